@@ -1,0 +1,52 @@
+# Each target sets up what it needs in .venv; a second call finds it there.
+#   make run ARGS="--port 8000"                 options for the program that is run
+#   make run PYTHON=/usr/bin/python3.12         the Python to make .venv with
+#   make run PIP_ARGS="--extra-index-url URL"   options for pip, such as another source of torch
+
+.DEFAULT_GOAL := help
+VENV := .venv
+PYTHON_IN_VENV := $(VENV)/bin/python
+ARGS ?=
+
+export VENV PYTHON PIP_ARGS
+
+.PHONY: help run test chromium train-setup check format bench clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+run: $(VENV)/.run ## Serve the page on http://127.0.0.1:7860
+	$(PYTHON_IN_VENV) app.py $(ARGS)
+
+test: $(VENV)/.dev chromium ## Run all tests
+	$(PYTHON_IN_VENV) -m pytest $(ARGS)
+
+chromium: $(VENV)/.dev ## Find or install Chromium for the browser tests
+	@sh tools/chromium.sh
+
+train-setup: $(VENV)/.train ## Install the weights that training starts from
+
+check: $(VENV)/.dev ## For developers: lint, format and types
+	$(PYTHON_IN_VENV) -m ruff check .
+	$(PYTHON_IN_VENV) -m ruff format --check .
+	$(PYTHON_IN_VENV) -m mypy
+
+format: $(VENV)/.dev ## For developers: format the code
+	$(PYTHON_IN_VENV) -m ruff check --fix .
+	$(PYTHON_IN_VENV) -m ruff format .
+
+bench: $(VENV)/.dev ## For developers: measure speed
+	$(PYTHON_IN_VENV) -m pytest tests/benchmark -m benchmark $(ARGS)
+
+clean: ## Remove .venv and all caches
+	rm -rf $(VENV) build dist *.egg-info .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.run: requirements.txt constraints.txt tools/install.sh
+	@sh tools/install.sh run
+
+$(VENV)/.dev: requirements.txt constraints.txt pyproject.toml tools/install.sh
+	@sh tools/install.sh dev
+
+$(VENV)/.train: requirements.txt constraints.txt pyproject.toml tools/install.sh
+	@sh tools/install.sh train

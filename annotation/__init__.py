@@ -1,0 +1,1 @@
+"""Rating pairs of texts: the scale, who grades what, agreement and gold sets."""

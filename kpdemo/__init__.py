@@ -1,0 +1,14 @@
+"""Keyphrases of a document: the present ones marked in its text.
+
+>>> import kpdemo
+>>> predictor = kpdemo.load_predictor()
+>>> [prediction] = predictor.predict(["Graph kernels compare molecules ..."])  # doctest: +SKIP
+"""
+
+from kpdemo.errors import KpdemoError
+from kpdemo.predictors import load_predictor
+from kpdemo.types import Document, Keyphrase, Prediction, Predictor
+
+__version__ = "0.1.0"
+
+__all__ = ["Document", "Keyphrase", "KpdemoError", "Prediction", "Predictor", "__version__", "load_predictor"]

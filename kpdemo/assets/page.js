@@ -1,0 +1,90 @@
+(() => {
+  "use strict";
+  const copied = async (button) => {
+    const label = button.textContent;
+    try {
+      await navigator.clipboard.writeText(button.dataset.content);
+      button.textContent = "Copied";
+    } catch {
+      // Without HTTPS a browser has no clipboard for scripts; the old way needs a selected field.
+      const field = document.createElement("textarea");
+      field.value = button.dataset.content;
+      document.body.append(field);
+      field.select();
+      button.textContent = document.execCommand("copy") ? "Copied" : "Not copied";
+      field.remove();
+      button.focus();
+    }
+    setTimeout(() => { button.textContent = label; }, 1500);
+  };
+
+  const saved = (button) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([button.dataset.content], { type: button.dataset.type }));
+    link.download = button.dataset.save;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  };
+
+  const remembered = () => { try { return localStorage.getItem("kpdemo-theme"); } catch { return null; } };
+
+  const themed = () => {
+    const theme = location.search.includes("__theme") ? null : remembered();
+    const dark = document.body.classList.contains("dark");
+    if (theme && dark !== (theme === "dark")) document.body.classList.toggle("dark");
+  };
+
+  const switched = () => {
+    const dark = !document.body.classList.contains("dark");
+    try { localStorage.setItem("kpdemo-theme", dark ? "dark" : "light"); } catch { /* a private window */ }
+    document.body.classList.toggle("dark", dark);
+  };
+
+  const shownAt = (link) => {
+    const target = document.getElementById(link.getAttribute("href").slice(1));
+    if (!target) return;
+    target.scrollIntoView({ block: "center" });
+    target.classList.add("kp-found");
+    setTimeout(() => target.classList.remove("kp-found"), 2000);
+  };
+
+  document.addEventListener("click", (event) => {
+    const target = event.target.closest?.("button[data-copy], button[data-save], button[data-theme], a[href^='#kp-']");
+    if (!target) return;
+    if ("copy" in target.dataset) copied(target);
+    else if ("save" in target.dataset) saved(target);
+    else if ("theme" in target.dataset) switched();
+    else { event.preventDefault(); shownAt(target); }
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
+    const run = document.querySelector("#predict-run");
+    if (!run || !run.checkVisibility()) return;
+    event.preventDefault();
+    event.stopPropagation();
+    run.click();
+  }, true);
+
+  // Gradio gives some parts no name or a wrong role; screen readers need both.
+  const named = () => {
+    for (const slider of document.querySelectorAll("input[type=range]:not([aria-label])")) {
+      slider.setAttribute("aria-label", slider.closest(".block")?.querySelector("label, [data-testid=block-info]")?.innerText.trim() || "Value");
+    }
+    for (const drop of document.querySelectorAll("button[aria-dropeffect][aria-label]")) drop.removeAttribute("aria-label");
+  };
+
+  const started = () => {
+    themed();
+    // Gradio chooses light or dark by the system once its own script is there.
+    new MutationObserver(themed).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+    named();
+    new MutationObserver(named).observe(document.body, {
+      childList: true, subtree: true, attributes: true, attributeFilter: ["aria-label"],
+    });
+  };
+
+  // Gradio puts this script into the page when it likes.
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", started);
+  else started();
+})();

@@ -1,0 +1,417 @@
+"""Predicting a whole file: bounded memory, a line of output per document, and resuming after a stop.
+
+Beside `OUTPUT` stands `OUTPUT.settings.json` with the model, top_k and threshold it is made with. A
+second run with the same settings goes on after the documents that are already in `OUTPUT`; one with
+others is refused, so that no file mixes two models. The batches are cut from the input by position and
+a batch that is only partly in `OUTPUT` is predicted again as a whole, so an interrupted and resumed run
+writes the very bytes of an uninterrupted one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from kpdemo.documents import COMPRESSIONS, LineError, ReportLine, parse_documents, read_numbered, read_rows
+from kpdemo.errors import InputError, KpdemoError
+from kpdemo.types import Document, Keyphrase, Prediction, Predictor
+
+SCORE_DIGITS = 6
+_SYNC_SECONDS = 5.0
+
+
+class OutputError(KpdemoError):
+    """The predictions cannot be written."""
+
+
+class ResumeError(InputError):
+    """The output file is there already and cannot be continued by this call."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSummary:
+    """How many documents were predicted now, were in the output already, and could not be used."""
+
+    done: int = 0
+    skipped: int = 0
+    failed: int = 0
+
+    @property
+    def seen(self) -> int:
+        return self.done + self.skipped + self.failed
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSettings:
+    """What must not change between a run and the one that resumes it."""
+
+    model: str
+    top_k: int | None
+    threshold: float | None
+
+    def __str__(self) -> str:
+        return f"model {self.model}, top_k {self.top_k or 'automatic'}, threshold {_or_own(self.threshold)}"
+
+
+ShowProgress = Callable[[BatchSummary], None]
+
+
+def predict_file(
+    predictor: Predictor,
+    source: str | Path | BinaryIO,
+    output: str | Path | BinaryIO,
+    *,
+    batch_size: int = 32,
+    top_k: int | None = None,
+    threshold: float | None = None,
+    progress: ShowProgress | None = None,
+    on_error: ReportLine | None = None,
+) -> BatchSummary:
+    """Predict the keyphrases of every document of `source` and append them to `output`.
+
+    A document that cannot be used (a broken line, an id seen before, an empty text, a script the
+    predictor does not read) is counted as failed and reported to `on_error`; the rest goes on.
+
+    Args:
+        source: a file of `read_documents`, or open JSON Lines.
+        output: a file to create or to resume, or an open stream, which is only written to.
+        progress: called with the counts so far after each batch.
+
+    Raises:
+        ResumeError: `output` was made with other settings, or not by this function.
+        InputError: `source` cannot be read at all; `output` is left as it is.
+        OutputError: `output` cannot be written.
+    """
+    if batch_size < 1:
+        raise InputError(f"The batch size is {batch_size}; give 1 or more.")
+    settings = BatchSettings(predictor.name, top_k, threshold)
+    run = _Run(predictor, settings, _name_of(source), progress, on_error)
+    documents = run.read(source)
+    # The first document is read before the output is touched: the input may not be readable at all.
+    documents = chain(list(islice(documents, 1)), documents)
+    with _open_writer(output, source, settings) as writer:
+        return run.write(documents, writer, batch_size)
+
+
+def predict_each(
+    predictor: Predictor,
+    documents: Sequence[Document],
+    *,
+    top_k: int | None = None,
+    threshold: float | None = None,
+) -> list[Prediction | InputError]:
+    """One outcome a document: a batch that is refused is halved until the culprits stand alone."""
+    try:
+        return list(predictor.predict(documents, top_k=top_k, threshold=threshold))
+    except InputError as error:
+        if len(documents) == 1:
+            return [error]
+    half = len(documents) // 2
+    halves = (documents[:half], documents[half:])
+    return [
+        outcome
+        for part in halves
+        for outcome in predict_each(predictor, part, top_k=top_k, threshold=threshold)
+    ]
+
+
+def prediction_row(id: str, prediction: Prediction) -> dict[str, Any]:
+    """A prediction as it stands in a predictions file."""
+    return {"id": id, **keyphrase_rows(prediction)}
+
+
+def keyphrase_rows(prediction: Prediction) -> dict[str, list[dict[str, Any]]]:
+    """The present and absent keyphrases as plain values for JSON."""
+    return {
+        "present": [
+            _scored(item) | {"spans": [list(span) for span in item.spans]} for item in prediction.present
+        ],
+        "absent": [_scored(item) for item in prediction.absent],
+    }
+
+
+def settings_path(output: Path) -> Path:
+    return output.with_name(f"{output.name}.settings.json")
+
+
+def read_predictions(path: str | Path, *, on_error: ReportLine | None = None) -> dict[str, Prediction]:
+    """The predictions of a file, by the id of their document; spans are not read back.
+
+    Raises:
+        InputError: the file cannot be read; without `on_error`, also the first bad line.
+    """
+    predictions: dict[str, Prediction] = {}
+    for line, row in read_rows(path, on_error=on_error):
+        try:
+            id, prediction = _prediction_from_row(row)
+            if id in predictions:
+                raise InputError(f'"{id}" is predicted on an earlier line too; delete one of them.')
+        except InputError as error:
+            problem = LineError(line, f"{path}, line {line}: {error}")
+            if on_error is None:
+                raise InputError(problem.message) from None
+            on_error(problem)
+        else:
+            predictions[id] = prediction
+    return predictions
+
+
+def recorded_model(output: Path) -> str | None:
+    """The name of the model that made a predictions file, when its settings stand beside it."""
+    settings = _read_settings(settings_path(output))
+    return None if settings is None else settings.model
+
+
+def _prediction_from_row(row: dict[str, Any]) -> tuple[str, Prediction]:
+    id = row.get("id")
+    if not isinstance(id, (str, int)):
+        raise InputError('no field "id"; give a file that `predict --output` wrote.')
+    return str(id), Prediction(_keyphrases(row, "present"), _keyphrases(row, "absent"))
+
+
+def _keyphrases(row: dict[str, Any], kind: str) -> tuple[Keyphrase, ...]:
+    try:
+        found = [(item["text"], float(item.get("score", 0.0))) for item in row.get(kind, [])]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        found = [(None, 0.0)]
+    if not all(isinstance(text, str) for text, _ in found):
+        raise InputError(f'"{kind}" is not a list of {{"text", "score"}}; fix or delete the line.')
+    return tuple(Keyphrase(text, score) for text, score in found)
+
+
+def _scored(keyphrase: Keyphrase) -> dict[str, Any]:
+    return {"text": keyphrase.text, "score": round(keyphrase.score, SCORE_DIGITS)}
+
+
+def _or_own(threshold: float | None) -> str:
+    return "the model's own" if threshold is None else str(threshold)
+
+
+def _name_of(source: str | Path | BinaryIO) -> str:
+    return str(source) if isinstance(source, (str, Path)) else "standard input"
+
+
+class _Run:
+    """One pass over the documents, with its counts."""
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        settings: BatchSettings,
+        source_name: str,
+        progress: ShowProgress | None,
+        on_error: ReportLine | None,
+    ) -> None:
+        self._predictor = predictor
+        self._settings = settings
+        self._source_name = source_name
+        self._progress = progress
+        self._on_error = on_error
+        self._counts = BatchSummary()
+
+    def read(self, source: str | Path | BinaryIO) -> Iterator[tuple[int, Document]]:
+        """The documents that can be read, each id once, with their lines."""
+        seen: set[str] = set()
+        for line, document in self._numbered(source):
+            if document.id in seen:
+                self._fail(line, f'the id "{document.id}" is that of an earlier document; give each its own.')
+            else:
+                seen.add(document.id)
+                yield line, document
+
+    def write(
+        self, documents: Iterator[tuple[int, Document]], writer: _StreamWriter, batch_size: int
+    ) -> BatchSummary:
+        while batch := list(islice(documents, batch_size)):
+            self._write_batch(batch, writer)
+            if self._progress is not None:
+                self._progress(self._counts)
+        return self._counts
+
+    def _numbered(self, source: str | Path | BinaryIO) -> Iterator[tuple[int, Document]]:
+        if isinstance(source, (str, Path)):
+            return read_numbered(source, on_error=self._report)
+        return parse_documents(source, name=self._source_name, on_error=self._report)
+
+    def _fail(self, line: int, problem: str) -> None:
+        self._report(LineError(line, f"{self._source_name}, line {line}: {problem}"))
+
+    def _report(self, error: LineError) -> None:
+        self._counts = replace(self._counts, failed=self._counts.failed + 1)
+        if self._on_error is not None:
+            self._on_error(error)
+
+    def _write_batch(self, batch: Sequence[tuple[int, Document]], writer: _StreamWriter) -> None:
+        missing = [document.id not in writer.done for _, document in batch]
+        self._counts = replace(self._counts, skipped=self._counts.skipped + missing.count(False))
+        if not any(missing):
+            return
+        settings = self._settings
+        outcomes = predict_each(
+            self._predictor,
+            [document for _, document in batch],
+            top_k=settings.top_k,
+            threshold=settings.threshold,
+        )
+        rows = []
+        for (line, document), is_missing, outcome in zip(batch, missing, outcomes, strict=True):
+            if isinstance(outcome, InputError):
+                self._fail(line, f'document "{document.id}": {outcome}')
+            elif is_missing:
+                rows.append(prediction_row(document.id, outcome))
+        writer.write(rows)
+        self._counts = replace(self._counts, done=self._counts.done + len(rows))
+
+
+class _StreamWriter:
+    """Writes rows as lines, each batch in one go."""
+
+    def __init__(self, stream: BinaryIO, name: str, done: frozenset[str] = frozenset()) -> None:
+        self._stream = stream
+        self._name = name
+        self.done = done
+
+    def write(self, rows: Iterable[dict[str, Any]]) -> None:
+        with _output_errors(self._name):
+            remaining = memoryview(b"".join(_line(row) for row in rows))
+            while remaining:  # an unbuffered stream may take a part
+                remaining = remaining[self._stream.write(remaining) :]
+            self._stream.flush()
+
+
+class _FileWriter(_StreamWriter):
+    """Appends to a file that may hold the beginning already."""
+
+    def __init__(self, stream: BinaryIO, name: str, done: frozenset[str]) -> None:
+        super().__init__(stream, name, done)
+        self._synced = time.monotonic()
+
+    def write(self, rows: Iterable[dict[str, Any]]) -> None:
+        super().write(rows)
+        if time.monotonic() - self._synced > _SYNC_SECONDS:
+            self.sync()
+
+    def sync(self) -> None:
+        with _output_errors(self._name):
+            os.fsync(self._stream.fileno())
+        self._synced = time.monotonic()
+
+
+@contextmanager
+def _open_writer(
+    output: str | Path | BinaryIO, source: str | Path | BinaryIO, settings: BatchSettings
+) -> Iterator[_StreamWriter]:
+    if not isinstance(output, (str, Path)):
+        yield _StreamWriter(output, "standard output")
+        return
+    path = Path(output)
+    with _output_errors(str(path)):
+        _check_output(path, source)
+        resumable = path.is_file() or not path.exists()  # a device or a pipe is not
+        done = _resume(path, settings) if resumable else frozenset()
+        # Unbuffered, because a buffer that a full disk refused would be written again on closing.
+        stream = cast(BinaryIO, path.open("ab" if resumable else "wb", buffering=0))
+    with stream:
+        if not resumable:
+            yield _StreamWriter(stream, str(path))
+            return
+        writer = _FileWriter(stream, str(path), done)
+        try:
+            yield writer
+        finally:
+            writer.sync()
+
+
+@contextmanager
+def _output_errors(name: str) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:  # the reader had enough: no error of ours
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(
+            f"{name}: cannot be written ({reason}); mend that and run the command again."
+        ) from None
+
+
+def _check_output(path: Path, source: str | Path | BinaryIO) -> None:
+    if path.suffix.lower() in COMPRESSIONS:
+        raise ResumeError(f"{path}: compressed output cannot be resumed; name a file that ends in .jsonl.")
+    if path.is_dir():
+        raise ResumeError(f"{path}: a folder, not a file; name a file in it.")
+    if isinstance(source, (str, Path)) and path.exists() and path.samefile(source):
+        raise ResumeError(f"{path}: both input and output; name another file for the predictions.")
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    return json.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+
+def _resume(path: Path, settings: BatchSettings) -> frozenset[str]:
+    """The ids that `path` holds already, after it is made ready for appending."""
+    beside = settings_path(path)
+    if not path.exists() or path.stat().st_size == 0:
+        _write_settings(beside, settings)
+        return frozenset()
+    earlier = _read_settings(beside)
+    if earlier is None:
+        raise ResumeError(
+            f"{path} holds something already, but {beside.name} does not say how it was made; "
+            "name another output or delete it."
+        )
+    if earlier != settings:
+        raise ResumeError(
+            f"{path} was begun with {earlier}, not with {settings}; "
+            "give the same options, name another output or delete it."
+        )
+    return _whole_lines(path)
+
+
+def _write_settings(path: Path, settings: BatchSettings) -> None:
+    draft = path.with_name(f"{path.name}.part")
+    draft.write_text(json.dumps(asdict(settings)) + "\n", encoding="utf-8")
+    draft.replace(path)
+
+
+def _read_settings(path: Path) -> BatchSettings | None:
+    try:
+        return BatchSettings(**json.loads(path.read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def _whole_lines(path: Path) -> frozenset[str]:
+    """Cut off a last line that was torn in the middle of a write; the ids of the others."""
+    done: set[str] = set()
+    whole = 0
+    with path.open("r+b") as stream:
+        for number, line in enumerate(stream, start=1):
+            id = _id_of(line)
+            if id is None:
+                if stream.read(1):
+                    raise ResumeError(f"{path}, line {number}: not a prediction; mend or delete the file.")
+                stream.truncate(whole)
+                break
+            done.add(id)
+            whole += len(line)
+    return frozenset(done)
+
+
+def _id_of(line: bytes) -> str | None:
+    """The id of a line of predictions; None when it is torn, even if only its line end is missing."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    id = row.get("id") if isinstance(row, dict) else None
+    return id if isinstance(id, str) else None

@@ -1,0 +1,1 @@
+"""Present keyphrase candidates: tokens, part-of-speech tags, chunks and their n-grams."""

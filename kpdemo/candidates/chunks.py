@@ -1,0 +1,147 @@
+"""Candidates for present keyphrases: SimCKP's hard negative phrase mining (Choi et al. 2023, Algorithm 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kpdemo.candidates.tagger import Tagger, Token, tokenize
+from kpdemo.text import stem
+from kpdemo.types import Document, Span
+
+# The grammar of the released code, in NLTK's notation; `_chunks` is the same in one pass.
+_INSIDE = "IN|CD|DT|FW|GW|AFX|POS|HYPH|LS|ADD|:|NN.*|VB.*|JJ.*|RB.*"
+CHUNK_GRAMMAR = f"PHRASE: {{<{_INSIDE}>+<CC|RP|{_INSIDE}>*}}"
+
+_CHUNK_TAGS = frozenset({"IN", "CD", "DT", "FW", "GW", "AFX", "POS", "HYPH", "LS", "ADD", ":"})
+_CHUNK_PREFIXES = ("NN", "VB", "JJ", "RB")
+_NOT_FIRST = frozenset({"CC", "RP"})
+
+# Appendix A.1, by the first two letters of the tag as in the released code.
+INDEPENDENT = frozenset({"CD", "FW", "GW", "NN", "VB", "JJ", "RB", "AD"})
+STARTS_ONLY = frozenset({"DT", "AF", "LS"})
+ENDS_ONLY = frozenset({"RP"})
+
+_HYPHENS = frozenset("-‐‑–")
+_JOINERS = _HYPHENS | {"/"}
+_POSSESSIVES = frozenset({"'", "’", "'s", "’s"})
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateConfig:
+    """Attributes:
+    longest: most words of a candidate; a hyphenated compound and a possessive count as one (the paper's n).
+    determiner_starts: also take "the model" beside "model", as the paper does; a sixth more
+        candidates for a quarter point of recall.
+    """
+
+    longest: int = 6
+    determiner_starts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A phrase with every place where it occurs.
+
+    `key` is its Porter stems joined by spaces, hyphens left out: what makes two phrases the same.
+    """
+
+    key: str
+    spans: tuple[Span, ...]
+
+
+def mine_candidates(
+    document: Document, tagger: Tagger, config: CandidateConfig | None = None
+) -> list[Candidate]:
+    """All candidates of title and body, by first occurrence; spans count in `document.text`."""
+    config = config or CandidateConfig()
+    parts = [_read(document.title, 0), _read(document.body, document.body_start)]
+    keys: set[str] = set()
+    for tokens, stems in parts:
+        words = [token.text for token in tokens]
+        tags = [":" if word == "/" else tag for word, tag in zip(words, tagger.tag(words), strict=True)]
+        for first, end in _chunks(tags):
+            keys.update(_ngrams(stems[first:end], tags[first:end], config))
+    found: dict[str, list[Span]] = {}
+    for tokens, stems in parts:
+        for key, span in _occurrences(tokens, stems, keys, config.longest):
+            found.setdefault(key, []).append(span)
+    return [Candidate(key, tuple(spans)) for key, spans in found.items()]
+
+
+def candidate_key(phrase: str) -> str:
+    """The key under which `phrase` would be mined: for finding gold keyphrases among candidates."""
+    _, stems = _read(phrase, 0)
+    return " ".join(word for word in stems if word not in _HYPHENS)
+
+
+def _read(text: str, offset: int) -> tuple[list[Token], list[str]]:
+    tokens = [Token(word, start + offset, end + offset) for word, start, end in tokenize(text)]
+    return tokens, [stem(token.text) for token in tokens]
+
+
+def _chunks(tags: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Half-open ranges of `tags` that `CHUNK_GRAMMAR` matches."""
+    first = None
+    for position, tag in enumerate(tags):
+        inside = tag in _CHUNK_TAGS or tag.startswith(_CHUNK_PREFIXES)
+        if first is None and inside:
+            first = position
+        elif first is not None and not inside and tag not in _NOT_FIRST:
+            yield first, position
+            first = None
+    if first is not None:
+        yield first, len(tags)
+
+
+def _ngrams(stems: Sequence[str], tags: Sequence[str], config: CandidateConfig) -> Iterator[str]:
+    """The proper phrases within one chunk, as keys (Algorithm 1, lines 5 to 18)."""
+    for first, tag in enumerate(tags):
+        compound = first + 1 < len(stems) and stems[first + 1] in _HYPHENS  # "in-house", "off-line"
+        if not (compound or _may_start(tag, config)) or stems[first] in _JOINERS:
+            continue
+        words: list[str] = []
+        length = 0
+        for position in range(first, len(tags)):
+            word, kind = stems[position], tags[position][:2]
+            if word in _HYPHENS:
+                continue
+            if not _joined(stems, position, first):
+                length += 1
+            if length > config.longest:
+                break
+            words.append(word)
+            if kind in INDEPENDENT or (kind in ENDS_ONLY and position > first):
+                yield " ".join(words)
+
+
+def _may_start(tag: str, config: CandidateConfig) -> bool:
+    return tag[:2] in INDEPENDENT or (tag[:2] in STARTS_ONLY and (config.determiner_starts or tag != "DT"))
+
+
+def _joined(stems: Sequence[str], position: int, first: int) -> bool:
+    """Whether the word belongs to the one before it: the second half of a compound, or a possessive."""
+    return position > first and (
+        stems[position - 1] in _JOINERS or stems[position] in _JOINERS or stems[position] in _POSSESSIVES
+    )
+
+
+def _occurrences(
+    tokens: Sequence[Token], stems: Sequence[str], keys: set[str], longest: int
+) -> Iterator[tuple[str, Span]]:
+    """Where the keys stand in one part of the document, whatever tags they have there."""
+    for first, token in enumerate(tokens):
+        if stems[first] in _HYPHENS:
+            continue
+        key = ""
+        length = 0
+        for position in range(first, len(tokens)):
+            word = stems[position]
+            if word in _HYPHENS:
+                continue
+            length += not _joined(stems, position, first)
+            if length > longest:
+                break
+            key = f"{key} {word}" if key else word
+            if key in keys:
+                yield key, (token.start, tokens[position].end)

@@ -1,0 +1,520 @@
+"""The command line: `python -m kpdemo predict`, `evaluate`, `train`, `models`.
+
+Exit status 0: done. 1: the work failed. 2: the call was wrong. 130: stopped with Ctrl+C. What went
+wrong is one sentence on standard error; results go to standard output and nothing else does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from enum import StrEnum
+from io import TextIOWrapper
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import typer
+
+from kpdemo.documents import (
+    COMPRESSIONS,
+    DOCUMENT_SUFFIXES,
+    LINE_SUFFIXES,
+    TABLE_SUFFIXES,
+    WHOLE_SUFFIXES,
+    LineError,
+    decode_text,
+    document_suffix,
+    read_documents,
+    read_numbered,
+)
+from kpdemo.errors import ConfigError, InputError, KpdemoError, ModelLoadError
+from kpdemo.types import Document, Prediction, Predictor
+
+if TYPE_CHECKING:
+    from kpdemo.evaluation.report import Report
+    from kpdemo.terminal import ProgressLine
+
+PROGRAM = "python -m kpdemo"
+STDIN = STDOUT = "-"
+_INTERRUPTED = 130
+
+_PREDICT_EXAMPLES = f"""
+Examples:
+
+\b
+  {PROGRAM} predict paper.pdf
+  {PROGRAM} predict abstract.txt --title "Learning to rank" --top-k 10
+  echo "Neural networks learn word embeddings." | {PROGRAM} predict - --json
+  {PROGRAM} predict --input docs.jsonl --output predictions.jsonl
+  zcat docs.jsonl.gz | {PROGRAM} predict --input - --output - > predictions.jsonl
+
+\b
+JSON of one document:
+  {{"language": "en", "present": [{{"text", "score", "spans": [[start, end], …]}}, …],
+   "absent": [{{"text", "score"}}, …], "model", "device", "seconds", "text", "text_offset"}}
+Spans count characters of "text", which is the title, two newlines and the text given;
+that begins at "text_offset", 0 without a title.
+
+\b
+A line of docs.jsonl:
+  {{"id": "1", "title": "…", "abstract": "…"}}     (or "text"; a missing id is the line's number)
+A line of predictions.jsonl:
+  {{"id": "1", "present": [{{"text", "score", "spans"}}, …], "absent": [{{"text", "score"}}, …]}}
+"""
+_EVALUATE_EXAMPLES = f"""
+Examples:
+
+\b
+  {PROGRAM} evaluate --gold inspec.test.jsonl --model default
+  {PROGRAM} evaluate --gold inspec.test.jsonl --gold semeval2010.test.jsonl --model tfidf --json
+  {PROGRAM} evaluate --gold docs.jsonl --predictions predictions.jsonl --markdown
+"""
+_TRAIN_EXAMPLES = f"""
+Examples:
+
+\b
+  {PROGRAM} train extractor --config configs/default.toml
+  {PROGRAM} train extractor --config configs/default.toml --set seed=7 --output runs/seed7
+"""
+
+app = typer.Typer(
+    help="Find the keyphrases of documents: those that stand in the text, and those that do not.",
+    epilog=f"`{PROGRAM} COMMAND --help` shows what a command takes, with examples.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+class CallError(KpdemoError):
+    """The command was called in a way that makes no sense."""
+
+
+class Device(StrEnum):
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+ModelOption = Annotated[str, typer.Option(metavar="NAME", help="A name of `models`, or a checkpoint folder.")]
+DeviceOption = Annotated[Device, typer.Option(help="Where to compute; auto takes a GPU when there is one.")]
+BatchSizeOption = Annotated[int, typer.Option(min=1, metavar="N", help="How many documents at a time.")]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line, by default this process's own, and return its exit status."""
+    _speak_utf8()
+    try:
+        status = app(
+            args=None if arguments is None else list(arguments), prog_name=PROGRAM, standalone_mode=False
+        )
+        sys.stdout.flush()
+    except typer.TyperException as error:
+        command = getattr(getattr(error, "ctx", None), "command_path", PROGRAM)
+        return _fail(f"{error.format_message().rstrip('.')}; see `{command} --help`.", error.exit_code)
+    except (typer.Abort, KeyboardInterrupt):
+        return _fail("Stopped.", _INTERRUPTED)
+    except (CallError, ConfigError) as error:
+        return _fail(str(error), 2)
+    except KpdemoError as error:
+        return _fail(str(error), 1)
+    except OSError as error:
+        # What is still in the buffer would fail a second time at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # as in `predict … | head`: the reader had enough
+            return 1
+        return _fail(f"The output cannot be written ({error.strerror or error}); mend that and try again.", 1)
+    return status if isinstance(status, int) else 0
+
+
+@app.command(epilog=_PREDICT_EXAMPLES)
+def predict(
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="FILE|-", help="One document: .txt, .md or .pdf, or - for standard input."),
+    ] = None,
+    title: Annotated[str, typer.Option(metavar="TEXT", help="The title of the one document.")] = "",
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--input", metavar="FILE", help="Many documents: JSON Lines (or - for standard input), CSV, TSV."
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The predictions, - for standard output; a file begun earlier is continued.",
+        ),
+    ] = None,
+    top_k: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="K", help="How many of each kind; left out, the model decides."),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, metavar="SCORE", help="The least score, instead of the model's own."),
+    ] = None,
+    model: ModelOption = "default",
+    device: DeviceOption = Device.AUTO,
+    batch_size: BatchSizeOption = 32,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the one document's result as JSON.")] = False,
+) -> None:
+    """Find the keyphrases of one document, or of a file of many."""
+    if source is None and output is None:
+        document = _read_one(file, title)
+        _predict_one(document, open_predictor(model, device), top_k, threshold, as_json=as_json)
+        return
+    if file is not None or title:
+        raise CallError("FILE and --title are for one document; leave them out with --input and --output.")
+    if source is None or output is None:
+        raise CallError("--input and --output go together; give both, - stands for standard input or output.")
+    if source != STDIN:
+        _check_file(source, DOCUMENT_SUFFIXES)
+    predictor = open_predictor(model, device)
+    _predict_many(predictor, source, output, batch_size=batch_size, top_k=top_k, threshold=threshold)
+
+
+@app.command(epilog=_EVALUATE_EXAMPLES)
+def evaluate(
+    gold: Annotated[
+        list[str],
+        typer.Option(metavar="FILE", help="Documents with their keyphrases; may be given several times."),
+    ],
+    predictions: Annotated[
+        str | None, typer.Option(metavar="FILE", help="What `predict --output` wrote for these documents.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Predict with this model now, instead of --predictions."),
+    ] = None,
+    device: DeviceOption = Device.AUTO,
+    batch_size: BatchSizeOption = 32,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only the first N documents of each file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
+) -> None:
+    """Measure keyphrases against gold: F1@5, F1@M, R@50."""
+    if (predictions is None) == (model is None):
+        raise CallError("Evaluate either --predictions FILE or --model NAME; give one of them.")
+    if as_json and as_markdown:
+        raise CallError("--json and --markdown exclude each other; give one of them.")
+    names = _dataset_names(gold)
+    if predictions is not None:
+        _check_file(predictions, LINE_SUFFIXES)
+    predictor = None if model is None else open_predictor(model, device)
+    with _progress("Evaluating") as progress:
+        problems = _Problems(progress)
+        datasets = {name: _read_gold(path, limit, problems) for path, name in names.items()}
+        if predictor is not None:
+            report = _evaluate_model(datasets, predictor, batch_size, progress, problems)
+        else:
+            report = _evaluate_file(datasets, Path(str(predictions)), problems, partly=limit is not None)
+    _print_report(report, as_json=as_json, as_markdown=as_markdown)
+    if problems.count:
+        raise typer.Exit(1)
+
+
+@app.command(epilog=_TRAIN_EXAMPLES)
+def train(
+    part: Annotated[str, typer.Argument(metavar="PART", help="What to train, such as extractor or tagger.")],
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Settings in TOML; left out, configs/default.toml.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Where the result goes, instead of where FILE says.")
+    ] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A setting that replaces the one in FILE; may be repeated."
+        ),
+    ] = None,
+) -> None:
+    """Train a part of the model, or go on after a stop."""
+    settings = dict(_parse_setting(text) for text in overrides or ())
+    from kpdemo.config import DEFAULT_CONFIG
+    from kpdemo.training import run
+
+    run(
+        part,
+        DEFAULT_CONFIG if config is None else Path(config),
+        output=None if output is None else Path(output),
+        overrides=settings,
+    )
+
+
+@app.command()
+def models(
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the names and descriptions as JSON.")
+    ] = False,
+) -> None:
+    """List the models and baselines that --model takes."""
+    from kpdemo.predictors import available_models
+
+    if as_json:
+        _print_json(available_models())
+    else:
+        from kpdemo.terminal import show_models
+
+        show_models(available_models())
+
+
+def open_predictor(model: str, device: Device) -> Predictor:
+    """The model of that name or folder; its weights load with the first prediction."""
+    from kpdemo.predictors import available_models, load_predictor
+
+    try:
+        return load_predictor(model, device=device.value)
+    except ModelLoadError as error:
+        if model in available_models() or Path(model).exists():
+            raise
+        raise CallError(str(error)) from None
+
+
+def _speak_utf8() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _fail(message: str, status: int) -> int:
+    print(" ".join(message.split()), file=sys.stderr)
+    return status
+
+
+def _check_file(name: str, suffixes: Sequence[str]) -> Path:
+    path = Path(name)
+    if not path.exists():
+        raise CallError(f"{name}: no such file; check the name.")
+    if path.is_dir():
+        raise CallError(f"{name}: a folder, not a file; name a file in it.")
+    try:
+        suffix = document_suffix(path)
+    except InputError as error:
+        raise CallError(str(error)) from None
+    if suffix not in suffixes:
+        raise CallError(f"{name}: {suffix} does not fit here; use one of {', '.join(suffixes)}.")
+    return path
+
+
+def _read_one(file: str | None, title: str) -> Document:
+    try:
+        title.encode()
+    except UnicodeEncodeError:
+        raise CallError("The title is not UTF-8 text; type it again.") from None
+    if file is None and sys.stdin.isatty():
+        raise CallError(
+            f"No document: name a FILE, or - to type or pipe one; see `{PROGRAM} predict --help`."
+        )
+    if file is None or file == STDIN:
+        document = Document(decode_text(sys.stdin.buffer.read(), name="standard input"))
+    else:
+        path = _check_file(file, DOCUMENT_SUFFIXES)
+        if document_suffix(path) not in WHOLE_SUFFIXES:
+            raise CallError(
+                f"{file}: a file of many documents; use `predict --input {file} --output predictions.jsonl`."
+            )
+        [document] = read_documents(path)
+    return replace(document, title=title) if title else document
+
+
+def _predict_one(
+    document: Document, predictor: Predictor, top_k: int | None, threshold: float | None, *, as_json: bool
+) -> None:
+    from kpdemo.batch import keyphrase_rows
+    from kpdemo.text import check_readable
+
+    check_readable(document)  # before a model is loaded for nothing
+    started = time.perf_counter()
+    [prediction] = predictor.predict([document], top_k=top_k, threshold=threshold)
+    seconds = time.perf_counter() - started
+    if as_json:
+        row = {"language": prediction.language, **keyphrase_rows(prediction)}
+        origin = {"model": predictor.name, "device": predictor.device, "seconds": round(seconds, 3)}
+        _print_json({**row, **origin, "text": document.text, "text_offset": document.body_start})
+        return
+    from kpdemo.terminal import show_prediction
+
+    footer = f"{predictor.name} on {predictor.device}, {seconds:.2f} s, language {prediction.language}"
+    show_prediction(document, prediction, footer)
+
+
+def _predict_many(
+    predictor: Predictor,
+    source: str,
+    output: str,
+    *,
+    batch_size: int,
+    top_k: int | None,
+    threshold: float | None,
+) -> None:
+    from kpdemo.batch import ResumeError, predict_file
+
+    input_stream: str | BinaryIO = sys.stdin.buffer if source == STDIN else source
+    output_stream: str | BinaryIO = sys.stdout.buffer if output == STDOUT else output
+    try:
+        with _progress("Predicting", None if source == STDIN else _count_lines(Path(source))) as progress:
+            summary = predict_file(
+                predictor,
+                input_stream,
+                output_stream,
+                batch_size=batch_size,
+                top_k=top_k,
+                threshold=threshold,
+                progress=progress.show_summary,
+                on_error=progress.show_problem,
+            )
+    except KeyboardInterrupt:
+        resumable = source != STDIN and output != STDOUT
+        _fail("Stopped; run the same command to go on." if resumable else "Stopped.", _INTERRUPTED)
+        raise typer.Exit(_INTERRUPTED) from None
+    except ResumeError as error:
+        raise CallError(str(error)) from None
+    already = f", {summary.skipped:,} were there already" if summary.skipped else ""
+    failed = f", {summary.failed:,} could not be used" if summary.failed else ""
+    print(f"{summary.done:,} documents predicted{already}{failed}.", file=sys.stderr)
+    if summary.failed:
+        raise typer.Exit(1)
+
+
+def _count_lines(path: Path) -> int | None:
+    """How many documents `path` holds at most, when that is quick to tell."""
+    if path.suffix.lower() not in LINE_SUFFIXES:
+        return None
+    with path.open("rb") as stream:
+        return sum(1 for line in stream if line.strip())
+
+
+@contextmanager
+def _progress(description: str, total: int | None = None) -> Iterator[ProgressLine]:
+    from kpdemo.terminal import ProgressLine
+
+    with ProgressLine(description, total) as progress:
+        yield progress
+
+
+class _Problems:
+    """Shows what is wrong with single documents, and counts it."""
+
+    def __init__(self, progress: ProgressLine) -> None:
+        self._progress = progress
+        self.count = 0
+
+    def __call__(self, problem: LineError) -> None:
+        self.count += 1
+        self._progress.show_problem(problem)
+
+
+def _dataset_names(paths: Sequence[str]) -> dict[str, str]:
+    names = {path: dataset_name(_check_file(path, (*LINE_SUFFIXES, *TABLE_SUFFIXES))) for path in paths}
+    repeated = next((name for name in names.values() if list(names.values()).count(name) > 1), None)
+    if repeated is not None or len(names) < len(paths):
+        raise CallError(
+            f"Two --gold files are called {repeated or 'the same'}; give each once, under its own name."
+        )
+    return names
+
+
+def dataset_name(path: Path) -> str:
+    """The name of a gold file without what says how it is written: a/inspec.test.jsonl.gz is inspec.test."""
+    name = path.name
+    for endings in (COMPRESSIONS, DOCUMENT_SUFFIXES):
+        ending = next((ending for ending in endings if name.lower().endswith(ending)), "")
+        name = name[: len(name) - len(ending)]
+    return name
+
+
+def _read_gold(path: str, limit: int | None, problems: _Problems) -> list[Document]:
+    documents = [document for _, document in islice(read_numbered(path, on_error=problems), limit)]
+    if not any(document.keyphrases for document in documents):
+        raise InputError(f'{path}: no document has gold "keyphrases"; give a file that has them.')
+    return documents
+
+
+def _evaluate_model(
+    datasets: dict[str, list[Document]],
+    predictor: Predictor,
+    batch_size: int,
+    progress: ProgressLine,
+    problems: _Problems,
+) -> Report:
+    from kpdemo.batch import predict_each
+    from kpdemo.evaluation.protocol import evaluate as measure
+    from kpdemo.evaluation.report import Report
+
+    started = time.perf_counter()
+    figures = {}
+    done = 0
+    progress.set_total(sum(len(documents) for documents in datasets.values()))
+    for name, documents in datasets.items():
+        predictions = []
+        for first in range(0, len(documents), batch_size):
+            batch = documents[first : first + batch_size]
+            for document, outcome in zip(batch, predict_each(predictor, batch), strict=True):
+                if isinstance(outcome, InputError):
+                    problems(LineError(0, f'{name}, document "{document.id}": {outcome}'))
+                predictions.append(Prediction(()) if isinstance(outcome, InputError) else outcome)
+            done += len(batch)
+            progress.show(done)
+        figures[name] = measure(documents, predictions)
+    seconds = round(time.perf_counter() - started, 3)
+    return Report(figures, model=predictor.name, device=predictor.device, seconds=seconds)
+
+
+def _evaluate_file(
+    datasets: dict[str, list[Document]], path: Path, problems: _Problems, *, partly: bool
+) -> Report:
+    from kpdemo.batch import read_predictions, recorded_model
+    from kpdemo.evaluation.protocol import evaluate as measure
+    from kpdemo.evaluation.report import Report
+
+    predictions = read_predictions(path, on_error=problems)
+    home: dict[str, str] = {}
+    for name, documents in datasets.items():
+        for document in documents:
+            if home.setdefault(document.id, name) != name:
+                raise InputError(
+                    f'The id "{document.id}" is in {home[document.id]} and {name}; evaluate one at a time.'
+                )
+    stray = next((id for id in predictions if id not in home), None)
+    if stray is not None and not partly and not problems.count:
+        raise InputError(f'{path}: "{stray}" is no id of a gold document; give the gold that belongs to it.')
+    figures = {}
+    for name, documents in datasets.items():
+        ids = {document.id for document in documents}
+        figures[name] = measure(documents, {id: predictions[id] for id in predictions if id in ids})
+    return Report(figures, model=recorded_model(path))
+
+
+def _print_report(report: Report, *, as_json: bool, as_markdown: bool) -> None:
+    from kpdemo.evaluation.report import report_to_json, report_to_markdown
+
+    if as_json:
+        _print_json(report_to_json(report))
+    elif as_markdown:
+        sys.stdout.write(report_to_markdown(report))
+    else:
+        from kpdemo.terminal import show_figures
+
+        show_figures(report_to_json(report))
+
+
+def _parse_setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise CallError(f"--set {text}: not KEY=VALUE; write it as in --set seed=7.")
+    return key.strip(), value
+
+
+def _print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")

@@ -1,0 +1,61 @@
+"""Configuration files: TOML sections read into frozen dataclasses, every key and type checked."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from kpdemo.errors import ConfigError
+
+Config = TypeVar("Config")
+
+DEFAULT_CONFIG = Path(__file__).parent.parent / "configs" / "default.toml"
+
+
+def load_section(
+    path: Path, section: str, kind: type[Config], overrides: Mapping[str, str] | None = None
+) -> Config:
+    """Read `[section]` of the TOML file `path` as a dataclass of type `kind`.
+
+    Args:
+        overrides: "key" or "table.key" within the section to a TOML value, such as {"seed": "7"};
+            what is not valid TOML is taken as a string.
+
+    Raises:
+        ConfigError: the file, a key or a value is wrong; the sentence names it.
+    """
+    from pydantic import TypeAdapter, ValidationError  # here, because only training needs it
+
+    values = _read(path).get(section)
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path} has no section [{section}]: add one, or give another --config.")
+    for key, text in (overrides or {}).items():
+        _set(values, key, text)
+    try:
+        return TypeAdapter(kind).validate_python(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(f"{path}, [{section}] {place}: {first['msg']}, not {first['input']!r}.") from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ConfigError(f"No configuration at {path}: check the --config path.") from error
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} is not a TOML file ({error}): correct that line.") from error
+
+
+def _set(values: dict[str, Any], key: str, text: str) -> None:
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    *tables, last = key.split(".")
+    for table in tables:
+        values = values.setdefault(table, {})
+    values[last] = value

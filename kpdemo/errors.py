@@ -1,0 +1,25 @@
+"""Errors with one sentence for the user: what is wrong, the value, what to do."""
+
+
+class KpdemoError(Exception):
+    """The base of every error that kpdemo raises on purpose."""
+
+
+class InputError(KpdemoError, ValueError):
+    """The text, the file or an option cannot be used as it is."""
+
+
+class LanguageError(InputError):
+    """The document is in a language or script that the model does not read."""
+
+
+class ConfigError(KpdemoError, ValueError):
+    """A configuration file or setting is wrong."""
+
+
+class ModelLoadError(KpdemoError):
+    """A checkpoint is missing, damaged or of an unknown kind."""
+
+
+class TrainingError(KpdemoError):
+    """A training run cannot start or go on."""

@@ -1,0 +1,1 @@
+"""Figures for predicted keyphrases, and simple systems to compare them with."""

@@ -1,0 +1,47 @@
+"""How many gold keyphrases the candidates can reach at best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from kpdemo.candidates.chunks import Candidate, candidate_key
+from kpdemo.text import StemmedText, phrase_key
+from kpdemo.types import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Attributes:
+    gold, found: present gold keyphrases (unique by stem within a document), and those among the candidates.
+    """
+
+    documents: int
+    gold: int
+    found: int
+    candidates: int
+
+    @property
+    def recall(self) -> float | None:
+        """None without present gold."""
+        return self.found / self.gold if self.gold else None
+
+    @property
+    def candidates_per_document(self) -> float | None:
+        return self.candidates / self.documents if self.documents else None
+
+
+def measure_coverage(
+    documents: Iterable[Document], mine: Callable[[Document], Sequence[Candidate]]
+) -> Coverage:
+    """Mine every document and look for its present gold keyphrases among the candidates."""
+    count = gold = found = mined = 0
+    for document in documents:
+        source = StemmedText(document)
+        wanted = {phrase_key(phrase): phrase for phrase in document.keyphrases if source.contains(phrase)}
+        keys = {candidate.key for candidate in mine(document)}
+        count += 1
+        gold += len(wanted)
+        found += sum(candidate_key(phrase) in keys for phrase in wanted.values())
+        mined += len(keys)
+    return Coverage(count, gold, found, mined)

@@ -1,0 +1,134 @@
+"""How many documents of a collection use a term: the table behind TF-IDF."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from kpdemo.candidates.tagger import tokenize
+from kpdemo.errors import ModelLoadError, TrainingError
+from kpdemo.evaluation.phrases import HYPHENS
+from kpdemo.text import stem
+from kpdemo.types import Document
+
+FREQUENCY_ASSET = Path(__file__).parent.parent / "assets" / "document_frequency.json.gz"
+
+LONGEST = 3
+MINIMUM = 20
+COMMON = 0.6  # a word in so large a share of the documents may not begin or end a longer term
+
+
+@dataclass(frozen=True)
+class DocumentFrequency:
+    """Terms as stems joined by spaces; those in fewer than `minimum` documents are not kept."""
+
+    documents: int
+    minimum: int
+    terms: dict[str, int]
+
+    def idf(self, key: str) -> float:
+        """Inverse document frequency, smoothed; an unlisted term counts as in a quarter of `minimum`."""
+        frequency = self.terms.get(key, self.minimum / 4)
+        return math.log((1 + self.documents) / (1 + frequency))
+
+
+def build_document_frequency(documents: Iterable[Document], *, minimum: int = MINIMUM) -> DocumentFrequency:
+    """Count in how many documents each term of at most three words stands, level by level.
+
+    A longer term is counted only when both its shorter halves are kept, so that memory stays in
+    proportion to what is kept.
+
+    Raises:
+        TrainingError: there are no documents, or no term is in `minimum` of them.
+    """
+    texts = [_phrases(document) for document in documents]
+    if not texts:
+        raise TrainingError("There are no documents to count: give a file with some.")
+    kept: dict[str, int] = {}
+    common: set[str] = set()
+
+    def wanted(words: Sequence[str]) -> bool:
+        if len(words) == 1:
+            return True
+        return (
+            words[0] not in common
+            and words[-1] not in common
+            and _known(words[:-1], kept, common)
+            and _known(words[1:], kept, common)
+        )
+
+    for length in range(1, LONGEST + 1):
+        counts = Counter(term for text in texts for term in _terms(text, length, wanted))
+        kept.update({term: count for term, count in counts.items() if count >= minimum})
+        if length == 1:
+            common = {term for term, count in kept.items() if count > COMMON * len(texts)}
+    if not kept:
+        raise TrainingError(f"No term is in {minimum} of the {len(texts)} documents: give more documents.")
+    return DocumentFrequency(len(texts), minimum, dict(sorted(kept.items())))
+
+
+def _known(words: Sequence[str], kept: dict[str, int], common: set[str]) -> bool:
+    # "quality of" is never kept, for "of" may not end a term, yet "quality of service" is one
+    if words[0] in common or words[-1] in common:
+        return all(word in kept for word in words)
+    return " ".join(words) in kept
+
+
+def _phrases(document: Document) -> list[list[str]]:
+    """Runs of stems between punctuation marks, hyphens left out."""
+    runs: list[list[str]] = [[]]
+    for part in (document.title, document.body):
+        for token in tokenize(part):
+            if any(map(str.isalnum, token.text)):
+                runs[-1].append(stem(token.text))
+            elif token.text not in HYPHENS:
+                runs.append([])
+        runs.append([])
+    return [run for run in runs if run]
+
+
+def _terms(text: Sequence[Sequence[str]], length: int, wanted: Callable[[Sequence[str]], bool]) -> set[str]:
+    return {" ".join(words) for words in _windows(text, length) if wanted(words)}
+
+
+def _windows(text: Sequence[Sequence[str]], length: int) -> Iterator[Sequence[str]]:
+    for run in text:
+        for first in range(len(run) - length + 1):
+            yield run[first : first + length]
+
+
+def train_frequency(documents: Iterable[Document], output: Path = FREQUENCY_ASSET) -> DocumentFrequency:
+    """Count the terms of `documents` and write the table to `output`."""
+    frequency = build_document_frequency(documents)
+    stored = {"documents": frequency.documents, "minimum": frequency.minimum, "terms": frequency.terms}
+    text = json.dumps(stored, separators=(",", ":"), ensure_ascii=False)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
+    return frequency
+
+
+@lru_cache(maxsize=1)
+def load_document_frequency(path: Path = FREQUENCY_ASSET) -> DocumentFrequency:
+    """Read a table written by `train_frequency`; kept for the life of the process.
+
+    Raises:
+        ModelLoadError: the file is missing or damaged.
+    """
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            stored = json.load(file)
+        return DocumentFrequency(int(stored["documents"]), int(stored["minimum"]), dict(stored["terms"]))
+    except FileNotFoundError as error:
+        raise ModelLoadError(
+            f"No term frequencies at {path}: run `python -m kpdemo train frequency`."
+        ) from error
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise ModelLoadError(
+            f"The term frequencies {path} are damaged ({error}): restore the file."
+        ) from error

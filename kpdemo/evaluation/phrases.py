@@ -1,0 +1,102 @@
+"""Noun phrases: the candidates of the baselines, narrower than what the trained model chooses from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from kpdemo.candidates.chunks import Candidate, candidate_key
+from kpdemo.candidates.tagger import Tagger, Token, tokenize
+from kpdemo.text import stem
+from kpdemo.types import Document, Span
+
+LONGEST = 6
+
+HYPHENS = frozenset("-‐‑–")
+_TAG_LETTERS = {"JJ": "J", "AF": "J", "NN": "N", "FW": "N", "GW": "N", "HY": "H"}
+_LONGEST_CHUNK = re.compile(rf"(?:[JN]H?){{0,{LONGEST - 1}}}N")
+
+
+def noun_phrases(document: Document, tagger: Tagger) -> list[Candidate]:
+    """The longest runs of adjectives and nouns that end in a noun, with all the places of each."""
+    keys: dict[str, None] = {}
+    for tokens in _parts(document):
+        letters = _letters(tokens, tagger)
+        for match in _LONGEST_CHUNK.finditer(letters):
+            keys[_key(tokens[match.start() : match.end()])] = None
+    return locate(document, keys)
+
+
+def noun_ngrams(document: Document, tagger: Tagger, longest: int = 3) -> list[Candidate]:
+    """Every run of at most `longest` adjectives and nouns that ends in a noun, with all its places."""
+    keys: dict[str, None] = {}
+    for tokens in _parts(document):
+        letters = _letters(tokens, tagger)
+        for match in re.finditer(r"[JNH]+", letters):
+            for first, end in _ends(letters, match.start(), match.end(), longest):
+                keys[_key(tokens[first:end])] = None
+    return locate(document, keys)
+
+
+def locate(document: Document, keys: Collection[str]) -> list[Candidate]:
+    """Every place of each key in the document; those that stand nowhere in it are left out.
+
+    A key is stems joined by spaces, hyphens left out, as of `Candidate`.
+    """
+    longest = max((key.count(" ") + 1 for key in keys), default=0)
+    wanted = set(keys)
+    found: dict[str, list[Span]] = {}
+    for words in document_words(document):
+        for first, (_, token) in enumerate(words):
+            key = ""
+            for word, last in words[first : first + longest]:
+                key = f"{key} {word}" if key else word
+                if key in wanted:
+                    found.setdefault(key, []).append((token.start, last.end))
+    return [Candidate(key, tuple(spans)) for key, spans in found.items()]
+
+
+def phrase_candidates(document: Document, phrases: Sequence[str]) -> dict[str, Candidate]:
+    """The candidates behind phrases written out, by their keys."""
+    return {
+        candidate.key: candidate for candidate in locate(document, {candidate_key(p) for p in phrases} - {""})
+    }
+
+
+def document_words(document: Document) -> Iterator[list[tuple[str, Token]]]:
+    """Title and body, each as its stems with their tokens; hyphens left out, every other mark kept."""
+    for tokens in _parts(document):
+        yield [(stem(token.text), token) for token in tokens if token.text not in HYPHENS]
+
+
+def _parts(document: Document) -> Iterator[list[Token]]:
+    for part, offset in ((document.title, 0), (document.body, document.body_start)):
+        yield [Token(text, start + offset, end + offset) for text, start, end in tokenize(part)]
+
+
+def _letters(tokens: Sequence[Token], tagger: Tagger) -> str:
+    """One letter a token: J adjective, N noun, H hyphen, a full stop for anything else."""
+    tags = tagger.tag([token.text for token in tokens])
+    return "".join(
+        _TAG_LETTERS.get(tag[:2], ".") if any(map(str.isalnum, token.text)) or tag == "HYPH" else "."
+        for token, tag in zip(tokens, tags, strict=True)
+    )
+
+
+def _ends(letters: str, first: int, end: int, longest: int) -> Iterator[Span]:
+    for start in range(first, end):
+        length = 0
+        for position in range(start, end):
+            if letters[position] == "H":
+                if position == start:
+                    break
+                continue
+            length += 1
+            if length > longest:
+                break
+            if letters[position] == "N":
+                yield start, position + 1
+
+
+def _key(tokens: Sequence[Token]) -> str:
+    return " ".join(stem(token.text) for token in tokens if token.text not in HYPHENS)

@@ -1,0 +1,154 @@
+"""From documents and predictions to figures: which phrases count, and on which side.
+
+Phrases are compared by `phrase_key` (punctuation set apart, Porter stems). Gold is split into
+present and absent by `StemmedText`. Of the predictions, the present list keeps what the document
+holds and the absent list what it does not; the others are dropped before any cut, as in SimCKP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kpdemo.errors import InputError
+from kpdemo.evaluation.metrics import (
+    KindScores,
+    MacroFigures,
+    PooledFigures,
+    SetScores,
+    macro_average,
+    pooled_average,
+    score_kind,
+    score_sets,
+)
+from kpdemo.text import StemmedText, phrase_key
+from kpdemo.types import Document, Prediction
+
+
+@dataclass(frozen=True, slots=True)
+class KindFigures:
+    """Both conventions for one kind, and how many documents have gold of it."""
+
+    skip_empty: MacroFigures
+    count_empty: MacroFigures
+    with_gold: int
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFigures:
+    """Everything measured on one dataset."""
+
+    documents: int
+    present: KindFigures
+    absent: KindFigures
+    pooled: PooledFigures
+    pooled_with_gold: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentScores:
+    """One document's scores, present and absent apart and together."""
+
+    present: KindScores
+    absent: KindScores
+    pooled: SetScores | None
+
+
+@dataclass(frozen=True, slots=True)
+class SplitKeys:
+    """Unique phrase keys in their first order, by the side they fall on."""
+
+    present: tuple[str, ...]
+    absent: tuple[str, ...]
+
+
+def split_phrases(phrases: Iterable[str], source: StemmedText) -> SplitKeys:
+    """Sort phrases into present and absent ones, each once; those without a letter or digit are left out."""
+    present: dict[str, None] = {}
+    absent: dict[str, None] = {}
+    for phrase in phrases:
+        if any(character.isalnum() for character in phrase):
+            side = present if source.contains(phrase) else absent
+            side[phrase_key(phrase)] = None
+    return SplitKeys(tuple(present), tuple(absent))
+
+
+def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
+    """Compare a prediction with the document's own keyphrases."""
+    source = StemmedText(gold)
+    wanted = split_phrases(gold.keyphrases, source)
+    present = [keyphrase.text for keyphrase in prediction.present]
+    absent = [keyphrase.text for keyphrase in prediction.absent]
+    return DocumentScores(
+        present=score_kind(wanted.present, split_phrases(present, source).present),
+        absent=score_kind(wanted.absent, split_phrases(absent, source).absent),
+        pooled=score_sets(gold.keyphrases, [*present, *absent]),
+    )
+
+
+def evaluate(
+    golds: Iterable[Document], predictions: Mapping[str, Prediction] | Sequence[Prediction]
+) -> DatasetFigures:
+    """Measure predictions against the keyphrases of `golds`.
+
+    Args:
+        golds: documents with their keyphrases.
+        predictions: by document id, or in the order of the documents.
+
+    Raises:
+        InputError: a document has no prediction, a prediction has no document, or two documents
+            share an id.
+    """
+    pairs = _by_id(golds, predictions) if isinstance(predictions, Mapping) else _in_order(golds, predictions)
+    scores = [score_document(gold, prediction) for gold, prediction in pairs]
+    pooled = [document.pooled for document in scores]
+    return DatasetFigures(
+        documents=len(scores),
+        present=_kind_figures([document.present for document in scores]),
+        absent=_kind_figures([document.absent for document in scores]),
+        pooled=pooled_average(pooled),
+        pooled_with_gold=sum(document is not None for document in pooled),
+    )
+
+
+def _kind_figures(scores: Sequence[KindScores]) -> KindFigures:
+    return KindFigures(
+        skip_empty=macro_average(scores, "skip_empty"),
+        count_empty=macro_average(scores, "count_empty"),
+        with_gold=sum(document.has_gold for document in scores),
+    )
+
+
+def _by_id(
+    golds: Iterable[Document], predictions: Mapping[str, Prediction]
+) -> Iterator[tuple[Document, Prediction]]:
+    seen: set[str] = set()
+    for gold in golds:
+        if gold.id in seen:
+            raise InputError(f"Two gold documents have the id {gold.id!r}: give every document its own id.")
+        if gold.id not in predictions:
+            raise InputError(f"There is no prediction for the document {gold.id!r}: predict it first.")
+        seen.add(gold.id)
+        yield gold, predictions[gold.id]
+    extra = next((identifier for identifier in predictions if identifier not in seen), None)
+    if extra is not None:
+        raise InputError(
+            f"The prediction {extra!r} belongs to no gold document: remove it or add the document."
+        )
+
+
+def _in_order(
+    golds: Iterable[Document], predictions: Sequence[Prediction]
+) -> Iterator[tuple[Document, Prediction]]:
+    documents = list(golds)
+    if len(documents) > len(predictions):
+        missing = documents[len(predictions)].id
+        raise InputError(
+            f"There are {len(documents)} documents but {len(predictions)} predictions, "
+            f"the first without one is {missing!r}: predict every document."
+        )
+    if len(documents) < len(predictions):
+        raise InputError(
+            f"There are {len(predictions)} predictions but {len(documents)} documents: give one for each."
+        )
+    yield from zip(documents, predictions, strict=True)

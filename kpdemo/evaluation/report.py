@@ -1,0 +1,144 @@
+"""Figures on paper: a JSON object and a Markdown table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kpdemo.evaluation.metrics import Convention, MacroFigures
+from kpdemo.evaluation.protocol import DatasetFigures, KindFigures
+
+UNDEFINED = "–"
+
+CAPTIONS: dict[Convention, str] = {
+    "skip_empty": (
+        "Macro precision / recall / F1 (F1 of the means) over the documents that have gold of the kind, "
+        "as in SimCKP (`skip_empty`)."
+    ),
+    "count_empty": (
+        "Macro precision / recall / F1 (F1 of the means) over all documents, those without gold of the kind "
+        "counted as zero, as in Chan et al. (`count_empty`)."
+    ),
+}
+POOLED_NOTE = (
+    "Pooled: present and absent in one set, no stemming, mean of the documents' F1 over those with gold, "
+    "as in RAMKG."
+)
+COLUMNS = (
+    "Dataset",
+    "Documents",
+    "Present @5",
+    "Present @M",
+    "Absent @5",
+    "Absent @M",
+    "Absent R@50",
+    "Pooled @M",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The figures of one model on named datasets.
+
+    `model`, `device` and `seconds` are None when the predictions came from a file that does not say.
+    """
+
+    datasets: Mapping[str, DatasetFigures]
+    model: str | None = None
+    device: str | None = None
+    seconds: float | None = None
+
+
+def report_to_json(report: Report) -> dict[str, Any]:
+    """Everything measured, fractions of 1, undefined figures as None."""
+    return {
+        "datasets": {name: _dataset_to_json(figures) for name, figures in report.datasets.items()},
+        "model": report.model,
+        "device": report.device,
+        "seconds": report.seconds,
+    }
+
+
+def report_to_markdown(
+    report: Report, conventions: Iterable[Convention] = ("skip_empty", "count_empty")
+) -> str:
+    """A table for each convention under a line that names it; a row for each dataset."""
+    tables = []
+    for convention in conventions:
+        lines = [
+            f"{CAPTIONS[convention]} {POOLED_NOTE}",
+            "",
+            _row(COLUMNS),
+            _row(["---", *["---:"] * (len(COLUMNS) - 1)]),
+            *(_dataset_row(name, figures, convention) for name, figures in report.datasets.items()),
+        ]
+        tables.append("\n".join(lines))
+    return "\n\n".join(tables) + "\n"
+
+
+def _dataset_to_json(figures: DatasetFigures) -> dict[str, Any]:
+    pooled = figures.pooled
+    return {
+        "documents": figures.documents,
+        "with_gold": {
+            "present": figures.present.with_gold,
+            "absent": figures.absent.with_gold,
+            "pooled": figures.pooled_with_gold,
+        },
+        "present": {
+            "skip_empty": _macro_to_json(figures.present.skip_empty),
+            "count_empty": _macro_to_json(figures.present.count_empty),
+        },
+        "absent": {
+            "skip_empty": _absent_to_json(figures.absent.skip_empty),
+            "count_empty": _absent_to_json(figures.absent.count_empty),
+        },
+        "pooled": {"P@M": pooled.precision_m, "R@M": pooled.recall_m, "F1@M": pooled.f1_m},
+    }
+
+
+def _macro_to_json(figures: MacroFigures) -> dict[str, float | None]:
+    return {
+        "P@5": figures.precision_5,
+        "R@5": figures.recall_5,
+        "F1@5": figures.f1_5,
+        "P@M": figures.precision_m,
+        "R@M": figures.recall_m,
+        "F1@M": figures.f1_m,
+    }
+
+
+def _absent_to_json(figures: MacroFigures) -> dict[str, float | None]:
+    return {**_macro_to_json(figures), "R@50": figures.recall_50}
+
+
+def _dataset_row(name: str, figures: DatasetFigures, convention: Convention) -> str:
+    present, absent = _macro(figures.present, convention), _macro(figures.absent, convention)
+    pooled = figures.pooled
+    return _row(
+        [
+            " ".join(name.replace("|", "\\|").split()),
+            str(figures.documents),
+            _cell(present.precision_5, present.recall_5, present.f1_5),
+            _cell(present.precision_m, present.recall_m, present.f1_m),
+            _cell(absent.precision_5, absent.recall_5, absent.f1_5),
+            _cell(absent.precision_m, absent.recall_m, absent.f1_m),
+            _cell(absent.recall_50),
+            _cell(pooled.precision_m, pooled.recall_m, pooled.f1_m),
+        ]
+    )
+
+
+def _macro(figures: KindFigures, convention: Convention) -> MacroFigures:
+    return figures.skip_empty if convention == "skip_empty" else figures.count_empty
+
+
+def _cell(*values: float | None) -> str:
+    if all(value is None for value in values):
+        return UNDEFINED
+    return " / ".join(UNDEFINED if value is None else f"{value:.3f}" for value in values)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,107 @@
+"""Models and baselines by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+
+from kpdemo.errors import ModelLoadError
+from kpdemo.types import Document, Prediction, Predictor
+
+DEFAULT_MODEL = "default"
+DEFAULT_FOLDER = Path(__file__).parent / "assets" / "default"
+
+_BASELINES = {
+    "first": "the first noun phrases of the text",
+    "tfidf": "TF-IDF over noun phrases",
+    "yake": "YAKE (Campos et al. 2020)",
+    "textrank": "TextRank (Mihalcea and Tarau 2004)",
+    "multipartite": "MultipartiteRank (Boudin 2018)",
+    "embedding": "embeddings with maximal marginal relevance, as in KeyBERT, on the default model's encoder",
+}
+BASELINES = tuple(_BASELINES)
+
+
+def available_models() -> dict[str, str]:
+    """Names that `load_predictor` takes, each with one line on what it is; the default first."""
+    here = {name: text for name, text in _BASELINES.items() if name != "yake" or find_spec("yake")}
+    return {DEFAULT_MODEL: "SimCKP's contrastive extractor, trained on author keywords"} | here
+
+
+def load_predictor(model: str | Path = DEFAULT_MODEL, *, device: str = "auto") -> Predictor:
+    """A predictor by name; what is heavy loads with the first prediction.
+
+    Args:
+        model: "default", a baseline of `available_models`, or a checkpoint folder.
+        device: "auto" (CUDA when there is one), "cpu" or "cuda"; baselines run on the CPU.
+
+    Raises:
+        ModelLoadError: there is no such model. A damaged one is found at the first prediction.
+    """
+    name = str(model)
+    if name == DEFAULT_MODEL:
+        return LazyPredictor(name, lambda: _load_folder(DEFAULT_FOLDER, device))
+    if name == "embedding":
+        return LazyPredictor(name, lambda: _load_embedding(device))
+    if name in available_models():
+        return LazyPredictor(name, lambda: _load_baseline(name))
+    folder = Path(model)
+    if not folder.is_dir():
+        names = ", ".join(available_models())
+        raise ModelLoadError(
+            f"There is no model {name!r}: choose one of {names}, or give a checkpoint folder."
+        )
+    return LazyPredictor(name, lambda: _load_folder(folder, device))
+
+
+class LazyPredictor:
+    """A predictor that is loaded when it is first needed, once, however many threads ask."""
+
+    def __init__(self, name: str, load: Callable[[], Predictor]) -> None:
+        self._name = name
+        self._load = load
+        self._loaded: Predictor | None = None
+        self._lock = Lock()
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def device(self) -> str:
+        return self._predictor().device
+
+    def predict(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Prediction]:
+        return self._predictor().predict(documents, top_k=top_k, threshold=threshold)
+
+    def _predictor(self) -> Predictor:
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = self._load()
+            return self._loaded
+
+
+def _load_folder(folder: Path, device: str) -> Predictor:
+    from kpdemo.simckp.checkpoint import load_checkpoint
+
+    return load_checkpoint(folder, device=device)
+
+
+def _load_embedding(device: str) -> Predictor:
+    from kpdemo.simckp.embedding import load_embedding_baseline
+
+    return load_embedding_baseline(DEFAULT_FOLDER, device=device)
+
+
+def _load_baseline(name: str) -> Predictor:
+    from kpdemo.evaluation.baselines import load_baseline
+
+    return load_baseline(name)

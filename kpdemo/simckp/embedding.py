@@ -1,0 +1,135 @@
+"""The embedding baseline: cosine similarity with maximal marginal relevance, in the manner of KeyBERT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from kpdemo.candidates.tagger import Tagger
+from kpdemo.evaluation.phrases import noun_ngrams
+from kpdemo.simckp.checkpoint import load_checkpoint
+from kpdemo.simckp.examples import encoder_text
+from kpdemo.simckp.predictor import BATCH_WINDOWS, check_options, to_keyphrase
+from kpdemo.text import check_readable
+from kpdemo.types import Document, Prediction
+
+DIVERSITY = 0.5
+DEFAULT_COUNT = 10
+MOST_CANDIDATES = 500  # the most frequent ones, the earlier of equals; each is encoded by itself
+PHRASE_BATCH = 128
+
+
+@dataclass(frozen=True)
+class EmbeddingBaseline:
+    """Ranks noun n-grams by the cosine of their mean-pooled embedding to the document's.
+
+    The encoder is that of the given model, but none of its keyphrase layers, threshold or context is
+    used: every phrase is encoded by itself. Scores are cosines clipped to 0 and above; the order is
+    that of maximal marginal relevance (Carbonell and Goldstein 1998), so they need not descend.
+    """
+
+    encoder: nn.Module
+    tokenizer: Any
+    tagger: Tagger
+    window: int
+    overlap: int
+    name: str = "embedding"
+
+    @property
+    def device(self) -> str:
+        return self._device.type
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.encoder.parameters()).device
+
+    def predict(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Prediction]:
+        """See `kpdemo.types.Predictor`; without `top_k` the best ten."""
+        check_options(top_k, threshold)
+        read = [Document(document) if isinstance(document, str) else document for document in documents]
+        for document in read:
+            check_readable(document)
+        return [self._predict(document, top_k or DEFAULT_COUNT, threshold or 0.0) for document in read]
+
+    def _predict(self, document: Document, top_k: int, threshold: float) -> Prediction:
+        found = noun_ngrams(document, self.tagger)
+        found = sorted(found, key=lambda candidate: -len(candidate.spans))[:MOST_CANDIDATES]
+        if not found:
+            return Prediction(())
+        texts = [to_keyphrase(document, candidate, 0.0).text for candidate in found]
+        with torch.inference_mode():
+            phrases = functional.normalize(self._phrase_vectors(texts), dim=-1)
+            relevance = phrases @ functional.normalize(self._document_vector(document), dim=-1)
+            order = maximal_marginal_relevance(relevance, phrases @ phrases.T, top_k)
+        kept = [(index, max(float(relevance[index]), 0.0)) for index in order]
+        return Prediction(
+            tuple(to_keyphrase(document, found[index], score) for index, score in kept if score >= threshold)
+        )
+
+    def _document_vector(self, document: Document) -> Tensor:
+        encoded = self.tokenizer(
+            encoder_text(document),
+            truncation=True,
+            max_length=self.window,
+            stride=self.overlap,
+            return_overflowing_tokens=True,
+            padding=True,
+            return_tensors="pt",
+        )
+        parts = zip(
+            encoded["input_ids"].split(BATCH_WINDOWS),
+            encoded["attention_mask"].split(BATCH_WINDOWS),
+            strict=True,
+        )
+        return torch.cat([self._mean_pool(ids, mask) for ids, mask in parts]).mean(0)
+
+    def _phrase_vectors(self, texts: Sequence[str]) -> Tensor:
+        groups = [texts[first : first + PHRASE_BATCH] for first in range(0, len(texts), PHRASE_BATCH)]
+        encoded = [
+            self.tokenizer(list(group), padding=True, truncation=True, return_tensors="pt")
+            for group in groups
+        ]
+        return torch.cat([self._mean_pool(batch["input_ids"], batch["attention_mask"]) for batch in encoded])
+
+    def _mean_pool(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """(N, D) from (N, T)."""
+        mask = attention_mask.to(self._device)
+        hidden = self.encoder(input_ids=input_ids.to(self._device), attention_mask=mask).last_hidden_state
+        pooled: Tensor = (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+        return pooled
+
+
+def maximal_marginal_relevance(relevance: Tensor, similarity: Tensor, count: int) -> list[int]:
+    """Pick one after the other what is relevant and unlike those picked before.
+
+    Args:
+        relevance: (P,) similarity to the document.
+        similarity: (P, P) among the phrases.
+    """
+    picked = [int(relevance.argmax())]
+    while len(picked) < min(count, len(relevance)):
+        value = (1 - DIVERSITY) * relevance - DIVERSITY * similarity[:, picked].max(dim=1).values
+        value[picked] = -torch.inf
+        picked.append(int(value.argmax()))
+    return picked
+
+
+def load_embedding_baseline(folder: Path, *, device: str = "auto") -> EmbeddingBaseline:
+    """On the encoder of the checkpoint in `folder`; errors as in `load_checkpoint`."""
+    model = load_checkpoint(folder, device=device)
+    config = model.module.config
+    return EmbeddingBaseline(
+        model.module.encoder, model.tokenizer, model.tagger, config.window, config.overlap
+    )

@@ -1,0 +1,140 @@
+"""A document as the extractor reads it: windows of tokens, the tokens of each candidate, and its features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kpdemo.candidates.chunks import Candidate
+from kpdemo.types import TITLE_BREAK, Document
+
+FEATURES = ("in title", "log count", "first position", "spread", "words", "single word")
+
+_TITLE_END = ". "  # as long as TITLE_BREAK, so that offsets stay; the encoder should see a sentence end
+assert len(_TITLE_END) == len(TITLE_BREAK)
+
+
+@dataclass(frozen=True)
+class Example:
+    """Attributes:
+    windows: token ids of each reading, special tokens included.
+    rows: (window, candidate, token positions in that window), for each candidate in each window it is in.
+    features: (P, F) float32, one row a candidate; see `FEATURES`.
+    """
+
+    windows: list[NDArray[np.int64]]
+    rows: list[tuple[int, int, NDArray[np.int64]]]
+    features: NDArray[np.float32]
+
+
+def encoder_text(document: Document) -> str:
+    """`document.text` with a full stop after the title; every offset stays."""
+    return f"{document.title}{_TITLE_END}{document.body}" if document.title else document.body
+
+
+def build_example(
+    document: Document,
+    candidates: Sequence[Candidate],
+    tokenizer: Any,
+    *,
+    window: int,
+    overlap: int,
+    most_windows: int | None = None,
+) -> Example:
+    """Align `candidates` with the tokens of a fast Hugging Face tokenizer by character offsets.
+
+    Args:
+        window, overlap: in tokens; a document longer than `window` is read in several windows.
+        most_windows: stop after so many; candidates seen in none of them have no row.
+    """
+    encoded = tokenizer(
+        encoder_text(document),
+        truncation=True,
+        max_length=window,
+        stride=overlap,
+        return_overflowing_tokens=True,
+        return_offsets_mapping=True,
+        return_special_tokens_mask=True,
+    )
+    read = encoded["input_ids"][:most_windows]
+    windows = [np.asarray(ids, dtype=np.int64) for ids in read]
+    masks = [np.asarray(mask, dtype=bool) for mask in encoded["special_tokens_mask"][: len(read)]]
+    offsets = [
+        np.asarray(pairs).reshape(-1, 2)[~special]
+        for pairs, special in zip(encoded["offset_mapping"][: len(read)], masks, strict=True)
+    ]
+    firsts = [int(np.argmin(special)) for special in masks]
+    spans = _Spans.of(candidates)
+    rows = spans.rows(offsets, firsts, whole=True)
+    seen = {candidate for _, candidate, _ in rows}
+    if len(seen) < len(candidates):  # longer than the overlap, or beyond the last window read
+        rows += [row for row in spans.rows(offsets, firsts, whole=False) if row[1] not in seen]
+    return Example(windows, rows, _features(document, candidates))
+
+
+@dataclass(frozen=True)
+class _Spans:
+    """The occurrences of all candidates: `spans` (N, 2) in characters, `owner` (N,) the candidate of each."""
+
+    spans: NDArray[np.int64]
+    owner: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, candidates: Sequence[Candidate]) -> _Spans:
+        spans = [span for candidate in candidates for span in candidate.spans]
+        counts = [len(candidate.spans) for candidate in candidates]
+        return cls(np.array(spans, dtype=np.int64).reshape(-1, 2), np.repeat(np.arange(len(counts)), counts))
+
+    def rows(
+        self, offsets: Sequence[NDArray[np.int64]], firsts: Sequence[int], *, whole: bool
+    ) -> list[tuple[int, int, NDArray[np.int64]]]:
+        """See `Example.rows`.
+
+        Args:
+            offsets: for each window, (T, 2) the character range of each token that is not special.
+            firsts: for each window, the position of the first of those tokens.
+            whole: only occurrences that stand whole in a window; else also those it cuts.
+        """
+        return [
+            (number, candidate, tokens + first)
+            for number, (ranges, first) in enumerate(zip(offsets, firsts, strict=True))
+            if len(ranges)
+            for candidate, tokens in self._window_rows(ranges, whole)
+        ]
+
+    def _window_rows(self, ranges: NDArray[np.int64], whole: bool) -> list[tuple[int, NDArray[np.int64]]]:
+        """The union of the tokens of each candidate in one window."""
+        start, end = ranges[0, 0], ranges[-1, 1]
+        low, high = self.spans[:, 0], self.spans[:, 1]
+        inside = (low >= start) & (high <= end) if whole else (high > start) & (low < end)
+        firsts = np.searchsorted(ranges[:, 1], low[inside], side="right")
+        ends = np.searchsorted(ranges[:, 0], high[inside], side="left")
+        members: dict[int, set[int]] = {}
+        for candidate, first, stop in zip(
+            self.owner[inside].tolist(), firsts.tolist(), ends.tolist(), strict=True
+        ):
+            members.setdefault(candidate, set()).update(range(first, stop))
+        return [(candidate, np.array(sorted(tokens))) for candidate, tokens in members.items() if tokens]
+
+
+def _features(document: Document, candidates: Sequence[Candidate]) -> NDArray[np.float32]:
+    """(P, F) where and how often each candidate occurs, each feature between 0 and about 1."""
+    length = max(len(document.text), 1)
+    features = np.zeros((len(candidates), len(FEATURES)), dtype=np.float32)
+    for row, candidate in enumerate(candidates):
+        first, last = candidate.spans[0][0], candidate.spans[-1][0]
+        words = candidate.key.count(" ") + 1
+        features[row] = (
+            first < document.body_start,
+            math.log1p(len(candidate.spans)) / 3,
+            first / length,
+            (last - first) / length,
+            words / 6,
+            words == 1,
+        )
+    return features

@@ -1,0 +1,71 @@
+"""How many candidates to give, and what a score means; plain arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A logistic curve from raw similarity to the share of such candidates that are gold (Platt 1999)."""
+
+    slope: float = 1.0
+    intercept: float = 0.0
+
+    def probability(self, similarity: float) -> float:
+        return 1 / (1 + math.exp(-max(min(self.slope * similarity + self.intercept, 50.0), -50.0)))
+
+    def similarity(self, probability: float) -> float:
+        """The inverse: minus infinity for 0 and below, infinity for 1 and above."""
+        if probability <= 0:
+            return -math.inf
+        if probability >= 1:
+            return math.inf
+        return (math.log(probability / (1 - probability)) - self.intercept) / self.slope
+
+
+def best_cutoff(scores: NDArray[np.float32], positive: NDArray[np.bool_]) -> float:
+    """The score of the last candidate kept when F1 against the mined gold is highest, the first of equals.
+
+    Args:
+        scores, positive: (P,), at least one of them positive.
+    """
+    order = np.argsort(-scores, kind="stable")
+    hits = np.cumsum(positive[order])
+    f1 = 2 * hits / (np.arange(1, len(order) + 1) + positive.sum())
+    return float(scores[order[np.argmax(f1)]])
+
+
+def learn_threshold(scored: Iterable[tuple[NDArray[np.float32], NDArray[np.bool_]]]) -> float:
+    """The mean of the documents' F1-maximising thresholds (SimCKP, section 5.3).
+
+    Args:
+        scored: (scores, positive) of each document; those without a positive do not count.
+    """
+    return float(np.mean([best_cutoff(scores, positive) for scores, positive in scored if positive.any()]))
+
+
+def learn_calibration(scores: NDArray[np.float32], positive: NDArray[np.bool_]) -> Calibration:
+    """Fit the curve on the candidates of many documents: (N,) each."""
+    from sklearn.linear_model import LogisticRegression
+
+    fitted = LogisticRegression(C=np.inf).fit(scores[:, None], positive)
+    return Calibration(float(fitted.coef_[0, 0]), float(fitted.intercept_[0]))
+
+
+def keep(scores: Sequence[float], *, threshold: float, minimum: int, top_k: int | None) -> list[int]:
+    """Which candidates to give, best first; of equal scores the earlier one.
+
+    Without `top_k`: all above the threshold, and the best `minimum` when fewer are (SimCKP, section
+    5.3). Sorted by score, where the released code leaves them in the order of the document.
+    """
+    order = sorted(range(len(scores)), key=lambda index: -scores[index])
+    if top_k is not None:
+        return order[:top_k]
+    above = sum(score > threshold for score in scores)
+    return order[: max(above, minimum)]

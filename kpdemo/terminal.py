@@ -1,0 +1,173 @@
+"""What the command line shows to people: marked text, tables, progress."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from kpdemo.batch import BatchSummary
+from kpdemo.documents import LineError
+from kpdemo.types import Document, Keyphrase, Prediction, Span
+
+MARK = "black on bright_yellow"
+OPEN_MARK, CLOSE_MARK = "[[", "]]"
+_SECONDS_BETWEEN_LINES = 10.0
+_PIPE_WIDTH = 120
+# One for one, so that offsets stay true: a text may not move the cursor or recolour the terminal.
+_HARMLESS = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"} | {
+    13: " "
+}
+
+
+def show_prediction(document: Document, prediction: Prediction, footer: str) -> None:
+    """Print the text with its present keyphrases marked, then the tables."""
+    console = _console()
+    spans = merge_spans([span for keyphrase in prediction.present for span in keyphrase.spans])
+    console.print(marked_text(document.text, spans, colour=console.is_terminal), soft_wrap=True)
+    console.print()
+    if prediction.present:
+        console.print(_keyphrase_table("Present keyphrases", prediction.present, places=True))
+    else:
+        console.print("No present keyphrases.")
+    if prediction.absent:
+        console.print(_keyphrase_table("Absent keyphrases", prediction.absent, places=False))
+    console.print(Text(footer, style="dim"))
+
+
+def merge_spans(spans: Sequence[Span]) -> list[Span]:
+    """The same places with overlaps made one, in order."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def marked_text(text: str, spans: Sequence[Span], *, colour: bool) -> Text:
+    """`text` with `spans` coloured, or in brackets where there is no colour; they must not overlap."""
+    pieces = Text()
+    position = 0
+    for start, end in spans:
+        pieces.append(text[position:start].translate(_HARMLESS))
+        phrase = text[start:end].translate(_HARMLESS)
+        pieces.append(
+            phrase if colour else f"{OPEN_MARK}{phrase}{CLOSE_MARK}", style=MARK if colour else None
+        )
+        position = end
+    pieces.append(text[position:].translate(_HARMLESS))
+    return pieces
+
+
+def show_figures(report: Mapping[str, Any]) -> None:
+    """Print an evaluation, as `report_to_json` gives it, as one table for each dataset."""
+    console = _console()
+    for name, figures in report["datasets"].items():
+        table = Table(title=Text(f"{name}: {figures['documents']:,} documents"), title_justify="left")
+        measures = list(figures["absent"]["skip_empty"])
+        table.add_column("Keyphrases")
+        table.add_column("Documents without gold")
+        for measure in measures:
+            table.add_column(measure, justify="right")
+        for kind in ("present", "absent"):
+            for convention, meaning in (("skip_empty", "skipped"), ("count_empty", "count as zero")):
+                values = figures[kind][convention]
+                table.add_row(kind, meaning, *(_figure(values.get(measure)) for measure in measures))
+        values = figures["pooled"]
+        table.add_row("pooled", "skipped", *(_figure(values.get(measure)) for measure in measures))
+        console.print(table)
+
+
+def show_models(models: Mapping[str, str]) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for name, description in models.items():
+        table.add_row(Text(name, style="bold"), Text(description))
+    _console().print(table)
+
+
+class ProgressLine:
+    """Progress on standard error: a bar on a terminal, a line now and then elsewhere."""
+
+    def __init__(self, description: str, total: int | None = None) -> None:
+        self._description = description
+        self._total = total
+        self._console = Console(stderr=True)
+        self._bar: Progress | None = None
+        self._task = TaskID(0)
+        self._shown = time.monotonic()
+        if self._console.is_terminal:
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+            )
+            self._bar = Progress(*columns, console=self._console, transient=True)
+            self._task = self._bar.add_task(description, total=total)
+
+    def __enter__(self) -> ProgressLine:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def set_total(self, total: int) -> None:
+        self._total = total
+        if self._bar is not None:
+            self._bar.update(self._task, total=total)
+
+    def show(self, done: int) -> None:
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done)
+        elif time.monotonic() - self._shown > _SECONDS_BETWEEN_LINES:
+            of_total = "" if self._total is None else f" of {self._total:,}"
+            print(f"{self._description}: {done:,}{of_total} documents", file=sys.stderr, flush=True)
+            self._shown = time.monotonic()
+
+    def show_summary(self, summary: BatchSummary) -> None:
+        self.show(summary.seen)
+
+    def show_problem(self, problem: LineError) -> None:
+        message = problem.message.translate(_HARMLESS).replace("\n", " ")
+        self._console.print(Text(message), soft_wrap=True)
+
+
+def _console() -> Console:
+    console = Console()
+    # A file or a pipe has no width; tables should not be cut to that of an old terminal.
+    return console if console.is_terminal else Console(width=_PIPE_WIDTH)
+
+
+def _keyphrase_table(title: str, keyphrases: Sequence[Keyphrase], *, places: bool) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column("Score", justify="right")
+    table.add_column("Keyphrase")
+    if places:
+        table.add_column("Times", justify="right")
+        table.add_column("First at", justify="right")
+    for keyphrase in keyphrases:
+        cells: list[str | Text] = [f"{keyphrase.score:.3f}", Text(keyphrase.text.translate(_HARMLESS))]
+        if places:
+            cells += [str(len(keyphrase.spans)), str(keyphrase.spans[0][0])]
+        table.add_row(*cells)
+    return table
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

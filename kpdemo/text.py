@@ -1,0 +1,118 @@
+"""Words, stems, and the rule that tells a present keyphrase from an absent one."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+
+from kpdemo.errors import InputError, LanguageError
+from kpdemo.types import Document, Span
+
+# The released SimCKP evaluation puts spaces round exactly these; [, ], \ and _ stay in words.
+_PUNCTUATION = re.escape("!\"#$%&'()*+,-./:;<=>?@^`{|}~")
+_WORD = re.compile(rf"[{_PUNCTUATION}]|[^\s{_PUNCTUATION}]+")
+
+SCRIPT_NAMES = {
+    "CJK": "Chinese or Japanese",
+    "HIRAGANA": "Japanese",
+    "KATAKANA": "Japanese",
+    "HANGUL": "Korean",
+    "ARABIC": "Arabic",
+    "HEBREW": "Hebrew",
+    "CYRILLIC": "Cyrillic",
+    "GREEK": "Greek",
+    "DEVANAGARI": "Devanagari",
+    "THAI": "Thai",
+}
+
+
+def word_spans(text: str) -> list[Span]:
+    """Character spans of the words of `text`; each punctuation mark is a word of its own."""
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def words(text: str) -> list[str]:
+    return _WORD.findall(text)
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str) -> str:
+    """The Porter stem of the lower-cased word (NLTK's default mode, as in SimCKP)."""
+    return str(_porter().stem(word, to_lowercase=True))
+
+
+@lru_cache(maxsize=1)
+def _porter():  # type: ignore[no-untyped-def]
+    from nltk.stem.porter import PorterStemmer  # here, because nltk takes long to import
+
+    return PorterStemmer()
+
+
+def stems(text: str) -> tuple[str, ...]:
+    return tuple(stem(word) for word in words(text))
+
+
+def phrase_key(text: str) -> str:
+    """What makes two phrases the same: their stems, joined by single spaces."""
+    return " ".join(stems(text))
+
+
+class StemmedText:
+    """A document prepared for many questions of the kind "is this phrase present?".
+
+    A keyphrase is present when its stemmed words stand contiguously in the stemmed title or in
+    the stemmed body; it may not straddle the two.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self._parts = [f" {phrase_key(part)} " for part in (document.title, document.body) if part]
+
+    def contains(self, phrase: str) -> bool:
+        key = phrase_key(phrase)
+        return bool(key) and any(f" {key} " in part for part in self._parts)
+
+
+def find_phrase(document: Document, phrase: str) -> tuple[Span, ...]:
+    """Every place in `document.text` where `phrase` is present, in order."""
+    wanted = stems(phrase)
+    if not wanted:
+        return ()
+    found: list[Span] = []
+    for part, offset in ((document.title, 0), (document.body, document.body_start)):
+        spans = word_spans(part)
+        part_stems = [stem(part[start:end]) for start, end in spans]
+        found.extend(
+            (offset + spans[first][0], offset + spans[first + len(wanted) - 1][1])
+            for first in range(len(spans) - len(wanted) + 1)
+            if tuple(part_stems[first : first + len(wanted)]) == wanted
+        )
+    return tuple(found)
+
+
+def check_readable(document: Document) -> None:
+    """Refuse what no predictor for English can read.
+
+    Raises:
+        InputError: there is not one letter in the text, or it is not text.
+        LanguageError: most letters belong to another script than Latin.
+    """
+    text = document.text
+    if not text.strip():
+        raise InputError("The text is empty: paste a title or some sentences.")
+    if "\x00" in text:
+        raise InputError("The text holds a NUL byte, so it is not plain text: save it as UTF-8 text first.")
+    scripts = Counter(
+        unicodedata.name(character, "UNKNOWN").split(" ")[0].split("-")[0]
+        for character in text[:20_000]
+        if character.isalpha()
+    )
+    if not scripts:
+        raise InputError("The text holds no letters, so there is nothing to extract: paste some sentences.")
+    script, count = scripts.most_common(1)[0]
+    if script not in ("LATIN", "UNKNOWN") and count * 2 > scripts.total():
+        name = SCRIPT_NAMES.get(script, script.capitalize())
+        raise LanguageError(
+            f"The text is mostly in {name} script, which is not supported yet: paste English text."
+        )

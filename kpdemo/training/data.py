@@ -1,0 +1,312 @@
+"""Which documents a model is trained on, and a cache of them as examples."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from kpdemo.candidates.chunks import Candidate, CandidateConfig, candidate_key, mine_candidates
+from kpdemo.candidates.tagger import TAGGER_ASSET, load_tagger
+from kpdemo.documents import document_from_row, read_rows
+from kpdemo.errors import ConfigError, InputError
+from kpdemo.evaluation.frequency import FREQUENCY_ASSET
+from kpdemo.simckp.examples import FEATURES, Example, build_example
+from kpdemo.types import Document
+
+CACHE_VERSION = 1
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of training documents.
+
+    Attributes:
+        path: JSON Lines, plain, .gz or .xz; relative to the data folder.
+        where: fields that a row must have with exactly these values.
+        skip_ids: a regular expression; rows whose id it matches from the start are left out.
+        repeat: times each document stands in one epoch.
+        limit: only the first so many documents that pass.
+    every: only every n-th row of those that pass.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    path: Path
+    where: Mapping[str, Any] = field(default_factory=dict)
+    skip_ids: str = ""
+    repeat: int = 1
+    limit: int | None = None
+    every: int = 1
+
+
+@dataclass(frozen=True)
+class FrequencyConfig:
+    """Where the document frequencies of the TF-IDF baseline are counted."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    train: tuple[Source, ...]
+    data: Path = Path("data")
+    output: Path = FREQUENCY_ASSET
+
+
+def read_source(source: Source, folder: Path) -> Iterator[Document]:
+    """The documents of a source that have gold keyphrases, in the order of the file."""
+    skipped = re.compile(source.skip_ids) if source.skip_ids else None
+    path = folder / source.path
+    if not path.is_file():
+        raise ConfigError(f"No training data at {path}: check `data` and `path` in the configuration.")
+    return islice(islice(_passing(path, source.where, skipped), 0, None, source.every), source.limit)
+
+
+def _passing(path: Path, where: Mapping[str, Any], skipped: re.Pattern[str] | None) -> Iterator[Document]:
+    for number, row in read_rows(path):
+        if any(row.get(key) != value for key, value in where.items()):
+            continue
+        if skipped and skipped.match(str(row.get("id", ""))):
+            continue
+        try:
+            document = document_from_row(row, where=f"{path.name}, line {number}")
+        except InputError as error:
+            logger.warning("left out: %s", error)
+            continue
+        if document.keyphrases:
+            yield document
+
+
+@dataclass(frozen=True)
+class ExampleSettings:
+    """All that decides how a document becomes an example; part of the cache's name."""
+
+    tokenizer: str
+    window: int
+    overlap: int
+    most_windows: int | None
+    candidates: CandidateConfig
+
+
+@dataclass(frozen=True)
+class LabelledExample:
+    """An example and which of its candidates are gold: `positive` is (P,) bool."""
+
+    example: Example
+    positive: NDArray[np.bool_]
+
+    @property
+    def tokens(self) -> int:
+        return sum(len(window) for window in self.example.windows)
+
+
+def label_document(document: Document, settings: ExampleSettings, tokenizer: Any) -> LabelledExample:
+    """Mine, align and label one document; candidates cut off by `most_windows` are left out."""
+    candidates = mine_candidates(document, load_tagger(), settings.candidates)
+    example = build_example(
+        document,
+        candidates,
+        tokenizer,
+        window=settings.window,
+        overlap=settings.overlap,
+        most_windows=settings.most_windows,
+    )
+    seen = sorted({candidate for _, candidate, _ in example.rows})
+    number = {candidate: position for position, candidate in enumerate(seen)}
+    rows = [(window, number[candidate], tokens) for window, candidate, tokens in example.rows]
+    return LabelledExample(
+        Example(example.windows, rows, example.features[seen]), gold_candidates(document, candidates)[seen]
+    )
+
+
+def gold_candidates(document: Document, candidates: Sequence[Candidate]) -> NDArray[np.bool_]:
+    """(P,) true where a candidate is one of the document's keyphrases."""
+    gold = {candidate_key(keyphrase) for keyphrase in document.keyphrases}
+    return np.array([candidate.key in gold for candidate in candidates], dtype=bool)
+
+
+class ExampleCache:
+    """Labelled examples of many documents in flat arrays, so that 300,000 fit in memory.
+
+    One window a document; documents without a positive or without a negative are left out.
+    """
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._arrays = dict(arrays)
+        self._token_starts = _starts(self._arrays["token_counts"])
+        self._phrase_starts = _starts(self._arrays["phrase_counts"])
+        self._member_starts = _starts(self._arrays["member_counts"])
+
+    def __len__(self) -> int:
+        return len(self._arrays["token_counts"])
+
+    @property
+    def lengths(self) -> NDArray[np.int32]:
+        """Tokens of each example."""
+        lengths: NDArray[np.int32] = self._arrays["token_counts"]
+        return lengths
+
+    @property
+    def weights(self) -> NDArray[np.int32]:
+        """How often each example stands in one epoch."""
+        weights: NDArray[np.int32] = self._arrays["repeats"]
+        return weights
+
+    def __getitem__(self, index: int) -> LabelledExample:
+        arrays = self._arrays
+        tokens = arrays["tokens"][self._token_starts[index] : self._token_starts[index + 1]]
+        first, end = self._phrase_starts[index], self._phrase_starts[index + 1]
+        members = [
+            arrays["members"][self._member_starts[phrase] : self._member_starts[phrase + 1]].astype(np.int64)
+            for phrase in range(first, end)
+        ]
+        example = Example(
+            [tokens.astype(np.int64)],
+            [(0, phrase, row) for phrase, row in enumerate(members)],
+            arrays["features"][first:end].astype(np.float32),
+        )
+        return LabelledExample(example, arrays["positive"][first:end])
+
+    def save(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".partial.npz")
+        np.savez(partial, allow_pickle=False, **self._arrays)
+        partial.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> ExampleCache:
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls({name: arrays[name] for name in arrays.files})
+
+    @classmethod
+    def build(cls, labelled: Iterable[tuple[LabelledExample, int]]) -> ExampleCache:
+        """From examples of one window each, with the number of times each is repeated in an epoch."""
+        columns: dict[str, list[NDArray[Any]]] = {name: [] for name in _DTYPES}
+        for item, repeat in labelled:
+            if not item.positive.any() or item.positive.all():
+                continue
+            members = [tokens for _, _, tokens in item.example.rows]
+            values = {
+                "token_counts": [item.tokens],
+                "tokens": item.example.windows[0],
+                "phrase_counts": [len(members)],
+                "member_counts": [len(tokens) for tokens in members],
+                "members": np.concatenate(members),
+                "features": item.example.features,
+                "positive": item.positive,
+                "repeats": [repeat],
+            }
+            for name, value in values.items():
+                columns[name].append(np.asarray(value, dtype=_DTYPES[name]))
+        return cls(_concatenate([{name: np.concatenate(parts) for name, parts in columns.items() if parts}]))
+
+    @classmethod
+    def join(cls, caches: Iterable[ExampleCache]) -> ExampleCache:
+        """All examples of `caches`, in order."""
+        return cls(_concatenate([cache._arrays for cache in caches]))
+
+
+_DTYPES: dict[str, Any] = {
+    "token_counts": np.int32,
+    "tokens": np.int32,
+    "phrase_counts": np.int32,
+    "member_counts": np.int32,
+    "members": np.int16,
+    "features": np.float16,
+    "positive": np.bool_,
+    "repeats": np.int32,
+}
+
+
+def _concatenate(columns: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    empty = {
+        name: np.zeros((0, len(FEATURES)) if name == "features" else 0, dtype)
+        for name, dtype in _DTYPES.items()
+    }
+    return {name: np.concatenate([part.get(name, empty[name]) for part in columns]) for name in _DTYPES}
+
+
+def _starts(counts: NDArray[Any]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+
+def cached_examples(
+    sources: Sequence[Source],
+    folder: Path,
+    settings: ExampleSettings,
+    cache: Path,
+    *,
+    documents: int,
+    seed: int,
+    workers: int | None = None,
+) -> ExampleCache:
+    """Examples of `documents` documents drawn from all sources, read from `cache` when they are there.
+
+    A source with `repeat` above 1 is always taken whole, the rest is drawn at random.
+    """
+    path = cache / f"{_fingerprint(sources, folder, settings, documents, seed)}.npz"
+    if path.is_file():
+        return ExampleCache.load(path)
+    chosen = _draw(sources, folder, documents, seed)
+    examples = ExampleCache.join(_label_all(chosen, settings, workers or os.cpu_count() or 1))
+    if not len(examples):
+        raise ConfigError("No training document has a present keyphrase: check the sources.")
+    examples.save(path)
+    return examples
+
+
+def _draw(sources: Sequence[Source], folder: Path, documents: int, seed: int) -> list[tuple[Document, int]]:
+    always = [
+        (doc, source.repeat) for source in sources if source.repeat > 1 for doc in read_source(source, folder)
+    ]
+    pool = [(doc, 1) for source in sources if source.repeat == 1 for doc in read_source(source, folder)]
+    random.Random(seed).shuffle(pool)
+    logger.info("%d documents in the sources", len(pool) + len(always))
+    return [*always, *pool[: max(documents - len(always), 0)]]
+
+
+def _label_all(
+    documents: Sequence[tuple[Document, int]], settings: ExampleSettings, workers: int
+) -> Iterator[ExampleCache]:
+    size = 64
+    groups = [documents[first : first + size] for first in range(0, len(documents), size)]
+    label = partial(_label_group, settings)
+    with (
+        ProcessPoolExecutor(workers) as pool,
+        tqdm(total=len(documents), desc="candidates", unit="doc") as bar,
+    ):
+        for group, labelled in zip(groups, pool.map(label, groups), strict=True):
+            yield labelled
+            bar.update(len(group))
+
+
+def _label_group(settings: ExampleSettings, group: Sequence[tuple[Document, int]]) -> ExampleCache:
+    from kpdemo.simckp.backbone import load_tokenizer
+
+    tokenizer = load_tokenizer(settings.tokenizer)
+    return ExampleCache.build(
+        (label_document(document, settings, tokenizer), repeat) for document, repeat in group
+    )
+
+
+def _fingerprint(
+    sources: Sequence[Source], folder: Path, settings: ExampleSettings, documents: int, seed: int
+) -> str:
+    files = [(str(source), (folder / source.path).stat().st_size) for source in sources]
+    tagger = hashlib.sha256(TAGGER_ASSET.read_bytes()).hexdigest()
+    parts = [CACHE_VERSION, files, str(settings), tagger, documents, seed]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

@@ -1,0 +1,251 @@
+"""Training of SimCKP's contrastive extractor."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from kpdemo.candidates.chunks import Candidate, mine_candidates
+from kpdemo.candidates.tagger import load_tagger
+from kpdemo.evaluation.protocol import evaluate
+from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.batches import collate
+from kpdemo.simckp.examples import Example, build_example
+from kpdemo.simckp.losses import contrastive_loss
+from kpdemo.simckp.model import Batch, ContrastiveExtractor, ExtractorConfig
+from kpdemo.simckp.predictor import Selection, score_examples, to_keyphrase
+from kpdemo.simckp.threshold import keep, learn_calibration, learn_threshold
+from kpdemo.training.batching import length_bucketed
+from kpdemo.training.data import (
+    ExampleCache,
+    ExampleSettings,
+    LabelledExample,
+    Source,
+    cached_examples,
+    gold_candidates,
+    read_source,
+)
+from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
+from kpdemo.types import Document, Prediction
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ExtractorTraining:
+    """Attributes:
+    data: the folder that the paths of the sources start from.
+    pool: documents drawn from the sources.
+    validation: chooses the weights, the threshold and the calibration.
+    learning_rate, head_learning_rate: of the encoder; of the projections and the prior.
+    freeze_embeddings: leave the word embeddings as they were pretrained.
+    dropout: everywhere in the encoder; 0 suits a run that sees each document about once.
+    device: "auto", "cpu" or "cuda".
+    attention: Transformers' name of the kernel; "eager" trains twice as fast as "sdpa" on a CPU.
+    style: how the training documents were annotated; told in the model card.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    train: tuple[Source, ...]
+    validation: Source
+    loop: LoopConfig
+    name: str = "extractor"
+    style: str = "author keywords"
+    data: Path = Path("data")
+    output: Path = Path("runs/extractor")
+    cache: Path = Path("runs/cache")
+    backbone: str = "all-MiniLM-L6-v2"
+    pool: int = 1_000_000
+    model: ExtractorConfig = field(default_factory=ExtractorConfig)
+    learning_rate: float = 1e-4
+    head_learning_rate: float = 5e-4
+    weight_decay: float = 0.01
+    freeze_embeddings: bool = True
+    dropout: float = 0.0
+    attention: str = "eager"
+    device: str = "auto"
+    most_windows: int = 1
+
+
+@dataclass(frozen=True)
+class TrainedExtractor:
+    """What a run leaves behind, ready to be stored."""
+
+    module: ContrastiveExtractor
+    tokenizer: Any
+    selection: Selection
+    progress: Progress
+    documents: int
+    validation: Metrics
+
+
+def train_extractor(config: ExtractorTraining, *, device: torch.device) -> TrainedExtractor:
+    """Train or resume as the configuration says; the best weights by validation F1@M.
+
+    Raises:
+        ConfigError, InputError, ModelLoadError, TrainingError: in one sentence, before or during training.
+    """
+    encoder, tokenizer = load_backbone(config.backbone, attention=config.attention)
+    set_dropout(encoder, config.dropout)
+    examples = training_examples(config)
+    module = ContrastiveExtractor(encoder, config.model)
+    validation = ValidationSet(read_source(config.validation, config.data), tokenizer, config.model)
+    part = ExtractorPart(module, config, examples, validation, padding=tokenizer.pad_token_id)
+    logger.info("%d training examples, %d validation documents", len(examples), len(validation.documents))
+    progress = train(part, config.loop, config.output, device, identity=_identity(config))
+    selection, metrics = validation.select(module)
+    return TrainedExtractor(module, tokenizer, selection, progress, len(examples), metrics)
+
+
+def training_examples(config: ExtractorTraining) -> ExampleCache:
+    """The cached examples of the configuration's sources, made first when they are missing."""
+    settings = ExampleSettings(
+        config.backbone,
+        config.model.window,
+        config.model.overlap,
+        config.most_windows,
+        config.model.candidates,
+    )
+    return cached_examples(
+        config.train, config.data, settings, config.cache, documents=config.pool, seed=config.loop.seed
+    )
+
+
+def set_dropout(encoder: Any, share: float) -> None:
+    """On a model that is built already: in its modules, and in what its attention reads at each call."""
+    for module in encoder.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = share
+        for name in ("dropout", "attention_dropout", "activation_dropout", "layerdrop"):
+            if isinstance(getattr(module, name, None), float):
+                setattr(module, name, share)
+
+
+class ExtractorPart:
+    """The extractor as the training loop sees it."""
+
+    selected = "F1@M"
+
+    def __init__(
+        self,
+        module: ContrastiveExtractor,
+        config: ExtractorTraining,
+        examples: ExampleCache,
+        validation: ValidationSet,
+        *,
+        padding: int,
+    ) -> None:
+        self.module = module
+        self._config = config
+        self._examples = examples
+        self._validation = validation
+        self._padding = padding
+        if config.freeze_embeddings:
+            module.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        encoder = [parameter for parameter in self.module.encoder.parameters() if parameter.requires_grad]
+        known = {id(parameter) for parameter in self.module.encoder.parameters()}
+        heads = [parameter for parameter in self.module.parameters() if id(parameter) not in known]
+        decay = self._config.weight_decay
+        return [
+            {"params": encoder, "lr": self._config.learning_rate, "weight_decay": decay},
+            {"params": heads, "lr": self._config.head_learning_rate, "weight_decay": decay},
+        ]
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        loop = self._config.loop
+        return length_bucketed(
+            self._examples.lengths,
+            self._examples.weights,
+            batch_size=loop.batch_size,
+            seed=loop.seed,
+            epoch=epoch,
+        )
+
+    def __getitem__(self, index: int) -> LabelledExample:
+        return self._examples[index]
+
+    def collate(self, items: Sequence[LabelledExample]) -> Batch:
+        return collate(
+            [item.example for item in items],
+            padding=self._padding,
+            positive=[item.positive for item in items],
+        )
+
+    def loss(self, batch: Batch) -> Tensor:
+        return contrastive_loss(
+            self.module(batch),
+            batch.positive,
+            batch.phrase_document,
+            documents=batch.documents,
+            temperature=self.module.config.temperature,
+        )
+
+    def evaluate(self) -> Metrics:
+        return self._validation.select(self.module)[1]
+
+
+class ValidationSet:
+    """Documents with gold, read once and scored often."""
+
+    def __init__(self, documents: Any, tokenizer: Any, config: ExtractorConfig) -> None:
+        tagger = load_tagger()
+        self.documents: list[Document] = list(documents)
+        self._padding = tokenizer.pad_token_id
+        self._minimum = config.minimum
+        self._candidates: list[list[Candidate]] = []
+        self._examples: list[Example] = []
+        self._positive: list[NDArray[np.bool_]] = []
+        for document in self.documents:
+            mined = mine_candidates(document, tagger, config.candidates)
+            self._candidates.append(mined)
+            self._examples.append(
+                build_example(document, mined, tokenizer, window=config.window, overlap=config.overlap)
+            )
+            self._positive.append(gold_candidates(document, mined))
+
+    def select(self, module: ContrastiveExtractor) -> tuple[Selection, Metrics]:
+        """The threshold and calibration that fit the present weights, and the figures they give."""
+        scores = score_examples(module, self._examples, padding=self._padding)
+        pairs = list(zip(scores, self._positive, strict=True))
+        calibration = learn_calibration(np.concatenate(scores), np.concatenate(self._positive))
+        selection = Selection(learn_threshold(pairs), calibration)
+        predictions = [self._predict(index, score, selection.threshold) for index, score in enumerate(scores)]
+        figures = evaluate(self.documents, predictions).present.skip_empty
+        metrics = {
+            "F1@5": figures.f1_5,
+            "F1@M": figures.f1_m,
+            "P@M": figures.precision_m,
+            "R@M": figures.recall_m,
+        }
+        return selection, {name: value or 0.0 for name, value in metrics.items()} | {
+            "threshold": selection.threshold
+        }
+
+    def _predict(self, index: int, scores: NDArray[np.float32], threshold: float) -> Prediction:
+        kept = keep(scores.tolist(), threshold=threshold, minimum=self._minimum, top_k=None)
+        return Prediction(
+            tuple(
+                to_keyphrase(self.documents[index], self._candidates[index][number], float(scores[number]))
+                for number in kept
+            )
+        )
+
+
+def _identity(config: ExtractorTraining) -> str:
+    fixed = {
+        name: value
+        for name, value in vars(config).items()
+        if name not in ("loop", "output", "cache", "data", "device")
+    }
+    return str(sorted(fixed.items()))

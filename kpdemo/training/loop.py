@@ -1,0 +1,295 @@
+"""The one training loop: schedule, mixed precision, evaluation, early stopping, checkpoints, exact resume."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+from tqdm import tqdm
+
+from kpdemo.errors import TrainingError
+
+logger = logging.getLogger(__name__)
+
+Metrics = dict[str, float]
+
+_MAY_CHANGE = ("documents", "evaluate_every", "checkpoint_minutes", "patience", "workers", "log_every")
+
+
+@dataclass(frozen=True)
+class LoopConfig:
+    """Attributes:
+    documents: document visits in all.
+    warmup, decay: shares of the run in which the learning rate rises from and falls to zero; with
+        decay = 1 - warmup it is SimCKP's linear decay, with less it stays at its peak in between.
+    clip: largest gradient norm.
+    evaluate_every: document visits between two evaluations.
+    patience: evaluations without a better one before the run stops.
+    workers: processes that prepare batches; 0 for none.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    documents: int
+    batch_size: int = 8
+    warmup: float = 0.05
+    decay: float = 0.95
+    clip: float = 1.0
+    precision: Literal["bf16", "fp32"] = "bf16"
+    evaluate_every: int = 5_000
+    checkpoint_minutes: float = 5.0
+    patience: int = 10
+    log_every: int = 50
+    workers: int = 0
+    seed: int = 42
+
+    @property
+    def steps(self) -> int:
+        return max(self.documents // self.batch_size, 1)
+
+
+class Part(Protocol):
+    """What is trained: the loop knows nothing of documents or phrases."""
+
+    selected: str
+    """The metric of `evaluate` to maximise."""
+
+    @property
+    def module(self) -> nn.Module: ...
+
+    def parameter_groups(self) -> list[dict[str, Any]]: ...
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        """Indices into `self`, a function of the epoch alone."""
+
+    def __getitem__(self, index: int) -> Any: ...
+
+    def collate(self, items: Sequence[Any]) -> Any: ...
+
+    def loss(self, batch: Any) -> Tensor: ...
+
+    def evaluate(self) -> Metrics: ...
+
+
+@dataclass
+class Progress:
+    """Where a run stands; stored with every checkpoint."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    seconds: float = 0.0
+    best: float = -math.inf
+    best_step: int = 0
+    since_best: int = 0
+
+
+def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *, identity: str) -> Progress:
+    """Train `part`, leaving its best weights in it and in `folder/best.pt`.
+
+    A stopped run goes on exactly where it was when called again with the same `folder`.
+
+    Args:
+        identity: everything else that decides the outcome; another one refuses to resume.
+
+    Raises:
+        TrainingError: `folder` holds another run, the loss is no number, or SIGTERM came.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(config.seed)
+    part.module.to(device)
+    run = _Run(part, config, folder, device, _fingerprint(config, identity))
+    run.resume()
+    with _sigterm() as stopping:
+        run.go(stopping)
+    best = torch.load(folder / "best.pt", map_location=device, weights_only=True)
+    part.module.load_state_dict(best)
+    return run.progress
+
+
+def learning_rate(config: LoopConfig) -> Callable[[int], float]:
+    """The factor on the peak learning rate at each step."""
+
+    def factor(step: int) -> float:
+        done = step / config.steps
+        rising = (step + 1) / max(config.warmup * config.steps, 1)
+        falling = (1 - done) / config.decay if config.decay else 1.0
+        return max(min(1.0, rising, falling), 0.0)
+
+    return factor
+
+
+class _Run:
+    def __init__(
+        self, part: Part, config: LoopConfig, folder: Path, device: torch.device, fingerprint: str
+    ) -> None:
+        self._part, self._config, self._folder, self._device = part, config, folder, device
+        self._fingerprint = fingerprint
+        self._optimizer = torch.optim.AdamW(part.parameter_groups(), fused=True)
+        self._schedule = torch.optim.lr_scheduler.LambdaLR(self._optimizer, learning_rate(config))
+        self._saved = time.monotonic()
+        self.progress = Progress()
+
+    def resume(self) -> None:
+        path = self._folder / "last.pt"
+        if not path.is_file():
+            return
+        state = torch.load(path, map_location=self._device, weights_only=True)
+        if state["fingerprint"] != self._fingerprint:
+            raise TrainingError(
+                f"{self._folder} holds a run with other settings: give another --output or delete it."
+            )
+        self._part.module.load_state_dict(state["module"])
+        self._optimizer.load_state_dict(state["optimizer"])
+        self._schedule.load_state_dict(state["schedule"])
+        self.progress = Progress(**state["progress"])
+        torch.set_rng_state(state["rng"].cpu())
+        if self._device.type == "cuda":
+            torch.cuda.set_rng_state(state["cuda_rng"].cpu(), self._device)
+        logger.info("resumed at step %d of %d", self.progress.step, self._config.steps)
+
+    def go(self, stopping: Callable[[], bool]) -> None:
+        config, progress = self._config, self.progress
+        bar = tqdm(
+            total=config.steps * config.batch_size, initial=progress.step * config.batch_size, unit="doc"
+        )
+        recent: list[float] = []
+        for batch in self._batches():
+            began = time.monotonic()
+            recent.append(self._update(batch))
+            progress.step += 1
+            progress.seconds += time.monotonic() - began
+            bar.update(config.batch_size)
+            if progress.step % config.log_every == 0:
+                self._log_loss(recent, bar)
+                recent = []
+            if progress.step % max(config.evaluate_every // config.batch_size, 1) == 0 or self._finished():
+                self._evaluate()
+            if self._finished() or progress.since_best >= config.patience:
+                self.save()
+                return
+            if stopping():
+                self.save()
+                raise TrainingError(f"Stopped at step {progress.step}: run the same command to go on.")
+            if time.monotonic() - self._saved > config.checkpoint_minutes * 60:
+                self.save()
+
+    def _finished(self) -> bool:
+        return self.progress.step >= self._config.steps
+
+    def _batches(self) -> Iterator[Any]:
+        """Batches from where the run stands to its last step, over as many epochs as that takes."""
+        while not self._finished():
+            batches = self._part.batches(self.progress.epoch)[self.progress.batch :]
+            loader: DataLoader[Any] = DataLoader(
+                self._part,  # type: ignore[arg-type]
+                batch_sampler=batches,
+                collate_fn=self._part.collate,
+                num_workers=self._config.workers,
+                generator=torch.Generator(),  # not the global one: resuming draws anew
+            )
+            for batch in loader:
+                self.progress.batch += 1
+                yield batch.to(self._device)
+                if self._finished():
+                    return
+            self.progress.epoch += 1
+            self.progress.batch = 0
+
+    def _update(self, batch: Any) -> float:
+        module = self._part.module
+        module.train()
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._config.precision == "bf16"):
+            loss = self._part.loss(batch)
+        value = loss.item()
+        if not math.isfinite(value):
+            raise TrainingError(f"The loss is {value} at step {self.progress.step}: lower the learning rate.")
+        self._optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(module.parameters(), self._config.clip)
+        self._optimizer.step()
+        self._schedule.step()
+        return value
+
+    def _log_loss(self, recent: Sequence[float], bar: Any) -> None:
+        loss = sum(recent) / len(recent)
+        speed = self.progress.step * self._config.batch_size / self.progress.seconds
+        bar.set_postfix_str(f"loss {loss:.3f}, {speed:.1f} documents/s")
+        self._log(
+            {
+                "loss": round(loss, 4),
+                "lr": float(self._schedule.get_last_lr()[0]),
+                "documents_per_second": round(speed, 2),
+            }
+        )
+
+    def _evaluate(self) -> None:
+        self._part.module.eval()
+        with torch.no_grad():
+            metrics = self._part.evaluate()
+        progress = self.progress
+        value = metrics[self._part.selected]
+        progress.since_best += 1
+        if value > progress.best:
+            progress.best, progress.best_step, progress.since_best = value, progress.step, 0
+            _save(self._part.module.state_dict(), self._folder / "best.pt")
+        self._log(metrics)
+        logger.info(
+            "step %d: %s", progress.step, ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+        )
+
+    def _log(self, values: dict[str, float]) -> None:
+        progress = self.progress
+        line = {"step": progress.step, "documents": progress.step * self._config.batch_size} | values
+        with (self._folder / "log.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line | {"seconds": round(progress.seconds, 1)}) + "\n")
+
+    def save(self) -> None:
+        state = {
+            "fingerprint": self._fingerprint,
+            "module": self._part.module.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
+            "schedule": self._schedule.state_dict(),
+            "progress": asdict(self.progress),
+            "rng": torch.get_rng_state(),
+        }
+        if self._device.type == "cuda":
+            state["cuda_rng"] = torch.cuda.get_rng_state(self._device)
+        _save(state, self._folder / "last.pt")
+        self._saved = time.monotonic()
+
+
+def _save(state: Any, path: Path) -> None:
+    """Write beside `path` and rename, so that a crash leaves the old file whole."""
+    partial = path.with_suffix(".partial")
+    torch.save(state, partial)
+    os.replace(partial, path)
+
+
+def _fingerprint(config: LoopConfig, identity: str) -> str:
+    fixed = {name: value for name, value in asdict(config).items() if name not in _MAY_CHANGE}
+    return hashlib.sha256(f"{sorted(fixed.items())} {identity}".encode()).hexdigest()
+
+
+@contextmanager
+def _sigterm() -> Iterator[Callable[[], bool]]:
+    """Yields a question: has SIGTERM come since?"""
+    received: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: received.append(number))
+    try:
+        yield lambda: bool(received)
+    finally:
+        signal.signal(signal.SIGTERM, before)

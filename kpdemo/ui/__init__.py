@@ -1,0 +1,1 @@
+"""The pages of the demo, in Gradio."""

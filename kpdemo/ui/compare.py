@@ -1,0 +1,119 @@
+"""Several models on the same text, side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import gradio as gr
+
+from kpdemo.errors import InputError, KpdemoError, ModelLoadError
+from kpdemo.text import phrase_key
+from kpdemo.types import Keyphrase
+from kpdemo.ui.marks import escape
+from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.questions import read_question
+from kpdemo.ui.results import Answer, Question, score_html
+from kpdemo.ui.widgets import (
+    MODEL_QUEUE,
+    QuestionFields,
+    empty_html,
+    note_html,
+    section_heading,
+    shown_to_user,
+)
+
+EMPTY = "Nothing compared yet. Tick models and press Compare: they read the text above, with its options."
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What one model said: an answer, or why there is none."""
+
+    model: str
+    answer: Answer | None = None
+    problem: str = ""
+
+    @property
+    def keyphrases(self) -> Sequence[Keyphrase]:
+        return self.answer.prediction.present if self.answer else ()
+
+
+def columns_html(columns: Sequence[Column]) -> str:
+    """One list a model; a phrase that several models give says how many do."""
+    agreed = Counter(
+        key for column in columns for key in {phrase_key(item.text) for item in column.keyphrases}
+    )
+    lists = "".join(_column_html(column, agreed, len(columns)) for column in columns)
+    return f'<div class="compare-columns" id="compare-columns">{lists}</div>'
+
+
+def _column_html(column: Column, agreed: Counter[str], models: int) -> str:
+    if column.answer is None:
+        content = note_html(column.problem)
+        facts = ""
+    else:
+        rows = "".join(_item_html(item, agreed[phrase_key(item.text)], models) for item in column.keyphrases)
+        content = f"<ol>{rows}</ol>" if rows else note_html("No keyphrase was found.")
+        facts = f'<p class="small">{column.answer.seconds:.2f} s</p>'
+    return f'<section class="compare-column"><h3>{escape(column.model)}</h3>{content}{facts}</section>'
+
+
+def _item_html(keyphrase: Keyphrase, votes: int, models: int) -> str:
+    shared = f'<span class="votes">{votes} of {models}</span>' if votes > 1 else ""
+    kind = ' class="shared"' if votes > 1 else ""
+    phrase = f'<span class="phrase" dir="auto">{escape(keyphrase.text)}</span>'
+    return f"<li{kind}>{score_html(keyphrase.score)} {phrase}{shared}</li>"
+
+
+@dataclass(frozen=True)
+class CompareHandlers:
+    shelf: ModelShelf
+
+    def compare(
+        self,
+        models: list[str],
+        title: str,
+        document: str,
+        automatic: bool,
+        count: float,
+        threshold: str,
+        progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
+    ) -> str:
+        """The keyphrases of each model in a column, in the order the page lists them."""
+        with shown_to_user(KpdemoError):
+            if not models:
+                raise InputError("No model is ticked: tick at least one.")
+            question = read_question(title, document, models[0], automatic, count, threshold)
+            columns = []
+            for done, model in enumerate(name for name in self.shelf.models if name in models):
+                progress((done, len(models)), desc=model, unit="models")
+                columns.append(self._column(replace(question, model=model)))
+            return columns_html(columns)
+
+    def _column(self, question: Question) -> Column:
+        try:
+            return Column(question.model, self.shelf.answer(question))
+        except ModelLoadError as error:  # one damaged model does not hide the others
+            return Column(question.model, problem=str(error))
+
+
+def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> None:
+    """A heading, the models to tick, a button and their columns, under the page's own fields."""
+    names = list(handlers.shelf.models)
+    section_heading("Compare", "compare-heading")
+    with gr.Row(elem_id="compare-controls"):
+        models = gr.CheckboxGroup(names, value=names, label="Models", elem_id="compare-models", scale=4)
+        run = gr.Button("Compare", elem_id="compare-run", scale=0, min_width=140)
+    result = gr.HTML(empty_html(EMPTY), elem_id="compare-result")
+    run.click(
+        handlers.compare,
+        [models, fields.title, fields.document, fields.automatic, fields.count, fields.threshold],
+        result,
+        api_name="compare",
+        concurrency_limit=1,
+        concurrency_id=MODEL_QUEUE,
+        show_progress="minimal",
+        trigger_mode="always_last",
+    )

@@ -1,0 +1,113 @@
+"""Keyphrases marked in a text by character offset, as HTML that any text may be put into."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kpdemo.types import Keyphrase, Span
+
+RENDER_LIMIT = 20_000
+"""Characters that are shown of a long text; a browser is slow with more marks than these hold."""
+
+MAX_LEVEL = 4
+
+# Gradio fills in the value of an HTML component with a template: these would look like one.
+_TEMPLATE_CHARACTERS = str.maketrans({"$": "&#36;", "{": "&#123;", "}": "&#125;", "`": "&#96;"})
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A marked piece of text; `level` is the line it is underlined with, 1 nearest to the letters."""
+
+    span: Span
+    label: str
+    level: int
+
+
+def escape(text: str) -> str:
+    """`text` as HTML that shows exactly its characters, also in an attribute or a template."""
+    return html.escape(text, quote=True).translate(_TEMPLATE_CHARACTERS)
+
+
+def shown_length(text: str, limit: int = RENDER_LIMIT) -> int:
+    """How many characters of `text` to show: all, or up to the last white space within `limit`."""
+    if len(text) <= limit:
+        return len(text)
+    return next((at for at in range(limit, limit // 2, -1) if text[at].isspace()), limit)
+
+
+def mark_id(span: Span) -> str:
+    return f"kp-{span[0]}-{span[1]}"
+
+
+def layout(keyphrases: Iterable[Keyphrase], length: int) -> list[Mark]:
+    """One mark for each distinct span that ends within `length`, in order, the longer first.
+
+    Marks that overlap have different levels: the shorter one is nearer to the letters, so that a
+    keyphrase inside another keeps a line of its own.
+    """
+    labels: dict[Span, list[str]] = {}
+    for keyphrase in keyphrases:
+        for span in keyphrase.spans:
+            if span[1] <= length:
+                labels.setdefault(span, []).append(f"{keyphrase.text} · {keyphrase.score:.2f}")
+    occupied = bytearray(length)
+    marks: list[Mark] = []
+    for start, end in sorted(labels, key=lambda span: (span[1] - span[0], span)):
+        level = min(max(occupied[start:end], default=0) + 1, MAX_LEVEL)
+        occupied[start:end] = bytes([level]) * (end - start)
+        marks.append(Mark((start, end), "; ".join(labels[start, end]), level))
+    return sorted(marks, key=_reading_order)
+
+
+def marked_html(text: str, keyphrases: Sequence[Keyphrase], *, limit: int = RENDER_LIMIT) -> str:
+    """The first `limit` characters of `text`, each keyphrase in `<mark>` elements.
+
+    Every element carries the offsets of the whole span in `data-start` and `data-end`. Where two
+    spans cross, one of them comes in several elements; the first has the id.
+    """
+    length = shown_length(text, limit)
+    starts: dict[int, list[Mark]] = {}
+    cuts = {0, length}
+    for mark in layout(keyphrases, length):
+        starts.setdefault(mark.span[0], []).append(mark)
+        cuts.update(mark.span)
+    places = sorted(cuts)
+    parts: list[str] = []
+    stack: list[Mark] = []
+    begun: set[Span] = set()
+    for start, end in pairwise(places):
+        wanted = [mark for mark in stack if mark.span[1] > start] + starts.get(start, [])
+        wanted.sort(key=_outermost_first)
+        parts.append(_move(stack, wanted, begun))
+        parts.append(escape(text[start:end]))
+        stack = wanted
+    parts.append("</mark>" * len(stack))
+    return "".join(parts)
+
+
+def _reading_order(mark: Mark) -> tuple[int, int]:
+    return mark.span[0], -mark.span[1]
+
+
+def _outermost_first(mark: Mark) -> tuple[int, int, int]:
+    return -mark.level, *_reading_order(mark)
+
+
+def _move(stack: list[Mark], wanted: list[Mark], begun: set[Span]) -> str:
+    """The tags that lead from the open elements `stack` to `wanted`."""
+    common = 0
+    while common < min(len(stack), len(wanted)) and stack[common] == wanted[common]:
+        common += 1
+    opened = []
+    for mark in wanted[common:]:
+        identity = "" if mark.span in begun else f' id="{mark_id(mark.span)}"'
+        begun.add(mark.span)
+        opened.append(
+            f'<mark{identity} class="kp kp-{mark.level}" data-start="{mark.span[0]}" '
+            f'data-end="{mark.span[1]}" title="{escape(mark.label)}">'
+        )
+    return "</mark>" * (len(stack) - common) + "".join(opened)

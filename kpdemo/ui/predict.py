@@ -1,0 +1,183 @@
+"""The Keyphrases page: a text in, its keyphrases marked in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from kpdemo.errors import KpdemoError
+from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.questions import LARGEST_COUNT, read_question
+from kpdemo.ui.results import answer_html
+from kpdemo.ui.theme import ASSETS
+from kpdemo.ui.widgets import (
+    MODEL_QUEUE,
+    QuestionFields,
+    empty_html,
+    note_html,
+    section_heading,
+    shown_to_user,
+)
+
+EMPTY = "No keyphrases yet. Paste a text or choose an example, then press Predict."
+WARM_UP_PATIENCE = 15.0
+
+# Counts characters as Python does, in the browser, so that typing sends nothing.
+COUNT_CHARACTERS = """(text) => {
+  const count = [...(text ?? "")].length;
+  const grouped = String(count).replace(/\\B(?=(\\d{3})+$)/g, "\\u202f");
+  return `<p class="count">${grouped} ${count === 1 ? "character" : "characters"}</p>`;
+}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text to try; `field` is the one word on its button."""
+
+    field: str
+    title: str
+    text: str
+
+    @property
+    def script(self) -> str:
+        """Fills the boxes in the browser: the title and the text, at once."""
+        return f"() => {json.dumps([self.title, self.text])}"
+
+
+def load_examples() -> list[Example]:
+    rows = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))
+    return [Example(row["field"], row["title"], row["text"]) for row in rows]
+
+
+@dataclass(frozen=True)
+class PredictHandlers:
+    shelf: ModelShelf
+
+    def predict(
+        self,
+        title: str,
+        document: str,
+        model: str,
+        automatic: bool,
+        count: float,
+        threshold: str,
+    ) -> str:
+        """The text with its present keyphrases marked, their table, and ways to keep them."""
+        with shown_to_user(KpdemoError):
+            question = read_question(title, document, model, automatic, count, threshold)
+            return answer_html(self.shelf.answer(question))
+
+    def choose_rule(self, automatic: bool) -> tuple[dict[str, object], dict[str, object]]:
+        """The number counts when it is chosen by hand, the threshold when it is not."""
+        return gr.update(interactive=not automatic), gr.update(interactive=automatic)
+
+    def explain_problem(self) -> str:
+        """A box that says why the default model cannot be used; empty when it can."""
+        problem = self.shelf.problem(patience=WARM_UP_PATIENCE)
+        if not problem:
+            return ""
+        return note_html(f"{problem} Until then, choose another model under Model.", alert=True)
+
+
+def build_predict_tab(
+    handlers: PredictHandlers, examples: Sequence[Example], page: gr.Blocks
+) -> QuestionFields:
+    """The fields on the left, the result on the right; returns the fields."""
+    with gr.Row(elem_classes="columns"):
+        with gr.Column(scale=5, min_width=320):
+            title, document = _text_fields()
+            buttons = _example_buttons(examples)
+            fields = _option_fields(handlers.shelf, title, document)
+            run = gr.Button("Predict", variant="primary", elem_id="predict-run")
+        with gr.Column(scale=6, min_width=320):
+            section_heading("Keyphrases", "predict-heading")
+            problem = gr.HTML("", elem_id="predict-problem")
+            result = gr.HTML(empty_html(EMPTY), elem_id="predict-result")
+    _on_predict(run.click, handlers, fields, result, api_name="predict")
+    for number, (example, button) in enumerate(zip(examples, buttons, strict=True), start=1):
+        shown = button.click(
+            None, None, [title, document], js=example.script, api_name=f"show_example_{number}"
+        )
+        _on_predict(shown.then, handlers, fields, result, api_name=f"predict_example_{number}")
+    fields.automatic.change(
+        handlers.choose_rule,
+        fields.automatic,
+        [fields.count, fields.threshold],
+        api_name="choose_rule",
+        show_progress="hidden",
+    )
+    page.load(handlers.explain_problem, outputs=problem, api_name="explain_problem", show_progress="hidden")
+    return fields
+
+
+def _on_predict(
+    event: Callable[..., Any],
+    handlers: PredictHandlers,
+    fields: QuestionFields,
+    result: gr.HTML,
+    *,
+    api_name: str,
+) -> None:
+    event(
+        handlers.predict,
+        [fields.title, fields.document, fields.model, fields.automatic, fields.count, fields.threshold],
+        result,
+        api_name=api_name,
+        concurrency_limit=1,
+        concurrency_id=MODEL_QUEUE,
+        show_progress="minimal",
+        scroll_to_output=True,  # on a phone the result is below the fields
+        trigger_mode="always_last",
+    )
+
+
+def _text_fields() -> tuple[gr.Textbox, gr.Textbox]:
+    title = gr.Textbox(label="Title (may stay empty)", lines=1, max_lines=3, elem_id="predict-title")
+    document = gr.Textbox(
+        label="Document",
+        placeholder="Paste an abstract or a whole text in English.",
+        lines=9,
+        max_lines=18,
+        elem_id="predict-document",
+    )
+    length = gr.HTML('<p class="count">0 characters</p>', elem_id="predict-length")
+    document.change(None, document, length, js=COUNT_CHARACTERS, api_name="count_characters")
+    return title, document
+
+
+def _example_buttons(examples: Sequence[Example]) -> list[gr.Button]:
+    with gr.Row(elem_id="predict-examples"):
+        gr.HTML('<p class="row-label">Examples</p>', elem_id="predict-examples-label")
+        return [
+            gr.Button(example.field, size="sm", min_width=80, elem_id=f"predict-example-{number}")
+            for number, example in enumerate(examples, start=1)
+        ]
+
+
+def _option_fields(shelf: ModelShelf, title: gr.Textbox, document: gr.Textbox) -> QuestionFields:
+    with gr.Group():
+        model = gr.Dropdown(shelf.choices, value=shelf.default, label="Model", elem_id="predict-model")
+        automatic = gr.Checkbox(
+            True, label="Automatic number: the model's own rule", elem_id="predict-automatic"
+        )
+        with gr.Row():
+            count = gr.Slider(
+                1,
+                LARGEST_COUNT,
+                value=10,
+                step=1,
+                label="How many",
+                interactive=False,
+                elem_id="predict-count",
+            )
+            threshold = gr.Textbox(
+                label="Threshold, 0 to 1",
+                placeholder="the model's own",
+                max_lines=1,
+                elem_id="predict-threshold",
+            )
+    return QuestionFields(title, document, model, automatic, count, threshold)

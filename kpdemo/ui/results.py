@@ -1,0 +1,242 @@
+"""What a prediction looks like: marked text, table, files to keep, and the same in code. No Gradio here."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kpdemo.batch import keyphrase_rows
+from kpdemo.types import Document, Keyphrase, Prediction
+from kpdemo.ui.marks import escape, mark_id, marked_html, shown_length
+
+INLINE_LIMIT = 3_000
+"""Texts up to so many characters stand inside the command and the program; longer ones are a file."""
+
+NARROW_SPACE = "\u202f"
+TEXT_FILE = "document.txt"
+
+PRESENT_RULE = (
+    "Present means: the stemmed words of the keyphrase stand next to each other in the title or in the text. "
+    "A keyphrase inside another has its own line, nearer to the letters."
+)
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What was asked: a document, and how to read it."""
+
+    document: Document
+    model: str
+    top_k: int | None = None
+    threshold: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back, from which model, where it was computed, and in how many seconds."""
+
+    question: Question
+    prediction: Prediction
+    model: str
+    device: str
+    seconds: float
+
+
+def grouped(number: int) -> str:
+    """12345 as "12 345", with narrow spaces."""
+    return f"{number:,}".replace(",", NARROW_SPACE)
+
+
+def as_record(answer: Answer) -> dict[str, Any]:
+    """The prediction as `python -m kpdemo predict --json` prints it."""
+    return {
+        "language": answer.prediction.language,
+        **keyphrase_rows(answer.prediction),
+        "model": answer.model,
+        "device": answer.device,
+        "seconds": round(answer.seconds, 6),
+    }
+
+
+def as_json(answer: Answer) -> str:
+    return json.dumps(as_record(answer), ensure_ascii=False, indent=2)
+
+
+def as_csv(answer: Answer) -> str:
+    """One keyphrase a row; `first` is the offset of the first character of its first occurrence."""
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerow(["keyphrase", "score", "count", "first"])
+    for keyphrase in answer.prediction.present:
+        first = keyphrase.spans[0][0] if keyphrase.spans else ""
+        writer.writerow([keyphrase.text, f"{keyphrase.score:.6f}", len(keyphrase.spans), first])
+    return stream.getvalue()
+
+
+def shell_lines(question: Question) -> str:
+    """A command that prints the same keyphrases."""
+    body = question.document.body
+    inline = _fits_inline(question.document)
+    words = ["python", "-m", "kpdemo", "predict", "-" if inline else TEXT_FILE]
+    if question.document.title:
+        words.append(f"--title={question.document.title}")
+    words.append(f"--model={question.model}")
+    if question.top_k is not None:
+        words.append(f"--top-k={question.top_k}")
+    if question.threshold is not None:
+        words.append(f"--threshold={question.threshold:g}")
+    command = shlex.join([*words, "--json"])
+    if not inline:
+        return command
+    end = _end_mark(body)
+    return f"{command} <<'{end}'\n{body}\n{end}"
+
+
+def python_lines(question: Question) -> str:
+    """A program that prints the same keyphrases."""
+    inline = _fits_inline(question.document)
+    body = repr(question.document.body) if inline else "body"
+    title = f", title={question.document.title!r}" if question.document.title else ""
+    options = "".join(
+        f", {name}={value!r}"
+        for name, value in (("top_k", question.top_k), ("threshold", question.threshold))
+        if value is not None
+    )
+    read = "" if inline else f'body = Path("{TEXT_FILE}").read_bytes().decode()\n'
+    path = "" if inline else "from pathlib import Path\n\n"
+    return (
+        f"{path}from kpdemo.predictors import load_predictor\n"
+        "from kpdemo.types import Document\n\n"
+        f"{read}document = Document({body}{title})\n"
+        f"[prediction] = load_predictor({question.model!r}).predict([document]{options})\n"
+        "for keyphrase in prediction.present:\n"
+        '    print(f"{keyphrase.score:.2f}  {keyphrase.text}  {keyphrase.spans}")\n'
+    )
+
+
+def score_html(score: float) -> str:
+    """A short bar and two decimals."""
+    width = round(100 * min(max(score, 0.0), 1.0))
+    bar = f'<span class="bar" aria-hidden="true"><span style="width:{width}%"></span></span>'
+    return f'<span class="score">{bar}{score:.2f}</span>'
+
+
+def answer_html(answer: Answer) -> str:
+    """The whole result: marked text, table, buttons, code and small print."""
+    document = answer.question.document
+    present = answer.prediction.present
+    marked = marked_html(document.text, present)
+    parts = [
+        _cut_note(document.text),
+        f'<div class="marked-text" id="predict-text" dir="auto" tabindex="0" role="region" '
+        f'aria-label="Text with its present keyphrases marked">{marked}</div>',
+        f'<p class="small">{PRESENT_RULE}</p>',
+        _table(present, shown_length(document.text)) if present else _nothing_found(answer.question),
+        _buttons(answer),
+        _code(answer.question),
+        f'<p class="small" id="predict-facts">{_facts(answer)}</p>',
+    ]
+    return "".join(parts)
+
+
+def _fits_inline(document: Document) -> bool:
+    return len(document.body) <= INLINE_LIMIT and not _CONTROL.search(document.body)
+
+
+def _end_mark(body: str) -> str:
+    mark, number, lines = "END", 1, set(body.split("\n"))
+    while mark in lines:
+        mark, number = f"END{number}", number + 1
+    return mark
+
+
+def _cut_note(text: str) -> str:
+    shown = shown_length(text)
+    if shown == len(text):
+        return ""
+    return (
+        f'<p class="note" id="predict-cut">Shown are the first {grouped(shown)} of {grouped(len(text))} '
+        "characters; the keyphrases come from the whole text.</p>"
+    )
+
+
+def _nothing_found(question: Question) -> str:
+    advice = "Lower the threshold" if question.threshold is not None else "Add some sentences"
+    return f'<p class="note">No keyphrase was found. {advice} and predict again.</p>'
+
+
+def _table(present: Sequence[Keyphrase], shown: int) -> str:
+    rows = "".join(_row(keyphrase, shown) for keyphrase in present)
+    return (
+        '<table class="keyphrases" id="predict-table"><caption>Present keyphrases, best first</caption>'
+        '<thead><tr><th scope="col">Keyphrase</th><th scope="col">Score</th>'
+        '<th scope="col" class="number">Count</th><th scope="col" class="number">First at</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _row(keyphrase: Keyphrase, shown: int) -> str:
+    first = "–"
+    if keyphrase.spans:
+        start, end = keyphrase.spans[0]
+        first = grouped(start)
+        if end <= shown:
+            first = f'<a href="#{mark_id((start, end))}" title="Go to this place in the text">{first}</a>'
+    return (
+        f'<tr><th scope="row" dir="auto">{escape(keyphrase.text)}</th><td>{score_html(keyphrase.score)}</td>'
+        f'<td class="number">{grouped(len(keyphrase.spans))}</td><td class="number">{first}</td></tr>'
+    )
+
+
+def _buttons(answer: Answer) -> str:
+    phrases = "\n".join(keyphrase.text for keyphrase in answer.prediction.present)
+    return (
+        '<div class="actions" role="group" aria-label="Keep the keyphrases">'
+        + _keeper("predict-copy", "Copy", phrases)
+        + _keeper("predict-json", "Download JSON", as_json(answer), "keyphrases.json", "application/json")
+        + _keeper("predict-csv", "Download CSV", as_csv(answer), "keyphrases.csv", "text/csv")
+        + "</div>"
+    )
+
+
+def _keeper(
+    elem_id: str, label: str, content: str, file_name: str = "", media_type: str = "text/plain"
+) -> str:
+    """A button that copies `content`, or saves it as `file_name`; page.js does the work, nothing is sent."""
+    action = f'data-save="{file_name}" data-type="{media_type};charset=utf-8"' if file_name else "data-copy"
+    return (
+        f'<button type="button" class="keep" id="{elem_id}" {action} data-content="{escape(content)}">'
+        f"{escape(label)}</button>"
+    )
+
+
+def _code(question: Question) -> str:
+    blocks = []
+    if not _fits_inline(question.document):
+        blocks.append(f'<p class="small">Save the text as <code>{TEXT_FILE}</code> first.</p>')
+    for elem_id, label, copy, lines in (
+        ("predict-shell", "Command line", "Copy command", shell_lines(question)),
+        ("predict-python", "Python", "Copy program", python_lines(question)),
+    ):
+        blocks.append(
+            f'<div class="code"><div class="code-head"><h3>{label}</h3>'
+            f"{_keeper(f'{elem_id}-copy', copy, lines)}</div>"
+            f'<pre id="{elem_id}" tabindex="0" role="region" aria-label="{label}">'
+            f"<code>{escape(lines)}</code></pre></div>"
+        )
+    return f'<details id="predict-code"><summary>Same in code</summary>{"".join(blocks)}</details>'
+
+
+def _facts(answer: Answer) -> str:
+    count = len(answer.prediction.present)
+    noun = "keyphrase" if count == 1 else "keyphrases"
+    device = "GPU" if answer.device.startswith("cuda") else answer.device.upper()
+    return f"{count} {noun} · {answer.seconds:.2f} s on {escape(device)} · model {escape(answer.model)}"

@@ -1,0 +1,61 @@
+"""What a public page tells browsers to refuse, and which requests it refuses itself."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+# Gradio's pages start with inline scripts and its HTML components build functions from templates;
+# handlers in attributes are not needed and stay forbidden.
+CONTENT_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; script-src-attr 'none'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
+    "connect-src 'self'; worker-src 'self' blob:; frame-src 'none'; object-src 'none'; "
+    "form-action 'self'; base-uri 'self'; frame-ancestors {ancestors}"
+)
+
+
+class SecurityMiddleware:
+    """Adds the security headers, and refuses what another site's page sends in a reader's name."""
+
+    def __init__(self, app: ASGIApp, *, frame_ancestors: str = "'none'") -> None:
+        self._app = app
+        self._headers = {
+            "content-security-policy": CONTENT_POLICY.format(ancestors=frame_ancestors),
+            "x-content-type-options": "nosniff",
+            "referrer-policy": "same-origin",
+            "permissions-policy": "camera=(), geolocation=(), microphone=()",
+            "cross-origin-opener-policy": "same-origin",
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(self._headers)
+            await send(message)
+
+        if is_foreign(scope["method"], Headers(scope=scope)):
+            refusal = PlainTextResponse("This request comes from another site.\n", status_code=403)
+            await refusal(scope, receive, send_with_headers)
+            return
+        await self._app(scope, receive, send_with_headers)
+
+
+def is_foreign(method: str, headers: Headers) -> bool:
+    """Whether a request that may change something was sent by the page of another site.
+
+    Programs send no Origin; browsers always do, and name the page that sends.
+    """
+    origin = headers.get("origin")
+    if method in SAFE_METHODS or origin is None:
+        return False
+    return urlsplit(origin).netloc != headers.get("host")

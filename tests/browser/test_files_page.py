@@ -1,0 +1,58 @@
+"""A reader at the Files page: upload, predict, look, download."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+TEXT = "The boundary integral equation gives the surface current."
+
+
+@pytest.fixture
+def files(demo):
+    demo.get_by_role("tab", name="Files").click()
+    expect(demo.locator("#files-run")).to_be_visible()
+    clear = demo.locator("#files-upload").get_by_role("button", name="Clear")
+    if clear.count():
+        clear.click()
+    return demo
+
+
+def upload(page, *paths):
+    page.locator("#files-upload input[type=file]").set_input_files([str(path) for path in paths])
+    expect(page.locator("#files-upload tbody tr, #files-upload .file")).to_have_count(len(paths))
+
+
+def test_no_file_is_a_sentence(files):
+    files.locator("#files-run").click()
+    expect(files.get_by_test_id("toast-body").last).to_contain_text("No file is chosen")
+
+
+def test_a_binary_file_is_a_sentence_without_our_paths(files, tmp_path):
+    path = tmp_path / "picture.txt"
+    path.write_bytes(b"\x89PNG\x00\x01\x02")
+    upload(files, path)
+    files.locator("#files-run").click()
+    toast = files.get_by_test_id("toast-body").last
+    expect(toast).to_contain_text("picture.txt: not a text file")
+    assert "/" not in toast.inner_text()
+
+
+def test_documents_are_predicted_shown_and_downloaded(files, tmp_path):
+    table, note = tmp_path / "docs.jsonl", tmp_path / "note.txt"
+    table.write_text(json.dumps({"id": "a1", "abstract": TEXT}) + "\n{broken\n", encoding="utf-8")
+    note.write_text(TEXT, encoding="utf-8")
+    upload(files, table, note)
+    files.locator("#files-run").click()
+    expect(files.locator("#files-summary")).to_have_text("2 documents predicted.")
+    expect(files.locator("#files-problems")).to_contain_text("docs.jsonl, line 2: not JSON")
+    expect(files.locator("#files-table tbody tr").first).to_contain_text("integral equation")
+    with files.expect_download() as download:
+        files.locator("#files-download").click()
+    assert download.value.suggested_filename == "predictions.jsonl"
+    rows = [json.loads(line) for line in Path(download.value.path()).read_text(encoding="utf-8").splitlines()]
+    assert [(row["file"], row["id"]) for row in rows] == [("docs.jsonl", "a1"), ("note.txt", "note")]
+    assert [item["text"] for item in rows[0]["present"]][:1] == ["boundary integral equation"]

@@ -1,0 +1,259 @@
+"""A reader at the Keyphrases page: paste, press, read the marks, keep the result."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import app
+from kpdemo.errors import ModelLoadError
+from tests.browser.conftest import Watch, open_page
+from tests.fakes import FakePredictor
+
+TITLE = "A boundary integral equation"
+BODY = "The integral equation gives the surface current. A boundary integral equation is exact."
+TEXT = f"{TITLE}\n\n{BODY}"
+
+READ_MARKS = """root => {
+  const found = {};
+  for (const mark of root.querySelectorAll("mark")) {
+    const key = mark.dataset.start + "-" + mark.dataset.end;
+    found[key] = (found[key] ?? "") + mark.textContent;
+  }
+  return found;
+}"""
+
+
+def write(page: Page, body: str, title: str = "") -> None:
+    page.locator("#predict-title textarea").fill(title)
+    page.locator("#predict-document textarea").fill(body)
+
+
+def predict(page: Page, body: str, title: str = "") -> None:
+    write(page, body, title)
+    new_result(page, page.locator("#predict-run").click)
+
+
+def new_result(page: Page, act: Callable[[], None]) -> None:
+    """Do something, and wait until its result has taken the place of the last one."""
+    page.evaluate("document.querySelector('#predict-facts')?.setAttribute('data-old', '')")
+    act()
+    expect(page.locator("#predict-facts:not([data-old])")).to_be_visible()
+
+
+def choose_model(page: Page, option: str) -> None:
+    page.locator("#predict-model input").click()
+    page.get_by_role("option", name=option).click()
+
+
+def expect_toast(page: Page, text: str) -> None:
+    expect(page.get_by_test_id("toast-body").last).to_contain_text(text)
+
+
+def marks(page: Page) -> dict[str, str]:
+    return page.locator("#predict-text").evaluate(READ_MARKS)
+
+
+def test_marks_stand_at_the_offsets_nested_ones_too(demo):
+    predict(demo, BODY, TITLE)
+    expected = {"2-28": TEXT[2:28], "11-28": TEXT[11:28]}
+    for phrase in ("integral equation", "surface current", "boundary integral equation"):
+        at = TEXT.find(phrase, 30)
+        while at >= 0:
+            expected[f"{at}-{at + len(phrase)}"] = phrase
+            at = TEXT.find(phrase, at + 1)
+    assert marks(demo) == expected
+    assert demo.locator("#predict-text").evaluate("element => element.textContent") == TEXT
+    outer, inner = demo.locator("#kp-2-28"), demo.locator("#kp-2-28 #kp-11-28")
+    lines = [mark.evaluate("m => m.getBoundingClientRect().bottom") for mark in (outer, inner)]
+    assert lines[0] >= lines[1] + 3, "the line of the outer keyphrase must be seen under the inner one"
+
+
+def test_the_table_has_score_count_and_first_place(demo):
+    predict(demo, BODY, TITLE)
+    rows = demo.locator("#predict-table tbody tr")
+    assert [row.replace("\n", "").split("\t") for row in rows.all_inner_texts()] == [
+        ["boundary integral equation", "0.90", "2", "2"],
+        ["integral equation", "0.80", "3", "11"],
+        ["surface current", "0.70", "1", str(TEXT.find("surface current"))],
+    ]
+    expect(demo.locator("#predict-facts")).to_contain_text("on CPU · model default")
+
+
+def test_ctrl_enter_in_the_text_predicts(demo):
+    write(demo, BODY)
+    field = demo.locator("#predict-document textarea")
+    new_result(demo, lambda: field.press("Control+Enter"))
+    expect(demo.locator("#predict-document textarea")).to_have_value(BODY)
+
+
+def test_the_count_of_characters_follows_the_typing(demo):
+    field = demo.locator("#predict-document textarea")
+    field.fill("")
+    field.press_sequentially("abc")
+    expect(demo.locator("#predict-length")).to_have_text("3 characters")
+    field.fill("😀" * 1234)
+    expect(demo.locator("#predict-length")).to_have_text("1\u202f234 characters")
+
+
+def test_json_and_csv_can_be_kept(demo):
+    predict(demo, BODY, TITLE)
+    with demo.expect_download() as download:
+        demo.get_by_role("button", name="Download JSON").click()
+    assert download.value.suggested_filename == "keyphrases.json"
+    record = json.loads(Path(download.value.path()).read_text(encoding="utf-8"))
+    assert record["present"][0] == {
+        "text": "boundary integral equation",
+        "score": 0.9,
+        "spans": [[2, 28], [TEXT.rfind("boundary"), TEXT.rfind("boundary") + 26]],
+    }
+    assert record["absent"] == []
+    with demo.expect_download() as download:
+        demo.get_by_role("button", name="Download CSV").click()
+    content = Path(download.value.path()).read_bytes().decode()
+    assert [row["keyphrase"] for row in csv.DictReader(io.StringIO(content))] == [
+        "boundary integral equation", "integral equation", "surface current",
+    ]  # fmt: skip
+
+
+def test_keyphrases_and_code_can_be_copied(demo):
+    demo.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    predict(demo, BODY)
+    demo.locator("#predict-copy").click()
+    expect(demo.locator("#predict-copy")).to_have_text("Copied")
+    phrases = "boundary integral equation\nintegral equation\nsurface current"
+    assert demo.evaluate("() => navigator.clipboard.readText()") == phrases
+    demo.get_by_text("Same in code").click()
+    demo.get_by_role("button", name="Copy command").click()
+    expect(demo.locator("#predict-shell-copy")).to_have_text("Copied")
+    command = demo.locator("#predict-shell").inner_text()
+    assert command.startswith("python -m kpdemo predict - --model=default --json <<'END'")
+    assert demo.evaluate("() => navigator.clipboard.readText()") == command
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_an_example_fills_the_boxes_and_is_predicted(demo, number):
+    new_result(demo, demo.locator(f"#predict-example-{number}").click)
+    body = demo.locator("#predict-document textarea").input_value()
+    assert len(body) > 600
+    assert demo.locator("#predict-text").evaluate("e => e.textContent").endswith(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("", "The text is empty"),
+        ("Entropy", "The text is only one word, “Entropy”: paste a sentence or more."),
+        ("深度学习模型在自然语言处理中的应用", "Chinese or Japanese script, which is not supported yet"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_lost(demo, body, sentence):
+    predict(demo, BODY, TITLE)
+    write(demo, body)
+    demo.locator("#predict-run").click()
+    expect_toast(demo, sentence)
+    expect(demo.locator("#predict-document textarea")).to_have_value(body)
+    expect(demo.locator("#predict-table")).to_be_visible()  # the last result stays
+
+
+def test_html_and_scripts_are_shown_and_not_run(demo):
+    evil = (
+        "boundary <script>alert(1)</script> <img src=x onerror=alert(2)> ${alert(3)} {{7*7}} <b>bold</b> "
+        "</div></section> integral equation <iframe src='javascript:alert(4)'></iframe>"
+    )
+    predict(demo, evil, evil)
+    shown = demo.locator("#predict-text")
+    assert shown.evaluate("e => e.textContent") == f"{evil}\n\n{evil}"
+    assert shown.locator("script, img, b, iframe").count() == 0
+    demo.wait_for_timeout(200)  # an alert would be a complaint
+
+
+def test_a_megabyte_is_predicted_whole_and_shown_in_part(demo):
+    body = "plain words " * 85_000 + "surface current"
+    write(demo, body)
+    expect(demo.locator("#predict-length")).to_have_text("1\u202f020\u202f015 characters")
+    started = time.monotonic()
+    new_result(demo, demo.locator("#predict-run").click)
+    expect(demo.locator("#predict-cut")).to_contain_text("the keyphrases come from the whole text")
+    assert time.monotonic() - started < 10
+    expect(demo.locator("#predict-table tbody th")).to_have_text("surface current")
+    expect(demo.locator("#predict-table a")).to_have_count(0)
+    assert len(demo.locator("#predict-text").inner_text()) <= 20_000
+
+
+def test_right_to_left_text_and_emoji_keep_their_marks(demo):
+    body = "😀👩‍🔬 The surface current flows well. שלום עולם"
+    predict(demo, body)
+    assert marks(demo) == {f"{body.find('surface')}-{body.find('surface') + 15}": "surface current"}
+    predict(demo, "שלום surface current flows in the shell and more English words here")
+    assert demo.locator("#predict-text").evaluate("e => getComputedStyle(e).direction") == "rtl"
+
+
+def test_the_first_place_leads_to_its_mark(demo):
+    predict(demo, "surface words " * 400 + "integral equation", TITLE)
+    demo.locator("#predict-table a").last.click()
+    expect(demo.locator("mark.kp-found")).to_be_in_viewport()
+
+
+def test_the_number_by_hand_and_the_model_can_be_chosen(fresh):
+    fresh.get_by_label("Automatic number").uncheck()
+    slider = fresh.locator("#predict-count input[type=number]")
+    expect(slider).to_be_enabled()
+    expect(fresh.locator("#predict-threshold textarea, #predict-threshold input")).to_be_disabled()
+    slider.fill("3")
+    slider.press("Tab")
+    choose_model(fresh, "first – first phrases")
+    predict(fresh, "Neural networks learn many useful features from large corpora.")
+    expect(fresh.locator("#predict-table tbody tr")).to_have_count(3)
+    expect(fresh.locator("#predict-facts")).to_contain_text("model first")
+    assert "--top-k=3" in fresh.locator("#predict-shell").text_content()
+
+
+def test_an_empty_threshold_is_the_models_own_and_a_wrong_one_is_named(demo):
+    predict(demo, BODY)
+    assert "threshold" not in demo.locator("#predict-code").text_content()
+    demo.get_by_label("Threshold").fill("high")
+    demo.locator("#predict-run").click()
+    expect_toast(demo, "The threshold is “high”: give a number from 0 to 1")
+    demo.get_by_label("Threshold").fill("")
+
+
+def test_compare_shows_columns_and_what_they_agree_on(demo):
+    write(demo, "The boundary integral equation has a boundary")
+    demo.locator("#compare-run").click()
+    expect(demo.locator(".compare-column h3")).to_have_text(["default", "first", "damaged"])
+    expect(demo.locator(".compare-column").last).to_contain_text("<damaged> is damaged")
+    expect(demo.locator(".compare-column").first).to_contain_text("boundary integral equation")
+
+
+def test_compare_needs_a_text(demo):
+    write(demo, "")
+    demo.locator("#compare-run").click()
+    expect_toast(demo, "The text is empty")
+
+
+def test_a_damaged_model_leaves_the_others_usable(page, serve):
+    def load(name):
+        if name == "default":
+            raise ModelLoadError("The model default is damaged (model.safetensors): install it again.")
+        return FakePredictor(name)
+
+    address = serve(app.AppContext({"default": "a damaged one", "first": "first phrases"}, load))
+    watch = Watch()
+    watch.over(page, address)
+    open_page(page, address)
+    expect(page.get_by_role("alert")).to_contain_text("The model default is damaged")
+    write(page, BODY)
+    page.locator("#predict-run").click()
+    expect_toast(page, "The model default is damaged")
+    choose_model(page, "first – first phrases")
+    predict(page, BODY)
+    expect(page.locator("#predict-facts")).to_contain_text("model first")
+    watch.check()

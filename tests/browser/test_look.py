@@ -1,0 +1,139 @@
+"""What everybody needs of the page: any width, any light, keyboard, screen reader."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import open_page
+from tests.browser.test_keyphrases_page import BODY, TITLE, new_result, predict, write
+
+WIDTH = "document.documentElement.scrollWidth"
+
+UNNAMED = """() => [...document.querySelectorAll("button, input, textarea, select, a[href], [role=tab]")]
+  .filter(e => e.checkVisibility() && e.type !== "file")
+  .filter(e => !(e.ariaLabel || e.innerText?.trim() || e.labels?.[0]?.innerText.trim()
+    || e.getAttribute("aria-labelledby") || e.title))
+  .map(e => e.outerHTML.slice(0, 200))"""
+
+DOUBLED = """() => {
+  const ids = [...document.querySelectorAll("[id]")].map(e => e.id).filter(Boolean);
+  return ids.filter((id, at) => ids.indexOf(id) !== at);
+}"""
+
+# The contrast of each visible piece of text with the first ground behind it, as WCAG 2 counts it.
+PALE = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = colour => {
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data; return [r, g, b, a / 255];
+  };
+  const over = (top, under) => [0, 1, 2].map(i => top[i] * top[3] + under[i] * (1 - top[3])).concat(1);
+  const light = colour => {
+    const [r, g, b] = colour.map(v => v / 255)
+      .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = element => {
+    const grounds = [];
+    for (let e = element; e; e = e.parentElement) grounds.push(rgba(getComputedStyle(e).backgroundColor));
+    return grounds.reverse().reduce((under, top) => over(top, under), [255, 255, 255, 1]);
+  };
+  const pale = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    const seen = element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+    if (!walker.currentNode.data.trim() || !seen) continue;
+    if (element.closest("script, style, [disabled], .hide, [inert], .sr-only")) continue;
+    const behind = ground(element), text = over(rgba(getComputedStyle(element).color), behind);
+    const [high, low] = [light(text), light(behind)].sort((a, b) => b - a);
+    const ratio = (high + 0.05) / (low + 0.05);
+    if (ratio < 4.5) pale.push([walker.currentNode.data.trim().slice(0, 40), ratio.toFixed(2)]);
+  }
+  return pale;
+}"""
+
+
+def test_a_phone_shows_everything_without_scrolling_sideways(narrow):
+    predict(narrow, BODY, TITLE)
+    narrow.get_by_text("Same in code").click()
+    narrow.locator("#compare-run").click()
+    expect(narrow.locator("#compare-columns")).to_be_visible()
+    assert narrow.evaluate(WIDTH) <= 390
+    narrow.get_by_role("tab", name="Files").click()
+    expect(narrow.locator("#files-run")).to_be_visible()
+    assert narrow.evaluate(WIDTH) <= 390
+    narrow.get_by_role("tab", name="Keyphrases").click()
+
+
+def test_on_a_phone_the_result_is_under_the_fields_and_comes_into_view(narrow):
+    predict(narrow, BODY, TITLE)
+    expect(narrow.locator("#predict-text")).to_be_in_viewport()
+    run, result = (
+        narrow.locator("#predict-run").bounding_box(),
+        narrow.locator("#predict-text").bounding_box(),
+    )
+    assert result["y"] > run["y"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_has_enough_contrast(demo, scheme):
+    predict(demo, BODY, TITLE)
+    demo.locator("#predict-code").evaluate("details => { details.open = true; }")
+    demo.locator("#compare-run").click()
+    expect(demo.locator("#compare-columns")).to_be_visible()
+    if scheme == "dark":
+        demo.get_by_role("button", name="Light / dark").click()
+    assert demo.evaluate("document.body.classList.contains('dark')") is (scheme == "dark")
+    assert demo.evaluate(PALE) == []
+    demo.get_by_role("tab", name="Files").click()
+    expect(demo.locator("#files-run")).to_be_visible()
+    assert demo.evaluate(PALE) == []
+    demo.get_by_role("tab", name="Keyphrases").click()
+    if scheme == "dark":
+        demo.get_by_role("button", name="Light / dark").click()
+
+
+def test_the_theme_of_the_system_holds_until_another_is_chosen(page, address):
+    dark = "document.body.classList.contains('dark')"
+    page.emulate_media(color_scheme="dark")
+    open_page(page, address)
+    assert page.evaluate(dark) is True
+    page.get_by_role("button", name="Light / dark").click()
+    assert page.evaluate(dark) is False
+    open_page(page, address)
+    assert page.evaluate(dark) is False
+
+
+def test_the_page_has_a_language_a_heading_order_and_a_main_part(demo):
+    predict(demo, BODY, TITLE)
+    assert demo.evaluate("document.documentElement.lang") == "en"
+    assert demo.title() == "Keyphrases"
+    expect(demo.get_by_role("main")).to_have_count(1)
+    expect(demo.get_by_role("heading", level=1)).to_have_text(["Keyphrases"])
+    assert demo.get_by_role("heading", level=2).all_inner_texts() == ["Keyphrases", "Compare"]
+
+
+def test_every_control_has_a_name_and_no_id_comes_twice(demo):
+    predict(demo, BODY, TITLE)
+    demo.get_by_text("Same in code").click()
+    demo.locator("#compare-run").click()
+    expect(demo.locator("#compare-columns")).to_be_visible()
+    assert demo.evaluate(UNNAMED) == []
+    assert demo.evaluate(DOUBLED) == []
+
+
+def test_the_keyboard_alone_is_enough(demo):
+    write(demo, "")
+    demo.locator("#predict-title textarea").focus()
+    demo.keyboard.type(TITLE)
+    demo.keyboard.press("Tab")
+    demo.keyboard.type(BODY)
+    for _ in range(20):
+        demo.keyboard.press("Tab")
+        if demo.evaluate("document.activeElement.id") == "predict-run":
+            break
+    assert demo.locator("#predict-run").evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
+    new_result(demo, lambda: demo.keyboard.press("Enter"))
+    expect(demo.locator("#predict-table")).to_be_visible()

@@ -1,0 +1,462 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import kpdemo.cli
+from kpdemo.cli import dataset_name, main
+from kpdemo.errors import ModelLoadError
+from kpdemo.types import Predictor
+from tests.fakes import FakePredictor
+
+ROOT = Path(__file__).parents[2]
+TEXT = "Neural networks learn word embeddings. Networks of neurons learn."
+
+# The command line in a process of its own, with the fake instead of a model; SLOW is seconds a batch.
+FAKE_PROGRAM = """
+import os, sys, time
+import kpdemo.cli
+from tests.fakes import FakePredictor
+
+class SlowPredictor(FakePredictor):
+    def predict(self, documents, *, top_k=None, threshold=None):
+        time.sleep(float(os.environ.get("SLOW", "0")))
+        return super().predict(documents, top_k=top_k, threshold=threshold)
+
+kpdemo.cli.open_predictor = lambda model, device: SlowPredictor()
+sys.exit(kpdemo.cli.main())
+"""
+
+
+@dataclass(frozen=True)
+class Result:
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Calls the command line in this process, with the fake predictor."""
+
+    def call(*arguments: object, stdin: str | bytes = b"", predictor: Predictor | None = None) -> Result:
+        content = stdin.encode() if isinstance(stdin, str) else stdin
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        monkeypatch.setattr(kpdemo.cli, "open_predictor", lambda model, device: predictor or FakePredictor())
+        status = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Result(status, captured.out, captured.err)
+
+    return call
+
+
+def command(*arguments: object, program: str = "", slow: float = 0.0) -> subprocess.Popen[bytes]:
+    """Starts the command line in a process of its own; `program` replaces `-m kpdemo`."""
+    start = ["-c", program] if program else ["-m", "kpdemo"]
+    return subprocess.Popen(
+        [sys.executable, *start, *(str(argument) for argument in arguments)],
+        cwd=ROOT,
+        env={**os.environ, "SLOW": str(slow)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def finish(process: subprocess.Popen[bytes], stdin: bytes = b"") -> Result:
+    out, err = process.communicate(stdin, timeout=120)
+    return Result(process.returncode, out.decode(), err.decode())
+
+
+def is_one_sentence(message: str) -> bool:
+    return message.endswith(".\n") and message.count("\n") == 1 and "Traceback" not in message
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    path = tmp_path / "docs.jsonl"
+    rows = ({"id": f"d{n}", "text": f"Neural networks sort number{n} quickly."} for n in range(40))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    path = tmp_path / "gold.test.jsonl"
+    rows = [
+        {
+            "id": "a",
+            "title": "Neural networks",
+            "abstract": "They learn.",
+            "keyphrases": ["neural network", "AI"],
+        },
+        {"id": "b", "title": "Sorting", "abstract": "Quick words.", "keyphrases": ["sorting"]},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+class TestOneDocument:
+    def test_json_is_the_contract(self, run: Run) -> None:
+        result = run("predict", "-", "--json", "--top-k", 2, stdin=TEXT)
+        assert (result.status, result.err) == (0, "")
+        answer = json.loads(result.out)
+        assert list(answer) == [
+            *("language", "present", "absent", "model", "device", "seconds", "text", "text_offset")
+        ]
+        assert answer["present"][0] == {"text": "Neural networks", "score": 0.9, "spans": [[0, 15]]}
+        assert answer["absent"][0] == {"text": "keyphrase prediction", "score": 0.5}
+        assert (answer["language"], answer["model"], answer["device"]) == ("en", "fake", "cpu")
+        assert answer["text"] == TEXT
+        assert answer["text_offset"] == 0
+
+    def test_spans_of_a_titled_text_count_title_and_two_newlines(self, run: Run) -> None:
+        answer = json.loads(run("predict", "--title", "Learning words", "--json", stdin=TEXT).out)
+        whole = f"Learning words\n\n{TEXT}"
+        assert answer["text"] == whole
+        assert whole[answer["text_offset"] :] == TEXT
+        for keyphrase in answer["present"]:
+            [start, end] = keyphrase["spans"][0]
+            assert whole[start:end] == keyphrase["text"]
+
+    def test_people_see_the_marked_text_and_a_table(self, run: Run) -> None:
+        result = run("predict", "-", "--top-k", 2, stdin="Neural networks learn [bold]words[/] \x1b[31mhere.")
+        assert result.status == 0
+        assert "[[Neural networks]] learn [bold]words[/] \ufffd[31mhere." in result.out
+        assert "\x1b" not in result.out
+        assert "Present keyphrases" in result.out
+        assert "keyphrase prediction" in result.out
+        assert "fake on cpu" in result.out
+
+    def test_markdown_gives_its_heading_as_title(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "a.md").write_text("# Learning words\n\nBy networks.\n", encoding="utf-8")
+        answer = json.loads(run("predict", tmp_path / "a.md", "--json").out)
+        assert answer["text"] == "Learning words\n\nBy networks.\n"
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Word",
+            "<script>alert('words')</script> & more",
+            "Rocket 🚀 science 🎉 works",
+            "Networks ברוכים learn words daily",
+            "Line one\r\nline two",
+            pytest.param("Neural networks learn representations. " * 27_000, id="a megabyte"),
+        ],
+    )
+    def test_unusual_text_keeps_its_offsets(self, run: Run, text: str) -> None:
+        result = run("predict", "-", "--json", stdin=text)
+        assert (result.status, result.err) == (0, "")
+        answer = json.loads(result.out)
+        assert answer["text"] == text
+        assert answer["present"]
+        for keyphrase in answer["present"]:
+            [start, end] = keyphrase["spans"][0]
+            assert text[start:end] == keyphrase["text"]
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            (b"", "The text is empty"),
+            (b" \n\t ", "The text is empty"),
+            (b"\x7fELF\x00\x01", "standard input: not a text file (a zero byte at offset 4)"),
+            (b"caf\xe9", "standard input: not UTF-8 text (byte 0xe9 at offset 3)"),
+            ("🎉🎉 123".encode(), "The text holds no letters"),
+            ("神经网络学习词向量表示".encode(), "The text is mostly in Chinese or Japanese script"),
+            ("ברוכים הבאים לאתר שלנו".encode(), "The text is mostly in Hebrew script"),
+        ],
+    )
+    def test_text_that_cannot_be_read_is_explained(self, run: Run, text: bytes, message: str) -> None:
+        result = run("predict", "-", stdin=text)
+        assert (result.status, result.out) == (1, "")
+        assert result.err.startswith(message)
+        assert is_one_sentence(result.err)
+
+
+class TestWrongCalls:
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ([], "Missing command"),
+            (["guess"], "No such command 'guess'"),
+            (["predict", "--foo"], "No such option: --foo"),
+            (["predict", "-", "--top-k", "0"], "Invalid value for '--top-k'"),
+            (["predict", "-", "--top-k", "many"], "Invalid value for '--top-k'"),
+            (["predict", "-", "--threshold", "2"], "Invalid value for '--threshold'"),
+            (["predict", "-", "--threshold", "nan"], "Invalid value for '--threshold'"),
+            (["predict", "-", "--device", "tpu"], "Invalid value for '--device'"),
+            (["predict", "missing.txt"], "missing.txt: no such file"),
+            (["predict", "tests"], "tests: a folder"),
+            (["predict", "pyproject.toml"], "pyproject.toml: files that end in .toml cannot be read"),
+            (["predict", "--input", "x.jsonl"], "--input and --output go together"),
+            (["predict", "--output", "x.jsonl"], "--input and --output go together"),
+            (["predict", "-", "--input", "-", "--output", "-"], "FILE and --title are for one document"),
+            (["predict", "--input", "missing.jsonl", "--output", "-"], "missing.jsonl: no such file"),
+            (["predict", "-", "--batch-size", "0"], "Invalid value for '--batch-size'"),
+            (["evaluate"], "Missing option '--gold'"),
+            (["evaluate", "--gold", "x.jsonl"], "Evaluate either --predictions FILE or --model NAME"),
+            (["evaluate", "--gold", "x.jsonl", "--model", "m"], "x.jsonl: no such file"),
+            (["evaluate", "--gold", "x", "--model", "m", "--json", "--markdown"], "--json and --markdown"),
+            (["train"], "Missing argument 'PART'"),
+            (["train", "extractor", "--set", "seed"], "--set seed: not KEY=VALUE"),
+        ],
+    )  # fmt: skip
+    def test_status_2_and_one_sentence(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+    ) -> None:
+        monkeypatch.chdir(ROOT)
+        result = run(*arguments, stdin=TEXT)
+        assert (result.status, result.out) == (2, "")
+        assert result.err.startswith(message)
+        assert is_one_sentence(result.err)
+
+    def test_a_file_of_many_documents_is_sent_to_input(self, run: Run, documents: Path) -> None:
+        result = run("predict", documents)
+        assert result.status == 2
+        assert f"use `predict --input {documents} --output predictions.jsonl`" in result.err
+        assert is_one_sentence(result.err)
+
+
+class TestProcess:
+    def test_help_is_quick_and_loads_no_model_library(self) -> None:
+        check = (
+            "import sys, kpdemo.cli\n"
+            "assert kpdemo.cli.main(['--help']) == 0\n"
+            "assert not {'torch', 'transformers', 'numpy', 'gradio', 'rich', 'nltk'} & set(sys.modules)\n"
+        )
+        result = finish(command(program=check))
+        assert (result.status, result.err) == (0, "")
+        for name in ("predict", "evaluate", "train", "models"):
+            assert name in result.out
+
+    @pytest.mark.parametrize("name", ["predict", "evaluate", "train"])
+    def test_each_command_shows_examples(self, run: Run, name: str) -> None:
+        result = run(name, "--help")
+        assert result.status == 0
+        assert f"  python -m kpdemo {name} " in result.out.split("Examples:")[1]
+
+    def test_a_wrong_call_is_status_2(self) -> None:
+        result = finish(command("predict", "missing.txt"))
+        assert (result.status, result.out, result.err) == (
+            2,
+            "",
+            "missing.txt: no such file; check the name.\n",
+        )
+
+    def test_an_empty_text_is_status_1(self) -> None:
+        result = finish(command("predict", "-", program=FAKE_PROGRAM))
+        assert (result.status, result.out) == (1, "")
+        assert is_one_sentence(result.err)
+
+    def test_an_unknown_model_is_status_2(self) -> None:
+        result = finish(command("predict", "-", "--model", "no-such-model"), TEXT.encode())
+        assert (result.status, result.out) == (2, "")
+        assert "no-such-model" in result.err
+        assert is_one_sentence(result.err)
+
+    def test_a_reader_that_goes_away_is_no_error(self, tmp_path: Path) -> None:
+        source = tmp_path / "docs.jsonl"
+        source.write_text('{"text": "Neural networks learn words."}\n' * 5000, encoding="utf-8")
+        with command("predict", "--input", source, "--output", "-", program=FAKE_PROGRAM) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.readline()
+            process.stdout.close()
+            assert b"Traceback" not in process.stderr.read()
+        assert process.returncode == 1
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+    def test_a_full_disk_is_one_sentence(self) -> None:
+        with Path("/dev/full").open("wb") as full:
+            process = subprocess.Popen(
+                [sys.executable, "-c", FAKE_PROGRAM, "predict", "-", "--json"],
+                cwd=ROOT,
+                stdin=subprocess.PIPE,
+                stdout=full,
+                stderr=subprocess.PIPE,
+            )
+            _, err = process.communicate(TEXT.encode(), timeout=60)
+        assert process.returncode == 1
+        assert is_one_sentence(err.decode())
+
+
+class TestManyDocuments:
+    def test_a_file_is_predicted_and_resumed(self, run: Run, documents: Path, tmp_path: Path) -> None:
+        output = tmp_path / "out.jsonl"
+        result = run("predict", "--input", documents, "--output", output, "--batch-size", 16)
+        assert (result.status, result.out, result.err) == (0, "", "40 documents predicted.\n")
+        result = run("predict", "--input", documents, "--output", output, "--batch-size", 16)
+        assert (result.status, result.err) == (0, "0 documents predicted, 40 were there already.\n")
+        result = run("predict", "--input", documents, "--output", output, "--top-k", 3)
+        assert result.status == 2
+        assert is_one_sentence(result.err)
+
+    def test_standard_input_to_standard_output(self, run: Run, documents: Path) -> None:
+        result = run("predict", "--input", "-", "--output", "-", stdin=documents.read_bytes())
+        assert result.status == 0
+        rows = [json.loads(line) for line in result.out.splitlines()]
+        assert [row["id"] for row in rows] == [f"d{n}" for n in range(40)]
+        assert set(rows[0]) == {"id", "present", "absent"}
+
+    def test_a_broken_line_is_named_and_the_rest_goes_on(self, run: Run, tmp_path: Path) -> None:
+        source = tmp_path / "docs.jsonl"
+        source.write_text('{"id": "a", "text": "Words."}\n{oops\n{"id": "c", "text": ""}\n', encoding="utf-8")
+        result = run("predict", "--input", source, "--output", "-")
+        assert result.status == 1
+        assert [json.loads(line)["id"] for line in result.out.splitlines()] == ["a"]
+        first, second, summary = result.err.splitlines()
+        assert "docs.jsonl, line 2: not JSON" in first
+        assert 'docs.jsonl, line 3: document "c": The text is empty' in second
+        assert summary == "1 documents predicted, 2 could not be used."
+
+    def test_a_killed_run_resumes_to_the_same_bytes(self, documents: Path, tmp_path: Path) -> None:
+        whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+        options = ["predict", "--input", documents, "--batch-size", 4, "--output"]
+        assert finish(command(*options, whole, program=FAKE_PROGRAM)).status == 0
+
+        process = command(*options, cut, program=FAKE_PROGRAM, slow=0.2)
+        wait_for_bytes(cut)
+        process.kill()
+        finish(process)
+        written = cut.read_bytes()
+        assert 0 < len(written) < whole.stat().st_size
+        cut.write_bytes(written[:-7])  # as if the kill had torn the last write
+
+        result = finish(command(*options, cut, program=FAKE_PROGRAM))
+        assert result.status == 0
+        assert "were there already" in result.err
+        assert cut.read_bytes() == whole.read_bytes()
+
+    @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+    def test_ctrl_c_says_how_to_go_on(self, documents: Path, tmp_path: Path) -> None:
+        output = tmp_path / "out.jsonl"
+        options = ["predict", "--input", documents, "--batch-size", 4, "--output", output]
+        process = command(*options, program=FAKE_PROGRAM, slow=0.2)
+        wait_for_bytes(output)
+        process.send_signal(signal.SIGINT)
+        result = finish(process)
+        assert (result.status, result.err) == (130, "Stopped; run the same command to go on.\n")
+        assert finish(command(*options, program=FAKE_PROGRAM)).status == 0
+        assert len(output.read_text(encoding="utf-8").splitlines()) == 40
+
+
+def wait_for_bytes(path: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not (path.exists() and path.stat().st_size):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+class TestEvaluate:
+    def test_a_model_and_its_predictions_give_the_same_figures(
+        self, run: Run, gold: Path, tmp_path: Path
+    ) -> None:
+        output = tmp_path / "out.jsonl"
+        assert run("predict", "--input", gold, "--output", output).status == 0
+        by_file = json.loads(run("evaluate", "--gold", gold, "--predictions", output, "--json").out)
+        by_model = json.loads(run("evaluate", "--gold", gold, "--model", "fake", "--json").out)
+        assert by_file["datasets"] == by_model["datasets"]
+        assert list(by_file["datasets"]) == ["gold.test"]
+        assert by_file["datasets"]["gold.test"]["documents"] == 2
+        assert by_file["datasets"]["gold.test"]["present"]["skip_empty"]["R@M"] == 1.0
+        assert (by_file["model"], by_file["device"]) == ("fake", None)
+        assert (by_model["model"], by_model["device"]) == ("fake", "cpu")
+        assert by_model["seconds"] >= 0
+
+    def test_tables_for_people_and_in_markdown(self, run: Run, gold: Path) -> None:
+        result = run("evaluate", "--gold", gold, "--model", "fake", "--limit", 1)
+        assert result.status == 0
+        assert "gold.test: 1 documents" in result.out
+        assert "F1@5" in result.out
+        result = run("evaluate", "--gold", gold, "--model", "fake", "--markdown")
+        assert "| gold.test | 2 |" in result.out
+
+    def test_several_files_are_measured_apart(self, run: Run, gold: Path, tmp_path: Path) -> None:
+        other = tmp_path / "other.jsonl"
+        other.write_text('{"id": "o", "text": "Word vectors", "keyphrases": ["vectors"]}\n', encoding="utf-8")
+        both = ["evaluate", "--gold", gold, "--gold", other, "--json"]
+        datasets = json.loads(run(*both, "--model", "fake").out)["datasets"]
+        assert {name: figures["documents"] for name, figures in datasets.items()} == {
+            "gold.test": 2,
+            "other": 1,
+        }
+
+        everything = tmp_path / "both.jsonl"
+        everything.write_text(gold.read_text("utf-8") + other.read_text("utf-8"), encoding="utf-8")
+        run("predict", "--input", everything, "--output", tmp_path / "out.jsonl")
+        answer = json.loads(run(*both, "--predictions", tmp_path / "out.jsonl").out)
+        assert answer["datasets"] == datasets
+
+        result = run("evaluate", "--gold", gold, "--predictions", tmp_path / "out.jsonl")
+        assert result.status == 1
+        assert '"o" is no id of a gold document' in result.err
+
+    def test_a_missing_prediction_is_named(self, run: Run, gold: Path, tmp_path: Path) -> None:
+        some = tmp_path / "some.jsonl"
+        some.write_text(
+            '{"id": "a", "present": [{"text": "x", "score": 1}], "absent": []}\n', encoding="utf-8"
+        )
+        result = run("evaluate", "--gold", gold, "--predictions", some)
+        assert (result.status, result.out) == (1, "")
+        assert "'b'" in result.err
+        assert is_one_sentence(result.err)
+        assert run("evaluate", "--gold", gold, "--predictions", some, "--limit", 1).status == 0
+
+    def test_a_broken_gold_line_is_named_and_the_rest_counts(self, run: Run, gold: Path) -> None:
+        gold.write_text(gold.read_text(encoding="utf-8") + "{oops\n", encoding="utf-8")
+        result = run("evaluate", "--gold", gold, "--model", "fake", "--json")
+        assert result.status == 1
+        assert "gold.test.jsonl, line 3: not JSON" in result.err
+        assert json.loads(result.out)["datasets"]["gold.test"]["documents"] == 2
+
+    def test_gold_without_keyphrases_is_explained(self, run: Run, documents: Path) -> None:
+        result = run("evaluate", "--gold", documents, "--model", "fake")
+        assert result.status == 1
+        assert 'no document has gold "keyphrases"' in result.err
+
+    def test_two_files_of_one_name_are_refused(self, run: Run, gold: Path) -> None:
+        result = run("evaluate", "--gold", gold, "--gold", gold, "--model", "fake")
+        assert result.status == 2
+        assert is_one_sentence(result.err)
+
+    @pytest.mark.parametrize("name", ["kp20k.valid.jsonl", "kp20k.valid.JSON.gz", "kp20k.valid.csv.xz"])
+    def test_a_dataset_is_called_after_its_file(self, name: str) -> None:
+        assert dataset_name(Path("data") / name) == "kp20k.valid"
+
+
+class TestOtherCommands:
+    def test_models_are_listed(self, run: Run) -> None:
+        listed = json.loads(run("models", "--json").out)
+        assert next(iter(listed)) == "default"
+        assert "tfidf" in run("models").out
+
+    def test_training_gets_what_the_call_says(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls: list[tuple[object, ...]] = []
+
+        def train(part: str, config_path: Path, *, output: Path | None, overrides: dict[str, str]) -> None:
+            calls.append((part, config_path, output, overrides))
+
+        monkeypatch.setattr("kpdemo.training.run", train)
+        options = ["--config", "c.toml", "--output", "o", "--set", "seed=7", "--set", "a.b=x=y"]
+        assert run("train", "extractor", *options).status == 0
+        assert calls == [("extractor", Path("c.toml"), Path("o"), {"seed": "7", "a.b": "x=y"})]
+
+    def test_a_damaged_model_is_status_1(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(model: str, *, device: str) -> Predictor:
+            raise ModelLoadError(f"{model} is damaged.")
+
+        monkeypatch.setattr("kpdemo.predictors.load_predictor", refuse)
+        assert main(["predict", "-", "--model", str(tmp_path)]) == 1

@@ -1,0 +1,105 @@
+"""The whole of `train extractor`, on a tiny encoder and made-up documents."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kpdemo
+from tests.tiny import tiny_bart, tiny_bert
+
+pytestmark = pytest.mark.slow
+
+CONFIG = """
+[extractor]
+name = "tiny"
+data = "{folder}"
+cache = "{folder}/cache"
+output = "{folder}/run"
+backbone = "{folder}/backbone"
+device = "cpu"
+learning_rate = 1e-3
+head_learning_rate = 1e-2
+freeze_embeddings = false
+
+[extractor.model]
+window = 64
+overlap = 16
+
+[extractor.loop]
+documents = 400
+batch_size = 8
+evaluate_every = 200
+log_every = 10
+
+[[extractor.train]]
+path = "train.jsonl"
+where = {{ kind = "good" }}
+skip_ids = "skip"
+
+[extractor.validation]
+path = "valid.jsonl"
+"""
+
+
+def write_documents(path: Path, count: int) -> None:
+    """Documents whose keyphrases are always the graph and molecule phrases, never the rest."""
+    gold = ["graph kernels", "neural networks", "boundary integral equation", "scalar potential"]
+    rows = []
+    for number in range(count):
+        one, two = gold[number % 4], gold[(number + 1) % 4]
+        text = f"We compare {one} in case {number}. The methods use {two} and several words of documents."
+        row = {"id": str(number), "title": "", "abstract": text, "keyphrases": [one, two], "kind": "good"}
+        rows += [row, row | {"id": f"skip{number}", "keyphrases": ["documents"]}, row | {"kind": "bad"}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.mark.parametrize("backbone", [tiny_bert, tiny_bart])
+def test_a_model_is_trained_stored_and_used(tmp_path, backbone):
+    backbone(tmp_path / "backbone")
+    write_documents(tmp_path / "train.jsonl", 100)
+    write_documents(tmp_path / "valid.jsonl", 12)
+    (tmp_path / "config.toml").write_text(CONFIG.format(folder=tmp_path), encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "kpdemo",
+        "train",
+        "extractor",
+        "--config",
+        str(tmp_path / "config.toml"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+    folder = tmp_path / "run" / "checkpoint"
+    assert "400 in 50 steps of 8" in (folder / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "100 |" in (folder / "MODEL_CARD.md").read_text(encoding="utf-8")  # neither "bad" nor skipped ones
+    losses = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    losses = [line["loss"] for line in losses if "loss" in line]
+    assert losses[-1] < losses[0] / 2
+
+    [prediction] = kpdemo.load_predictor(folder, device="cpu").predict(
+        ["We compare scalar potential in case 7. The methods use graph kernels and several words."],
+        top_k=2,
+    )
+    assert {keyphrase.text for keyphrase in prediction.present} == {"scalar potential", "graph kernels"}
+
+
+def test_a_wrong_setting_is_named(tmp_path):
+    (tmp_path / "config.toml").write_text(CONFIG.format(folder=tmp_path), encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "kpdemo",
+        "train",
+        "extractor",
+        "--config",
+        str(tmp_path / "config.toml"),
+    ]
+    done = subprocess.run([*command, "--set", "loop.stepps=3"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "loop.stepps" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,190 @@
+"""What README and docs promise exists: commands, options, make targets, files and links."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TOP_FOLDERS = ("kpdemo", "annotation", "db", "tests", "docs", "configs", "tools")
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE_SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+PROGRAM = re.compile(r"\S*python\S* (?:-m (?P<module>kpdemo|annotation|db)\b|(?P<script>app\.py))")
+OPTION = re.compile(r"^--?[a-z][a-z-]*$")
+SUBCOMMAND = re.compile(r"^[a-z]+$")
+SPACE_COLOURS = ("red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray")
+
+
+def code_of(page: Path) -> list[str]:
+    """Lines of shell code and inline code spans of `page`."""
+    text = page.read_text(encoding="utf-8")
+    lines = [
+        line
+        for language, block in FENCE.findall(text)
+        if language in ("", "bash", "sh", "console")
+        for line in block.replace("\\\n", " ").splitlines()
+    ]
+    return [*lines, *CODE_SPAN.findall(FENCE.sub("", text))]
+
+
+def split_command(line: str) -> list[str] | None:
+    """The words of the kpdemo command in `line`: "-m kpdemo" or "app.py", subcommands and arguments."""
+    found = PROGRAM.search(line)
+    if found is None:
+        return None
+    program = ["-m", found["module"]] if found["module"] else [found["script"]]
+    rest = re.split(r"[|>;&]| < ", line[found.end() :])[0]
+    return [*program, *shlex.split(rest, comments=True)]
+
+
+def commands() -> list[tuple[str, ...]]:
+    found = {tuple(words) for page in PAGES for line in code_of(page) if (words := split_command(line))}
+    return sorted(found)
+
+
+def targets_named() -> set[str]:
+    lines = [line for page in PAGES for line in code_of(page)]
+    return {match[1] for line in lines if (match := re.match(r"make ([a-z-]+)", line))}
+
+
+@cache
+def help_of(program: tuple[str, ...]) -> str:
+    """What `python PROGRAM --help` prints, wide enough to cut no option short."""
+    result = subprocess.run(
+        [sys.executable, *program, "--help"],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, f"python {' '.join(program)} --help: {result.stderr}"
+    return result.stdout
+
+
+def split_subcommands(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(program and its subcommands, the arguments)."""
+    start = 2 if words[0] == "-m" else 1
+    end = start
+    while end < len(words) and SUBCOMMAND.match(words[end]):
+        end += 1
+    return words[:end], words[end:]
+
+
+def check_command(words: tuple[str, ...]) -> None:
+    program, arguments = split_subcommands(words)
+    first = 2 if program[0] == "-m" else 1
+    for end in range(first, len(program)):
+        assert re.search(rf"\b{program[end]}\b", help_of(program[:end])), (
+            f"no {program[end]} in {program[:end]}"
+        )
+    for argument in arguments:
+        option = argument.strip("[]").split("=")[0]
+        if OPTION.match(option) and option != "--help":
+            assert re.search(rf"(?<![\w-]){option}(?![\w-])", help_of(program)), f"no {option} in {program}"
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_a_command_and_its_options_exist(words):
+    check_command(words)
+
+
+def test_the_check_sees_a_wrong_command():
+    with pytest.raises(AssertionError, match="no predicto"):
+        check_command(("-m", "kpdemo", "predicto"))
+    with pytest.raises(AssertionError, match="no --top-kk"):
+        check_command(("-m", "kpdemo", "predict", "paper.txt", "--top-kk", "5"))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (
+            ".venv/bin/python -m kpdemo predict - --top-k 5 < a.txt",
+            ["-m", "kpdemo", "predict", "-", "--top-k", "5"],
+        ),
+        ("cat a.txt | python -m kpdemo predict - | head", ["-m", "kpdemo", "predict", "-"]),
+        ("python app.py --port 8000  # elsewhere", ["app.py", "--port", "8000"]),
+        ("python -m pytest", None),
+    ],
+)
+def test_a_command_is_found_in_a_line(line, words):
+    assert split_command(line) == words
+
+
+def test_the_readme_names_commands():
+    assert {("-m", "kpdemo", "predict"), ("-m", "kpdemo", "evaluate")} <= {words[:3] for words in commands()}
+
+
+@pytest.mark.parametrize("target", sorted(targets_named()))
+def test_a_make_target_exists(target):
+    assert re.search(rf"^{target}:.*## \w", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page):
+    links = [link.split("#")[0] for link in LINK.findall(page.read_text(encoding="utf-8"))]
+    local = [link for link in links if link and "://" not in link]
+    assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_of_this_repository_named_in_code_exist(page):
+    words = {word.strip("`:,").rstrip("/") for line in code_of(page) for word in line.split()}
+    named = {word for word in words if re.fullmatch(rf"(?:{'|'.join(TOP_FOLDERS)})/[\w./-]+", word)}
+    assert sorted(word for word in named if not (ROOT / word).exists()) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_examples_are_valid_python(page):
+    for language, block in FENCE.findall(page.read_text(encoding="utf-8")):
+        if language == "python":
+            compile(block, page.name, "exec")
+
+
+def front_matter() -> dict[str, object]:
+    head = (ROOT / "README.md").read_text(encoding="utf-8").split("---\n")
+    assert head[0] == ""
+    return yaml.safe_load(head[1])
+
+
+def test_the_readme_is_the_card_of_a_space():
+    card = front_matter()
+    assert card["sdk"] == "gradio"
+    assert (
+        f"gradio=={card['sdk_version']}"
+        in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    )
+    assert (ROOT / str(card["app_file"])).is_file()
+    assert {card["colorFrom"], card["colorTo"]} <= set(SPACE_COLOURS)
+    assert len(str(card["short_description"])) <= 60
+    assert isinstance(card["python_version"], str), "YAML reads 3.10 as 3.1: quote the version"
+
+
+def test_the_changelog_has_the_version_of_the_package():
+    version = re.search(
+        r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert version is not None
+    headings = re.findall(
+        r"^## \[?([\w.]+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert {"Unreleased", version[1]} & set(headings)
+
+
+def test_the_worked_example_comes_out_as_written():
+    result = doctest.testfile(str(ROOT / "docs" / "evaluation.md"), module_relative=False, encoding="utf-8")
+    assert result.attempted > 0
+    assert result.failed == 0

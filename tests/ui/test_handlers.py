@@ -1,0 +1,224 @@
+"""What each button does, called as Gradio calls it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import gradio as gr
+import pytest
+
+import app
+from kpdemo.errors import ModelLoadError
+from kpdemo.types import Keyphrase, Prediction
+from kpdemo.ui.compare import Column, CompareHandlers, columns_html
+from kpdemo.ui.files import MOST_FILES, SHOWN_ROWS, FilesHandlers
+from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.predict import PredictHandlers, load_examples
+from kpdemo.ui.results import Answer, Question
+from tests.fakes import FakePredictor
+
+MODELS = {"default": "the trained one", "first": "first phrases"}
+TEXT = "Neural networks learn from many examples of language."
+
+
+def load(name):
+    if name == "damaged":
+        raise ModelLoadError("The model <damaged> is damaged: install it again.")
+    return FakePredictor(name)
+
+
+@pytest.fixture
+def shelf() -> ModelShelf:
+    return ModelShelf({**MODELS, "damaged": "a broken one"}, load)
+
+
+def predict(shelf, document=TEXT, title="", model="default"):
+    return PredictHandlers(shelf).predict(title, document, model, True, 10, "")
+
+
+def test_predict_marks_the_text(shelf):
+    html = predict(shelf, title="A title about networks")
+    assert '<mark id="kp-2-7"' in html
+    assert "Same in code" in html
+
+
+@pytest.mark.parametrize(
+    ("document", "sentence"),
+    [
+        (" ", "The text is empty"),
+        ("Entropy!", "only one word, “Entropy!”: paste a sentence or more"),
+        ("x" * 1_000_000, "only one word, “x+…”"),
+        ("12345 67", "holds no letters"),
+        ("深度学习模型在自然语言处理中的应用", "Chinese or Japanese script, which is not supported yet"),
+        ("zero \x00 byte", "NUL byte"),
+    ],
+)
+def test_a_bad_text_is_a_toast_with_one_sentence(shelf, document, sentence):
+    with pytest.raises(gr.Error, match=sentence):
+        predict(shelf, document)
+
+
+def test_a_damaged_model_is_a_toast_and_its_name_is_escaped(shelf):
+    with pytest.raises(gr.Error, match=r"The model &lt;damaged&gt; is damaged: install it again."):
+        predict(shelf, model="damaged")
+
+
+def test_the_page_explains_a_damaged_default():
+    shelf = ModelShelf({"damaged": "the default"}, load)
+    assert PredictHandlers(shelf).explain_problem.__self__.shelf is shelf
+    shelf.warm_up()
+    html = PredictHandlers(shelf).explain_problem()
+    assert 'role="alert"' in html
+    assert "The model &lt;damaged&gt; is damaged" in html
+
+
+def test_a_good_default_needs_no_words(shelf):
+    shelf.warm_up()
+    assert PredictHandlers(shelf).explain_problem() == ""
+
+
+def test_examples_are_four_abstracts_from_different_fields():
+    examples = load_examples()
+    assert len({example.field for example in examples}) == 4
+    assert all(120 <= len(example.text.split()) <= 180 for example in examples)
+    assert json.loads(examples[0].script.removeprefix("() => ")) == [examples[0].title, examples[0].text]
+
+
+def compare(shelf, models):
+    return CompareHandlers(shelf).compare(models, "", TEXT, True, 10, "")
+
+
+def test_compare_shows_a_column_for_each_model_in_the_order_of_the_page(shelf):
+    html = compare(shelf, ["first", "default"])
+    assert html.index("<h3>default") < html.index("<h3>first")
+    assert "2 of 2" in html
+
+
+def test_compare_goes_on_past_a_damaged_model(shelf):
+    html = compare(shelf, ["damaged", "default"])
+    assert "The model &lt;damaged&gt; is damaged" in html
+    assert "<h3>default" in html
+
+
+def test_compare_needs_a_model(shelf):
+    with pytest.raises(gr.Error, match="No model is ticked"):
+        compare(shelf, [])
+
+
+def test_agreement_is_counted_by_stems():
+    def column(model, *phrases):
+        prediction = Prediction(tuple(Keyphrase(phrase, 0.5, ((0, 1),)) for phrase in phrases))
+        return Column(model, Answer(Question(None, model), prediction, model, "cpu", 0.1))
+
+    html = columns_html(
+        [column("a", "neural networks", "tree"), column("b", "Neural network"), column("c", "<b>")]
+    )
+    assert html.count("2 of 3") == 2
+    assert "<b>" not in html
+
+
+def run_files(shelf, paths, model="default"):
+    steps = FilesHandlers(shelf).predict_files([str(path) for path in paths] if paths else paths, model)
+    html, download = next(steps)
+    rows = [json.loads(line) for line in Path(download["value"]).read_text(encoding="utf-8").splitlines()]
+    assert list(steps) == []
+    assert not Path(download["value"]).exists()
+    return html, rows
+
+
+@pytest.fixture
+def jsonl(tmp_path):
+    path = tmp_path / "docs.jsonl"
+    good = [{"id": f"d{number}", "title": "Graphs", "abstract": TEXT} for number in range(3)]
+    path.write_text("\n".join([json.dumps(good[0]), "{broken", *map(json.dumps, good[1:])]), encoding="utf-8")
+    return path
+
+
+def test_files_predicts_every_document_and_names_the_broken_line(shelf, jsonl):
+    html, rows = run_files(shelf, [jsonl])
+    assert [row["id"] for row in rows] == ["d0", "d1", "d2"]
+    assert rows[0]["present"][0]["spans"]
+    assert "3 documents predicted." in html
+    assert "1 document could not be used:" in html
+    assert "docs.jsonl, line 2" in html
+    assert str(jsonl.parent) not in html
+
+
+def test_several_files_are_told_apart(shelf, jsonl, tmp_path):
+    text = tmp_path / "note.md"
+    text.write_text(f"# A heading\n\n{TEXT}", encoding="utf-8")
+    _, rows = run_files(shelf, [text, jsonl])
+    assert [(row["file"], row["id"]) for row in rows][:2] == [("note.md", "note"), ("docs.jsonl", "d0")]
+
+
+def test_an_unreadable_file_does_not_stop_the_others(shelf, jsonl, tmp_path):
+    pdf = tmp_path / "a.pdf"
+    pdf.write_bytes(b"not a pdf")
+    html, rows = run_files(shelf, [pdf, jsonl])
+    assert len(rows) == 3
+    assert "a.pdf" in html
+    assert str(tmp_path) not in html
+
+
+def test_only_the_first_rows_are_shown(shelf, tmp_path):
+    path = tmp_path / "many.csv"
+    path.write_text("id,text\n" + "".join(f"{n},{TEXT}\n" for n in range(SHOWN_ROWS + 5)), encoding="utf-8")
+    html, rows = run_files(shelf, [path])
+    assert len(rows) == SHOWN_ROWS + 5
+    assert html.count("<tr>") == SHOWN_ROWS + 1
+    assert f"Shown are the first {SHOWN_ROWS}" in html
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.exe", b"MZ", "a.exe cannot be read here: use one of"),
+        ("a.txt.gz", b"", "a.txt.gz cannot be read here"),
+        ("a.txt", b"\xff\xfe\x00", "a.txt: not a text file"),
+        ("a.jsonl", b"", "There is no document in the files"),
+        ("a.csv", b"x,y\n1,2\n", "a.csv: no column"),
+    ],
+)
+def test_a_file_without_documents_is_a_toast(shelf, tmp_path, name, content, sentence):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(gr.Error, match=sentence) as caught:
+        run_files(shelf, [path])
+    assert str(tmp_path) not in caught.value.message
+
+
+def test_no_file_and_too_many_are_toasts(shelf, tmp_path):
+    with pytest.raises(gr.Error, match="No file is chosen"):
+        run_files(shelf, None)
+    with pytest.raises(gr.Error, match=f"There are {MOST_FILES + 1} files: give at most {MOST_FILES}"):
+        run_files(shelf, [tmp_path / "a.txt"] * (MOST_FILES + 1))
+
+
+def test_markup_in_a_file_is_shown_as_text(shelf, tmp_path):
+    path = tmp_path / "evil.jsonl"
+    path.write_text(json.dumps({"id": "<img src=x onerror=alert(1)>", "text": TEXT}), encoding="utf-8")
+    html, _ = run_files(shelf, [path])
+    assert "<img" not in html
+
+
+def test_every_event_has_a_name_and_every_model_event_shares_a_queue(shelf):
+    page = app.build_app(shelf)
+    names = [function.api_name for function in page.fns.values()]
+    assert all(isinstance(name, str) for name in names)
+    assert len(set(names)) == len(names)
+    queues = {function.api_name: function.concurrency_id for function in page.fns.values()}
+    assert queues["predict"] == queues["compare"] == queues["predict_example_1"] == "model"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "host", "port"),
+    [
+        ([], {}, "127.0.0.1", 7860),
+        ([], {"SPACE_ID": "a/b"}, "0.0.0.0", 7860),
+        (["--host", "::1", "--port", "80"], {"SPACE_ID": "a/b"}, "::1", 80),
+    ],
+)
+def test_the_page_is_private_unless_told_otherwise(arguments, environment, host, port):
+    settings = app.read_settings(arguments, environment)
+    assert (settings.host, settings.port) == (host, port)

@@ -1,0 +1,56 @@
+"""From the fields of the page to a question."""
+
+from __future__ import annotations
+
+import pytest
+
+from kpdemo.errors import InputError
+from kpdemo.types import Document
+from kpdemo.ui.questions import read_question
+
+
+def ask(title="", document="A text.", automatic=True, count=10, threshold=""):
+    return read_question(title, document, "default", automatic, count, threshold)
+
+
+def test_by_default_the_model_decides():
+    question = ask(title="  A title ")
+    assert (question.document, question.top_k, question.threshold) == (
+        Document("A text.", title="A title"),
+        None,
+        None,
+    )
+
+
+def test_a_number_by_hand_replaces_the_rule_and_the_threshold():
+    question = ask(automatic=False, count=7, threshold="0.5")
+    assert (question.top_k, question.threshold) == (7, None)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("0.5", 0.5), (" 0,25 ", 0.25), ("0", 0.0), ("1", 1.0), ("", None)]
+)
+def test_a_threshold_is_read_as_people_write_it(typed, meant):
+    assert ask(threshold=typed).threshold == meant
+
+
+@pytest.mark.parametrize("typed", ["high", "-0.1", "1.5", "nan", "inf"])
+def test_a_wrong_threshold_is_named(typed):
+    with pytest.raises(InputError, match=f"The threshold is “{typed}”: give a number from 0 to 1"):
+        ask(threshold=typed)
+
+
+@pytest.mark.parametrize("count", [0, 21, 2.5, None])
+def test_a_wrong_number_is_named(count):
+    with pytest.raises(InputError, match=f"The number of keyphrases is {count}: give a whole number"):
+        ask(automatic=False, count=count)
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t ", None])
+def test_an_empty_text_is_explained(text):
+    with pytest.raises(InputError, match="The text is empty"):
+        ask(title=text, document=text)
+
+
+def test_line_ends_of_windows_become_plain():
+    assert ask(document="two\r\nlines").document.body == "two\nlines"

@@ -1,0 +1,181 @@
+"""What a prediction looks like and what can be kept of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+from kpdemo.types import Document, Keyphrase, Prediction
+from kpdemo.ui.results import (
+    INLINE_LIMIT,
+    Answer,
+    Question,
+    answer_html,
+    as_csv,
+    as_json,
+    grouped,
+    python_lines,
+    score_html,
+    shell_lines,
+)
+
+DOCUMENT = Document("The graph neural network learns.", title="Graph networks")
+PRESENT = (
+    Keyphrase("graph neural network", 0.912345678, ((20, 40),)),
+    Keyphrase("graph", 0.5, ((0, 5), (20, 25))),
+)
+
+
+def answer(present=PRESENT, document=DOCUMENT, **options) -> Answer:
+    return Answer(Question(document, "default", **options), Prediction(present), "default", "cpu", 0.1437)
+
+
+def test_json_holds_scores_and_every_span():
+    assert json.loads(as_json(answer())) == {
+        "language": "en",
+        "present": [
+            {"text": "graph neural network", "score": 0.912346, "spans": [[20, 40]]},
+            {"text": "graph", "score": 0.5, "spans": [[0, 5], [20, 25]]},
+        ],
+        "absent": [],
+        "model": "default",
+        "device": "cpu",
+        "seconds": 0.1437,
+    }
+
+
+def test_csv_holds_a_keyphrase_a_row():
+    rows = list(csv.DictReader(io.StringIO(as_csv(answer()))))
+    assert rows == [
+        {"keyphrase": "graph neural network", "score": "0.912346", "count": "1", "first": "20"},
+        {"keyphrase": "graph", "score": "0.500000", "count": "2", "first": "0"},
+    ]
+
+
+def test_csv_survives_quotes_and_line_ends():
+    odd = 'a "b", c\nd'
+    [row] = csv.DictReader(io.StringIO(as_csv(answer((Keyphrase(odd, 1.0, ((0, 1),)),))), newline=""))
+    assert row["keyphrase"] == odd
+
+
+def test_a_score_is_a_bar_and_two_decimals():
+    assert score_html(0.847).endswith("0.85</span>")
+    assert "width:85%" in score_html(0.847)
+    assert "width:100%" in score_html(1.2)
+    assert "width:0%" in score_html(-0.1)
+
+
+def test_counts_have_narrow_spaces():
+    assert grouped(1048576) == "1\u202f048\u202f576"
+
+
+def test_the_page_says_which_rule_makes_a_phrase_present():
+    assert "stemmed words" in answer_html(answer())
+
+
+def test_small_print_has_time_device_and_model():
+    assert "2 keyphrases · 0.14 s on CPU · model default" in answer_html(answer())
+
+
+def test_the_table_has_count_and_a_link_to_the_first_place():
+    html = answer_html(answer())
+    assert '<td class="number">2</td><td class="number"><a href="#kp-0-5"' in html
+
+
+def test_no_keyphrase_is_said_in_a_sentence():
+    assert "No keyphrase was found. Add some sentences" in answer_html(answer(()))
+    assert "Lower the threshold" in answer_html(answer((), threshold=0.9))
+
+
+def test_a_long_text_is_cut_with_a_sentence_that_says_so():
+    html = answer_html(answer((), Document("word " * 20_000)))
+    assert "of 100\u202f000 characters; the keyphrases come from the whole text." in html
+
+
+def test_nothing_in_a_result_escapes_its_place():
+    evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
+    document = Document(evil, title=evil)
+    html = answer_html(answer((Keyphrase(evil, 0.5, ((0, 8),)),), document))
+    assert "<script" not in html
+    assert "<img" not in html
+
+
+@pytest.fixture
+def recording_python(tmp_path):
+    """A folder whose `python` writes down its arguments and its input."""
+    fake = tmp_path / "python"
+    record = (
+        "import json,sys;"
+        "json.dump([sys.argv[1:], sys.stdin.buffer.read().decode()], open(sys.argv[0]+'.json','w'))"
+    )
+    fake.write_text(f"#!{sys.executable}\n{record}\n", encoding="utf-8")
+    fake.chmod(0o755)
+    return tmp_path
+
+
+def run_shell(lines: str, folder) -> tuple[list[str], str]:
+    subprocess.run(
+        ["bash", "-c", lines], env={"PATH": f"{folder}:/usr/bin:/bin"}, check=True, stdin=subprocess.DEVNULL
+    )
+    arguments, text = json.loads((folder / "python.json").read_text(encoding="utf-8"))
+    return arguments, text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Plain text.",
+        'It\'s $HOME, `id`, "quoted" \\ and !bang',
+        "END\nof the text\nEND1",
+        "two\n\nparts 😀 שלום",
+    ],
+)
+def test_the_command_passes_exactly_the_text_and_the_options(recording_python, body):
+    title = "-rf it's; $(touch x)"
+    question = Question(Document(body, title=title), "default", top_k=7)
+    arguments, text = run_shell(shell_lines(question), recording_python)
+    assert arguments == [
+        "-m", "kpdemo", "predict", "-", f"--title={title}", "--model=default", "--top-k=7", "--json",
+    ]  # fmt: skip
+    assert text == body + "\n"
+
+
+def test_the_command_passes_a_threshold():
+    assert "--threshold=0.25" in shell_lines(Question(DOCUMENT, "yake", threshold=0.25))
+
+
+@pytest.mark.parametrize("body", ["x" * (INLINE_LIMIT + 1), "bell \x07", "old line end \r here"])
+def test_a_text_that_is_long_or_odd_comes_from_a_file(body):
+    question = Question(Document(body), "default")
+    assert shell_lines(question) == "python -m kpdemo predict document.txt --model=default --json"
+    assert 'Path("document.txt")' in python_lines(question)
+    assert "Save the text as" in answer_html(answer((), Document(body)))
+
+
+class RecordingPredictor:
+    asked = None
+
+    def predict(self, documents, **options):
+        type(self).asked = (documents, options)
+        return [Prediction(PRESENT)]
+
+
+@pytest.mark.parametrize("options", [{}, {"top_k": 3}, {"threshold": 0.5}])
+@pytest.mark.parametrize("length", [40, INLINE_LIMIT + 40])
+def test_the_program_asks_the_same_question(monkeypatch, tmp_path, capsys, options, length):
+    body = 'It\'s a "text" with {braces} and 😀.\n'.ljust(length, "x")
+    (tmp_path / "document.txt").write_bytes(body.encode())
+    monkeypatch.chdir(tmp_path)
+    module = ModuleType("kpdemo.predictors")
+    module.load_predictor = {"default": RecordingPredictor()}.__getitem__
+    monkeypatch.setitem(sys.modules, "kpdemo.predictors", module)
+    document = Document(body, title="A 'title'")
+    exec(python_lines(Question(document, "default", **options)), {})
+    assert RecordingPredictor.asked == ([document], options)
+    assert "0.91  graph neural network  ((20, 40),)" in capsys.readouterr().out

@@ -1,0 +1,284 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kpdemo.batch import (
+    BatchSummary,
+    OutputError,
+    ResumeError,
+    predict_each,
+    predict_file,
+    read_predictions,
+    recorded_model,
+    settings_path,
+)
+from kpdemo.documents import LineError
+from kpdemo.errors import InputError
+from kpdemo.types import Document, Prediction
+from tests.fakes import FakePredictor
+
+COUNT = 7
+
+
+class CountingPredictor(FakePredictor):
+    """Remembers the size of each batch it is given."""
+
+    sizes: list[int]
+
+    def predict(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Prediction]:
+        self.sizes.append(len(documents))
+        return super().predict(documents, top_k=top_k, threshold=threshold)
+
+
+def write_documents(path: Path, count: int = COUNT) -> Path:
+    rows = (
+        {"id": f"d{n}", "title": f"Title {n}", "text": f"Neural networks sort number{n}."}
+        for n in range(count)
+    )
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def rows_of(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return write_documents(tmp_path / "docs.jsonl")
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "predictions.jsonl"
+
+
+def test_every_document_gets_a_line_in_order(source: Path, output: Path) -> None:
+    seen: list[BatchSummary] = []
+    summary = predict_file(FakePredictor(), source, output, batch_size=3, top_k=2, progress=seen.append)
+    assert summary == BatchSummary(done=COUNT)
+    assert [step.done for step in seen] == [3, 6, 7]
+    rows = rows_of(output)
+    assert [row["id"] for row in rows] == [f"d{n}" for n in range(COUNT)]
+    assert rows[0]["present"] == [
+        {"text": "Title", "score": 0.9, "spans": [[0, 5]]},
+        {"text": "Neural networks", "score": 0.45, "spans": [[9, 24]]},
+    ]
+    assert rows[0]["absent"] == [
+        {"text": "keyphrase prediction", "score": 0.5},
+        {"text": "document understanding", "score": 0.25},
+    ]
+
+
+def test_spans_count_from_the_title_on(source: Path, output: Path) -> None:
+    predict_file(FakePredictor(), source, output)
+    text = "Title 0\n\nNeural networks sort number0."
+    for keyphrase in json.loads(output.read_text(encoding="utf-8").splitlines()[0])["present"]:
+        assert all(text[start:end] == keyphrase["text"] for start, end in keyphrase["spans"])
+
+
+def test_no_more_than_a_batch_is_held(source: Path, output: Path) -> None:
+    predictor = CountingPredictor()
+    object.__setattr__(predictor, "sizes", [])
+    predict_file(predictor, source, output, batch_size=3)
+    assert predictor.sizes == [3, 3, 1]
+
+
+def test_a_finished_file_is_left_as_it_is(source: Path, output: Path) -> None:
+    predict_file(FakePredictor(), source, output)
+    before = output.read_bytes()
+    assert predict_file(FakePredictor(), source, output) == BatchSummary(skipped=COUNT)
+    assert output.read_bytes() == before
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.data())
+def test_a_run_cut_at_any_byte_ends_with_the_same_bytes(data: st.DataObject) -> None:
+    with TemporaryDirectory() as folder:
+        source = write_documents(Path(folder) / "docs.jsonl")
+        output = Path(folder) / "predictions.jsonl"
+        predict_file(FakePredictor(), source, output, batch_size=3)
+        whole = output.read_bytes()
+        output.write_bytes(whole[: data.draw(st.integers(0, len(whole)))])
+        summary = predict_file(FakePredictor(), source, output, batch_size=3)
+        assert output.read_bytes() == whole
+        assert summary.done + summary.skipped == COUNT
+
+
+def test_zeros_that_a_power_cut_left_are_cut_off(source: Path, output: Path) -> None:
+    predict_file(FakePredictor(), source, output)
+    whole = output.read_bytes()
+    output.write_bytes(whole[:100] + bytes(50))
+    predict_file(FakePredictor(), source, output)
+    assert output.read_bytes() == whole
+
+
+def test_an_interrupted_batch_is_predicted_again_as_a_whole(source: Path, output: Path) -> None:
+    predict_file(FakePredictor(), source, output, batch_size=3)
+    output.write_bytes(b"".join(output.read_bytes().splitlines(keepends=True)[:4]))
+    predictor = CountingPredictor()
+    object.__setattr__(predictor, "sizes", [])
+    assert predict_file(predictor, source, output, batch_size=3) == BatchSummary(done=3, skipped=4)
+    assert predictor.sizes == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("other", {}), ("fake", {"top_k": 3}), ("fake", {"threshold": 0.5})]
+)
+def test_other_settings_are_refused(source: Path, output: Path, name: str, options: dict[str, int]) -> None:
+    predict_file(FakePredictor(), source, output)
+    before = output.read_bytes()
+    with pytest.raises(
+        ResumeError, match="was begun with model fake, top_k automatic, threshold the model's own"
+    ):
+        predict_file(FakePredictor(name=name), source, output, **options)  # type: ignore[arg-type]
+    assert output.read_bytes() == before
+
+
+def test_a_file_of_something_else_is_never_touched(source: Path, output: Path) -> None:
+    output.write_text("my notes\n", encoding="utf-8")
+    with pytest.raises(ResumeError, match="does not say how it was made"):
+        predict_file(FakePredictor(), source, output)
+    assert output.read_text(encoding="utf-8") == "my notes\n"
+    assert not settings_path(output).exists()
+
+
+def test_a_damaged_line_in_the_middle_is_explained(source: Path, output: Path) -> None:
+    predict_file(FakePredictor(), source, output)
+    output.write_bytes(b"{\n" + output.read_bytes())
+    with pytest.raises(ResumeError, match="line 1: not a prediction"):
+        predict_file(FakePredictor(), source, output)
+
+
+def test_input_and_output_must_differ(source: Path) -> None:
+    with pytest.raises(ResumeError, match="both input and output"):
+        predict_file(FakePredictor(), source, source)
+
+
+def test_an_input_that_cannot_be_read_leaves_no_output(tmp_path: Path, output: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        predict_file(FakePredictor(), tmp_path / "missing.jsonl", output)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_documents_are_named_and_the_rest_goes_on(tmp_path: Path, output: Path) -> None:
+    lines = [
+        '{"id": "a", "text": "Neural networks."}',
+        '{"id": "b", "text": ',
+        '{"id": "c", "text": ""}',
+        '{"id": "d", "text": "神经网络学习词向量"}',
+        '{"id": "a", "text": "Again."}',
+        '{"id": "e", "text": "😀 🎉"}',
+        '{"id": "f", "text": "<b>Bold</b> words."}',
+        '{"id": "g", "text": "ברוכים הבאים לאתר"}',
+        '{"id": "h", "text": "Word"}',
+    ]
+    source = tmp_path / "docs.jsonl"
+    source.write_text("\n".join(lines), encoding="utf-8")
+    problems: list[LineError] = []
+    summary = predict_file(FakePredictor(), source, output, batch_size=4, on_error=problems.append)
+    assert summary == BatchSummary(done=3, failed=6)
+    assert [row["id"] for row in rows_of(output)] == ["a", "f", "h"]
+    assert sorted(problem.line for problem in problems) == [2, 3, 4, 5, 6, 8]
+    for problem in problems:
+        assert f"docs.jsonl, line {problem.line}: " in problem.message
+    assert any(
+        'line 4: document "d": The text is mostly in Chinese' in problem.message for problem in problems
+    )
+    assert any('line 5: the id "a" is that of an earlier document' in problem.message for problem in problems)
+
+    again = predict_file(FakePredictor(), source, output, batch_size=4)
+    assert again == BatchSummary(skipped=3, failed=6)
+
+
+def test_one_bad_document_does_not_spoil_its_batch() -> None:
+    documents = [Document("Neural networks."), Document(""), Document("Word embeddings.")]
+    first, second, third = predict_each(FakePredictor(), documents, top_k=1)
+    assert isinstance(first, Prediction)
+    assert isinstance(second, InputError)
+    assert isinstance(third, Prediction)
+    assert third.present[0].text == "Word embeddings"
+
+
+def test_streams_are_read_and_written(source: Path, output: Path) -> None:
+    predict_file(FakePredictor(), source, output)
+    target = io.BytesIO()
+    with source.open("rb") as stream:
+        assert predict_file(FakePredictor(), stream, target) == BatchSummary(done=COUNT)
+    assert target.getvalue() == output.read_bytes()
+
+
+def test_no_documents_give_an_empty_file(tmp_path: Path, output: Path) -> None:
+    source = tmp_path / "docs.jsonl"
+    source.touch()
+    assert predict_file(FakePredictor(), source, output) == BatchSummary()
+    assert output.read_bytes() == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_explained(source: Path) -> None:
+    with pytest.raises(OutputError, match=r"/dev/full: cannot be written \(No space left on device\)"):
+        predict_file(FakePredictor(), source, "/dev/full")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("none/p.jsonl", "cannot be written"), (".", "a folder"), ("p.jsonl.gz", "compressed")],
+)
+def test_an_output_that_cannot_be_is_explained(source: Path, tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises((OutputError, ResumeError), match=message):
+        predict_file(FakePredictor(), source, tmp_path / name)
+
+
+def test_a_batch_holds_at_least_one(source: Path, output: Path) -> None:
+    with pytest.raises(InputError, match="batch size is 0"):
+        predict_file(FakePredictor(), source, output, batch_size=0)
+
+
+def test_a_device_is_written_to_without_settings(source: Path) -> None:
+    assert predict_file(FakePredictor(), source, os.devnull) == BatchSummary(done=COUNT)
+    assert not settings_path(Path(os.devnull)).exists()
+
+
+def test_predictions_are_read_back(source: Path, output: Path) -> None:
+    predict_file(FakePredictor(), source, output, top_k=1)
+    predictions = read_predictions(output)
+    assert list(predictions) == [f"d{n}" for n in range(COUNT)]
+    assert [keyphrase.text for keyphrase in predictions["d0"].present] == ["Title"]
+    assert [keyphrase.text for keyphrase in predictions["d0"].absent] == ["keyphrase prediction"]
+    assert recorded_model(output) == "fake"
+    assert recorded_model(source) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"present": []}, 'no field "id"'),
+        ({"id": "a", "present": "x"}, '"present" is not a list'),
+        ({"id": "a", "absent": [{"score": 1}]}, '"absent" is not a list'),
+        ({"id": "a", "present": [{"text": None}]}, '"present" is not a list'),
+        ({"id": "ok"}, "predicted on an earlier line"),
+    ],
+)
+def test_a_line_that_is_no_prediction_is_named(output: Path, row: dict[str, object], message: str) -> None:
+    output.write_text(f'{{"id": "ok", "present": [], "absent": []}}\n{json.dumps(row)}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=f"line 2: .*{message}"):
+        read_predictions(output)
+    problems: list[LineError] = []
+    assert list(read_predictions(output, on_error=problems.append)) == ["ok"]
+    assert [problem.line for problem in problems] == [2]

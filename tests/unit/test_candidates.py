@@ -1,0 +1,204 @@
+"""Tokens, tags and Algorithm 1 of SimCKP."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk import RegexpParser, Tree
+
+from kpdemo.candidates.chunks import (
+    CHUNK_GRAMMAR,
+    CandidateConfig,
+    _chunks,
+    candidate_key,
+    mine_candidates,
+)
+from kpdemo.candidates.tagger import load_tagger, tokenize
+from kpdemo.errors import ModelLoadError
+from kpdemo.text import StemmedText
+from kpdemo.types import Document
+
+TAGS = [
+    "IN",
+    "CD",
+    "DT",
+    "FW",
+    "GW",
+    "AFX",
+    "POS",
+    "HYPH",
+    "LS",
+    "ADD",
+    ":",
+    "NN",
+    "NNPS",
+    "VBZ",
+    "JJR",
+    "RB",
+]
+OTHER_TAGS = [
+    "CC",
+    "RP",
+    "TO",
+    "MD",
+    "PRP",
+    "PRP$",
+    "WDT",
+    "WP",
+    "EX",
+    "PDT",
+    "UH",
+    "SYM",
+    "$",
+    ",",
+    ".",
+    "-LRB-",
+]
+
+
+class FixedTagger:
+    """Tags by a word list, nouns otherwise."""
+
+    def __init__(self, tags: dict[str, str]) -> None:
+        self._tags = tags
+
+    def tag(self, words):
+        return [self._tags.get(word.lower(), "NN") for word in words]
+
+
+def keys(text: str, tags: dict[str, str], **options) -> list[str]:
+    return [c.key for c in mine_candidates(Document(text), FixedTagger(tags), CandidateConfig(**options))]
+
+
+def test_the_worked_example_of_the_paper():
+    assert set(keys("applications of machine learning", {"of": "IN"})) == {
+        "applic",
+        "machin",
+        "learn",
+        "applic of machin",
+        "machin learn",
+        "applic of machin learn",
+    }
+
+
+def test_the_shipped_tagger_reads_the_worked_example():
+    found = mine_candidates(Document("Applications of machine learning."), load_tagger())
+    assert "applic of machin learn" in [candidate.key for candidate in found]
+
+
+@given(st.lists(st.sampled_from(TAGS + OTHER_TAGS), max_size=30))
+def test_chunks_are_those_of_nltks_parser(tags):
+    tree = RegexpParser(CHUNK_GRAMMAR).parse([(str(position), tag) for position, tag in enumerate(tags)])
+    expected = [(int(child[0][0]), int(child[-1][0]) + 1) for child in tree if isinstance(child, Tree)]
+    assert list(_chunks(tags)) == expected
+
+
+def test_a_phrase_has_at_most_six_words():
+    found = keys("one two three four five six seven", {})
+    assert max(key.count(" ") + 1 for key in found) == 6
+
+
+def test_a_hyphenated_compound_counts_as_one_word():
+    found = keys("long-term one two three four five six", {"-": "HYPH"})
+    assert "long term one two three four five" in found
+    assert "long term one two three four five six" not in found
+
+
+def test_hyphenated_and_open_spelling_are_one_candidate():
+    [candidate] = [
+        c
+        for c in mine_candidates(
+            Document("long-term memory. Long term memories"), FixedTagger({"-": "HYPH", ".": "."})
+        )
+        if c.key == "long term memori"
+    ]
+    assert len(candidate.spans) == 2
+
+
+def test_a_compound_may_start_with_a_preposition():
+    assert "in hous system" in keys("in-house system", {"in": "IN", "-": "HYPH"})
+    assert "in hous system" not in keys("in house system", {"in": "IN"})
+
+
+def test_determiners_start_candidates_only_on_request():
+    assert "the model" not in keys("the model", {"the": "DT"})
+    assert "the model" in keys("the model", {"the": "DT"}, determiner_starts=True)
+
+
+def test_a_particle_ends_but_does_not_start_a_candidate():
+    found = keys("set up cost", {"up": "RP"})
+    assert "set up" in found
+    assert "up cost" not in found
+
+
+def test_candidates_do_not_cross_title_and_body_or_commas():
+    document = Document(title="graph kernels", body="compare molecules, proteins")
+    found = [c.key for c in mine_candidates(document, FixedTagger({",": ","}))]
+    assert "kernel compar" not in found
+    assert "molecul protein" not in found
+
+
+@given(st.text(st.sampled_from("abcé .,-'/😀<>\n的"), max_size=60))
+def test_every_span_reads_as_its_candidate(text):
+    document = Document(text, title="Ünïcode title-words")
+    for candidate in mine_candidates(document, load_tagger()):
+        for start, end in candidate.spans:
+            assert candidate_key(document.text[start:end]) == candidate.key
+
+
+def test_spans_are_all_places_whatever_their_tags():
+    text = "Learning is fun. They are learning. LEARNING!"
+    document = Document(text)
+    [candidate] = [c for c in mine_candidates(document, load_tagger()) if c.key == "learn"]
+    assert [text[start:end].lower() for start, end in candidate.spans] == ["learning"] * 3
+
+
+def test_gold_in_plain_sentences_is_found():
+    text = (
+        "We propose a boundary integral equation method for the scalar potential of eddy currents. "
+        "The fast multipole method's cost grows linearly, and peer-to-peer networks solve it in parallel."
+    )
+    document = Document(text)
+    found = {candidate.key for candidate in mine_candidates(document, load_tagger())}
+    for gold in (
+        "boundary integral equation",
+        "scalar potential",
+        "fast multipole method",
+        "peer to peer networks",
+    ):
+        assert candidate_key(gold) in found
+    assert StemmedText(document).contains("eddy current")
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("don't", ["do", "n't"]),
+        ("users’ models", ["users", "’", "models"]),
+        ("state-of-the-art", ["state", "-", "of", "-", "the", "-", "art"]),
+        ("C++ and C#.", ["C++", "and", "C#", "."]),
+        ("see www.example.org/a, e.g. 2.5GHz", ["see", "www.example.org/a", ",", "e.g.", "2.5GHz"]),
+        ("<digit> nodes", ["<digit>", "nodes"]),
+    ],
+)
+def test_tokens(text, tokens):
+    assert [token.text for token in tokenize(text)] == tokens
+
+
+@given(st.text())
+def test_tokens_lose_nothing_but_white_space(text):
+    tokens = tokenize(text)
+    assert all(text[token.start : token.end] == token.text for token in tokens)
+    assert "".join(token.text for token in tokens) == "".join(text.split())
+
+
+def test_the_shipped_tagger_knows_the_tags_of_the_grammar():
+    tags = load_tagger().tag(["A", "well", "-", "known", "model", "(", "pre", "-", "trained", ")"])
+    assert tags == ["DT", "RB", "HYPH", "VBN", "NN", "-LRB-", "AFX", "HYPH", "VBN", "-RRB-"]
+
+
+@pytest.mark.parametrize("content", [b"", b"no gzip", b"\x1f\x8b\x08\x00broken"])
+def test_a_damaged_tagger_is_explained(tmp_path, content):
+    path = tmp_path / "tagger.json.gz"
+    path.write_bytes(content)
+    with pytest.raises(ModelLoadError, match="damaged"):
+        load_tagger(path)

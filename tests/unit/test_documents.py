@@ -1,0 +1,294 @@
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pypdf import PdfWriter
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+from kpdemo.documents import (
+    LineError,
+    decode_text,
+    document_from_row,
+    document_suffix,
+    markdown_document,
+    open_text,
+    parse_documents,
+    read_documents,
+    read_numbered,
+    read_rows,
+)
+from kpdemo.errors import InputError
+from kpdemo.types import Document
+
+TEXTS = st.text(st.characters(codec="utf-8"))
+PHRASES = st.text(st.characters(codec="utf-8", exclude_characters=";"), min_size=1).filter(
+    lambda phrase: phrase == phrase.strip()
+)
+DOCUMENTS = st.builds(
+    Document,
+    body=TEXTS,
+    title=TEXTS,
+    id=TEXTS.filter(bool),
+    keyphrases=st.lists(PHRASES).map(tuple),
+    language=st.sampled_from(["en", "de", "fr"]),
+)
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def as_row(document: Document) -> dict[str, object]:
+    return {
+        "id": document.id,
+        "title": document.title,
+        "abstract": document.body,
+        "keyphrases": list(document.keyphrases),
+        "language": document.language,
+    }
+
+
+def make_pdf(path: Path, lines: list[str], *, title: str = "", password: str = "") -> Path:
+    writer = PdfWriter()
+    page = writer.add_blank_page(600, 800)
+    font = DictionaryObject(
+        {
+            NameObject("/Type"): NameObject("/Font"),
+            NameObject("/Subtype"): NameObject("/Type1"),
+            NameObject("/BaseFont"): NameObject("/Helvetica"),
+        }
+    )
+    fonts = DictionaryObject({NameObject("/F1"): font})
+    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    stream = DecodedStreamObject()
+    drawn = " ".join(f"({line}) Tj 0 -14 Td" for line in lines)
+    stream.set_data(f"BT /F1 12 Tf 72 720 Td {drawn} ET".encode())
+    page[NameObject("/Contents")] = writer._add_object(stream)
+    if title:
+        writer.add_metadata({"/Title": title})
+    if password:
+        writer.encrypt(password, algorithm="RC4-128")
+    with path.open("wb") as target:
+        writer.write(target)
+    return path
+
+
+class TestRows:
+    def test_our_own_fields_are_read(self) -> None:
+        row = {"id": 7, "title": "T", "abstract": "A", "keyphrases": ["a b", " "], "language": "de"}
+        assert document_from_row(row, where="x") == Document("A", "T", "7", ("a b",), "de")
+
+    def test_the_fields_of_kp20k_are_read(self) -> None:
+        row = {"title": "T", "abstract": "A", "keyword": "neural network; ;learning to rank"}
+        document = document_from_row(row, where="x", default_id="3")
+        assert document == Document("A", "T", "3", ("neural network", "learning to rank"))
+
+    def test_text_stands_for_abstract(self) -> None:
+        assert document_from_row({"text": "B", "abstract": None}, where="x") == Document("B")
+
+    @pytest.mark.parametrize(
+        ("row", "message"),
+        [
+            ({"title": "T"}, 'no field "abstract" or "text"'),
+            ({"text": 5}, '"text" is 5, not text'),
+            ({"text": "A", "title": ["T"]}, '"title" is \\["T"\\], not text'),
+            ({"text": "A", "id": 1.5}, '"id" is 1.5, not text'),
+            ({"text": "A", "id": True}, '"id" is true, not text'),
+            ({"text": "A", "keyphrases": {"a": 1}}, '"keyphrases" is {"a": 1}, not a list'),
+            ({"text": "A", "keyphrases": ["a", 2]}, '"keyphrases" is 2, not text'),
+            ({"text": "A", "language": 1}, '"language" is 1, not text'),
+            ({"text": "a\ud800"}, '"text" holds half a character'),
+        ],
+    )
+    def test_a_wrong_field_is_named(self, row: dict[str, object], message: str) -> None:
+        with pytest.raises(InputError, match=f"docs.jsonl, line 3: {message}"):
+            document_from_row(row, where="docs.jsonl, line 3")
+
+
+class TestJsonLines:
+    @settings(deadline=None, max_examples=40)
+    @given(st.lists(DOCUMENTS, max_size=8))
+    def test_what_is_written_is_read(self, documents: list[Document]) -> None:
+        lines = [json.dumps(as_row(document), ensure_ascii=False).encode() + b"\n" for document in documents]
+        assert [document for _, document in parse_documents(lines, name="x")] == documents
+
+    @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".jsonl.gz", ".JSONL.XZ"])
+    def test_compressed_or_not(self, tmp_path: Path, suffix: str) -> None:
+        content = b'\xef\xbb\xbf{"text": "A"}\r\n\n  \n{"text": "B"}'
+        if suffix.lower().endswith(".gz"):
+            content = gzip.compress(content)
+        if suffix.lower().endswith(".xz"):
+            content = lzma.compress(content)
+        path = write(tmp_path / f"docs{suffix}", content)
+        assert list(read_numbered(path)) == [(1, Document("A", id="1")), (4, Document("B", id="4"))]
+        assert list(read_documents(path)) == [Document("A", id="1"), Document("B", id="4")]
+
+    def test_the_first_broken_line_stops_a_strict_reader(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "docs.jsonl", '{"text": "A"}\n{"text": \n{"text": "C"}\n')
+        rows = read_rows(path)
+        assert next(rows) == (1, {"text": "A"})
+        with pytest.raises(
+            InputError, match=r"docs\.jsonl, line 2: not JSON \(.+\); fix or delete the line\.$"
+        ):
+            next(rows)
+
+    def test_broken_lines_are_reported_and_the_rest_goes_on(self, tmp_path: Path) -> None:
+        broken = [
+            b"{",
+            b"[1]",
+            b'"\xff"',
+            b"[" * 100_000,
+            b'{"title": "no text"}',
+            b'{"n": ' + b"9" * 5000 + b"}",
+        ]
+        path = write(tmp_path / "docs.jsonl", b"\n".join([b'{"text": "A"}', *broken, b'{"text": "Z"}']))
+        problems: list[LineError] = []
+        assert [document.body for document in read_documents(path, on_error=problems.append)] == ["A", "Z"]
+        assert [problem.line for problem in problems] == [2, 3, 4, 5, 6, 7]
+        assert all(f"docs.jsonl, line {problem.line}: " in problem.message for problem in problems)
+        assert "byte 0xff at offset 1" in problems[2].message
+
+    def test_a_damaged_archive_is_explained(self, tmp_path: Path) -> None:
+        whole = gzip.compress(json.dumps({"text": "many words " * 500}).encode())
+        path = write(tmp_path / "docs.jsonl.gz", whole[:-12])
+        with pytest.raises(InputError, match="compressed file is damaged"):
+            list(read_documents(path))
+        with pytest.raises(InputError, match="compressed file is damaged"):
+            list(read_documents(write(tmp_path / "docs.jsonl.xz", b"no archive")))
+
+
+class TestTables:
+    @settings(deadline=None, max_examples=40)
+    @given(st.lists(DOCUMENTS, max_size=8))
+    def test_what_is_written_is_read(
+        self, tmp_path_factory: pytest.TempPathFactory, documents: list[Document]
+    ) -> None:
+        table = io.StringIO()
+        writer = csv.writer(table)
+        writer.writerow(["id", "Title", "text", "keyphrases", "language"])
+        for document in documents:
+            phrases = ";".join(document.keyphrases)
+            writer.writerow([document.id, document.title, document.body, phrases, document.language])
+        path = write(tmp_path_factory.mktemp("tables") / "docs.csv", table.getvalue())
+        assert list(read_documents(path)) == documents
+
+    def test_tabs_semicolons_and_long_cells(self, tmp_path: Path) -> None:
+        body = "word " * 100_000
+        expected = [Document(body, "T", "1")]
+        for name, comma in (("a.tsv", "\t"), ("b.csv", ";"), ("c.csv", ",")):
+            content = f"id{comma}title{comma}abstract\n1{comma}T{comma}{body}\n"
+            assert list(read_documents(write(tmp_path / name, content))) == expected
+
+    def test_line_numbers_count_lines_of_the_file(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "docs.csv", 'text\n"one\nand more"\n\nlast\n')
+        assert list(read_numbered(path)) == [
+            (2, Document("one\nand more", id="2")),
+            (5, Document("last", id="5")),
+        ]
+
+    def test_a_row_with_bad_bytes_is_reported_and_the_rest_goes_on(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "docs.csv", b"text\nfine\nb\xe9d\ngood\n")
+        problems: list[LineError] = []
+        assert [document.body for document in read_documents(path, on_error=problems.append)] == [
+            "fine",
+            "good",
+        ]
+        assert [problem.line for problem in problems] == [3]
+
+    def test_a_table_without_a_text_column_is_explained(self, tmp_path: Path) -> None:
+        for content in ("", "a,b\n1,2\n"):
+            with pytest.raises(InputError, match='no column "abstract" or "text" in the first line'):
+                list(read_documents(write(tmp_path / "docs.csv", content)))
+
+
+class TestWholeFiles:
+    def test_text_is_taken_as_it_is(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "my.notes.txt", "\ufeffOne\r\n  two\n")
+        assert list(read_documents(path)) == [Document("One\r\n  two\n", id="my.notes")]
+        path = write(tmp_path / "zipped.txt.gz", gzip.compress(b"One"))
+        assert list(read_documents(path)) == [Document("One", id="zipped")]
+
+    def test_a_first_heading_is_the_title(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "a.md", "\n# Learning to rank #\n\nWe *rank* `pages`.\n\n# Later\n")
+        expected = Document("We *rank* `pages`.\n\n# Later\n", "Learning to rank", "a")
+        assert list(read_documents(path)) == [expected]
+
+    @pytest.mark.parametrize("text", ["", "#hashtag", "words\n# Heading", "## Second level\n", "#  \nwords"])
+    def test_without_a_heading_markdown_is_text(self, text: str) -> None:
+        assert markdown_document(text) == Document(text)
+
+    @settings(deadline=None, max_examples=60)
+    @given(TEXTS, TEXTS)
+    def test_markdown_loses_no_word(self, title: str, body: str) -> None:
+        source = f"# {title}\n\n{body}"
+        assert [*markdown_document(source).text.replace("#", "").split()] == source.replace("#", "").split()
+
+    def test_binary_is_explained_with_its_offset(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match=r"not a text file \(a zero byte at offset 4\)"):
+            list(read_documents(write(tmp_path / "a.txt", b"PK\x03\x04\x00\xff")))
+        with pytest.raises(InputError, match=r"not UTF-8 text \(byte 0xe9 at offset 3\)"):
+            list(read_documents(write(tmp_path / "a.md", b"caf\xe9")))
+        with pytest.raises(InputError, match="byte 0xe9 at offset 4"):
+            decode_text(b"\xef\xbb\xbfa\xe9", name="x")
+
+    def test_open_text_skips_the_byte_order_mark(self, tmp_path: Path) -> None:
+        with open_text(write(tmp_path / "a.txt", b"\xef\xbb\xbfa\r\nb")) as stream:
+            assert stream.read() == "a\r\nb"
+
+
+class TestPdf:
+    def test_text_and_title_are_read(self, tmp_path: Path) -> None:
+        path = make_pdf(
+            tmp_path / "paper.pdf", ["We train neural net-", "works on a GPU-", "Cluster."], title="Deep Nets"
+        )
+        [document] = read_documents(path)
+        assert (document.id, document.title) == ("paper", "Deep Nets")
+        assert document.body == "We train neural networks on a GPU-\nCluster."
+
+    @pytest.mark.parametrize(
+        "title", ["Microsoft Word - paper.doc", "Untitled 1", "final version.tex", "Paper"]
+    )
+    def test_a_title_made_by_a_program_is_left_out(self, tmp_path: Path, title: str) -> None:
+        [document] = read_documents(make_pdf(tmp_path / "paper.pdf", ["Some words."], title=title))
+        assert document == Document("Some words.", id="paper")
+
+    def test_a_locked_pdf_is_explained(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="locked with a password"):
+            list(read_documents(make_pdf(tmp_path / "a.pdf", ["Words."], password="secret")))
+
+    def test_a_pdf_of_pictures_is_explained(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="no text in this PDF"):
+            list(read_documents(make_pdf(tmp_path / "a.pdf", [])))
+
+    def test_what_is_no_pdf_is_explained(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        whole = make_pdf(tmp_path / "whole.pdf", ["Words."]).read_bytes()
+        for content in (b"", b"no pdf", b"%PDF-1.7\n%%EOF", whole[: len(whole) // 2]):
+            with pytest.raises(InputError, match=r"a\.pdf: .+\.$") as caught:
+                list(read_documents(write(tmp_path / "a.pdf", content)))
+            assert "\n" not in str(caught.value)
+        assert not caplog.records
+
+
+class TestFiles:
+    def test_a_missing_file_is_explained(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="no such file"):
+            list(read_documents(tmp_path / "a.txt"))
+
+    def test_a_folder_is_explained(self, tmp_path: Path) -> None:
+        (tmp_path / "a.jsonl").mkdir()
+        with pytest.raises(InputError, match="a folder, not a file"):
+            list(read_documents(tmp_path / "a.jsonl"))
+
+    @pytest.mark.parametrize("name", ["paper.docx", "paper", "paper.gz", ".txt"])
+    def test_an_unknown_suffix_is_explained(self, name: str) -> None:
+        with pytest.raises(InputError, match=r"cannot be read; use one of \.jsonl, .*\.pdf\.$"):
+            document_suffix(Path(name))

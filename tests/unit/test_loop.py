@@ -1,0 +1,135 @@
+"""The training loop on a small regression: resume, schedule, early stopping."""
+
+import json
+import math
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from kpdemo.errors import TrainingError
+from kpdemo.training.batching import length_bucketed
+from kpdemo.training.loop import LoopConfig, learning_rate, train
+
+CONFIG = LoopConfig(documents=160, batch_size=4, precision="fp32", evaluate_every=40, log_every=10, seed=3)
+CPU = torch.device("cpu")
+
+
+class Points:
+    """y = 2x with dropout, so that the random state matters too."""
+
+    selected = "minus error"
+
+    def __init__(self, *, stop_at: int | None = None, broken_at: int | None = None, frozen: bool = False):
+        torch.manual_seed(0)
+        self.module = nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.3), nn.Linear(8, 1))
+        self.inputs = torch.randn(40, 3, generator=torch.Generator().manual_seed(1))
+        self.targets = self.inputs.sum(1, keepdim=True) * 2
+        self.calls = 0
+        self._stop_at, self._broken_at, self._frozen = stop_at, broken_at, frozen
+
+    def parameter_groups(self):
+        return [{"params": list(self.module.parameters()), "lr": 0.0 if self._frozen else 0.01}]
+
+    def batches(self, epoch):
+        return length_bucketed([1] * 40, [1] * 40, batch_size=4, seed=3, epoch=epoch)
+
+    def __getitem__(self, index):
+        return self.inputs[index], self.targets[index]
+
+    def collate(self, items):
+        return torch.cat(
+            [torch.stack([value for value, _ in items]), torch.stack([y for _, y in items])], dim=1
+        )
+
+    def loss(self, batch):
+        self.calls += 1
+        if self.calls == self._stop_at:
+            os.kill(os.getpid(), signal.SIGTERM)
+        loss = nn.functional.mse_loss(self.module(batch[:, :3]), batch[:, 3:])
+        return loss * math.nan if self.calls == self._broken_at else loss
+
+    def evaluate(self):
+        return {"minus error": -float(nn.functional.mse_loss(self.module(self.inputs), self.targets))}
+
+
+def weights(part):
+    return torch.cat([value.flatten() for value in part.module.state_dict().values()])
+
+
+@pytest.mark.parametrize("stop_at", [1, 9, 17, 39])
+def test_a_stopped_run_ends_as_an_unbroken_one(tmp_path, stop_at):
+    whole = Points()
+    train(whole, CONFIG, tmp_path / "whole", CPU, identity="a")
+    with pytest.raises(TrainingError, match=f"Stopped at step {stop_at}"):
+        train(Points(stop_at=stop_at), CONFIG, tmp_path / "broken", CPU, identity="a")
+    resumed = Points()
+    progress = train(resumed, CONFIG, tmp_path / "broken", CPU, identity="a")
+    assert progress.step == 40
+    assert resumed.calls == 40 - stop_at
+    assert torch.equal(weights(resumed), weights(whole))
+
+
+def test_a_longer_run_goes_on_from_a_finished_one(tmp_path):
+    train(Points(), CONFIG, tmp_path, CPU, identity="a")
+    longer = Points()
+    train(longer, replace(CONFIG, documents=200), tmp_path, CPU, identity="a")
+    assert longer.calls == 10
+
+
+@pytest.mark.parametrize("change", [{"identity": "b"}, {"config": replace(CONFIG, seed=4)}])
+def test_another_run_is_not_continued(tmp_path, change):
+    train(Points(), CONFIG, tmp_path, CPU, identity="a")
+    with pytest.raises(TrainingError, match="other settings"):
+        train(Points(), change.get("config", CONFIG), tmp_path, CPU, identity=change.get("identity", "a"))
+
+
+def test_the_best_weights_are_returned_and_the_log_tells_the_run(tmp_path):
+    part = Points()
+    progress = train(part, CONFIG, tmp_path, CPU, identity="a")
+    part.module.eval()
+    assert part.evaluate()["minus error"] == pytest.approx(progress.best)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if "minus error" in line] == [10, 20, 30, 40]
+    assert all(line["documents_per_second"] > 0 for line in lines if "loss" in line)
+
+
+def test_a_run_that_no_longer_improves_stops_early(tmp_path):
+    part = Points(frozen=True)
+    progress = train(part, replace(CONFIG, patience=2), tmp_path, CPU, identity="a")
+    assert progress.best_step == 10
+    assert progress.step == 30
+
+
+def test_a_loss_that_is_no_number_is_explained(tmp_path):
+    with pytest.raises(TrainingError, match="The loss is nan at step 2"):
+        train(Points(broken_at=3), CONFIG, tmp_path, CPU, identity="a")
+
+
+def test_the_rate_rises_stays_and_falls_to_zero():
+    factor = learning_rate(replace(CONFIG, documents=400, warmup=0.1, decay=0.5))
+    rates = [factor(step) for step in range(101)]
+    assert rates[:10] == pytest.approx([0.1 * (step + 1) for step in range(10)])
+    assert rates[10:51] == [1.0] * 41
+    assert rates[75] == pytest.approx(0.5)
+    assert rates[100] == 0
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 500), st.integers(1, 3)), min_size=1, max_size=50), st.integers(1, 9)
+)
+def test_an_epoch_holds_every_example_as_often_as_it_is_repeated(examples, size):
+    lengths, repeats = zip(*examples, strict=True)
+    batches = length_bucketed(lengths, repeats, batch_size=size, seed=1, epoch=0)
+    counts = [0] * len(examples)
+    for batch in batches:
+        assert 1 <= len(batch) <= size
+        for index in batch:
+            counts[index] += 1
+    assert counts == list(repeats)
+    assert batches == length_bucketed(lengths, repeats, batch_size=size, seed=1, epoch=0)

@@ -1,0 +1,201 @@
+"""Precision, recall and F1 on keys: worked examples, properties, and a plain second implementation."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpdemo.evaluation.metrics import (
+    KindScores,
+    MacroFigures,
+    PooledFigures,
+    harmonic_mean,
+    macro_average,
+    plain_key,
+    pooled_average,
+    score_kind,
+    score_sets,
+)
+
+KEYS = st.text("abcdefgh", min_size=1, max_size=1)
+KEY_LISTS = st.lists(KEYS, max_size=12)
+COLLECTIONS = st.lists(st.tuples(KEY_LISTS, KEY_LISTS), min_size=1, max_size=8)
+
+
+def test_three_right_predictions_give_three_fifths_at_5_and_one_at_m():
+    # the worked example of ExHiRD's authors: 3 predictions, all right
+    scores = score_kind(["a", "b", "c", "d"], ["a", "b", "c"])
+    assert scores.precision_5 == pytest.approx(0.6)
+    assert scores.precision_m == 1.0
+    assert scores.recall_5 == scores.recall_m == 0.75
+
+
+def test_only_the_first_five_count_at_5():
+    # hits at ranks 1, 4, 6 of 7; 4 gold: P@5 2/5, R@5 2/4, P@M 3/7, R@M 3/4
+    scores = score_kind(["a", "b", "c", "d"], ["a", "x", "y", "b", "z", "c", "w"])
+    assert scores.precision_5 == pytest.approx(2 / 5)
+    assert scores.recall_5 == pytest.approx(2 / 4)
+    assert scores.precision_m == pytest.approx(3 / 7)
+    assert scores.recall_m == pytest.approx(3 / 4)
+
+
+def test_a_repeated_prediction_takes_no_second_rank():
+    # unique order a, x, y, z, b: b is fifth
+    assert score_kind(["a", "b"], ["a", "x", "a", "y", "x", "z", "b"]).recall_5 == 1.0
+
+
+def test_no_prediction_scores_zero():
+    assert score_kind(["a"], []) == KindScores(has_gold=True)
+
+
+def test_recall_at_50_reads_fifty_predictions():
+    fillers = [f"x{rank}" for rank in range(48)]
+    # a is 50th, b 51st: 1 of 2
+    assert score_kind(["a", "b"], ["y", *fillers, "a", "b"]).recall_50 == 0.5
+
+
+def test_macro_f1_is_that_of_the_mean_precision_and_recall():
+    # document 1: P@M 1/1, R@M 1/2; document 2: P@M 1/2, R@M 1/1. Means 3/4 and 3/4: F1 3/4,
+    # while the mean of the documents' F1 would be 2/3
+    scores = [score_kind(["a", "b"], ["a"]), score_kind(["a"], ["a", "x"])]
+    figures = macro_average(scores, "skip_empty")
+    assert (figures.precision_m, figures.recall_m, figures.f1_m) == (0.75, 0.75, 0.75)
+    # at 5: P 1/5 and 1/5, R 1/2 and 1: F1 = 2 * .2 * .75 / .95
+    assert figures.f1_5 == pytest.approx(0.3 / 0.95)
+
+
+def test_the_conventions_differ_by_the_documents_without_gold():
+    scores = [score_kind(["a"], ["a"]), score_kind([], ["a"]), score_kind([], []), score_kind(["b"], [])]
+    skipping = macro_average(scores, "skip_empty")  # two documents: (1 + 0) / 2
+    counting = macro_average(scores, "count_empty")  # four: (1 + 0 + 0 + 0) / 4
+    assert (skipping.precision_m, skipping.recall_50) == (0.5, 0.5)
+    assert (counting.precision_m, counting.recall_50) == (0.25, 0.25)
+
+
+@pytest.mark.parametrize("convention", ["skip_empty", "count_empty"])
+def test_without_any_gold_nothing_is_defined(convention):
+    assert macro_average([score_kind([], ["a"])], convention) == MacroFigures()
+    assert macro_average([], convention) == MacroFigures()
+
+
+@pytest.mark.parametrize(
+    ("phrase", "key"),
+    [
+        ("E-Mail", "email"),
+        ("  support   vector machine. ", "support vector machine"),
+        ("C++", "c"),
+        ("...", ""),
+        ("networks", "networks"),  # no stemming
+        ("关键词、抽取", "关键词、抽取"),  # only ASCII punctuation goes
+    ],
+)
+def test_the_plain_key(phrase, key):
+    assert plain_key(phrase) == key
+
+
+def test_pooled_figures_are_means_over_documents():
+    # 1: gold {email, spam}, found {email, ham, eggs}: P 1/3, R 1/2, F1 2/5
+    # 2: gold {a}, found {a}: all 1. Means 2/3, 3/4, 7/10; the third has no gold and is left out
+    scores = [
+        score_sets(["E-mail", "email", "spam"], ["email", "EMAIL", "ham", "eggs"]),
+        score_sets(["a"], ["A."]),
+        score_sets(["...", ""], ["a"]),
+    ]
+    figures = pooled_average(scores)
+    assert figures.precision_m == pytest.approx(2 / 3)
+    assert figures.recall_m == pytest.approx(3 / 4)
+    assert figures.f1_m == pytest.approx(7 / 10)
+
+
+def test_pooled_figures_without_gold_are_undefined():
+    assert pooled_average([None, score_sets([], ["a"])]) == PooledFigures()
+
+
+def test_predicting_nothing_scores_zero_in_the_pool():
+    assert pooled_average([score_sets(["a"], ["?"])]) == PooledFigures(0.0, 0.0, 0.0)
+
+
+def test_the_harmonic_mean_of_nothing_is_zero():
+    assert harmonic_mean(0.0, 0.0) == 0.0
+
+
+def plain_figures(documents, convention, k):
+    """The definition, written out slowly with exact fractions."""
+    precisions, recalls = [], []
+    for gold, predicted in documents:
+        unique = []
+        for key in predicted:
+            if key not in unique:
+                unique.append(key)
+        answers = sorted(set(gold))
+        if not answers:
+            if convention == "count_empty":
+                precisions.append(Fraction(0))
+                recalls.append(Fraction(0))
+            continue
+        kept = unique[:k] if k else unique
+        right = sum(1 for key in kept if key in answers)
+        denominator = k or len(unique)
+        precisions.append(Fraction(right, denominator) if denominator else Fraction(0))
+        recalls.append(Fraction(right, len(answers)))
+    if not any(gold for gold, _ in documents):
+        return None, None, None
+    precision, recall = sum(precisions) / len(precisions), sum(recalls) / len(recalls)
+    both = precision + recall
+    return precision, recall, 2 * precision * recall / both if both else Fraction(0)
+
+
+@pytest.mark.parametrize("convention", ["skip_empty", "count_empty"])
+@given(documents=COLLECTIONS)
+def test_the_figures_are_those_of_a_plain_implementation(convention, documents):
+    figures = macro_average([score_kind(gold, predicted) for gold, predicted in documents], convention)
+    found = (
+        (figures.precision_5, figures.recall_5, figures.f1_5),
+        (figures.precision_m, figures.recall_m, figures.f1_m),
+    )
+    for values, k in zip(found, (5, None), strict=True):
+        for value, exact in zip(values, plain_figures(documents, convention, k), strict=True):
+            assert (value is None) == (exact is None)
+            assert exact is None or value == pytest.approx(float(exact))
+
+
+@given(documents=COLLECTIONS, seed=st.randoms())
+def test_the_order_of_documents_and_of_gold_does_not_matter(documents, seed):
+    shuffled = [(seed.sample(gold, len(gold)), predicted) for gold, predicted in documents]
+    seed.shuffle(shuffled)
+    for convention in ("skip_empty", "count_empty"):
+        assert macro_average([score_kind(*pair) for pair in documents], convention) == macro_average(
+            [score_kind(*pair) for pair in shuffled], convention
+        )
+
+
+@given(gold=KEY_LISTS, predicted=KEY_LISTS)
+def test_every_figure_is_a_fraction(gold, predicted):
+    scores = score_kind(gold, predicted)
+    numbers = (scores.precision_5, scores.recall_5, scores.precision_m, scores.recall_m, scores.recall_50)
+    assert all(0 <= number <= 1 for number in numbers)
+    assert scores.recall_5 <= scores.recall_50 <= scores.recall_m
+
+
+@given(gold=st.lists(KEYS, min_size=1, max_size=12))
+def test_predicting_the_gold_is_perfect_at_m(gold):
+    figures = macro_average([score_kind(gold, gold)], "skip_empty")
+    assert (figures.precision_m, figures.recall_m, figures.f1_m, figures.recall_50) == (1, 1, 1, 1)
+
+
+@given(documents=st.lists(st.tuples(st.lists(KEYS, min_size=1, max_size=9), KEY_LISTS), min_size=1))
+def test_the_conventions_agree_when_every_document_has_gold(documents):
+    scores = [score_kind(gold, predicted) for gold, predicted in documents]
+    assert macro_average(scores, "skip_empty") == macro_average(scores, "count_empty")
+
+
+@given(gold=KEY_LISTS, predicted=KEY_LISTS, data=st.data())
+def test_repeating_a_prediction_later_changes_nothing(gold, predicted, data):
+    repeated = data.draw(st.lists(st.sampled_from(predicted), max_size=4)) if predicted else []
+    assert score_kind(gold, [*predicted, *repeated]) == score_kind(gold, predicted)
+
+
+@given(gold=KEY_LISTS, predicted=KEY_LISTS, seed=st.randoms())
+def test_the_order_of_predictions_does_not_matter_in_the_pool(gold, predicted, seed):
+    assert score_sets(gold, predicted) == score_sets(gold, seed.sample(predicted, len(predicted)))

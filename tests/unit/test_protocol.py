@@ -1,0 +1,165 @@
+"""Which phrases count, and on which side, when predictions meet a document's own keyphrases."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpdemo.errors import InputError
+from kpdemo.evaluation.protocol import evaluate, score_document, split_phrases
+from kpdemo.text import StemmedText
+from kpdemo.types import Document, Keyphrase, Prediction
+
+DOCUMENT = Document(
+    title="Fast neural networks",
+    body="Graph kernels are slow. We train networks of integral equations.",
+    id="d1",
+    keyphrases=("Neural Network", "graph kernel", "integral equation", "machine learning"),
+)
+
+
+def predict(present=(), absent=()):
+    """Ranked lists of phrases as a prediction; the spans of the present ones play no part here."""
+    return Prediction(
+        present=tuple(Keyphrase(text, 0.5, ((0, 1),)) for text in present),
+        absent=tuple(Keyphrase(text, 0.5) for text in absent),
+    )
+
+
+def test_gold_is_split_by_its_stems_in_title_or_body():
+    keys = split_phrases(DOCUMENT.keyphrases, StemmedText(DOCUMENT))
+    assert keys.present == ("neural network", "graph kernel", "integr equat")
+    assert keys.absent == ("machin learn",)
+
+
+def test_a_phrase_across_title_and_body_is_absent():
+    keys = split_phrases(["networks graph", "neural networks"], StemmedText(DOCUMENT))
+    assert keys.absent == ("network graph",)
+    assert keys.present == ("neural network",)
+
+
+def test_phrases_without_a_letter_or_digit_disturb_nothing():
+    # the released evaluation misplaces the flags of all phrases after an empty one
+    keys = split_phrases(["", "machine learning", " . ", "-", "graph kernels", "!?"], StemmedText(DOCUMENT))
+    assert keys.present == ("graph kernel",)
+    assert keys.absent == ("machin learn",)
+
+
+def test_gold_that_differs_only_in_form_counts_once():
+    gold = Document(body="Neural networks learn.", keyphrases=("neural network", "Neural Networks", "x y"))
+    scores = score_document(gold, predict(["neural networks"]))
+    assert scores.present.recall_m == 1.0
+
+
+def test_a_worked_example():
+    # present: gold 3; predictions kept: neural networks (right), slow (wrong), graph kernel (right).
+    #   "deep learning" is not in the text, the second "Neural network" is a repetition: both go.
+    #   P@5 2/5, R@5 2/3, P@M 2/3, R@M 2/3
+    # absent: gold 1; kept: optimisation (wrong), machine learning (right); "graph kernels" is in the text.
+    #   P@5 1/5, R@5 1, P@M 1/2, R@50 1
+    scores = score_document(
+        DOCUMENT,
+        predict(
+            ["neural networks", "deep learning", "Neural network", "slow", "graph kernel"],
+            ["graph kernels", "optimisation", "Machine Learning"],
+        ),
+    )
+    assert scores.present.precision_5 == pytest.approx(2 / 5)
+    assert scores.present.recall_5 == pytest.approx(2 / 3)
+    assert scores.present.precision_m == pytest.approx(2 / 3)
+    assert scores.absent.precision_5 == pytest.approx(1 / 5)
+    assert scores.absent.precision_m == pytest.approx(1 / 2)
+    assert scores.absent.recall_50 == 1.0
+    # pooled, no stemming: gold 4; found {neural networks, deep learning, neural network, slow,
+    #   graph kernel, graph kernels, optimisation, machine learning}: 3 right of 8
+    assert scores.pooled.precision == pytest.approx(3 / 8)
+    assert scores.pooled.recall == pytest.approx(3 / 4)
+
+
+def test_predictions_in_the_wrong_list_earn_nothing():
+    scores = score_document(DOCUMENT, predict(present=["machine learning"], absent=["neural network"]))
+    assert scores.present.precision_m == scores.absent.precision_m == 0.0
+
+
+def test_what_is_not_in_the_text_is_dropped_before_the_cut_at_five():
+    outside = [f"unheard thing {number}" for number in range(5)]
+    scores = score_document(DOCUMENT, predict([*outside, "graph kernels"]))
+    assert scores.present.recall_5 == pytest.approx(1 / 3)
+
+
+def test_documents_without_gold_are_skipped_or_counted():
+    golds = [
+        Document(body="Neural networks.", id="a", keyphrases=("neural network",)),
+        Document(body="Neural networks.", id="b", keyphrases=("biology",)),
+        Document(body="Neural networks.", id="c"),
+    ]
+    figures = evaluate(golds, [predict(["neural networks"])] * 3)
+    assert figures.documents == 3
+    assert (figures.present.with_gold, figures.absent.with_gold, figures.pooled_with_gold) == (1, 1, 2)
+    assert figures.present.skip_empty.precision_m == 1.0
+    assert figures.present.count_empty.precision_m == pytest.approx(1 / 3)
+    assert figures.absent.skip_empty.f1_m == 0.0
+
+
+def test_predictions_are_found_by_id_whatever_their_order():
+    golds = [
+        Document(body="Alpha.", id="a", keyphrases=("alpha",)),
+        Document(body="Beta.", id="b", keyphrases=("beta",)),
+    ]
+    by_id = {"b": predict(["beta"]), "a": predict(["alpha"])}
+    assert evaluate(golds, by_id) == evaluate(golds, [by_id["a"], by_id["b"]])
+    assert evaluate(iter(golds), by_id).present.skip_empty.f1_m == 1.0
+
+
+def test_a_document_without_prediction_is_named():
+    with pytest.raises(InputError, match="no prediction for the document 'd1'"):
+        evaluate([DOCUMENT], {})
+
+
+def test_a_prediction_without_document_is_named():
+    with pytest.raises(InputError, match="prediction 'd2' belongs to no gold document"):
+        evaluate([DOCUMENT], {"d1": predict(), "d2": predict()})
+
+
+def test_two_documents_with_one_id_are_refused():
+    with pytest.raises(InputError, match="Two gold documents have the id 'd1'"):
+        evaluate([DOCUMENT, DOCUMENT], {"d1": predict()})
+
+
+def test_a_list_too_short_or_too_long_is_refused():
+    with pytest.raises(InputError, match="first without one is 'd1'"):
+        evaluate([DOCUMENT], [])
+    with pytest.raises(InputError, match="2 predictions but 1 documents"):
+        evaluate([DOCUMENT], [predict(), predict()])
+
+
+def test_no_documents_give_undefined_figures():
+    figures = evaluate([], {})
+    assert figures.documents == 0
+    assert figures.present.count_empty.f1_5 is None
+    assert figures.pooled.f1_m is None
+
+
+PHRASES = st.lists(
+    st.sampled_from(
+        ["neural networks", "graph kernel", "machine learning", "optics", "slow", "", "..", "Graph"]
+    ),
+    max_size=8,
+)
+
+
+@given(gold=PHRASES, present=PHRASES, absent=PHRASES, data=st.data())
+def test_repeated_and_empty_predictions_never_help(gold, present, absent, data):
+    document = Document(title=DOCUMENT.title, body=DOCUMENT.body, keyphrases=tuple(gold))
+    filler = data.draw(st.lists(st.sampled_from([*present, "", " ", "--"]), max_size=4))
+    plain = score_document(document, predict(present, absent))
+    padded = score_document(document, predict([*present, *filler], absent))
+    assert padded == plain
+
+
+@given(gold=PHRASES)
+def test_predicting_the_gold_is_perfect(gold):
+    document = Document(title=DOCUMENT.title, body=DOCUMENT.body, keyphrases=tuple(gold))
+    figures = evaluate([document], [predict(gold, gold)])
+    for kind in (figures.present, figures.absent):
+        assert kind.skip_empty.f1_m in (1.0, None)
+        assert (kind.skip_empty.f1_m is None) == (kind.with_gold == 0)

@@ -1,0 +1,77 @@
+"""The shape of the JSON that scripts rely on, and the Markdown that people read."""
+
+import json
+
+from kpdemo.evaluation.protocol import evaluate
+from kpdemo.evaluation.report import Report, report_to_json, report_to_markdown
+from kpdemo.types import Document, Keyphrase, Prediction
+
+AT_5_AND_M = {"P@5", "R@5", "F1@5", "P@M", "R@M", "F1@M"}
+
+
+def small_report():
+    # one right present keyphrase of two predicted; no absent gold; the second document has no gold
+    golds = [
+        Document(body="Neural networks learn.", id="a", keyphrases=("neural network",)),
+        Document(body="Empty."),
+    ]
+    found = Prediction(
+        present=(Keyphrase("neural networks", 0.9, ((0, 15),)), Keyphrase("learn", 0.1, ((16, 21),)))
+    )
+    figures = evaluate(golds, [found, Prediction(present=())])
+    return Report({"tiny": figures}, model="fake", device="cpu", seconds=1.5)
+
+
+def test_the_json_has_the_promised_shape():
+    written = json.loads(json.dumps(report_to_json(small_report()), allow_nan=False))
+    assert set(written) == {"datasets", "model", "device", "seconds"}
+    tiny = written["datasets"]["tiny"]
+    assert set(tiny) == {"documents", "with_gold", "present", "absent", "pooled"}
+    assert set(tiny["present"]) == set(tiny["absent"]) == {"skip_empty", "count_empty"}
+    for convention in ("skip_empty", "count_empty"):
+        assert set(tiny["present"][convention]) == AT_5_AND_M
+        assert set(tiny["absent"][convention]) == AT_5_AND_M | {"R@50"}
+    assert set(tiny["pooled"]) == {"P@M", "R@M", "F1@M"}
+
+
+def test_the_json_holds_fractions_of_one():
+    written = report_to_json(small_report())
+    tiny = written["datasets"]["tiny"]
+    assert (tiny["documents"], tiny["with_gold"]) == (2, {"present": 1, "absent": 0, "pooled": 1})
+    # P@5 1/5, R@5 1: F1 1/3; P@M 1/2, R@M 1: F1 2/3; over two documents half of P and R
+    assert tiny["present"]["skip_empty"] == {
+        "P@5": 0.2, "R@5": 1.0, "F1@5": 2 * 0.2 / 1.2, "P@M": 0.5, "R@M": 1.0, "F1@M": 2 * 0.5 / 1.5,
+    }  # fmt: skip
+    assert tiny["present"]["count_empty"]["P@M"] == 0.25
+    # without stems "neural networks" is not "neural network"
+    assert tiny["pooled"] == {"P@M": 0.0, "R@M": 0.0, "F1@M": 0.0}
+    assert (written["model"], written["device"], written["seconds"]) == ("fake", "cpu", 1.5)
+
+
+def test_undefined_figures_are_null():
+    absent = report_to_json(small_report())["datasets"]["tiny"]["absent"]
+    assert set(absent["skip_empty"].values()) == set(absent["count_empty"].values()) == {None}
+
+
+def test_the_markdown_names_each_convention_and_shows_three_decimals():
+    lines = report_to_markdown(small_report()).splitlines()
+    captions = [line for line in lines if line.startswith("Macro")]
+    assert ["skip_empty" in caption for caption in captions] == [True, False]
+    assert ["count_empty" in caption for caption in captions] == [False, True]
+    [first, second] = [line for line in lines if line.startswith("| tiny")]
+    assert first.startswith("| tiny | 2 | 0.200 / 1.000 / 0.333 | 0.500 / 1.000 / 0.667 | – | – | – |")
+    assert second.startswith("| tiny | 2 | 0.100 / 0.500 / 0.167 | 0.250 / 0.500 / 0.333 | – | – | – |")
+
+
+def test_one_convention_can_be_asked_for():
+    written = report_to_markdown(small_report(), ["count_empty"])
+    assert "skip_empty" not in written
+    assert written.count("| tiny |") == 1
+
+
+def test_every_row_has_as_many_cells_as_the_header():
+    figures = small_report().datasets["tiny"]
+    written = report_to_markdown(Report({"a|b\nc": figures, "d": evaluate([], {})}), ["skip_empty"])
+    rows = [line.replace("\\|", "") for line in written.splitlines() if line.startswith("|")]
+    assert len(rows) == 4
+    assert {row.count("|") for row in rows} == {9}

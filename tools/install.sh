@@ -1,0 +1,56 @@
+#!/bin/sh
+# Make the virtual environment if it is missing or broken, and install into it. Called by the Makefile:
+#     sh tools/install.sh run|dev|train
+# The file $VENV/.run, .dev or .train says that the installation was finished.
+set -eu
+
+goal=$1
+venv=${VENV:-.venv}
+python=$venv/bin/python
+unfinished=$venv/.unfinished
+is_new_enough='import sys; sys.exit(sys.version_info < (3, 11))'
+
+fail() {
+    echo "$1" >&2
+    exit 1
+}
+
+find_python() {
+    for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11}; do
+        if "$candidate" -c "$is_new_enough" 2>/dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done
+    found=$("${PYTHON:-python3}" --version 2>&1) || found="no working ${PYTHON:-python3}"
+    fail "kpdemo needs Python 3.11 or newer, but here is $found: install one, or name it with make PYTHON=/path/to/python3.11."
+}
+
+# Pip takes a package that was cut off half-way for a whole one, so an unfinished .venv is made anew.
+if [ -e "$unfinished" ] || ! "$python" -c "import pip; $is_new_enough" 2>/dev/null; then
+    interpreter=$(find_python)
+    echo "Making $venv with $interpreter."
+    "$interpreter" -m venv --clear "$venv" ||
+        fail "$interpreter cannot make a virtual environment: install its venv module (Debian: python3-venv)."
+fi
+
+rm -f "$venv/.run" "$venv/.dev" "$venv/.train"
+touch "$unfinished"
+set -- -r requirements.txt
+if [ "$goal" != run ]; then
+    "$python" -m pip install --quiet --disable-pip-version-check "pip==26.3" # older ones have no --group
+    set -- "$@" --group dev
+fi
+if [ "$goal" = train ]; then
+    set -- "$@" --group train
+fi
+echo "Installing packages; the first time takes some minutes."
+status=0
+# shellcheck disable=SC2086  # PIP_ARGS holds several words
+"$python" -m pip install --disable-pip-version-check -c constraints.txt "$@" ${PIP_ARGS:-} || status=$?
+rm -f "$unfinished" # pip undoes what fails, so only a killed one leaves the mark
+[ "$status" -eq 0 ] || fail "pip could not install the packages; its message is above."
+
+touch "$venv/.run"
+[ "$goal" = run ] || touch "$venv/.dev"
+[ "$goal" != train ] || touch "$venv/.train"
