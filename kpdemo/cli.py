@@ -1,4 +1,4 @@
-"""The command line: `python -m kpdemo predict`, `evaluate`, `train`, `models`.
+"""The command line: `python -m kpdemo predict`, `evaluate`, `candidates`, `train`, `models`.
 
 Exit status 0: done. 1: the work failed. 2: the call was wrong. 130: stopped with Ctrl+C. What went
 wrong is one sentence on standard error; results go to standard output and nothing else does.
@@ -74,6 +74,12 @@ Examples:
   {PROGRAM} evaluate --gold inspec.test.jsonl --model default
   {PROGRAM} evaluate --gold inspec.test.jsonl --gold semeval2010.test.jsonl --model tfidf --json
   {PROGRAM} evaluate --gold docs.jsonl --predictions predictions.jsonl --markdown
+"""
+_CANDIDATES_EXAMPLES = f"""
+Examples:
+
+\b
+  {PROGRAM} candidates --gold inspec.test.jsonl
 """
 _TRAIN_EXAMPLES = f"""
 Examples:
@@ -219,6 +225,40 @@ def evaluate(
         else:
             report = _evaluate_file(datasets, Path(str(predictions)), problems, partly=limit is not None)
     _print_report(report, as_json=as_json, as_markdown=as_markdown)
+    if problems.count:
+        raise typer.Exit(1)
+
+
+@app.command(epilog=_CANDIDATES_EXAMPLES)
+def candidates(
+    gold: Annotated[
+        list[str],
+        typer.Option(metavar="FILE", help="Documents with their keyphrases; may be given several times."),
+    ],
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only the first N documents of each file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Measure how many gold present keyphrases are among the candidates."""
+    from kpdemo.candidates.chunks import mine_candidates
+    from kpdemo.candidates.tagger import load_tagger
+    from kpdemo.evaluation.coverage import coverage_to_json, measure_coverage
+    from kpdemo.terminal import show_coverage
+
+    tagger = load_tagger()
+    with _progress("Reading") as progress:
+        problems = _Problems(progress)
+        figures = {
+            name: measure_coverage(
+                _read_gold(path, limit, problems), lambda document: mine_candidates(document, tagger)
+            )
+            for path, name in _dataset_names(gold).items()
+        }
+    if as_json:
+        _print_json({name: coverage_to_json(coverage) for name, coverage in figures.items()})
+    else:
+        show_coverage(figures)
     if problems.count:
         raise typer.Exit(1)
 

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from kpdemo.batch import BatchSummary
 from kpdemo.documents import LineError
+from kpdemo.evaluation.coverage import Coverage
 from kpdemo.types import Document, Keyphrase, Prediction, Span
 
 MARK = "black on bright_yellow"
@@ -93,6 +94,23 @@ def show_models(models: Mapping[str, str]) -> None:
     table.add_column()
     for name, description in models.items():
         table.add_row(Text(name, style="bold"), Text(description))
+    _console().print(table)
+
+
+def show_coverage(figures: Mapping[str, Coverage]) -> None:
+    """One row a file: the share of its present gold keyphrases that are candidates."""
+    table = Table(box=None, pad_edge=False)
+    for title in ("Dataset", "Documents", "Present gold", "Recall", "Candidates a document"):
+        table.add_column(title, justify="left" if title == "Dataset" else "right")
+    for name, coverage in figures.items():
+        recall, mined = coverage.recall, coverage.candidates_per_document
+        table.add_row(
+            name,
+            f"{coverage.documents:,}",
+            f"{coverage.gold:,}",
+            "–" if recall is None else f"{recall:.4f}",
+            "–" if mined is None else f"{mined:.0f}",
+        )
     _console().print(table)
 
 

@@ -31,6 +31,17 @@ class Coverage:
         return self.candidates / self.documents if self.documents else None
 
 
+def coverage_to_json(coverage: Coverage) -> dict[str, float | int | None]:
+    """The counts and what follows from them; None where there is nothing to divide by."""
+    return {
+        "documents": coverage.documents,
+        "gold": coverage.gold,
+        "found": coverage.found,
+        "recall": coverage.recall,
+        "candidates_per_document": coverage.candidates_per_document,
+    }
+
+
 def measure_coverage(
     documents: Iterable[Document], mine: Callable[[Document], Sequence[Candidate]]
 ) -> Coverage:

@@ -1,0 +1,94 @@
+"""Speed of the default model beside its peers in the same run: `make bench`.
+
+Prints what it measures; the only assertions are ratios against a peer, never seconds.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import kpdemo
+from kpdemo.predictors import DEFAULT_FOLDER
+from kpdemo.types import Document
+
+pytestmark = pytest.mark.benchmark
+
+EXAMPLES = Path(kpdemo.__file__).parent / "assets" / "examples.json"
+DOCUMENTS = 1_000
+BATCH = 32
+PEERS = ("default", "yake", "embedding")
+
+
+def abstracts(count: int) -> list[Document]:
+    rows = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    return [
+        Document(rows[number % len(rows)]["text"], title=rows[number % len(rows)]["title"], id=str(number))
+        for number in range(count)
+    ]
+
+
+@pytest.fixture(scope="module")
+def predictors():
+    assert DEFAULT_FOLDER.is_dir()
+    loaded = {name: kpdemo.load_predictor(name, device="cpu") for name in PEERS}
+    for predictor in loaded.values():
+        predictor.predict(abstracts(4))
+    return loaded
+
+
+def test_warm_latency_of_one_abstract(predictors, capsys):
+    document = abstracts(1)
+    medians = {}
+    for name, predictor in predictors.items():
+        times = []
+        for _ in range(20):
+            started = time.perf_counter()
+            predictor.predict(document)
+            times.append(time.perf_counter() - started)
+        medians[name] = statistics.median(times)
+    report(
+        capsys, "one abstract, median of 20", {n: f"{t * 1000:.0f} ms" for n, t in medians.items()}, medians
+    )
+    assert medians["default"] <= medians["embedding"]
+
+
+def test_documents_per_second(predictors, capsys):
+    documents = abstracts(DOCUMENTS)
+    seconds = {}
+    for name, predictor in predictors.items():
+        started = time.perf_counter()
+        for first in range(0, DOCUMENTS, BATCH):
+            predictor.predict(documents[first : first + BATCH])
+        seconds[name] = time.perf_counter() - started
+    speeds = {name: f"{DOCUMENTS / value:.1f} documents/s" for name, value in seconds.items()}
+    report(capsys, f"{DOCUMENTS:,} abstracts in batches of {BATCH}", speeds, seconds)
+    assert seconds["default"] <= seconds["embedding"]
+
+
+@pytest.mark.parametrize("module", ["kpdemo", "annotation", "db"])
+def test_import_time(module, capsys):
+    code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
+    times = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)]
+    peer = [
+        float(subprocess.check_output([sys.executable, "-c", code.replace(f"import {module}", "import nltk")])) for _ in range(3)
+    ]
+    report(
+        capsys,
+        f"import {module}, median of 5",
+        {module: f"{statistics.median(times):.3f} s", "nltk": f"{statistics.median(peer):.3f} s"},
+        {module: statistics.median(times), "nltk": statistics.median(peer)},
+    )
+    assert statistics.median(times) < statistics.median(peer)
+
+
+def report(capsys, title: str, shown: dict[str, str], seconds: dict[str, float]) -> None:
+    first = next(iter(seconds))
+    with capsys.disabled():
+        print(f"\n{title}")
+        for name, text in shown.items():
+            print(f"  {name:10} {text:>18}   {seconds[name] / seconds[first]:6.2f} × {first}")

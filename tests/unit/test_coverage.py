@@ -1,0 +1,27 @@
+"""Candidate recall, by hand."""
+
+from kpdemo.candidates.chunks import Candidate
+from kpdemo.evaluation.coverage import Coverage, coverage_to_json, measure_coverage
+from kpdemo.types import Document
+
+
+def test_recall_counts_present_gold_once_and_absent_gold_not_at_all():
+    documents = [
+        Document(
+            "Graph kernels compare molecules.", keyphrases=("graph kernel", "Graph kernels", "drug discovery")
+        ),
+        Document("Molecules and proteins.", keyphrases=("molecules", "proteins")),
+    ]
+    mined = {documents[0].text: ["graph kernel", "graph"], documents[1].text: ["molecul"]}
+
+    def mine(document: Document) -> list[Candidate]:
+        return [Candidate(key, ((0, 1),)) for key in mined[document.text]]
+
+    coverage = measure_coverage(documents, mine)
+    assert coverage == Coverage(documents=2, gold=3, found=2, candidates=3)
+    assert coverage.recall == 2 / 3
+    assert coverage.candidates_per_document == 1.5
+
+
+def test_recall_without_gold_is_undefined():
+    assert coverage_to_json(Coverage(0, 0, 0, 0))["recall"] is None
