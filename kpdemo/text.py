@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from functools import lru_cache
+from itertools import islice
 
 from kpdemo.errors import InputError, LanguageError
 from kpdemo.types import Document, Span
@@ -13,6 +14,8 @@ from kpdemo.types import Document, Span
 # The released SimCKP evaluation puts spaces round exactly these; [, ], \ and _ stay in words.
 _PUNCTUATION = re.escape("!\"#$%&'()*+,-./:;<=>?@^`{|}~")
 _WORD = re.compile(rf"[{_PUNCTUATION}]|[^\s{_PUNCTUATION}]+")
+
+LONGEST_SHOWN = 40
 
 SCRIPT_NAMES = {
     "CJK": "Chinese or Japanese",
@@ -95,7 +98,7 @@ def check_readable(document: Document) -> None:
     """Refuse what no predictor for English can read.
 
     Raises:
-        InputError: there is not one letter in the text, or it is not text.
+        InputError: there are not two words with a letter in the text, or it is not text.
         LanguageError: most letters belong to another script than Latin.
     """
     text = document.text
@@ -116,3 +119,12 @@ def check_readable(document: Document) -> None:
         raise LanguageError(
             f"The text is mostly in {name} script, which is not supported yet: paste English text."
         )
+    _check_length(text)
+
+
+def _check_length(text: str) -> None:
+    lettered = (word for word in re.finditer(r"\S+", text) if any(map(str.isalpha, word.group())))
+    first = [word.group() for word in islice(lettered, 2)]
+    if len(first) == 1:
+        word = first[0] if len(first[0]) <= LONGEST_SHOWN else f"{first[0][: LONGEST_SHOWN - 1]}…"
+        raise InputError(f"The text is only one word, “{word}”: paste a sentence or more.")

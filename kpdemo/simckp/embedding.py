@@ -30,8 +30,8 @@ class EmbeddingBaseline:
     """Ranks noun n-grams by the cosine of their mean-pooled embedding to the document's.
 
     The encoder is that of the given model, but none of its keyphrase layers, threshold or context is
-    used: every phrase is encoded by itself. Scores are cosines clipped to 0 and above; the order is
-    that of maximal marginal relevance (Carbonell and Goldstein 1998), so they need not descend.
+    used: every phrase is encoded by itself. Maximal marginal relevance (Carbonell and Goldstein 1998)
+    picks; what it picked is sorted by cosine, clipped to 0 and above.
     """
 
     encoder: nn.Module
@@ -73,7 +73,9 @@ class EmbeddingBaseline:
             phrases = functional.normalize(self._phrase_vectors(texts), dim=-1)
             relevance = phrases @ functional.normalize(self._document_vector(document), dim=-1)
             order = maximal_marginal_relevance(relevance, phrases @ phrases.T, top_k)
-        kept = [(index, max(float(relevance[index]), 0.0)) for index in order]
+        kept = sorted(
+            ((index, max(float(relevance[index]), 0.0)) for index in order), key=lambda item: -item[1]
+        )
         return Prediction(
             tuple(to_keyphrase(document, found[index], score) for index, score in kept if score >= threshold)
         )

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from itertools import islice
-
 from kpdemo.errors import InputError
 from kpdemo.text import check_readable
 from kpdemo.types import Document
 from kpdemo.ui.results import Question
 
 LARGEST_COUNT = 20
-LONGEST_SHOWN = 40
 
 
 def read_question(
@@ -32,7 +28,6 @@ def read_question(
     """
     read = Document(body=(document or "").replace("\r\n", "\n"), title=(title or "").strip())
     check_readable(read)
-    _check_length(read.text)
     if automatic:
         return Question(read, model, threshold=_read_threshold(threshold or ""))
     if count is None or count != int(count) or not 1 <= count <= LARGEST_COUNT:
@@ -40,14 +35,6 @@ def read_question(
             f"The number of keyphrases is {count}: give a whole number from 1 to {LARGEST_COUNT}."
         )
     return Question(read, model, top_k=int(count))
-
-
-def _check_length(text: str) -> None:
-    lettered = (match.group() for match in re.finditer(r"\S+", text) if any(map(str.isalpha, match.group())))
-    first = list(islice(lettered, 2))
-    if len(first) == 1:
-        word = first[0] if len(first[0]) <= LONGEST_SHOWN else f"{first[0][: LONGEST_SHOWN - 1]}…"
-        raise InputError(f"The text is only one word, “{word}”: paste a sentence or more.")
 
 
 def _read_threshold(text: str) -> float | None:

@@ -75,7 +75,10 @@ def test_import_time(module, capsys):
     code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
     times = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)]
     peer = [
-        float(subprocess.check_output([sys.executable, "-c", code.replace(f"import {module}", "import nltk")])) for _ in range(3)
+        float(
+            subprocess.check_output([sys.executable, "-c", code.replace(f"import {module}", "import nltk")])
+        )
+        for _ in range(3)
     ]
     report(
         capsys,

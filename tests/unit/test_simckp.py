@@ -223,7 +223,7 @@ class TestPrediction:
         with pytest.raises(InputError, match=message):
             predictor.predict([TEXT], **options)
 
-    @pytest.mark.parametrize("text", ["Of the.", "word", "<b>graph</b> 😀", "(?)a"])
+    @pytest.mark.parametrize("text", ["Of the.", "a word", "<b>graph</b> kernels 😀", "(?)a )b"])
     def test_short_and_odd_texts_are_answered(self, predictor, text):
         [prediction] = predictor.predict([text])
         assert all(text[s:e] for keyphrase in prediction.present for s, e in keyphrase.spans)

@@ -66,6 +66,8 @@ def test_stems_are_porters():
         ("123 456 !!", "no letters"),
         ("😀 🎉", "no letters"),
         ("a\x00b", "NUL"),
+        ("Kernels!", "only one word, “Kernels!”"),
+        ("a" * 1_000_000, "only one word"),
     ],
 )
 def test_what_is_no_text_is_refused(text, message):

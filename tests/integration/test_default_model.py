@@ -1,0 +1,116 @@
+"""The model that ships: whole, small, sensible, and the same from every door."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import kpdemo
+from kpdemo.errors import ModelLoadError
+from kpdemo.predictors import DEFAULT_FOLDER
+from kpdemo.types import Document
+
+ABSTRACT = Document(
+    title="A boundary integral equation for eddy currents",
+    body=(
+        "We derive a boundary integral equation for the scalar potential of eddy currents. "
+        "The integral equation is discretised, and the fast multipole method lowers its cost. "
+        "On three benchmarks the results agree with those of a finite element method."
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def predictor():
+    return kpdemo.load_predictor(device="cpu")
+
+
+def test_it_finds_what_the_text_is_about(predictor):
+    [prediction] = predictor.predict([ABSTRACT], top_k=8)
+    found = {keyphrase.text.lower() for keyphrase in prediction.present}
+    assert {"eddy currents", "boundary integral equation", "fast multipole method"} <= found
+
+
+def test_a_keyphrase_knows_all_its_places(predictor):
+    [prediction] = predictor.predict([ABSTRACT], top_k=30)
+    [equation] = [k for k in prediction.present if k.text.lower() == "boundary integral equation"]
+    read = [ABSTRACT.text[start:end].lower() for start, end in equation.spans]
+    assert read == ["boundary integral equation"] * 2
+
+
+def test_by_itself_and_in_company_an_abstract_gets_the_same(predictor):
+    [alone] = predictor.predict([ABSTRACT])
+    others = ["Graph kernels compare molecules.", "Voters punish corrupt mayors. " * 200]
+    together = predictor.predict([others[0], ABSTRACT, others[1]])[1]
+    assert [k.text for k in together.present] == [k.text for k in alone.present]
+    assert [k.score for k in together.present] == pytest.approx([k.score for k in alone.present], abs=1e-3)
+
+
+def test_a_megabyte_is_read_to_its_end(predictor):
+    filler = "The committee met again and nothing was decided about the budget. " * 16_000
+    text = f"{filler}A variational quantum eigensolver estimates ground state energies."
+    assert len(text) > 1_000_000
+    [prediction] = predictor.predict([text], top_k=2_000)
+    assert "variational quantum eigensolver" in [k.text.lower() for k in prediction.present]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert('x')</script> scripts in web pages",
+        "😀 smileys 🎉 in chats",
+        "the of and to",
+        "אב English text here",
+    ],
+)
+def test_odd_text_is_answered(predictor, text):
+    [prediction] = predictor.predict([text])
+    assert all(text[start:end] for k in prediction.present for start, end in k.spans)
+
+
+def test_command_line_and_python_agree(predictor):
+    command = [
+        sys.executable,
+        "-m",
+        "kpdemo",
+        "predict",
+        "-",
+        "--title",
+        ABSTRACT.title,
+        "--json",
+        "--device",
+        "cpu",
+    ]
+    printed = subprocess.run(command, input=ABSTRACT.body, capture_output=True, text=True, check=True).stdout
+    answer = json.loads(printed)
+    [prediction] = predictor.predict([ABSTRACT])
+    assert [row["text"] for row in answer["present"]] == [k.text for k in prediction.present]
+    assert [[tuple(span) for span in row["spans"]] for row in answer["present"]] == [
+        list(k.spans) for k in prediction.present
+    ]
+    assert (answer["language"], answer["model"], answer["device"]) == ("en", "default", "cpu")
+
+
+def test_it_is_small_and_says_where_it_comes_from():
+    assert sum(path.stat().st_size for path in DEFAULT_FOLDER.iterdir()) <= 50_000_000
+    card = (DEFAULT_FOLDER / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "all-MiniLM-L6-v2" in card
+    assert "Apache-2.0" in card
+
+
+def test_a_damaged_copy_is_refused(tmp_path):
+    folder = shutil.copytree(DEFAULT_FOLDER, tmp_path / "model")
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.seek(1_000_000)
+        file.write(b"\x00\x01\x02\x03")
+    with pytest.raises(ModelLoadError, match=r"model\.safetensors is damaged"):
+        kpdemo.load_predictor(folder).predict([ABSTRACT])
+
+
+def test_the_embedding_baseline_uses_its_encoder():
+    [prediction] = kpdemo.load_predictor("embedding", device="cpu").predict([ABSTRACT], top_k=5)
+    scores = [keyphrase.score for keyphrase in prediction.present]
+    assert len(scores) == 5
+    assert scores == sorted(scores, reverse=True)

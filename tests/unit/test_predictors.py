@@ -1,0 +1,48 @@
+"""Models by name."""
+
+from threading import Barrier, Thread
+
+import pytest
+
+from kpdemo.errors import ModelLoadError
+from kpdemo.predictors import BASELINES, DEFAULT_MODEL, LazyPredictor, available_models, load_predictor
+from tests.fakes import FakePredictor
+
+
+def test_the_default_comes_first_and_all_names_open():
+    assert next(iter(available_models())) == DEFAULT_MODEL
+    assert set(BASELINES) <= set(available_models())
+    assert [load_predictor(name).name for name in available_models()] == list(available_models())
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(ModelLoadError, match=r"no model 'gpt': choose one of default, first"):
+        load_predictor("gpt")
+
+
+def test_a_folder_without_a_model_is_found_out_at_the_first_prediction(tmp_path):
+    predictor = load_predictor(tmp_path)
+    with pytest.raises(ModelLoadError, match="No model at"):
+        predictor.predict(["Graph kernels compare molecules."])
+
+
+def test_a_model_is_loaded_once_however_many_ask():
+    loads = []
+    barrier = Barrier(8)
+
+    def load():
+        loads.append(1)
+        return FakePredictor()
+
+    predictor = LazyPredictor("lazy", load)
+
+    def ask():
+        barrier.wait()
+        predictor.predict(["Graph kernels compare molecules."])
+
+    threads = [Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(loads) == 1
