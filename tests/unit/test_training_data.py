@@ -1,0 +1,198 @@
+"""Training data and configuration; the training of the tagger and of the document frequencies."""
+
+import gzip
+import json
+import lzma
+
+import numpy as np
+import pytest
+
+from kpdemo.candidates.chunks import CandidateConfig, mine_candidates
+from kpdemo.candidates.tagger import load_tagger
+from kpdemo.config import load_section
+from kpdemo.errors import ConfigError, InputError
+from kpdemo.simckp.backbone import load_tokenizer
+from kpdemo.training import run
+from kpdemo.training.data import (
+    ExampleCache,
+    ExampleSettings,
+    Source,
+    cached_examples,
+    gold_candidates,
+    label_document,
+    read_source,
+)
+from kpdemo.training.tagger import TaggerConfig, train_tagger
+from kpdemo.types import Document
+from tests.tiny import tiny_bert
+
+ROWS = [
+    {"id": "a1", "abstract": "Graph kernels compare molecules.", "keyphrases": ["graph kernel"], "cs": True},
+    {"id": "a2", "abstract": "Neural networks learn words.", "keyphrases": ["neural network"], "cs": False},
+    {"id": "thesis-1", "abstract": "A boundary integral equation.", "keyphrases": ["equation"], "cs": True},
+    {"id": "a3", "abstract": "Scalar potential of fields.", "keyphrases": [], "cs": True},
+    {"id": "a4", "abstract": "Documents and phrases of words.", "keyphrases": ["nothing of it"], "cs": True},
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    with lzma.open(tmp_path / "docs.jsonl.xz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in ROWS)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory) -> ExampleSettings:
+    backbone = tiny_bert(tmp_path_factory.mktemp("backbone"))
+    return ExampleSettings(str(backbone), 64, 16, 1, CandidateConfig())
+
+
+def ids(source, folder):
+    return [document.id for document in read_source(source, folder)]
+
+
+def test_a_source_filters_by_field_id_and_number(folder):
+    path = "docs.jsonl.xz"
+    assert ids(Source(path), folder) == ["a1", "a2", "thesis-1", "a4"]  # a3 has no gold
+    assert ids(Source(path, where={"cs": True}), folder) == ["a1", "thesis-1", "a4"]
+    assert ids(Source(path, skip_ids="thesis"), folder) == ["a1", "a2", "a4"]
+    assert ids(Source(path, limit=2), folder) == ["a1", "a2"]
+    assert ids(Source(path, every=2), folder) == ["a1", "thesis-1"]
+
+
+def test_a_missing_source_is_named(tmp_path):
+    with pytest.raises(ConfigError, match=r"nothing\.jsonl"):
+        read_source(Source("nothing.jsonl"), tmp_path)
+
+
+def test_gold_is_found_by_stem_and_without_hyphens():
+    document = Document("Long-term memories fade.", keyphrases=("long term memory", "fading"))
+    mined = mine_candidates(document, load_tagger())
+    labelled = {
+        candidate.key for candidate, gold in zip(mined, gold_candidates(document, mined), strict=True) if gold
+    }
+    assert labelled == {"long term memori", "fade"}
+
+
+def test_the_cache_gives_back_what_was_put_in(settings, tmp_path):
+    tokenizer = load_tokenizer(settings.tokenizer)
+    documents = [Document(row["abstract"], keyphrases=tuple(row["keyphrases"])) for row in ROWS]
+    labelled = [label_document(document, settings, tokenizer) for document in documents]
+    cache = ExampleCache.build((item, 2) for item in labelled)
+    cache.save(tmp_path / "cache.npz")
+    read = ExampleCache.load(tmp_path / "cache.npz")
+    assert len(read) == 3  # those with a positive and a negative
+    assert read.weights.tolist() == [2, 2, 2]
+    for index, item in enumerate(labelled[:3]):
+        stored = read[index]
+        assert stored.example.windows[0].tolist() == item.example.windows[0].tolist()
+        assert stored.positive.tolist() == item.positive.tolist()
+        assert [tokens.tolist() for *_, tokens in stored.example.rows] == [
+            t.tolist() for *_, t in item.example.rows
+        ]
+        np.testing.assert_allclose(stored.example.features, item.example.features, atol=1e-3)
+
+
+def test_examples_are_made_once_and_again_when_the_settings_change(folder, settings, monkeypatch):
+    sources = (Source("docs.jsonl.xz"), Source("docs.jsonl.xz", where={"cs": False}, repeat=3))
+
+    def examples(seed):
+        return cached_examples(
+            sources, folder, settings, folder / "cache", documents=10, seed=seed, workers=1
+        )
+
+    first = examples(1)
+    assert sorted(first.weights.tolist()) == [1, 1, 1, 3]
+    monkeypatch.setattr("kpdemo.training.data._label_all", lambda *_: pytest.fail("made again"))
+    assert examples(1).lengths.tolist() == first.lengths.tolist()
+    with pytest.raises(pytest.fail.Exception, match="made again"):
+        examples(2)
+
+
+SENTENCES = [
+    [
+        ["The", "DT"],
+        ["graph", "NN"],
+        ["kernels", "NNS"],
+        ["compare", "VBP"],
+        ["molecules", "NNS"],
+        [".", "."],
+    ],
+    [
+        ["A", "DT"],
+        ["well", "RB"],
+        ["-", "HYPH"],
+        ["known", "VBN"],
+        ["model", "NN"],
+        ["learns", "VBZ"],
+        [".", "."],
+    ],
+] * 10
+
+
+def write_sentences(path, lines):
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    return path
+
+
+def test_a_tagger_is_trained_stored_and_the_same_every_time(tmp_path):
+    path = write_sentences(tmp_path / "train.jsonl.gz", SENTENCES)
+    accuracies = [
+        train_tagger(TaggerConfig(train=(path,), test=(path,), output=tmp_path / name, passes=3))
+        for name in ("one.json.gz", "two.json.gz")
+    ]
+    assert accuracies[0] == {"train.jsonl.gz": 1.0}
+    assert (tmp_path / "one.json.gz").read_bytes() == (tmp_path / "two.json.gz").read_bytes()
+    assert load_tagger(tmp_path / "one.json.gz").tag(["the", "well", "-", "known", "kernels"])[2] == "HYPH"
+
+
+def test_a_broken_treebank_line_is_named(tmp_path):
+    path = write_sentences(tmp_path / "train.jsonl.gz", [SENTENCES[0], {"word": 1}])
+    with pytest.raises(InputError, match=r"line 2"):
+        train_tagger(TaggerConfig(train=(path,), output=tmp_path / "tagger.json.gz"))
+
+
+def test_frequencies_are_trained_from_the_configuration(tmp_path):
+    texts = ["graph kernels everywhere"] * 20 + ["other words"] * 30
+    rows = [{"id": str(n), "abstract": text, "keyphrases": ["x"]} for n, text in enumerate(texts)]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    config = tmp_path / "config.toml"
+    config.write_text(f'[frequency]\ndata = "{tmp_path}"\n[[frequency.train]]\npath = "docs.jsonl"\n')
+    run("frequency", config, output=tmp_path / "out.json.gz", overrides={})
+    with gzip.open(tmp_path / "out.json.gz") as file:
+        assert json.load(file)["terms"]["graph kernel"] == 20
+
+
+class TestConfig:
+    @pytest.fixture
+    def path(self, tmp_path):
+        path = tmp_path / "config.toml"
+        path.write_text('[tagger]\ntrain = ["a.gz"]\npasses = 4\n')
+        return path
+
+    def test_overrides_are_toml_values_or_strings(self, path):
+        config = load_section(path, "tagger", TaggerConfig, {"passes": "7", "output": "here.gz"})
+        assert (config.passes, str(config.output)) == (7, "here.gz")
+
+    @pytest.mark.parametrize(
+        ("overrides", "message"),
+        [({"pases": "7"}, "pases"), ({"passes": "many"}, "passes"), ({"train": "1"}, "train")],
+    )
+    def test_a_wrong_key_or_value_is_named(self, path, overrides, message):
+        with pytest.raises(ConfigError, match=message):
+            load_section(path, "tagger", TaggerConfig, overrides)
+
+    def test_missing_files_sections_and_broken_toml_are_explained(self, path, tmp_path):
+        with pytest.raises(ConfigError, match="No configuration"):
+            load_section(tmp_path / "none.toml", "tagger", TaggerConfig)
+        with pytest.raises(ConfigError, match=r"no section \[reranker\]"):
+            load_section(path, "reranker", TaggerConfig)
+        path.write_text("[tagger\n")
+        with pytest.raises(ConfigError, match="not a TOML file"):
+            load_section(path, "tagger", TaggerConfig)
+
+    def test_an_unknown_part_is_explained(self, path):
+        with pytest.raises(ConfigError, match="no part 'decoder'"):
+            run("decoder", path, output=None, overrides={})
