@@ -58,4 +58,8 @@ def _set(values: dict[str, Any], key: str, text: str) -> None:
     *tables, last = key.split(".")
     for table in tables:
         values = values.setdefault(table, {})
+        if not isinstance(values, dict):
+            raise ConfigError(
+                f"{key!r} cannot be set: {table!r} is a value, not a table; leave out what follows it."
+            )
     values[last] = value

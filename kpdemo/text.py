@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
 
 from kpdemo.errors import InputError, LanguageError
-from kpdemo.types import Document, Span
+from kpdemo.types import Document
 
 # The released SimCKP evaluation puts spaces round exactly these; [, ], \ and _ stay in words.
 _PUNCTUATION = re.escape("!\"#$%&'()*+,-./:;<=>?@^`{|}~")
 _WORD = re.compile(rf"[{_PUNCTUATION}]|[^\s{_PUNCTUATION}]+")
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 LONGEST_SHOWN = 40
+LETTERS_SAMPLED = 20_000
 
 SCRIPT_NAMES = {
     "CJK": "Chinese or Japanese",
@@ -31,12 +35,8 @@ SCRIPT_NAMES = {
 }
 
 
-def word_spans(text: str) -> list[Span]:
-    """Character spans of the words of `text`; each punctuation mark is a word of its own."""
-    return [match.span() for match in _WORD.finditer(text)]
-
-
 def words(text: str) -> list[str]:
+    """The words of `text`; each ASCII punctuation mark is a word of its own."""
     return _WORD.findall(text)
 
 
@@ -77,23 +77,6 @@ class StemmedText:
         return bool(key) and any(f" {key} " in part for part in self._parts)
 
 
-def find_phrase(document: Document, phrase: str) -> tuple[Span, ...]:
-    """Every place in `document.text` where `phrase` is present, in order."""
-    wanted = stems(phrase)
-    if not wanted:
-        return ()
-    found: list[Span] = []
-    for part, offset in ((document.title, 0), (document.body, document.body_start)):
-        spans = word_spans(part)
-        part_stems = [stem(part[start:end]) for start, end in spans]
-        found.extend(
-            (offset + spans[first][0], offset + spans[first + len(wanted) - 1][1])
-            for first in range(len(spans) - len(wanted) + 1)
-            if tuple(part_stems[first : first + len(wanted)]) == wanted
-        )
-    return tuple(found)
-
-
 def check_readable(document: Document) -> None:
     """Refuse what no predictor for English can read.
 
@@ -106,20 +89,37 @@ def check_readable(document: Document) -> None:
         raise InputError("The text is empty: paste a title or some sentences.")
     if "\x00" in text:
         raise InputError("The text holds a NUL byte, so it is not plain text: save it as UTF-8 text first.")
-    scripts = Counter(
-        unicodedata.name(character, "UNKNOWN").split(" ")[0].split("-")[0]
-        for character in text[:20_000]
-        if character.isalpha()
-    )
+    if _SURROGATE.search(text):
+        raise InputError(
+            "The text holds half of a character (a lone surrogate): save it as UTF-8 text first."
+        )
+    scripts = _scripts(text)
     if not scripts:
         raise InputError("The text holds no letters, so there is nothing to extract: paste some sentences.")
-    script, count = scripts.most_common(1)[0]
-    if script not in ("LATIN", "UNKNOWN") and count * 2 > scripts.total():
+    others = Counter(
+        {script: count for script, count in scripts.items() if script not in ("LATIN", "UNKNOWN")}
+    )
+    if others.total() * 2 > scripts.total():
+        script = others.most_common(1)[0][0]
         name = SCRIPT_NAMES.get(script, script.capitalize())
         raise LanguageError(
             f"The text is mostly in {name} script, which is not supported yet: paste English text."
         )
     _check_length(text)
+
+
+def _scripts(text: str) -> Counter[str]:
+    """How many of the first letters belong to each script, by the first word of their Unicode names."""
+    letters = islice(filter(str.isalpha, text), LETTERS_SAMPLED)
+    return Counter(unicodedata.name(letter, "UNKNOWN").split(" ")[0].split("-")[0] for letter in letters)
+
+
+def readable_documents(documents: Sequence[Document | str]) -> list[Document]:
+    """Documents with plain strings made into ones without a title; errors as in `check_readable`."""
+    read = [Document(document) if isinstance(document, str) else document for document in documents]
+    for document in read:
+        check_readable(document)
+    return read
 
 
 def _check_length(text: str) -> None:

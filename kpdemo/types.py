@@ -82,10 +82,10 @@ class Predictor(Protocol):
 
         Args:
             documents: plain strings are documents without a title.
-            top_k: exactly so many of each kind, or all there are when fewer. Without it the
-                predictor's own rule decides: every candidate above the threshold, at least five.
-            threshold: replaces the predictor's own, in the units of `Keyphrase.score`.
+            top_k: exactly so many of each kind, or all there are when fewer.
+            threshold: all that score at least so much, in the units of `Keyphrase.score`; with
+                `top_k` at most so many of them. With neither, the predictor's own rule decides.
 
         Raises:
-            InputError: a document is empty, or in a script the predictor does not read.
+            InputError: a document is empty or in a script that is not read, or an option is out of range.
         """

@@ -22,6 +22,9 @@ INDEPENDENT = frozenset({"CD", "FW", "GW", "NN", "VB", "JJ", "RB", "AD"})
 STARTS_ONLY = frozenset({"DT", "AF", "LS"})
 ENDS_ONLY = frozenset({"RP"})
 
+MOST_TOKENS = 12
+"""Of one candidate, hyphens apart: a chain such as "a/b/c/…" counts as one word, but must end somewhere."""
+
 _HYPHENS = frozenset("-‐‑–")
 _JOINERS = _HYPHENS | {"/"}
 _POSSESSIVES = frozenset({"'", "’", "'s", "’s"})
@@ -69,6 +72,12 @@ def mine_candidates(
     return [Candidate(key, tuple(spans)) for key, spans in found.items()]
 
 
+def surface(document: Document, candidate: Candidate) -> str:
+    """The candidate as it stands at its first occurrence, on one line."""
+    start, end = candidate.spans[0]
+    return " ".join(document.text[start:end].split())
+
+
 def candidate_key(phrase: str) -> str:
     """The key under which `phrase` would be mined: for finding gold keyphrases among candidates."""
     _, stems = _read(phrase, 0)
@@ -98,7 +107,7 @@ def _ngrams(stems: Sequence[str], tags: Sequence[str], config: CandidateConfig) 
     """The proper phrases within one chunk, as keys (Algorithm 1, lines 5 to 18)."""
     for first, tag in enumerate(tags):
         compound = first + 1 < len(stems) and stems[first + 1] in _HYPHENS  # "in-house", "off-line"
-        if not (compound or _may_start(tag, config)) or stems[first] in _JOINERS:
+        if not (compound or _may_start(tag, config)) or not _has_letter(stems[first]):
             continue
         words: list[str] = []
         length = 0
@@ -108,11 +117,16 @@ def _ngrams(stems: Sequence[str], tags: Sequence[str], config: CandidateConfig) 
                 continue
             if not _joined(stems, position, first):
                 length += 1
-            if length > config.longest:
+            if length > config.longest or len(words) == MOST_TOKENS:
                 break
             words.append(word)
-            if kind in INDEPENDENT or (kind in ENDS_ONLY and position > first):
+            if _has_letter(word) and (kind in INDEPENDENT or (kind in ENDS_ONLY and position > first)):
                 yield " ".join(words)
+
+
+def _has_letter(word: str) -> bool:
+    """Or a digit: a phrase neither begins nor ends with a bare mark."""
+    return any(character.isalnum() for character in word)
 
 
 def _may_start(tag: str, config: CandidateConfig) -> bool:
@@ -131,16 +145,17 @@ def _occurrences(
 ) -> Iterator[tuple[str, Span]]:
     """Where the keys stand in one part of the document, whatever tags they have there."""
     for first, token in enumerate(tokens):
-        if stems[first] in _HYPHENS:
+        if not _has_letter(stems[first]):
             continue
         key = ""
-        length = 0
+        length = count = 0
         for position in range(first, len(tokens)):
             word = stems[position]
             if word in _HYPHENS:
                 continue
             length += not _joined(stems, position, first)
-            if length > longest:
+            count += 1
+            if length > longest or count > MOST_TOKENS:
                 break
             key = f"{key} {word}" if key else word
             if key in keys:

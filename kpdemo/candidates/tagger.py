@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.storage import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +21,7 @@ TAGGER_ASSET = Path(__file__).parent.parent / "assets" / "tagger.json.gz"
 _TOKEN = re.compile(
     r"""
       (?:https?://|www\.)[^\s<>"]+[^\s<>".,;:!?)\]}'’]         # web addresses
-    | [\w.+-]+@[\w-]+(?:\.[\w-]+)+                             # e-mail addresses
+    | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+                 # e-mail addresses
     | <[a-z]+>                                                 # KP20k's <digit>
     | (?:[^\W\d_]\.){2,}                                       # e.g., U.S.
     | \d+(?:[.,]\d+)+\w*                                       # 1,000.5 and 2.5GHz
@@ -118,5 +119,4 @@ def save_tagger(perceptron: Any, path: Path, *, smallest: float = 0.05, decimals
             weights[feature] = kept
     stored = {"tags": tags, "tagdict": dict(sorted(perceptron.tagdict.items())), "weights": weights}
     text = json.dumps(stored, separators=(",", ":"), ensure_ascii=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
+    replace_file(path, gzip.compress(text.encode(), compresslevel=9, mtime=0))

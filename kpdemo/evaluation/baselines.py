@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from kpdemo.candidates.chunks import Candidate, candidate_key
+from kpdemo.candidates.chunks import Candidate, candidate_key, surface
 from kpdemo.candidates.tagger import load_tagger
-from kpdemo.errors import InputError, ModelLoadError
+from kpdemo.errors import ModelLoadError
 from kpdemo.evaluation.frequency import DocumentFrequency, load_document_frequency
 from kpdemo.evaluation.phrases import document_words, noun_ngrams, noun_phrases, phrase_candidates
-from kpdemo.text import check_readable
+from kpdemo.selection import check_options, keep
+from kpdemo.text import readable_documents
 from kpdemo.types import Document, Keyphrase, Prediction, Predictor
 
 if TYPE_CHECKING:
     import numpy as np
 
 DEFAULT_TOP_K = 10
-AT_LEAST = 5  # with a threshold, as the trained model's own rule
 
 MOST_CANDIDATES = 400  # of one document in a graph: the most frequent, then the first
 MOST_SPANS = 20  # of one candidate in a graph: the first
@@ -58,44 +58,20 @@ class Baseline(ABC):
         top_k: int | None = None,
         threshold: float | None = None,
     ) -> list[Prediction]:
-        """Find the keyphrases of each document; ten, unless `top_k` or `threshold` says otherwise.
-
-        A keyphrase's score is its share of the best one's, so the first always has 1. With a
-        `threshold` and no `top_k`: all that score above it, at least five.
-
-        Raises:
-            InputError: a document is empty or not readable, or `top_k` is below 1.
-        """
-        if top_k is not None and top_k < 1:
-            raise InputError(f"The number of keyphrases must be at least 1, not {top_k}: give a larger one.")
-        return [self._predict_one(_as_document(document), top_k, threshold) for document in documents]
+        """See `kpdemo.types.Predictor`; ten is their own rule, and a score is the share of the best one's."""
+        check_options(top_k, threshold)
+        return [self._predict_one(document, top_k, threshold) for document in readable_documents(documents)]
 
     def _predict_one(self, document: Document, top_k: int | None, threshold: float | None) -> Prediction:
-        check_readable(document)
         ranked = sorted(self.score(document), key=lambda pair: (-pair[1], pair[0].spans[0]))
         best = ranked[0][1] if ranked else 0.0
         shares = [value / best if best > 0 else 0.0 for _, value in ranked]
-        count = top_k or _how_many(shares, threshold)
+        candidates = [candidate for candidate, _ in ranked]
         keyphrases = tuple(
-            Keyphrase(_surface(document, candidate), share, candidate.spans)
-            for (candidate, _), share in zip(ranked[:count], shares, strict=False)
+            Keyphrase(surface(document, candidates[index]), shares[index], candidates[index].spans)
+            for index in keep(shares, top_k=top_k, threshold=threshold, own=DEFAULT_TOP_K)
         )
         return Prediction(present=keyphrases, language=document.language)
-
-
-def _how_many(shares: Sequence[float], threshold: float | None) -> int:
-    if threshold is None:
-        return DEFAULT_TOP_K
-    return max(AT_LEAST, sum(share > threshold for share in shares))
-
-
-def _as_document(document: Document | str) -> Document:
-    return Document(body=document) if isinstance(document, str) else document
-
-
-def _surface(document: Document, candidate: Candidate) -> str:
-    start, end = candidate.spans[0]
-    return " ".join(document.text[start:end].split())
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,13 @@ def collate(
     sizes = torch.tensor([len(window) for window in windows])
     members: list[NDArray[np.int64]] = []
     row_phrase: list[int] = []
+    row_window: list[int] = []
     first_window = first_phrase = 0
     for example in examples:
         for window, candidate, tokens in example.rows:
             members.append(tokens + (first_window + window) * length)
             row_phrase.append(first_phrase + candidate)
+            row_window.append(first_window + window)
         first_window += len(example.windows)
         first_phrase += len(example.features)
     row_sizes = np.array([len(tokens) for tokens in members], dtype=np.int64)
@@ -43,6 +45,7 @@ def collate(
         members=torch.from_numpy(np.concatenate(members) if members else np.zeros(0, dtype=np.int64)),
         row_starts=torch.from_numpy(np.cumsum(row_sizes) - row_sizes),
         row_phrase=torch.tensor(row_phrase, dtype=torch.long),
+        row_window=torch.tensor(row_window, dtype=torch.long),
         phrase_document=_owners([len(example.features) for example in examples]),
         features=torch.from_numpy(np.concatenate([example.features for example in examples])),
         positive=torch.from_numpy(np.concatenate(positive))

@@ -98,8 +98,13 @@ def check_hashes(folder: Path) -> None:
     """
     try:
         lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
+    except FileNotFoundError as error:
         raise ModelLoadError(f"No model at {folder}: {SUMS} is missing; give a checkpoint folder.") from error
+    except (OSError, ValueError) as error:
+        raise ModelLoadError(f"{folder / SUMS} cannot be read ({error}): restore the folder.") from error
+    named = {line.partition("  ")[2] for line in lines}
+    if not {CONFIG, WEIGHTS, "tokenizer.json"} <= named:
+        raise ModelLoadError(f"{folder / SUMS} does not name all files of a model: restore the folder.")
     for line in lines:
         expected, _, name = line.partition("  ")
         path = folder / name

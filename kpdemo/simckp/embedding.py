@@ -11,13 +11,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from kpdemo.candidates.chunks import surface
 from kpdemo.candidates.tagger import Tagger
 from kpdemo.evaluation.phrases import noun_ngrams
+from kpdemo.selection import check_options, keep
 from kpdemo.simckp.checkpoint import load_checkpoint
 from kpdemo.simckp.examples import encoder_text
-from kpdemo.simckp.predictor import BATCH_WINDOWS, check_options, to_keyphrase
-from kpdemo.text import check_readable
-from kpdemo.types import Document, Prediction
+from kpdemo.simckp.predictor import BATCH_WINDOWS
+from kpdemo.text import readable_documents
+from kpdemo.types import Document, Keyphrase, Prediction
 
 DIVERSITY = 0.5
 DEFAULT_COUNT = 10
@@ -58,26 +60,26 @@ class EmbeddingBaseline:
     ) -> list[Prediction]:
         """See `kpdemo.types.Predictor`; without `top_k` the best ten."""
         check_options(top_k, threshold)
-        read = [Document(document) if isinstance(document, str) else document for document in documents]
-        for document in read:
-            check_readable(document)
-        return [self._predict(document, top_k or DEFAULT_COUNT, threshold or 0.0) for document in read]
+        return [self._predict(document, top_k, threshold) for document in readable_documents(documents)]
 
-    def _predict(self, document: Document, top_k: int, threshold: float) -> Prediction:
+    def _predict(self, document: Document, top_k: int | None, threshold: float | None) -> Prediction:
         found = noun_ngrams(document, self.tagger)
         found = sorted(found, key=lambda candidate: -len(candidate.spans))[:MOST_CANDIDATES]
         if not found:
             return Prediction(())
-        texts = [to_keyphrase(document, candidate, 0.0).text for candidate in found]
+        texts = [surface(document, candidate) for candidate in found]
         with torch.inference_mode():
             phrases = functional.normalize(self._phrase_vectors(texts), dim=-1)
             relevance = phrases @ functional.normalize(self._document_vector(document), dim=-1)
-            order = maximal_marginal_relevance(relevance, phrases @ phrases.T, top_k)
-        kept = sorted(
-            ((index, max(float(relevance[index]), 0.0)) for index in order), key=lambda item: -item[1]
-        )
+            wanted = len(found) if threshold is not None else top_k or DEFAULT_COUNT
+            picked = maximal_marginal_relevance(relevance, phrases @ phrases.T, wanted)
+        scores = [max(float(relevance[index]), 0.0) for index in picked]
+        kept = keep(scores, top_k=top_k, threshold=threshold, own=DEFAULT_COUNT)
         return Prediction(
-            tuple(to_keyphrase(document, found[index], score) for index, score in kept if score >= threshold)
+            tuple(
+                Keyphrase(texts[picked[index]], scores[index], found[picked[index]].spans) for index in kept
+            ),
+            language=document.language,
         )
 
     def _document_vector(self, document: Document) -> Tensor:

@@ -23,7 +23,8 @@ assert len(_TITLE_END) == len(TITLE_BREAK)
 class Example:
     """Attributes:
     windows: token ids of each reading, special tokens included.
-    rows: (window, candidate, token positions in that window), for each candidate in each window it is in.
+    rows: (window, candidate, token positions in that window), for each candidate in each window it is in;
+        both ascend.
     features: (P, F) float32, one row a candidate; see `FEATURES`.
     """
 
@@ -74,21 +75,32 @@ def build_example(
     seen = {candidate for _, candidate, _ in rows}
     if len(seen) < len(candidates):  # longer than the overlap, or beyond the last window read
         rows += [row for row in spans.rows(offsets, firsts, whole=False) if row[1] not in seen]
+        rows.sort(key=lambda row: row[:2])
     return Example(windows, rows, _features(document, candidates))
 
 
 @dataclass(frozen=True)
 class _Spans:
-    """The occurrences of all candidates: `spans` (N, 2) in characters, `owner` (N,) the candidate of each."""
+    """The occurrences of all candidates, by where they begin.
+
+    Attributes:
+        spans: (N, 2) in characters.
+        owner: (N,) the candidate of each.
+        longest: characters of the longest.
+    """
 
     spans: NDArray[np.int64]
     owner: NDArray[np.int64]
+    longest: int
 
     @classmethod
     def of(cls, candidates: Sequence[Candidate]) -> _Spans:
-        spans = [span for candidate in candidates for span in candidate.spans]
-        counts = [len(candidate.spans) for candidate in candidates]
-        return cls(np.array(spans, dtype=np.int64).reshape(-1, 2), np.repeat(np.arange(len(counts)), counts))
+        flat = [span for candidate in candidates for span in candidate.spans]
+        spans = np.array(flat, dtype=np.int64).reshape(-1, 2)
+        owner = np.repeat(np.arange(len(candidates)), [len(candidate.spans) for candidate in candidates])
+        order = np.argsort(spans[:, 0], kind="stable")
+        longest = int((spans[:, 1] - spans[:, 0]).max(initial=0))
+        return cls(spans[order], owner[order], longest)
 
     def rows(
         self, offsets: Sequence[NDArray[np.int64]], firsts: Sequence[int], *, whole: bool
@@ -110,16 +122,21 @@ class _Spans:
     def _window_rows(self, ranges: NDArray[np.int64], whole: bool) -> list[tuple[int, NDArray[np.int64]]]:
         """The union of the tokens of each candidate in one window."""
         start, end = ranges[0, 0], ranges[-1, 1]
-        low, high = self.spans[:, 0], self.spans[:, 1]
-        inside = (low >= start) & (high <= end) if whole else (high > start) & (low < end)
+        near = slice(
+            np.searchsorted(self.spans[:, 0], start if whole else start - self.longest),
+            np.searchsorted(self.spans[:, 0], end),
+        )
+        low, high = self.spans[near, 0], self.spans[near, 1]
+        inside = high <= end if whole else high > start
+        owners = self.owner[near][inside].tolist()
         firsts = np.searchsorted(ranges[:, 1], low[inside], side="right")
         ends = np.searchsorted(ranges[:, 0], high[inside], side="left")
         members: dict[int, set[int]] = {}
-        for candidate, first, stop in zip(
-            self.owner[inside].tolist(), firsts.tolist(), ends.tolist(), strict=True
-        ):
+        for candidate, first, stop in zip(owners, firsts.tolist(), ends.tolist(), strict=True):
             members.setdefault(candidate, set()).update(range(first, stop))
-        return [(candidate, np.array(sorted(tokens))) for candidate, tokens in members.items() if tokens]
+        return [
+            (candidate, np.array(sorted(tokens))) for candidate, tokens in sorted(members.items()) if tokens
+        ]
 
 
 def _features(document: Document, candidates: Sequence[Candidate]) -> NDArray[np.float32]:

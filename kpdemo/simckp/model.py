@@ -5,6 +5,7 @@ Letters: B documents, W windows, T tokens, R rows (a phrase within a window), P 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from kpdemo.candidates.chunks import CandidateConfig
+from kpdemo.errors import ConfigError
 from kpdemo.simckp.examples import FEATURES
 
 PRIOR_WIDTH = 16
@@ -34,6 +36,14 @@ class ExtractorConfig:
     minimum: int = 5
     candidates: CandidateConfig = field(default_factory=CandidateConfig)
 
+    def __post_init__(self) -> None:
+        if self.temperature <= 0:
+            raise ConfigError(f"The temperature must be above 0, not {self.temperature}.")
+        if not 0 <= self.overlap < self.window - 2:  # two places are for special tokens
+            raise ConfigError(
+                f"The overlap must be 0 or more and below {self.window} - 2, not {self.overlap}."
+            )
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -45,6 +55,7 @@ class Batch:
         members: (M,) long, positions in the flattened (W·T) tokens, row after row.
         row_starts: (R,) long, where each row begins in `members`.
         row_phrase: (R,) long, the phrase of each row.
+        row_window: (R,) long, ascending: the window of each row.
         phrase_document: (P,) long, ascending.
         features: (P, F) float.
         positive: (P,) bool, true for gold; all false where gold is not known.
@@ -57,6 +68,7 @@ class Batch:
     members: Tensor
     row_starts: Tensor
     row_phrase: Tensor
+    row_window: Tensor
     phrase_document: Tensor
     features: Tensor
     positive: Tensor
@@ -86,11 +98,7 @@ class ContrastiveExtractor(nn.Module):
         Args:
             windows_at_once: encode no more windows together, which bounds the memory a long document takes.
         """
-        hidden = self._encode(batch, windows_at_once or max(len(batch.input_ids), 1))
-        documents = _mean_by(
-            hidden[:, 0].float(), batch.window_document, batch.documents
-        )  # h_0 of Equation 1
-        phrases = sum_pool(hidden.float(), batch)
+        documents, phrases = pool(self._encode, batch, windows_at_once or max(len(batch.input_ids), 1))
         document_vectors = torch.tanh(self.document_projection(documents))  # Equation 2
         phrase_vectors = torch.tanh(self.phrase_projection(phrases))
         scores = functional.cosine_similarity(
@@ -100,28 +108,58 @@ class ContrastiveExtractor(nn.Module):
             scores = scores + self.prior(batch.features).squeeze(-1).float()
         return scores
 
-    def _encode(self, batch: Batch, windows_at_once: int) -> Tensor:
-        """(W, T, D) the last hidden states."""
-        parts = zip(
-            torch.split(batch.input_ids, windows_at_once),
-            torch.split(batch.attention_mask, windows_at_once),
-            strict=True,
-        )
-        hidden = [self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state for ids, mask in parts]
-        return torch.cat(hidden) if len(hidden) > 1 else hidden[0]
+    def _encode(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """(W, T, D) the last hidden states (Equation 1)."""
+        hidden: Tensor = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        return hidden.float()
 
 
-def sum_pool(hidden: Tensor, batch: Batch) -> Tensor:
-    """(P, D) the sum over the union of a phrase's occurrences in a window, averaged over its windows.
+def pool(
+    encode: Callable[[Tensor, Tensor], Tensor], batch: Batch, windows_at_once: int
+) -> tuple[Tensor, Tensor]:
+    """Document vectors (B, D) and phrase vectors (P, D) from the last hidden states.
+
+    A document is its start token (h_0 of Equation 1), a phrase the sum over the union of its
+    occurrences. Both are averaged over the windows that hold them: one window gives SimCKP's own
+    pooling, and the mean keeps long documents in the range the projections were trained on.
 
     Args:
-        hidden: (W, T, D).
-
-    A document of one window gives SimCKP's sum pooling; the mean keeps the vectors of long
-    documents in the range the projection was trained on.
+        encode: token ids and attention mask, (W, T) each, to hidden states, (W, T, D).
     """
-    rows = functional.embedding_bag(batch.members, hidden.flatten(0, 1), batch.row_starts, mode="sum")
-    return _mean_by(rows, batch.row_phrase, len(batch.phrase_document))
+    firsts: list[Tensor] = []
+    sums: Tensor | None = None
+    for start in range(0, len(batch.input_ids), windows_at_once):
+        end = start + windows_at_once
+        hidden = encode(batch.input_ids[start:end], batch.attention_mask[start:end])
+        firsts.append(hidden[:, 0])
+        if sums is None:
+            sums = hidden.new_zeros(len(batch.phrase_document), hidden.shape[-1])
+        low, high = _rows_between(batch, start, end)
+        if low < high:
+            sums = sums.index_add_(0, batch.row_phrase[low:high], _sum_rows(hidden, batch, start, low, high))
+    assert sums is not None  # a batch has at least one window
+    windows = torch.bincount(batch.row_phrase, minlength=len(sums)).clamp(min=1)
+    return _mean_by(torch.cat(firsts), batch.window_document, batch.documents), sums / windows.unsqueeze(1)
+
+
+def _rows_between(batch: Batch, start: int, end: int) -> tuple[int, int]:
+    """The range of rows that belong to the windows from `start` up to `end`."""
+    if start == 0 and end >= len(batch.input_ids):
+        return 0, len(batch.row_window)
+    low, high = torch.searchsorted(batch.row_window, batch.row_window.new_tensor([start, end])).tolist()
+    return low, high
+
+
+def _sum_rows(hidden: Tensor, batch: Batch, first_window: int, low: int, high: int) -> Tensor:
+    """(high - low, D) the sum of the hidden states (W, T, D) of the tokens of each row."""
+    first = int(batch.row_starts[low])
+    end = int(batch.row_starts[high]) if high < len(batch.row_starts) else len(batch.members)
+    return functional.embedding_bag(
+        batch.members[first:end] - first_window * hidden.shape[1],
+        hidden.flatten(0, 1),
+        batch.row_starts[low:high] - first,
+        mode="sum",
+    )
 
 
 def _mean_by(values: Tensor, group: Tensor, groups: int) -> Tensor:

@@ -10,14 +10,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from kpdemo.candidates.chunks import Candidate, mine_candidates
+from kpdemo.candidates.chunks import Candidate, mine_candidates, surface
 from kpdemo.candidates.tagger import Tagger
-from kpdemo.errors import InputError
+from kpdemo.selection import check_options, keep
 from kpdemo.simckp.batches import collate
 from kpdemo.simckp.examples import Example, build_example
 from kpdemo.simckp.model import ContrastiveExtractor
-from kpdemo.simckp.threshold import Calibration, keep
-from kpdemo.text import check_readable
+from kpdemo.simckp.threshold import Calibration, own_count
+from kpdemo.text import readable_documents
 from kpdemo.types import Document, Keyphrase, Prediction
 
 BATCH_WINDOWS = 16
@@ -58,9 +58,7 @@ class SimckpPredictor:
     ) -> list[Prediction]:
         """See `kpdemo.types.Predictor`; a score is the estimated share of such candidates that are gold."""
         check_options(top_k, threshold)
-        read = [Document(document) if isinstance(document, str) else document for document in documents]
-        for document in read:
-            check_readable(document)
+        read = readable_documents(documents)
         config = self.module.config
         candidates = [mine_candidates(document, self.tagger, config.candidates) for document in read]
         examples = [
@@ -81,33 +79,16 @@ class SimckpPredictor:
         top_k: int | None,
         threshold: float | None,
     ) -> Prediction:
-        calibration = self.selection.calibration
-        cutoff = self.selection.threshold if threshold is None else calibration.similarity(threshold)
-        minimum = self.module.config.minimum if threshold is None else 0
-        kept = keep(scores.tolist(), threshold=cutoff, minimum=minimum, top_k=top_k)
+        similarities = scores.tolist()
+        own = own_count(similarities, self.selection.threshold, self.module.config.minimum)
+        shown = [self.selection.calibration.probability(similarity) for similarity in similarities]
         return Prediction(
             present=tuple(
-                to_keyphrase(document, candidates[index], calibration.probability(float(scores[index])))
-                for index in kept
+                Keyphrase(surface(document, candidates[index]), shown[index], candidates[index].spans)
+                for index in keep(shown, top_k=top_k, threshold=threshold, own=own)
             ),
             language=document.language,
         )
-
-
-def check_options(top_k: int | None, threshold: float | None) -> None:
-    """Raises:
-    InputError: `top_k` is below 1, or `threshold` outside 0 to 1.
-    """
-    if top_k is not None and top_k < 1:
-        raise InputError(f"The number of keyphrases must be at least 1, not {top_k}.")
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise InputError(f"The threshold must be between 0 and 1, not {threshold}.")
-
-
-def to_keyphrase(document: Document, candidate: Candidate, score: float) -> Keyphrase:
-    """The candidate as it stands at its first occurrence, on one line."""
-    start, end = candidate.spans[0]
-    return Keyphrase(" ".join(document.text[start:end].split()), score, candidate.spans)
 
 
 def score_examples(

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kpdemo.errors import TrainingError
+
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
@@ -19,14 +21,6 @@ class Calibration:
 
     def probability(self, similarity: float) -> float:
         return 1 / (1 + math.exp(-max(min(self.slope * similarity + self.intercept, 50.0), -50.0)))
-
-    def similarity(self, probability: float) -> float:
-        """The inverse: minus infinity for 0 and below, infinity for 1 and above."""
-        if probability <= 0:
-            return -math.inf
-        if probability >= 1:
-            return math.inf
-        return (math.log(probability / (1 - probability)) - self.intercept) / self.slope
 
 
 def best_cutoff(scores: NDArray[np.float32], positive: NDArray[np.bool_]) -> float:
@@ -46,8 +40,16 @@ def learn_threshold(scored: Iterable[tuple[NDArray[np.float32], NDArray[np.bool_
 
     Args:
         scored: (scores, positive) of each document; those without a positive do not count.
+
+    Raises:
+        TrainingError: no document has a positive.
     """
-    return float(np.mean([best_cutoff(scores, positive) for scores, positive in scored if positive.any()]))
+    cutoffs = [best_cutoff(scores, positive) for scores, positive in scored if positive.any()]
+    if not cutoffs:
+        raise TrainingError(
+            "No validation document has a gold keyphrase among its candidates: give other ones."
+        )
+    return float(np.mean(cutoffs))
 
 
 def learn_calibration(scores: NDArray[np.float32], positive: NDArray[np.bool_]) -> Calibration:
@@ -58,14 +60,6 @@ def learn_calibration(scores: NDArray[np.float32], positive: NDArray[np.bool_]) 
     return Calibration(float(fitted.coef_[0, 0]), float(fitted.intercept_[0]))
 
 
-def keep(scores: Sequence[float], *, threshold: float, minimum: int, top_k: int | None) -> list[int]:
-    """Which candidates to give, best first; of equal scores the earlier one.
-
-    Without `top_k`: all above the threshold, and the best `minimum` when fewer are (SimCKP, section
-    5.3). Sorted by score, where the released code leaves them in the order of the document.
-    """
-    order = sorted(range(len(scores)), key=lambda index: -scores[index])
-    if top_k is not None:
-        return order[:top_k]
-    above = sum(score > threshold for score in scores)
-    return order[: max(above, minimum)]
+def own_count(scores: Sequence[float], threshold: float, minimum: int) -> int:
+    """How many the paper's rule gives: all above the threshold, at least `minimum` (SimCKP, section 5.3)."""
+    return max(sum(score > threshold for score in scores), minimum)

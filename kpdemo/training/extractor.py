@@ -13,16 +13,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from kpdemo.candidates.chunks import Candidate, mine_candidates
+from kpdemo.candidates.chunks import Candidate, mine_candidates, surface
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.evaluation.protocol import evaluate
+from kpdemo.selection import keep
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.batches import collate
 from kpdemo.simckp.examples import Example, build_example
 from kpdemo.simckp.losses import contrastive_loss
 from kpdemo.simckp.model import Batch, ContrastiveExtractor, ExtractorConfig
-from kpdemo.simckp.predictor import Selection, score_examples, to_keyphrase
-from kpdemo.simckp.threshold import keep, learn_calibration, learn_threshold
+from kpdemo.simckp.predictor import Selection, score_examples
+from kpdemo.simckp.threshold import learn_calibration, learn_threshold, own_count
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.data import (
     ExampleCache,
@@ -34,7 +35,7 @@ from kpdemo.training.data import (
     read_source,
 )
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
-from kpdemo.types import Document, Prediction
+from kpdemo.types import Document, Keyphrase, Prediction
 
 logger = logging.getLogger(__name__)
 
@@ -94,6 +95,7 @@ def train_extractor(config: ExtractorTraining, *, device: torch.device) -> Train
     Raises:
         ConfigError, InputError, ModelLoadError, TrainingError: in one sentence, before or during training.
     """
+    torch.manual_seed(config.loop.seed)  # before the heads are made
     encoder, tokenizer = load_backbone(config.backbone, attention=config.attention)
     set_dropout(encoder, config.dropout)
     examples = training_examples(config)
@@ -218,8 +220,9 @@ class ValidationSet:
         """The threshold and calibration that fit the present weights, and the figures they give."""
         scores = score_examples(module, self._examples, padding=self._padding)
         pairs = list(zip(scores, self._positive, strict=True))
+        threshold = learn_threshold(pairs)
         calibration = learn_calibration(np.concatenate(scores), np.concatenate(self._positive))
-        selection = Selection(learn_threshold(pairs), calibration)
+        selection = Selection(threshold, calibration)
         predictions = [self._predict(index, score, selection.threshold) for index, score in enumerate(scores)]
         figures = evaluate(self.documents, predictions).present.skip_empty
         metrics = {
@@ -233,11 +236,12 @@ class ValidationSet:
         }
 
     def _predict(self, index: int, scores: NDArray[np.float32], threshold: float) -> Prediction:
-        kept = keep(scores.tolist(), threshold=threshold, minimum=self._minimum, top_k=None)
+        document, mined, values = self.documents[index], self._candidates[index], scores.tolist()
+        own = own_count(values, threshold, self._minimum)
         return Prediction(
             tuple(
-                to_keyphrase(self.documents[index], self._candidates[index][number], float(scores[number]))
-                for number in kept
+                Keyphrase(surface(document, mined[number]), values[number], mined[number].spans)
+                for number in keep(values, top_k=None, threshold=None, own=own)
             )
         )
 

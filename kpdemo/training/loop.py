@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from tqdm import tqdm
@@ -43,17 +44,17 @@ class LoopConfig:
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
-    documents: int
-    batch_size: int = 8
-    warmup: float = 0.05
-    decay: float = 0.95
-    clip: float = 1.0
+    documents: Annotated[int, Field(ge=1)]
+    batch_size: Annotated[int, Field(ge=1)] = 8
+    warmup: Annotated[float, Field(ge=0, le=1)] = 0.05
+    decay: Annotated[float, Field(ge=0, le=1)] = 0.95
+    clip: Annotated[float, Field(gt=0)] = 1.0
     precision: Literal["bf16", "fp32"] = "bf16"
-    evaluate_every: int = 5_000
-    checkpoint_minutes: float = 5.0
-    patience: int = 10
-    log_every: int = 50
-    workers: int = 0
+    evaluate_every: Annotated[int, Field(ge=1)] = 5_000
+    checkpoint_minutes: Annotated[float, Field(gt=0)] = 5.0
+    patience: Annotated[int, Field(ge=1)] = 10
+    log_every: Annotated[int, Field(ge=1)] = 50
+    workers: Annotated[int, Field(ge=0)] = 0
     seed: int = 42
 
     @property
@@ -159,6 +160,7 @@ class _Run:
         torch.set_rng_state(state["rng"].cpu())
         if self._device.type == "cuda":
             torch.cuda.set_rng_state(state["cuda_rng"].cpu(), self._device)
+        self._cut_log()
         logger.info("resumed at step %d of %d", self.progress.step, self._config.steps)
 
     def go(self, stopping: Callable[[], bool]) -> None:
@@ -167,18 +169,21 @@ class _Run:
             total=config.steps * config.batch_size, initial=progress.step * config.batch_size, unit="doc"
         )
         recent: list[float] = []
+        if self._over():
+            return
+        before = progress.seconds
+        began = time.monotonic()
         for batch in self._batches():
-            began = time.monotonic()
             recent.append(self._update(batch))
             progress.step += 1
-            progress.seconds += time.monotonic() - began
+            progress.seconds = before + time.monotonic() - began
             bar.update(config.batch_size)
             if progress.step % config.log_every == 0:
                 self._log_loss(recent, bar)
                 recent = []
             if progress.step % max(config.evaluate_every // config.batch_size, 1) == 0 or self._finished():
                 self._evaluate()
-            if self._finished() or progress.since_best >= config.patience:
+            if self._over():
                 self.save()
                 return
             if stopping():
@@ -186,6 +191,9 @@ class _Run:
                 raise TrainingError(f"Stopped at step {progress.step}: run the same command to go on.")
             if time.monotonic() - self._saved > config.checkpoint_minutes * 60:
                 self.save()
+
+    def _over(self) -> bool:
+        return self._finished() or self.progress.since_best >= self._config.patience
 
     def _finished(self) -> bool:
         return self.progress.step >= self._config.steps
@@ -256,6 +264,18 @@ class _Run:
         line = {"step": progress.step, "documents": progress.step * self._config.batch_size} | values
         with (self._folder / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(line | {"seconds": round(progress.seconds, 1)}) + "\n")
+
+    def _cut_log(self) -> None:
+        """Forget what a crash left in the log after the last checkpoint: those steps come again."""
+        path = self._folder / "log.jsonl"
+        if path.is_file():
+            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+            kept = [
+                line
+                for line in lines
+                if line.endswith("\n") and json.loads(line)["step"] <= self.progress.step
+            ]
+            path.write_text("".join(kept), encoding="utf-8")
 
     def save(self) -> None:
         state = {

@@ -10,7 +10,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from kpdemo.candidates.tagger import TAGGER_ASSET, Tagger, load_tagger, save_tagger, tagger_form
 from kpdemo.errors import InputError
@@ -33,7 +35,7 @@ class TaggerConfig:
     train: tuple[Path, ...]
     test: tuple[Path, ...] = ()
     output: Path = TAGGER_ASSET
-    passes: int = 4
+    passes: Annotated[int, Field(ge=1)] = 4
     seed: int = 1
     smallest: float = 0.05
 
@@ -65,8 +67,10 @@ def accuracy(tagger: Tagger, path: Path) -> float:
 
 def read_sentences(path: Path) -> Iterator[Sentence]:
     """Raises:
-    InputError: a line is not a list of [word, tag] pairs.
+    InputError: there is no such file, or a line is not a list of [word, tag] pairs.
     """
+    if not path.is_file():
+        raise InputError(f"No treebank at {path}: check `train` and `test` in the configuration.")
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
@@ -15,8 +16,8 @@ import uvicorn
 
 import app
 from kpdemo.errors import ModelLoadError
-from kpdemo.text import check_readable, find_phrase
-from kpdemo.types import Document, Keyphrase, Prediction
+from kpdemo.text import check_readable
+from kpdemo.types import Document, Keyphrase, Prediction, Span
 from tests.fakes import FakePredictor
 
 if TYPE_CHECKING:
@@ -44,13 +45,17 @@ class Nested:
 
     def _read(self, document: Document) -> Prediction:
         check_readable(document)
-        found = ((phrase, find_phrase(document, phrase)) for phrase in self.phrases)
+        found = ((phrase, _places(document.text, phrase)) for phrase in self.phrases)
         present = [
             Keyphrase(text, round(0.9 - rank / 10, 2), spans)
             for rank, (text, spans) in enumerate(found)
             if spans
         ]
         return Prediction(tuple(present))
+
+
+def _places(text: str, phrase: str) -> tuple[Span, ...]:
+    return tuple(match.span() for match in re.finditer(re.escape(phrase), text, re.IGNORECASE))
 
 
 def load(name: str) -> Nested | FakePredictor:

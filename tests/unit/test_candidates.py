@@ -119,6 +119,19 @@ def test_a_compound_may_start_with_a_preposition():
     assert "in hous system" not in keys("in house system", {"in": "IN"})
 
 
+@pytest.mark.parametrize("joiner", ["/", "-"])
+def test_a_chain_without_end_has_few_candidates(joiner):
+    chain = joiner.join(f"w{number}x" for number in range(600))
+    found = mine_candidates(Document(chain), load_tagger())
+    assert len(found) <= 600 * 12
+    assert max(candidate.key.count(" ") for candidate in found) < 12
+
+
+def test_bare_marks_are_no_candidates_and_end_none():
+    found = mine_candidates(Document("😀 smiley 🎉 in % of # chats \u200b"), load_tagger())
+    assert all(key[0].isalnum() and key[-1].isalnum() for key in (candidate.key for candidate in found))
+
+
 def test_determiners_start_candidates_only_on_request():
     assert "the model" not in keys("the model", {"the": "DT"})
     assert "the model" in keys("the model", {"the": "DT"}, determiner_starts=True)

@@ -62,7 +62,7 @@ def weights(part):
     return torch.cat([value.flatten() for value in part.module.state_dict().values()])
 
 
-@pytest.mark.parametrize("stop_at", [1, 9, 17, 39])
+@pytest.mark.parametrize("stop_at", [1, 9, 10, 17, 20, 39])
 def test_a_stopped_run_ends_as_an_unbroken_one(tmp_path, stop_at):
     whole = Points()
     train(whole, CONFIG, tmp_path / "whole", CPU, identity="a")
@@ -73,6 +73,24 @@ def test_a_stopped_run_ends_as_an_unbroken_one(tmp_path, stop_at):
     assert progress.step == 40
     assert resumed.calls == 40 - stop_at
     assert torch.equal(weights(resumed), weights(whole))
+
+
+def test_a_crash_leaves_no_step_twice_in_the_log(tmp_path):
+    with pytest.raises(TrainingError, match="Stopped"):
+        train(Points(stop_at=15), CONFIG, tmp_path, CPU, identity="a")
+    with (tmp_path / "log.jsonl").open("a") as file:
+        file.write('{"step": 20, "loss": 1}\n{"step": 25, "lo')
+    train(Points(), CONFIG, tmp_path, CPU, identity="a")
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if "loss" in line] == [10, 20, 30, 40]
+
+
+def test_a_run_that_ended_early_does_not_go_on(tmp_path):
+    config = replace(CONFIG, patience=2)
+    train(Points(frozen=True), config, tmp_path, CPU, identity="a")
+    again = Points(frozen=True)
+    train(again, config, tmp_path, CPU, identity="a")
+    assert again.calls == 0
 
 
 def test_a_longer_run_goes_on_from_a_finished_one(tmp_path):

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from kpdemo.candidates.chunks import Candidate, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
-from kpdemo.errors import InputError, ModelLoadError
+from kpdemo.errors import ConfigError, InputError, ModelLoadError, TrainingError
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.batches import collate
 from kpdemo.simckp.checkpoint import check_hashes, load_checkpoint, save_checkpoint
 from kpdemo.simckp.embedding import maximal_marginal_relevance
 from kpdemo.simckp.examples import build_example
 from kpdemo.simckp.losses import contrastive_loss
-from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, sum_pool
+from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, pool
 from kpdemo.simckp.predictor import Selection, SimckpPredictor, score_examples
-from kpdemo.simckp.threshold import Calibration, best_cutoff, keep, learn_calibration, learn_threshold
+from kpdemo.simckp.threshold import Calibration, best_cutoff, learn_calibration, learn_threshold, own_count
 from kpdemo.text import check_readable
 from kpdemo.types import Document
 from tests.tiny import tiny_bart, tiny_bert
@@ -93,7 +93,24 @@ class TestModel:
         batch = collate([example], padding=predictor.tokenizer.pad_token_id)
         hidden = torch.randn(1, batch.input_ids.shape[1], 8)
         expected = [hidden[0, tokens].sum(0) for _, _, tokens in example.rows]
-        torch.testing.assert_close(sum_pool(hidden, batch), torch.stack(expected))
+        documents, phrases = pool(lambda ids, mask: hidden, batch, 1)
+        torch.testing.assert_close(phrases, torch.stack(expected))
+        torch.testing.assert_close(documents, hidden[:, 0])
+
+    @pytest.mark.parametrize("at_once", [1, 2, 3, 100])
+    def test_windows_are_averaged_however_many_are_encoded_at_once(self, predictor, at_once):
+        documents = [Document(" ".join([TEXT] * 4)), Document("Graph kernels compare.")]
+        examples = [example_of(document, predictor, window=32)[1] for document in documents]
+        batch = collate(examples, padding=predictor.tokenizer.pad_token_id)
+        table = torch.randn(1000, 8)
+        vectors, phrases = pool(lambda ids, mask: table[ids], batch, at_once)
+        first, second = examples
+        expected = torch.stack([table[window[0]] for window in first.windows]).mean(0)
+        torch.testing.assert_close(vectors[0], expected)
+        for number in range(len(first.features)):
+            sums = [table[first.windows[w][tokens]].sum(0) for w, c, tokens in first.rows if c == number]
+            torch.testing.assert_close(phrases[number], torch.stack(sums).mean(0))
+        assert len(phrases) == len(first.features) + len(second.features)
 
     def test_padding_and_company_do_not_change_a_score(self, predictor):
         documents = [Document(TEXT), Document("Graph kernels."), Document(" ".join([TEXT] * 5))]
@@ -105,11 +122,18 @@ class TestModel:
             np.testing.assert_allclose(scores, alone, atol=1e-5)
 
     def test_an_untrained_prior_leaves_the_cosine(self, predictor):
-        [scores] = score_examples(
-            predictor.module, [example_of(Document(TEXT), predictor, window=32)[1]],
-            padding=predictor.tokenizer.pad_token_id,
-        )  # fmt: skip
-        assert np.abs(scores).max() <= 1.0001
+        examples = [example_of(Document(TEXT), predictor, window=32)[1]]
+        padding = predictor.tokenizer.pad_token_id
+        [with_prior] = score_examples(predictor.module, examples, padding=padding)
+        predictor.module.prior = None
+        [cosine] = score_examples(predictor.module, examples, padding=padding)
+        assert with_prior.tolist() == cosine.tolist()
+        assert np.abs(cosine).max() <= 1.0001
+
+    @pytest.mark.parametrize("options", [{"window": 32, "overlap": 30}, {"overlap": -1}, {"temperature": 0}])
+    def test_impossible_settings_are_refused(self, options):
+        with pytest.raises(ConfigError):
+            ExtractorConfig(**options)
 
 
 class TestLoss:
@@ -161,20 +185,14 @@ class TestThreshold:
         assert learn_threshold(scored) == pytest.approx(0.6)
 
     @given(st.lists(st.floats(-1, 1), max_size=12), st.floats(-1, 1), st.integers(0, 5))
-    def test_kept_are_all_above_and_at_least_the_minimum_best_first(self, scores, threshold, minimum):
-        kept = keep(scores, threshold=threshold, minimum=minimum, top_k=None)
-        above = sum(score > threshold for score in scores)
-        assert len(kept) == min(max(above, minimum), len(scores))
-        values = [scores[index] for index in kept]
-        assert values == sorted(scores, reverse=True)[: len(kept)]
+    def test_the_own_rule_counts_all_above_and_at_least_the_minimum(self, scores, threshold, minimum):
+        assert own_count(scores, threshold, minimum) == max(
+            len([s for s in scores if s > threshold]), minimum
+        )
 
-    def test_top_k_overrides_threshold_and_minimum(self):
-        assert keep([0.1, 0.9, 0.5], threshold=0.8, minimum=5, top_k=2) == [1, 2]
-
-    @given(st.floats(0.01, 0.99))
-    def test_calibration_and_its_inverse(self, probability):
-        calibration = Calibration(3.0, -1.5)
-        assert calibration.probability(calibration.similarity(probability)) == pytest.approx(probability)
+    def test_without_a_positive_there_is_no_threshold(self):
+        with pytest.raises(TrainingError, match="No validation document"):
+            learn_threshold([(np.array([0.9]), np.array([False]))])
 
     def test_calibration_is_the_share_of_gold(self):
         scores = np.repeat(np.array([0.0, 1.0], dtype=np.float32), 100)
@@ -212,9 +230,12 @@ class TestPrediction:
         scores = [keyphrase.score for keyphrase in all_of_them.present]
         middle = scores[len(scores) // 2]
         [above] = predictor.predict([TEXT], threshold=middle)
-        assert [k.score for k in above.present] == [score for score in scores if score > middle + 1e-9]
+        assert [k.score for k in above.present] == pytest.approx(
+            [score for score in scores if score >= middle]
+        )
         [two] = predictor.predict([TEXT], top_k=2)
         assert len(two.present) == 2
+        assert predictor.predict([TEXT], top_k=2, threshold=1.0)[0].present == ()
 
     @pytest.mark.parametrize(
         ("options", "message"), [({"top_k": 0}, "at least 1"), ({"threshold": 1.5}, "between 0")]
@@ -273,6 +294,12 @@ class TestCheckpoint:
         content[len(content) // 2] ^= 1
         (folder / name).write_bytes(content)
         with pytest.raises(ModelLoadError, match=rf"{name} is damaged"):
+            load_checkpoint(folder)
+
+    @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"0000  config.json\n"])
+    def test_a_cut_list_of_hashes_is_noticed(self, folder, content):
+        (folder / "SHA256SUMS").write_bytes(content)
+        with pytest.raises(ModelLoadError, match="SHA256SUMS"):
             load_checkpoint(folder)
 
     def test_a_missing_file_is_named(self, folder):

@@ -178,7 +178,13 @@ class TestConfig:
 
     @pytest.mark.parametrize(
         ("overrides", "message"),
-        [({"pases": "7"}, "pases"), ({"passes": "many"}, "passes"), ({"train": "1"}, "train")],
+        [
+            ({"pases": "7"}, "pases"),
+            ({"passes": "many"}, "passes"),
+            ({"passes": "0"}, "passes"),
+            ({"train": "1"}, "train"),
+            ({"passes.x": "1"}, "passes"),
+        ],
     )
     def test_a_wrong_key_or_value_is_named(self, path, overrides, message):
         with pytest.raises(ConfigError, match=message):

@@ -1,0 +1,32 @@
+"""How many keyphrases an answer holds: the same options for every predictor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kpdemo.errors import InputError
+
+
+def check_options(top_k: int | None, threshold: float | None) -> None:
+    """Raises:
+    InputError: `top_k` is below 1, or `threshold` outside 0 to 1.
+    """
+    if top_k is not None and top_k < 1:
+        raise InputError(f"The number of keyphrases must be at least 1, not {top_k}: give a larger one.")
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise InputError(f"The threshold must be between 0 and 1, not {threshold}: give one in that range.")
+
+
+def keep(scores: Sequence[float], *, top_k: int | None, threshold: float | None, own: int) -> list[int]:
+    """Which candidates to give, as indices, best first; of equal scores the earlier one.
+
+    Args:
+        top_k: at most so many; with nothing else exactly so many, or all there are.
+        threshold: only those that score at least so much.
+        own: how many the predictor's own rule gives, which holds when neither is asked for.
+    """
+    order = sorted(range(len(scores)), key=lambda index: -scores[index])
+    if top_k is None and threshold is None:
+        return order[:own]
+    kept = [index for index in order if threshold is None or scores[index] >= threshold]
+    return kept[:top_k]

@@ -1,0 +1,49 @@
+"""The options that every predictor shares."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpdemo.errors import InputError
+from kpdemo.predictors import available_models, load_predictor
+from kpdemo.selection import check_options, keep
+
+SCORES = st.lists(st.floats(0, 1), max_size=12)
+
+
+def test_by_hand():
+    scores = [0.1, 0.9, 0.5, 0.9]
+    assert keep(scores, top_k=None, threshold=None, own=3) == [1, 3, 2]
+    assert keep(scores, top_k=2, threshold=None, own=3) == [1, 3]
+    assert keep(scores, top_k=None, threshold=0.5, own=1) == [1, 3, 2]
+    assert keep(scores, top_k=3, threshold=0.6, own=1) == [1, 3]
+
+
+@given(SCORES, st.none() | st.integers(1, 15), st.none() | st.floats(0, 1), st.integers(0, 15))
+def test_what_is_kept_is_the_best_of_what_may_be_kept(scores, top_k, threshold, own):
+    kept = keep(scores, top_k=top_k, threshold=threshold, own=own)
+    most = own if top_k is None and threshold is None else len(scores) if top_k is None else top_k
+    allowed = [score for score in scores if threshold is None or score >= threshold]
+    assert [scores[index] for index in kept] == sorted(allowed, reverse=True)[:most]
+
+
+@pytest.mark.parametrize(
+    ("top_k", "threshold"), [(0, None), (-3, None), (None, 1.01), (None, -0.1), (5, float("nan"))]
+)
+def test_options_out_of_range_are_refused(top_k, threshold):
+    with pytest.raises(InputError, match="must be"):
+        check_options(top_k, threshold)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in available_models() if name not in ("default", "embedding")]
+)
+def test_every_baseline_follows_the_same_rule(name):
+    text = "Graph kernels compare molecules. Neural networks learn graph kernels of proteins and molecules."
+    predictor = load_predictor(name)
+    [best] = predictor.predict([text], threshold=1.0)
+    assert all(keyphrase.score == 1.0 for keyphrase in best.present)
+    [two] = predictor.predict([text], top_k=2)
+    assert len(two.present) == 2
+    with pytest.raises(InputError):
+        predictor.predict([text], threshold=7)
