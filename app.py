@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,23 +15,24 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported
 os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000000")  # no summary after every event
 
 import gradio as gr
-import uvicorn
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
 from kpdemo.types import Predictor
 from kpdemo.ui.compare import CompareHandlers, build_compare_section
-from kpdemo.ui.files import FilesHandlers, build_files_tab
+from kpdemo.ui.files import KEPT_MINUTES, FilesHandlers, build_files_tab
+from kpdemo.ui.footer import FooterHandlers, build_footer
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.predict import PredictHandlers, build_predict_tab, load_examples
 from kpdemo.ui.security import SecurityMiddleware
+from kpdemo.ui.serving import ServeError, listen, port_number, serve
 from kpdemo.ui.theme import build_theme, head, stylesheet
-from kpdemo.ui.widgets import page_footer, page_header
+from kpdemo.ui.widgets import page_header
 
 NAME = "Keyphrases"
 PURPOSE = "Paste a document and see the phrases that say what it is about."
 MAX_FILE_SIZE = "20mb"
-HOUR = 3600
+MINUTE = 60
 SPACE_ANCESTORS = "https://huggingface.co https://*.hf.space"
 CLOSED_DOCS: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
 
@@ -58,7 +60,7 @@ def read_settings(arguments: Sequence[str] | None, environment: Mapping[str, str
     in_space = "SPACE_ID" in environment
     parser = argparse.ArgumentParser(description="Serve the keyphrase pages.")
     parser.add_argument("--host", default="0.0.0.0" if in_space else "127.0.0.1", help="default: %(default)s")
-    parser.add_argument("--port", type=int, default=7860, help="default: %(default)s")
+    parser.add_argument("--port", type=port_number, default=7860, help="default: %(default)s")
     parser.add_argument("--model", help="the model chosen at first: a name or a checkpoint folder")
     parser.add_argument(
         "--device", default="auto", choices=("auto", "cpu", "cuda"), help="default: %(default)s"
@@ -78,7 +80,9 @@ def build_context(settings: Settings) -> AppContext:
 
 def build_app(shelf: ModelShelf) -> gr.Blocks:
     """The pages, in the order of the tabs."""
-    app: gr.Blocks = gr.Blocks(title=NAME, analytics_enabled=False, delete_cache=(HOUR, HOUR))
+    app: gr.Blocks = gr.Blocks(
+        title=NAME, analytics_enabled=False, delete_cache=(MINUTE, KEPT_MINUTES * MINUTE)
+    )
     with app:
         page_header(NAME, PURPOSE)
         with gr.Tabs(elem_id="page-tabs"):
@@ -87,7 +91,7 @@ def build_app(shelf: ModelShelf) -> gr.Blocks:
                 build_compare_section(CompareHandlers(shelf), fields)
             with gr.Tab("Files", id="files"):
                 build_files_tab(FilesHandlers(shelf))
-        page_footer("kpdemo · licence Apache-2.0 · on the command line: python -m kpdemo --help")
+        build_footer(FooterHandlers(shelf), app)
     return app
 
 
@@ -126,11 +130,16 @@ def build_server(context: AppContext) -> FastAPI:
     return server
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     settings = read_settings(arguments, os.environ)
-    server = build_server(build_context(settings))
-    uvicorn.run(server, host=settings.host, port=settings.port, log_level="warning")
+    try:
+        listener = listen(settings.host, settings.port)
+    except ServeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    serve(build_server(build_context(settings)), listener)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

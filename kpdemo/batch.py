@@ -1,14 +1,16 @@
 """Predicting a whole file: bounded memory, a line of output per document, and resuming after a stop.
 
-Beside `OUTPUT` stands `OUTPUT.settings.json` with the model, top_k and threshold it is made with. A
-second run with the same settings goes on after the documents that are already in `OUTPUT`; one with
-others is refused, so that no file mixes two models. The batches are cut from the input by position and
-a batch that is only partly in `OUTPUT` is predicted again as a whole, so an interrupted and resumed run
-writes the very bytes of an uninterrupted one.
+Beside `OUTPUT` stands `OUTPUT.settings.json` with the model, its weights, top_k, threshold and the
+beginning of the input it is made with. A second run with the same settings goes on after the documents
+that are already in `OUTPUT`; one with others is refused, so that no file mixes two models or two inputs.
+An input may grow meanwhile. The batches are cut from the input by position and a batch that is only
+partly in `OUTPUT` is predicted again as a whole, so an interrupted and resumed run writes the very bytes
+of an uninterrupted one.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
@@ -19,12 +21,22 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from kpdemo.documents import COMPRESSIONS, LineError, ReportLine, parse_documents, read_numbered, read_rows
+from kpdemo.documents import (
+    COMPRESSIONS,
+    LineError,
+    ReportLine,
+    parse_documents,
+    read_head,
+    read_numbered,
+    read_rows,
+)
 from kpdemo.errors import InputError, KpdemoError
 from kpdemo.types import Document, Keyphrase, Prediction, Predictor
 
 SCORE_DIGITS = 6
+SECONDS_DIGITS = 3
 _SYNC_SECONDS = 5.0
+_HEAD_BYTES = 64 * 1024
 
 
 class OutputError(KpdemoError):
@@ -50,14 +62,19 @@ class BatchSummary:
 
 @dataclass(frozen=True, slots=True)
 class BatchSettings:
-    """What must not change between a run and the one that resumes it."""
+    """What must not change between a run and the one that resumes it.
+
+    Attributes:
+        identity: tells the weights of one model from others of its name; empty when it has none.
+        input_bytes, input_sha256: how the input begins; empty for a stream.
+    """
 
     model: str
     top_k: int | None
     threshold: float | None
-
-    def __str__(self) -> str:
-        return f"model {self.model}, top_k {self.top_k or 'automatic'}, threshold {_or_own(self.threshold)}"
+    identity: str = ""
+    input_bytes: int = 0
+    input_sha256: str = ""
 
 
 ShowProgress = Callable[[BatchSummary], None]
@@ -71,6 +88,7 @@ def predict_file(
     batch_size: int = 32,
     top_k: int | None = None,
     threshold: float | None = None,
+    identity: str = "",
     progress: ShowProgress | None = None,
     on_error: ReportLine | None = None,
 ) -> BatchSummary:
@@ -82,16 +100,17 @@ def predict_file(
     Args:
         source: a file of `read_documents`, or open JSON Lines.
         output: a file to create or to resume, or an open stream, which is only written to.
+        identity: what tells the predictor's weights from others of its name, such as their hash.
         progress: called with the counts so far after each batch.
 
     Raises:
-        ResumeError: `output` was made with other settings, or not by this function.
+        ResumeError: `output` was made with other settings or of another input, or not by this function.
         InputError: `source` cannot be read at all; `output` is left as it is.
         OutputError: `output` cannot be written.
     """
     if batch_size < 1:
         raise InputError(f"The batch size is {batch_size}; give 1 or more.")
-    settings = BatchSettings(predictor.name, top_k, threshold)
+    settings = BatchSettings(predictor.name, top_k, threshold, identity)
     run = _Run(predictor, settings, _name_of(source), progress, on_error)
     documents = run.read(source)
     # The first document is read before the output is touched: the input may not be readable at all.
@@ -120,6 +139,21 @@ def predict_each(
         for part in halves
         for outcome in predict_each(predictor, part, top_k=top_k, threshold=threshold)
     ]
+
+
+def document_record(
+    document: Document, prediction: Prediction, *, model: str, device: str, seconds: float
+) -> dict[str, Any]:
+    """The result of one document as `predict --json` and the page give it; spans count in "text"."""
+    return {
+        "language": prediction.language,
+        **keyphrase_rows(prediction),
+        "model": model,
+        "device": device,
+        "seconds": round(seconds, SECONDS_DIGITS),
+        "text": document.text,
+        "text_offset": document.body_start,
+    }
 
 
 def prediction_row(id: str, prediction: Prediction) -> dict[str, Any]:
@@ -188,10 +222,6 @@ def _keyphrases(row: dict[str, Any], kind: str) -> tuple[Keyphrase, ...]:
 
 def _scored(keyphrase: Keyphrase) -> dict[str, Any]:
     return {"text": keyphrase.text, "score": round(keyphrase.score, SCORE_DIGITS)}
-
-
-def _or_own(threshold: float | None) -> str:
-    return "the model's own" if threshold is None else str(threshold)
 
 
 def _name_of(source: str | Path | BinaryIO) -> str:
@@ -315,7 +345,7 @@ def _open_writer(
     with _output_errors(str(path)):
         _check_output(path, source)
         resumable = path.is_file() or not path.exists()  # a device or a pipe is not
-        done = _resume(path, settings) if resumable else frozenset()
+        done = _resume(path, source, settings) if resumable else frozenset()
         # Unbuffered, because a buffer that a full disk refused would be written again on closing.
         stream = cast(BinaryIO, path.open("ab" if resumable else "wb", buffering=0))
     with stream:
@@ -355,11 +385,11 @@ def _line(row: dict[str, Any]) -> bytes:
     return json.dumps(row, ensure_ascii=False).encode() + b"\n"
 
 
-def _resume(path: Path, settings: BatchSettings) -> frozenset[str]:
+def _resume(path: Path, source: str | Path | BinaryIO, settings: BatchSettings) -> frozenset[str]:
     """The ids that `path` holds already, after it is made ready for appending."""
     beside = settings_path(path)
     if not path.exists() or path.stat().st_size == 0:
-        _write_settings(beside, settings)
+        _write_settings(beside, _with_head(settings, source, _HEAD_BYTES))
         return frozenset()
     earlier = _read_settings(beside)
     if earlier is None:
@@ -367,12 +397,42 @@ def _resume(path: Path, settings: BatchSettings) -> frozenset[str]:
             f"{path} holds something already, but {beside.name} does not say how it was made; "
             "name another output or delete it."
         )
-    if earlier != settings:
+    # As much of the input as was there: more may have been appended since.
+    differences = _differences(earlier, _with_head(settings, source, earlier.input_bytes), _name_of(source))
+    if differences:
         raise ResumeError(
-            f"{path} was begun with {earlier}, not with {settings}; "
-            "give the same options, name another output or delete it."
+            f"{path} was begun with {', '.join(differences)}; "
+            "give the same, name another output or delete it."
         )
     return _whole_lines(path)
+
+
+def _with_head(settings: BatchSettings, source: str | Path | BinaryIO, size: int) -> BatchSettings:
+    if not isinstance(source, (str, Path)) or not Path(source).is_file():  # a pipe can be read only once
+        return settings
+    head = read_head(Path(source), size)
+    return replace(settings, input_bytes=len(head), input_sha256=hashlib.sha256(head).hexdigest())
+
+
+def _differences(earlier: BatchSettings, now: BatchSettings, source_name: str) -> list[str]:
+    """What `earlier` had otherwise, in words."""
+    found = []
+    if earlier.model != now.model:
+        found.append(f"the model {earlier.model}, not {now.model}")
+    elif earlier.identity != now.identity:
+        found.append(f"other weights of the model {now.model}")
+    if earlier.top_k != now.top_k:
+        found.append(f"top_k {earlier.top_k or 'automatic'}, not {now.top_k or 'automatic'}")
+    if earlier.threshold != now.threshold:
+        found.append(f"threshold {_or_own(earlier.threshold)}, not {_or_own(now.threshold)}")
+    both_known = earlier.input_sha256 and now.input_sha256
+    if both_known and earlier.input_sha256 != now.input_sha256:
+        found.append(f"an input that begins otherwise than {source_name}")
+    return found
+
+
+def _or_own(threshold: float | None) -> str:
+    return "the model's own" if threshold is None else str(threshold)
 
 
 def _write_settings(path: Path, settings: BatchSettings) -> None:

@@ -6,13 +6,14 @@ wrong is one sentence on standard error; results go to standard output and nothi
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from io import TextIOWrapper
 from itertools import islice
@@ -28,10 +29,11 @@ from kpdemo.documents import (
     TABLE_SUFFIXES,
     WHOLE_SUFFIXES,
     LineError,
-    decode_text,
+    count_lines,
     document_suffix,
     read_documents,
     read_numbered,
+    read_text,
 )
 from kpdemo.errors import ConfigError, InputError, KpdemoError, ModelLoadError
 from kpdemo.types import Document, Prediction, Predictor
@@ -102,6 +104,16 @@ class CallError(KpdemoError):
     """The command was called in a way that makes no sense."""
 
 
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """How a file of documents is predicted; see `kpdemo.batch.predict_file`."""
+
+    batch_size: int
+    top_k: int | None
+    threshold: float | None
+    identity: str
+
+
 class Device(StrEnum):
     AUTO = "auto"
     CPU = "cpu"
@@ -131,7 +143,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KpdemoError as error:
         return _fail(str(error), 1)
     except OSError as error:
-        # What is still in the buffer would fail a second time at exit.
+        if error.filename is not None:
+            reason = error.strerror or type(error).__name__
+            return _fail(f"{error.filename}: cannot be used ({reason}); mend that and try again.", 1)
+        # Without a name it is an open stream, and the readers name theirs: what remains is the output.
+        # What is still in its buffer would fail a second time at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # as in `predict … | head`: the reader had enough
             return 1
@@ -161,18 +177,23 @@ def predict(
     ] = None,
     top_k: Annotated[
         int | None,
-        typer.Option(min=1, metavar="K", help="How many of each kind; left out, the model decides."),
+        typer.Option(min=1, metavar="K", help="Exactly so many of each kind, or all there are."),
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(min=0.0, max=1.0, metavar="SCORE", help="The least score, instead of the model's own."),
+        typer.Option(min=0.0, max=1.0, metavar="SCORE", help="All with at least this score."),
     ] = None,
     model: ModelOption = "default",
     device: DeviceOption = Device.AUTO,
     batch_size: BatchSizeOption = 32,
     as_json: Annotated[bool, typer.Option("--json", help="Print the one document's result as JSON.")] = False,
 ) -> None:
-    """Find the keyphrases of one document, or of a file of many."""
+    """Find the keyphrases of one document, or of a file of many.
+
+    The model's own rule gives all keyphrases above its threshold, and at least five. --threshold gives
+    all with at least that score, --top-k exactly so many, or all there are. Both together give at most K
+    of those with at least that score.
+    """
     if source is None and output is None:
         document = _read_one(file, title)
         _predict_one(document, open_predictor(model, device), top_k, threshold, as_json=as_json)
@@ -184,7 +205,8 @@ def predict(
     if source != STDIN:
         _check_file(source, DOCUMENT_SUFFIXES)
     predictor = open_predictor(model, device)
-    _predict_many(predictor, source, output, batch_size=batch_size, top_k=top_k, threshold=threshold)
+    options = BatchOptions(batch_size, top_k, threshold, model_identity(model))
+    _predict_many(predictor, source, output, options)
 
 
 @app.command(epilog=_EVALUATE_EXAMPLES)
@@ -321,6 +343,20 @@ def open_predictor(model: str, device: Device) -> Predictor:
         raise CallError(str(error)) from None
 
 
+def model_identity(model: str) -> str:
+    """What tells the weights of a checkpoint from others of its name; empty for what has no weights."""
+    from kpdemo.predictors import BASELINES, DEFAULT_FOLDER, DEFAULT_MODEL
+
+    if model in (DEFAULT_MODEL, "embedding"):
+        folder = DEFAULT_FOLDER
+    elif model in BASELINES:
+        return ""
+    else:
+        folder = Path(model)
+    sums = folder / "SHA256SUMS"
+    return hashlib.sha256(sums.read_bytes()).hexdigest() if sums.is_file() else ""
+
+
 def _speak_utf8() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -357,7 +393,7 @@ def _read_one(file: str | None, title: str) -> Document:
             f"No document: name a FILE, or - to type or pipe one; see `{PROGRAM} predict --help`."
         )
     if file is None or file == STDIN:
-        document = Document(decode_text(sys.stdin.buffer.read(), name="standard input"))
+        document = Document(read_text(sys.stdin.buffer, name="standard input"))
     else:
         path = _check_file(file, DOCUMENT_SUFFIXES)
         if document_suffix(path) not in WHOLE_SUFFIXES:
@@ -371,33 +407,25 @@ def _read_one(file: str | None, title: str) -> Document:
 def _predict_one(
     document: Document, predictor: Predictor, top_k: int | None, threshold: float | None, *, as_json: bool
 ) -> None:
-    from kpdemo.batch import keyphrase_rows
+    from kpdemo.batch import document_record
     from kpdemo.text import check_readable
 
     check_readable(document)  # before a model is loaded for nothing
+    device = predictor.device  # loads the model: its time is not the prediction's
     started = time.perf_counter()
     [prediction] = predictor.predict([document], top_k=top_k, threshold=threshold)
     seconds = time.perf_counter() - started
     if as_json:
-        row = {"language": prediction.language, **keyphrase_rows(prediction)}
-        origin = {"model": predictor.name, "device": predictor.device, "seconds": round(seconds, 3)}
-        _print_json({**row, **origin, "text": document.text, "text_offset": document.body_start})
+        origin = {"model": predictor.name, "device": device}
+        _print_json(document_record(document, prediction, **origin, seconds=seconds))
         return
     from kpdemo.terminal import show_prediction
 
-    footer = f"{predictor.name} on {predictor.device}, {seconds:.2f} s, language {prediction.language}"
+    footer = f"{predictor.name} on {device}, {seconds:.2f} s, language {prediction.language}"
     show_prediction(document, prediction, footer)
 
 
-def _predict_many(
-    predictor: Predictor,
-    source: str,
-    output: str,
-    *,
-    batch_size: int,
-    top_k: int | None,
-    threshold: float | None,
-) -> None:
+def _predict_many(predictor: Predictor, source: str, output: str, options: BatchOptions) -> None:
     from kpdemo.batch import ResumeError, predict_file
 
     input_stream: str | BinaryIO = sys.stdin.buffer if source == STDIN else source
@@ -408,9 +436,7 @@ def _predict_many(
                 predictor,
                 input_stream,
                 output_stream,
-                batch_size=batch_size,
-                top_k=top_k,
-                threshold=threshold,
+                **asdict(options),
                 progress=progress.show_summary,
                 on_error=progress.show_problem,
             )
@@ -429,10 +455,8 @@ def _predict_many(
 
 def _count_lines(path: Path) -> int | None:
     """How many documents `path` holds at most, when that is quick to tell."""
-    if path.suffix.lower() not in LINE_SUFFIXES:
-        return None
-    with path.open("rb") as stream:
-        return sum(1 for line in stream if line.strip())
+    quick = path.suffix.lower() in LINE_SUFFIXES and path.is_file()  # a pipe can be read only once
+    return count_lines(path) if quick else None
 
 
 @contextmanager
@@ -518,6 +542,7 @@ def _evaluate_file(
     from kpdemo.evaluation.protocol import evaluate as measure
     from kpdemo.evaluation.report import Report
 
+    whole = not partly and not problems.count
     predictions = read_predictions(path, on_error=problems)
     home: dict[str, str] = {}
     for name, documents in datasets.items():
@@ -527,12 +552,15 @@ def _evaluate_file(
                     f'The id "{document.id}" is in {home[document.id]} and {name}; evaluate one at a time.'
                 )
     stray = next((id for id in predictions if id not in home), None)
-    if stray is not None and not partly and not problems.count:
+    if stray is not None and whole:
         raise InputError(f'{path}: "{stray}" is no id of a gold document; give the gold that belongs to it.')
     figures = {}
     for name, documents in datasets.items():
-        ids = {document.id for document in documents}
-        figures[name] = measure(documents, {id: predictions[id] for id in predictions if id in ids})
+        for document in documents:
+            if document.id not in predictions:
+                problems(LineError(0, f'{name}, document "{document.id}": no prediction; counted as empty.'))
+        found = {document.id: predictions.get(document.id, Prediction(())) for document in documents}
+        figures[name] = measure(documents, found)
     return Report(figures, model=recorded_model(path))
 
 

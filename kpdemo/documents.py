@@ -35,7 +35,7 @@ _KEYPHRASE_FIELDS = ("keyphrases", "keyword", "keywords")
 _LARGEST_CELL = 64 * 1024 * 1024  # csv refuses cells over 128 KiB unless told otherwise
 _UTF8_MARK = b"\xef\xbb\xbf"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_HEADING = re.compile(r"\s*#[ \t]+(?P<title>[^\r\n]*?)[ \t]*#*[ \t]*(?:\r?\n|$)")
+_LINE_END = re.compile(r"[\r\n]")
 _LINE_END_HYPHEN = re.compile(r"(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[a-zß-öø-ÿ])")
 _NOT_A_TITLE = re.compile(r"^(?:microsoft \w+ - |untitled|document\d*$|slide )|\.\w{2,5}$", re.IGNORECASE)
 
@@ -51,15 +51,6 @@ class LineError:
 ReportLine = Callable[[LineError], None]
 
 
-def open_text(path: str | Path) -> TextIO:
-    """Open a UTF-8 file, compressed (.gz, .xz) or not; a byte order mark is skipped, line ends are kept.
-
-    Raises:
-        InputError: there is no such file, or it may not be read.
-    """
-    return io.TextIOWrapper(_open_bytes(Path(path)), encoding="utf-8-sig", newline="")
-
-
 def read_rows(
     path: str | Path, *, on_error: ReportLine | None = None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -68,8 +59,7 @@ def read_rows(
     Raises:
         InputError: the file cannot be read; without `on_error`, also the first line that is no object.
     """
-    path = Path(path)
-    with _file_errors(path), _open_bytes(path) as stream:
+    with _open_bytes(Path(path)) as stream:
         yield from parse_rows(stream, name=str(path), on_error=on_error)
 
 
@@ -77,16 +67,17 @@ def parse_rows(
     lines: Iterable[bytes], *, name: str, on_error: ReportLine | None = None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """As `read_rows`, from the lines of an open stream; `name` is what messages call it."""
-    for number, line in enumerate(lines, start=1):
-        content = (line.removeprefix(_UTF8_MARK) if number == 1 else line).strip()
-        if not content:
-            continue
-        try:
-            row = _parse_object(content, where=_where(name, number))
-        except InputError as error:
-            _report(error, number, on_error)
-        else:
-            yield number, row
+    with _file_errors(name):
+        for number, line in enumerate(lines, start=1):
+            content = (line.removeprefix(_UTF8_MARK) if number == 1 else line).strip()
+            if not content:
+                continue
+            try:
+                row = _parse_object(content, where=_where(name, number))
+            except InputError as error:
+                _report(error, number, on_error)
+            else:
+                yield number, row
 
 
 def document_from_row(row: Mapping[str, Any], *, where: str, default_id: str = "") -> Document:
@@ -150,6 +141,33 @@ def parse_documents(
     return _documents(parse_rows(lines, name=name, on_error=on_error), name, on_error)
 
 
+def count_lines(path: Path) -> int:
+    """How many lines of a file are not blank.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    with _file_errors(path), _open_bytes(path) as stream:
+        return sum(1 for line in stream if line.strip())
+
+
+def read_head(path: Path, size: int) -> bytes:
+    """The first `size` bytes of a file as it lies on the disk, compressed or not.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    with _file_errors(path), path.open("rb") as stream:
+        return stream.read(size)
+
+
+def read_text(stream: BinaryIO, *, name: str) -> str:
+    """All of an open stream as text; see `decode_text`."""
+    with _file_errors(name):
+        content = stream.read()
+    return decode_text(content, name=name)
+
+
 def document_suffix(path: Path) -> str:
     """The suffix that says what is in the file, without that of its compression.
 
@@ -205,19 +223,19 @@ def _open_bytes(path: Path) -> BinaryIO:
 
 
 @contextmanager
-def _file_errors(path: Path) -> Iterator[None]:
+def _file_errors(name: str | Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; check the name.") from None
+        raise InputError(f"{name}: no such file; check the name.") from None
     except IsADirectoryError:
-        raise InputError(f"{path}: a folder, not a file; name a file in it.") from None
+        raise InputError(f"{name}: a folder, not a file; name a file in it.") from None
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: the compressed file is damaged ({error}); make it again.") from None
+        raise InputError(f"{name}: the compressed file is damaged ({error}); make it again.") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error.reason}); save it as UTF-8 first.") from None
+        raise InputError(f"{name}: not UTF-8 text ({error.reason}); save it as UTF-8 first.") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from None
+        raise InputError(f"{name}: cannot be read ({error.strerror or error}).") from None
 
 
 def _parse_object(content: bytes, *, where: str) -> dict[str, Any]:
@@ -291,10 +309,12 @@ def _short(value: object) -> str:
 def _read_table(path: Path, suffix: str, on_error: ReportLine | None) -> Iterator[tuple[int, Document]]:
     # A bad byte becomes half a character, which spoils its own row and no other.
     with io.TextIOWrapper(_open_bytes(path), "utf-8-sig", errors="surrogateescape", newline="") as stream:
-        yield from _documents(_table_rows(stream, path, suffix), str(path), on_error)
+        yield from _documents(_table_rows(stream, path, suffix, on_error), str(path), on_error)
 
 
-def _table_rows(stream: TextIO, path: Path, suffix: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _table_rows(
+    stream: TextIO, path: Path, suffix: str, on_error: ReportLine | None
+) -> Iterator[tuple[int, dict[str, Any]]]:
     csv.field_size_limit(_LARGEST_CELL)
     header_line = stream.readline()
     delimiter = _delimiter(header_line, suffix)
@@ -305,7 +325,10 @@ def _table_rows(stream: TextIO, path: Path, suffix: str) -> Iterator[tuple[int, 
     first = 2
     try:
         for cells in reader:
-            if any(cells):
+            if any(cells[len(header) :]):  # a spreadsheet may end all rows with empty cells
+                problem = f"{len(cells)} cells under {len(header)} columns; quote the text."
+                _report(InputError(f"{_where(str(path), first)}: {problem}"), first, on_error)
+            elif any(cells):
                 # An empty cell is a field left out, except that an empty text is an empty document.
                 named = zip(header, cells, strict=False)
                 yield first, {name: cell for name, cell in named if cell or name in _BODY_FIELDS}
@@ -335,10 +358,25 @@ def _read_whole(path: Path, suffix: str) -> Document:
 
 def markdown_document(text: str, *, id: str = "") -> Document:
     """A Markdown text as a document: a first "# heading" is its title, the rest stays as it is."""
-    heading = _HEADING.match(text)
-    if heading is None or not heading["title"]:
-        return Document(text, id=id)
-    return Document(text[heading.end() :].lstrip("\r\n"), title=heading["title"], id=id)
+    first, body = _split_line(text.lstrip())
+    title = _heading_text(first)
+    return Document(body, title=title, id=id) if title else Document(text, id=id)
+
+
+def _split_line(text: str) -> tuple[str, str]:
+    """The first line, and the rest from its first character that ends no line."""
+    end = _LINE_END.search(text)
+    at = len(text) if end is None else end.start()
+    return text[:at], text[at:].lstrip("\r\n")
+
+
+def _heading_text(line: str) -> str:
+    """What a first-level "# heading #" says; nothing for another line."""
+    if not line.startswith(("# ", "#\t")):
+        return ""
+    text = line[1:].strip()
+    open_end = text.rstrip("#")
+    return open_end.rstrip() if open_end[-1:].strip() == "" else text  # "C#" keeps its mark
 
 
 def _read_pdf(content: bytes, path: Path, id: str) -> Document:

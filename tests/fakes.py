@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kpdemo.text import check_readable, find_phrase, phrase_key, word_spans
-from kpdemo.types import Document, Keyphrase, Prediction
+from kpdemo.text import phrase_key, readable_documents, stems, words
+from kpdemo.types import Document, Keyphrase, Prediction, Span
 
 _DEFAULT_COUNT = 5
+_NO_LIMIT = 1_000
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,9 @@ class FakePredictor:
         top_k: int | None = None,
         threshold: float | None = None,
     ) -> list[Prediction]:
-        read = [Document(document) if isinstance(document, str) else document for document in documents]
-        for document in read:
-            check_readable(document)
-        return [self._predict_one(document, top_k or _DEFAULT_COUNT, threshold or 0.0) for document in read]
+        read = readable_documents(documents)
+        count = top_k or (_DEFAULT_COUNT if threshold is None else _NO_LIMIT)
+        return [self._predict_one(document, count, threshold or 0.0) for document in read]
 
     def _predict_one(self, document: Document, top_k: int, threshold: float) -> Prediction:
         spans = {phrase: find_phrase(document, phrase) for phrase in _first_phrases(document, top_k)}
@@ -40,6 +40,31 @@ class FakePredictor:
             absent=_scored(absent, {}, threshold, best=0.5),
             language=document.language,
         )
+
+
+def find_phrase(document: Document, phrase: str) -> tuple[Span, ...]:
+    """Every place in `document.text` where the stemmed words of `phrase` stand side by side."""
+    wanted = stems(phrase)
+    found: list[Span] = []
+    for part, offset in ((document.title, 0), (document.body, document.body_start)):
+        spans = _word_spans(part)
+        part_stems = stems(part)
+        found.extend(
+            (offset + spans[first][0], offset + spans[first + len(wanted) - 1][1])
+            for first in range(len(spans) - len(wanted) + 1)
+            if part_stems[first : first + len(wanted)] == wanted
+        )
+    return tuple(found)
+
+
+def _word_spans(text: str) -> list[Span]:
+    spans = []
+    position = 0
+    for word in words(text):
+        position = text.index(word, position)
+        spans.append((position, position + len(word)))
+        position += len(word)
+    return spans
 
 
 def _scored(
@@ -55,7 +80,7 @@ def _scored(
 def _first_phrases(document: Document, count: int) -> list[str]:
     found: dict[str, str] = {}
     for part in (document.title, document.body):
-        spans = [(start, end) for start, end in word_spans(part[:2_000]) if part[start:end].isalpha()]
+        spans = [(start, end) for start, end in _word_spans(part[:2_000]) if part[start:end].isalpha()]
         long = [(start, end) for start, end in spans if end - start > 3]
         for (start, middle), (begin, end) in pairwise(long):
             if part[middle:begin] == " ":

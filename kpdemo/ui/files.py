@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +16,10 @@ import gradio as gr
 from kpdemo.batch import BatchSummary, predict_file
 from kpdemo.documents import DOCUMENT_SUFFIXES, WHOLE_SUFFIXES, LineError, document_suffix, read_numbered
 from kpdemo.errors import InputError, KpdemoError
-from kpdemo.types import Predictor
+from kpdemo.types import Document, Prediction, Predictor
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.questions import check_length
 from kpdemo.ui.results import grouped
 from kpdemo.ui.widgets import empty_html, section_heading, shown_to_user
 
@@ -26,6 +28,12 @@ SHOWN_ROWS = 50
 SHOWN_PROBLEMS = 20
 MOST_FILES = 20
 BATCH_SIZE = 16
+TURN_CHARACTERS = 100_000
+"""So much text is predicted in one go, or one document: then a reader of the other page may go first."""
+
+KEPT_MINUTES = 10
+"""Uploads and predictions are deleted when they are so old."""
+
 OUTPUT_NAME = "predictions.jsonl"
 
 
@@ -36,6 +44,37 @@ class FileReport:
     summary: BatchSummary = field(default_factory=BatchSummary)
     rows: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _InTurns:
+    """A predictor that refuses what is too long for the page, and reads no batch of long texts at once."""
+
+    predictor: Predictor
+
+    @property
+    def name(self) -> str:
+        return self.predictor.name
+
+    @property
+    def device(self) -> str:
+        return self.predictor.device
+
+    def predict(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Prediction]:
+        read = [Document(document) if isinstance(document, str) else document for document in documents]
+        for document in read:
+            check_length(document)
+        return [
+            prediction
+            for turn in _turns(read)
+            for prediction in self.predictor.predict(turn, top_k=top_k, threshold=threshold)
+        ]
 
 
 @dataclass(frozen=True)
@@ -50,9 +89,9 @@ class FilesHandlers:
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """A table of the first predictions, and a file with all of them."""
         with shown_to_user(KpdemoError), TemporaryDirectory(prefix="kpdemo-") as folder:
-            files = _checked_files(paths)
+            files = _own_copies(_checked_files(paths), Path(folder))
             output = Path(folder) / OUTPUT_NAME
-            report = predict_uploads(self.shelf.open(model), files, output, progress)
+            report = predict_uploads(_InTurns(self.shelf.open(model)), files, output, progress)
             if not report.summary.done:
                 raise InputError(
                     report.problems[0] if report.problems else "There is no document in the files."
@@ -131,6 +170,10 @@ def build_files_tab(handlers: FilesHandlers) -> None:
             )
             run = gr.Button("Predict files", variant="primary", elem_id="files-run")
             download = gr.DownloadButton("Download predictions", interactive=False, elem_id="files-download")
+            gr.HTML(
+                f'<p class="small">Uploads and predictions are deleted after {KEPT_MINUTES} minutes.</p>',
+                elem_id="files-kept",
+            )
         with gr.Column(scale=6, min_width=320):
             result = gr.HTML(empty_html(EMPTY), elem_id="files-result")
     run.click(
@@ -155,6 +198,34 @@ def _checked_files(paths: Sequence[str] | None) -> list[Path]:
             kinds = ", ".join(DOCUMENT_SUFFIXES)
             raise InputError(f"{path.name} cannot be read here: use one of {kinds}.")
     return files
+
+
+def _own_copies(files: Sequence[Path], folder: Path) -> list[Path]:
+    """The uploads where nobody deletes them while they are read, each in a folder with its own name."""
+    copies = []
+    for number, path in enumerate(files):
+        copy = folder / str(number) / path.name
+        copy.parent.mkdir()
+        try:
+            shutil.copyfile(path, copy)
+        except FileNotFoundError:
+            raise InputError(
+                f"{path.name} is gone: uploads are deleted after {KEPT_MINUTES} minutes, so choose it again."
+            ) from None
+        copies.append(copy)
+    return copies
+
+
+def _turns(documents: Sequence[Document]) -> Iterator[list[Document]]:
+    """Consecutive documents of at most `TURN_CHARACTERS` together; a longer one stands alone."""
+    turn: list[Document] = []
+    for document in documents:
+        if turn and sum(len(other.text) for other in [*turn, document]) > TURN_CHARACTERS:
+            yield turn
+            turn = []
+        turn.append(document)
+    if turn:
+        yield turn
 
 
 def _count_documents(path: Path) -> int:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from threading import Event, Lock, Thread
 
+import kpdemo
 from kpdemo.errors import KpdemoError, ModelLoadError
+from kpdemo.predictors import DEFAULT_FOLDER, DEFAULT_MODEL
 from kpdemo.types import Document, Prediction, Predictor
 from kpdemo.ui.results import Answer, Question
 
 WARM_UP = Document("A short sentence warms the model up before the first reader comes.", title="Warm-up")
+WARM_UP_PATIENCE = 15.0
+INSTALLED_IN = f"{Path(kpdemo.__file__).parent.parent}{os.sep}"
+
+_logger = logging.getLogger(__name__)
 
 
 class ModelShelf:
@@ -24,9 +33,9 @@ class ModelShelf:
     def __init__(self, models: Mapping[str, str], load: Callable[[str], Predictor]) -> None:
         self.models = dict(models)
         self._load = load
-        self._opened: dict[str, Predictor] = {}
+        self._opened: dict[str, _Guarded] = {}
+        self._problems: dict[str, str] = {}
         self._lock = Lock()
-        self._problem = ""
         self._warm = Event()
 
     @property
@@ -38,61 +47,50 @@ class ModelShelf:
         """What a list of models shows, and the name that it stands for."""
         return [(f"{name} – {line}", name) for name, line in self.models.items()]
 
+    @property
+    def state(self) -> str:
+        """Of the default model, in one word: loading, ready or unavailable."""
+        if self.default in self._opened:
+            return "ready"
+        return "unavailable" if self.default in self._problems else "loading"
+
+    @property
+    def device(self) -> str:
+        """Where the default model computes; empty before it is ready."""
+        opened = self._opened.get(self.default)
+        return opened.device if opened else ""
+
     def problem(self, *, patience: float = 0.0) -> str:
         """Why the default model cannot be used, in one sentence; empty while it can.
 
         Waits for the warm-up, at most `patience` seconds.
         """
         self._warm.wait(patience)
-        return self._problem
+        return self._problems.get(self.default, "")
 
     def answer(self, question: Question) -> Answer:
-        """Ask a model.
+        """Ask a model; the time of the answer counts neither loading nor waiting for others.
 
         Raises:
-            ModelLoadError: the model is unknown, missing or damaged.
+            ModelLoadError: the model is unknown, or cannot be loaded.
             InputError: the document cannot be read.
         """
-        if question.model not in self.models:
-            known = ", ".join(self.models)
-            raise ModelLoadError(f"There is no model “{question.model}”: choose one of {known}.")
-        predictor = self.open(question.model)
-        started = time.perf_counter()
-        [prediction] = predictor.predict(
-            [question.document], top_k=question.top_k, threshold=question.threshold
-        )
-        seconds = time.perf_counter() - started
-        return Answer(question, prediction, predictor.name, predictor.device, seconds)
+        return self._open(question.model).answer(question)
 
     def open(self, name: str) -> Predictor:
         """A model that may be asked from any thread; the shelf answers one call after the other.
 
         Raises:
-            ModelLoadError: the model is unknown, missing or damaged.
+            ModelLoadError: the model is unknown, or cannot be loaded.
         """
-        if name not in self.models:
-            known = ", ".join(self.models)
-            raise ModelLoadError(f"There is no model “{name}”: choose one of {known}.")
-        with self._lock:
-            if name not in self._opened:
-                predictor = self._load(name)
-                predictor.predict([WARM_UP])  # what loads lazily loads now, and counts in no answer's time
-                self._opened[name] = _Guarded(predictor, self._lock)
-            return self._opened[name]
-
-    @property
-    def state(self) -> str:
-        """Of the default model, in one word: loading, ready or unavailable."""
-        if not self._warm.is_set():
-            return "loading"
-        return "unavailable" if self._problem else "ready"
+        return self._open(name)
 
     def warm_up(self) -> None:
-        """Load the default model and its libraries; keeps the reason when that fails."""
+        """Load the default model and its libraries; `problem` tells when that fails."""
         try:
             self.open(self.default)
-        except KpdemoError as error:
-            self._problem = str(error)
+        except ModelLoadError:
+            pass
         finally:
             self._warm.set()
 
@@ -100,6 +98,25 @@ class ModelShelf:
         thread = Thread(target=self.warm_up, name="warm-up", daemon=True)
         thread.start()
         return thread
+
+    def _open(self, name: str) -> _Guarded:
+        if name not in self.models:
+            known = ", ".join(self.models)
+            raise ModelLoadError(f"There is no model “{name}”: choose one of {known}.")
+        with self._lock:
+            if name not in self._opened:
+                self._opened[name] = _Guarded(self._start(name), self._lock)
+                self._problems.pop(name, None)
+            return self._opened[name]
+
+    def _start(self, name: str) -> Predictor:
+        try:
+            predictor = self._load(name)
+            predictor.predict([WARM_UP])  # what loads lazily loads now, and counts in no answer's time
+        except Exception as error:
+            self._problems[name] = _sentence(name, error)
+            raise ModelLoadError(self._problems[name]) from error
+        return predictor
 
 
 class _Guarded:
@@ -127,3 +144,20 @@ class _Guarded:
         time.sleep(0.001)  # a file of many batches lets a waiting reader go first
         with self._lock:
             return self._predictor.predict(documents, top_k=top_k, threshold=threshold)
+
+    def answer(self, question: Question) -> Answer:
+        with self._lock:
+            started = time.perf_counter()
+            [prediction] = self._predictor.predict(
+                [question.document], top_k=question.top_k, threshold=question.threshold
+            )
+            seconds = time.perf_counter() - started
+        return Answer(question, prediction, self.name, self.device, seconds)
+
+
+def _sentence(name: str, error: Exception) -> str:
+    """Why a model cannot be loaded, without the folders of the server; what is a bug goes to the log."""
+    if isinstance(error, KpdemoError):
+        return str(error).replace(str(DEFAULT_FOLDER), DEFAULT_MODEL).replace(INSTALLED_IN, "")
+    _logger.error("The model %r cannot be loaded", name, exc_info=error)
+    return f"The model “{name}” cannot be loaded ({type(error).__name__}): see the log of the server."

@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.errors import KpdemoError
-from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.models import WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.questions import LARGEST_COUNT, read_question
 from kpdemo.ui.results import answer_html
 from kpdemo.ui.theme import ASSETS
@@ -24,7 +24,6 @@ from kpdemo.ui.widgets import (
 )
 
 EMPTY = "No keyphrases yet. Paste a text or choose an example, then press Predict."
-WARM_UP_PATIENCE = 15.0
 
 # Counts characters as Python does, in the browser, so that typing sends nothing.
 COUNT_CHARACTERS = """(text) => {

@@ -5,9 +5,11 @@ from __future__ import annotations
 from kpdemo.errors import InputError
 from kpdemo.text import check_readable
 from kpdemo.types import Document
-from kpdemo.ui.results import Question
+from kpdemo.ui.results import Question, grouped
 
 LARGEST_COUNT = 20
+LONGEST_TEXT = 2_000_000
+"""Characters; while the model reads a longer text, every other reader of the page would wait."""
 
 
 def read_question(
@@ -26,7 +28,8 @@ def read_question(
     Raises:
         InputError: a value is outside its range, or the text cannot be read.
     """
-    read = Document(body=(document or "").replace("\r\n", "\n"), title=(title or "").strip())
+    read = Document(body=_plain(document), title=_plain(title).strip())
+    check_length(read)
     check_readable(read)
     if automatic:
         return Question(read, model, threshold=_read_threshold(threshold or ""))
@@ -35,6 +38,25 @@ def read_question(
             f"The number of keyphrases is {count}: give a whole number from 1 to {LARGEST_COUNT}."
         )
     return Question(read, model, top_k=int(count))
+
+
+def check_length(document: Document) -> None:
+    """Refuse a text that would keep the model from everybody else for minutes.
+
+    Raises:
+        InputError: it is longer than `LONGEST_TEXT`.
+    """
+    length = len(document.text)
+    if length > LONGEST_TEXT:
+        raise InputError(
+            f"The text has {grouped(length)} characters and this page reads at most {grouped(LONGEST_TEXT)}: "
+            "shorten it, or use the command line (python -m kpdemo predict), which has no limit."
+        )
+
+
+def _plain(text: str | None) -> str:
+    """Without the byte order mark, which the command line skips too, and with plain line ends."""
+    return (text or "").removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def _read_threshold(text: str) -> float | None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kpdemo.batch import keyphrase_rows
+from kpdemo.batch import document_record
 from kpdemo.types import Document, Keyphrase, Prediction
 from kpdemo.ui.marks import escape, mark_id, marked_html, shown_length
 
@@ -50,6 +50,10 @@ class Answer:
     seconds: float
 
 
+def device_name(device: str) -> str:
+    return "GPU" if device.startswith("cuda") else device.upper()
+
+
 def grouped(number: int) -> str:
     """12345 as "12 345", with narrow spaces."""
     return f"{number:,}".replace(",", NARROW_SPACE)
@@ -57,13 +61,13 @@ def grouped(number: int) -> str:
 
 def as_record(answer: Answer) -> dict[str, Any]:
     """The prediction as `python -m kpdemo predict --json` prints it."""
-    return {
-        "language": answer.prediction.language,
-        **keyphrase_rows(answer.prediction),
-        "model": answer.model,
-        "device": answer.device,
-        "seconds": round(answer.seconds, 6),
-    }
+    return document_record(
+        answer.question.document,
+        answer.prediction,
+        model=answer.model,
+        device=answer.device,
+        seconds=answer.seconds,
+    )
 
 
 def as_json(answer: Answer) -> str:
@@ -83,7 +87,6 @@ def as_csv(answer: Answer) -> str:
 
 def shell_lines(question: Question) -> str:
     """A command that prints the same keyphrases."""
-    body = question.document.body
     inline = _fits_inline(question.document)
     words = ["python", "-m", "kpdemo", "predict", "-" if inline else TEXT_FILE]
     if question.document.title:
@@ -92,12 +95,11 @@ def shell_lines(question: Question) -> str:
     if question.top_k is not None:
         words.append(f"--top-k={question.top_k}")
     if question.threshold is not None:
-        words.append(f"--threshold={question.threshold:g}")
+        words.append(f"--threshold={question.threshold!r}")
     command = shlex.join([*words, "--json"])
     if not inline:
         return command
-    end = _end_mark(body)
-    return f"{command} <<'{end}'\n{body}\n{end}"
+    return f"printf %s {shlex.quote(question.document.body)} | {command}"
 
 
 def python_lines(question: Question) -> str:
@@ -113,10 +115,9 @@ def python_lines(question: Question) -> str:
     read = "" if inline else f'body = Path("{TEXT_FILE}").read_bytes().decode()\n'
     path = "" if inline else "from pathlib import Path\n\n"
     return (
-        f"{path}from kpdemo.predictors import load_predictor\n"
-        "from kpdemo.types import Document\n\n"
-        f"{read}document = Document({body}{title})\n"
-        f"[prediction] = load_predictor({question.model!r}).predict([document]{options})\n"
+        f"{path}import kpdemo\n\n"
+        f"{read}document = kpdemo.Document({body}{title})\n"
+        f"[prediction] = kpdemo.load_predictor({question.model!r}).predict([document]{options})\n"
         "for keyphrase in prediction.present:\n"
         '    print(f"{keyphrase.score:.2f}  {keyphrase.text}  {keyphrase.spans}")\n'
     )
@@ -149,13 +150,6 @@ def answer_html(answer: Answer) -> str:
 
 def _fits_inline(document: Document) -> bool:
     return len(document.body) <= INLINE_LIMIT and not _CONTROL.search(document.body)
-
-
-def _end_mark(body: str) -> str:
-    mark, number, lines = "END", 1, set(body.split("\n"))
-    while mark in lines:
-        mark, number = f"END{number}", number + 1
-    return mark
 
 
 def _cut_note(text: str) -> str:
@@ -238,5 +232,5 @@ def _code(question: Question) -> str:
 def _facts(answer: Answer) -> str:
     count = len(answer.prediction.present)
     noun = "keyphrase" if count == 1 else "keyphrases"
-    device = "GPU" if answer.device.startswith("cuda") else answer.device.upper()
-    return f"{count} {noun} · {answer.seconds:.2f} s on {escape(device)} · model {escape(answer.model)}"
+    device = escape(device_name(answer.device))
+    return f"{count} {noun} · {answer.seconds:.2f} s on {device} · model {escape(answer.model)}"

@@ -57,7 +57,3 @@ def page_header(name: str, purpose: str) -> gr.HTML:
         '<button type="button" id="page-theme" data-theme>Light / dark</button></div>',
         elem_id="page-header",
     )
-
-
-def page_footer(text: str) -> gr.HTML:
-    return gr.HTML(f'<p class="small">{escape(text)}</p>', elem_id="page-footer")

@@ -20,6 +20,7 @@ from kpdemo.types import Predictor
 from tests.fakes import FakePredictor
 
 ROOT = Path(__file__).parents[2]
+UNREADABLE = Path("/proc/self/mem")
 TEXT = "Neural networks learn word embeddings. Networks of neurons learn."
 
 # The command line in a process of its own, with the fake instead of a model; SLOW is seconds a batch.
@@ -149,7 +150,7 @@ class TestOneDocument:
     @pytest.mark.parametrize(
         "text",
         [
-            "Word",
+            "Two words",
             "<script>alert('words')</script> & more",
             "Rocket 🚀 science 🎉 works",
             "Networks ברוכים learn words daily",
@@ -174,6 +175,7 @@ class TestOneDocument:
             (b" \n\t ", "The text is empty"),
             (b"\x7fELF\x00\x01", "standard input: not a text file (a zero byte at offset 4)"),
             (b"caf\xe9", "standard input: not UTF-8 text (byte 0xe9 at offset 3)"),
+            (b"Word", "The text is only one word, “Word”: paste a sentence or more.\n"),
             ("🎉🎉 123".encode(), "The text holds no letters"),
             ("神经网络学习词向量表示".encode(), "The text is mostly in Chinese or Japanese script"),
             ("ברוכים הבאים לאתר שלנו".encode(), "The text is mostly in Hebrew script"),
@@ -304,6 +306,31 @@ class TestManyDocuments:
         assert result.status == 2
         assert is_one_sentence(result.err)
 
+    def test_other_weights_of_the_same_model_are_refused(
+        self, run: Run, documents: Path, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "checkpoint"
+        folder.mkdir()
+        call = ["predict", "--input", documents, "--output", tmp_path / "out.jsonl", "--model", folder]
+        (folder / "SHA256SUMS").write_text("12ab  model.safetensors\n", encoding="utf-8")
+        assert run(*call).status == 0
+        assert run(*call).status == 0
+        (folder / "SHA256SUMS").write_text("34cd  model.safetensors\n", encoding="utf-8")
+        result = run(*call)
+        assert result.status == 2
+        assert "was begun with other weights of the model fake; " in result.err
+        assert is_one_sentence(result.err)
+
+    @pytest.mark.skipif(not UNREADABLE.exists(), reason="needs a file that opens but cannot be read")
+    def test_an_input_that_cannot_be_read_is_named(self, run: Run, tmp_path: Path) -> None:
+        source, output = tmp_path / "docs.jsonl", tmp_path / "out.jsonl"
+        source.symlink_to(UNREADABLE)
+        result = run("predict", "--input", source, "--output", output)
+        assert result.status == 1
+        assert result.err.startswith(f"{source}: cannot be read (")
+        assert is_one_sentence(result.err)
+        assert not output.exists()
+
     def test_standard_input_to_standard_output(self, run: Run, documents: Path) -> None:
         result = run("predict", "--input", "-", "--output", "-", stdin=documents.read_bytes())
         assert result.status == 0
@@ -313,7 +340,9 @@ class TestManyDocuments:
 
     def test_a_broken_line_is_named_and_the_rest_goes_on(self, run: Run, tmp_path: Path) -> None:
         source = tmp_path / "docs.jsonl"
-        source.write_text('{"id": "a", "text": "Words."}\n{oops\n{"id": "c", "text": ""}\n', encoding="utf-8")
+        source.write_text(
+            '{"id": "a", "text": "Two words."}\n{oops\n{"id": "c", "text": ""}\n', encoding="utf-8"
+        )
         result = run("predict", "--input", source, "--output", "-")
         assert result.status == 1
         assert [json.loads(line)["id"] for line in result.out.splitlines()] == ["a"]
@@ -404,14 +433,30 @@ class TestEvaluate:
         assert result.status == 1
         assert '"o" is no id of a gold document' in result.err
 
-    def test_a_missing_prediction_is_named(self, run: Run, gold: Path, tmp_path: Path) -> None:
+    def test_a_refused_document_counts_as_an_empty_prediction(
+        self, run: Run, gold: Path, tmp_path: Path
+    ) -> None:
+        refused = '{"id": "one", "text": "Word", "keyphrases": ["word"]}\n'
+        gold.write_text(refused + gold.read_text("utf-8"), encoding="utf-8")
+        output = tmp_path / "out.jsonl"
+        assert run("predict", "--input", gold, "--output", output).status == 1
+        by_file = run("evaluate", "--gold", gold, "--predictions", output, "--json")
+        assert by_file.status == 1
+        assert by_file.err == 'gold.test, document "one": no prediction; counted as empty.\n'
+        by_model = run("evaluate", "--gold", gold, "--model", "fake", "--json")
+        assert by_model.status == 1
+        figures = json.loads(by_file.out)["datasets"]
+        assert figures == json.loads(by_model.out)["datasets"]
+        assert figures["gold.test"]["documents"] == 3
+
+    def test_a_prediction_without_its_document_is_an_error(
+        self, run: Run, gold: Path, tmp_path: Path
+    ) -> None:
         some = tmp_path / "some.jsonl"
-        some.write_text(
-            '{"id": "a", "present": [{"text": "x", "score": 1}], "absent": []}\n', encoding="utf-8"
-        )
+        some.write_text('{"id": "a", "present": []}\n{"id": "z", "present": []}\n', encoding="utf-8")
         result = run("evaluate", "--gold", gold, "--predictions", some)
         assert (result.status, result.out) == (1, "")
-        assert "'b'" in result.err
+        assert '"z" is no id of a gold document' in result.err
         assert is_one_sentence(result.err)
         assert run("evaluate", "--gold", gold, "--predictions", some, "--limit", 1).status == 0
 
@@ -453,6 +498,43 @@ class TestOtherCommands:
         options = ["--config", "c.toml", "--output", "o", "--set", "seed=7", "--set", "a.b=x=y"]
         assert run("train", "extractor", *options).status == 0
         assert calls == [("extractor", Path("c.toml"), Path("o"), {"seed": "7", "a.b": "x=y"})]
+
+    def test_a_file_that_a_command_misses_is_named(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        missing = tmp_path / "words.txt"
+
+        def train(part: str, config_path: Path, *, output: Path | None, overrides: dict[str, str]) -> None:
+            missing.read_text(encoding="utf-8")
+
+        monkeypatch.setattr("kpdemo.training.run", train)
+        result = run("train", "tagger")
+        message = f"{missing}: cannot be used (No such file or directory); mend that and try again.\n"
+        assert (result.status, result.out, result.err) == (1, "", message)
+
+    def test_candidates_are_measured(self, run: Run, tmp_path: Path) -> None:
+        path = tmp_path / "small.test.jsonl"
+        rows = [
+            {
+                "id": "a",
+                "title": "Neural networks",
+                "abstract": "They learn word embeddings quickly.",
+                "keyphrases": ["neural network", "word embeddings", "they learn", "graph kernels"],
+            },
+            {"id": "b", "text": "Support vector machines sort.", "keyphrases": ["support vector machine"]},
+        ]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        result = run("candidates", "--gold", path, "--json")
+        assert (result.status, result.err) == (0, "")
+        figures = json.loads(result.out)
+        assert list(figures) == ["small.test"]
+        mined = figures["small.test"].pop("candidates_per_document")
+        assert figures["small.test"] == {"documents": 2, "gold": 4, "found": 3, "recall": 0.75}
+        assert mined >= 1.5
+
+        one = json.loads(run("candidates", "--gold", path, "--limit", 1, "--json").out)
+        assert one["small.test"]["documents"] == 1
+        assert "0.7500" in run("candidates", "--gold", path).out
 
     def test_a_damaged_model_is_status_1(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(model: str, *, device: str) -> Predictor:

@@ -9,12 +9,15 @@ import gradio as gr
 import pytest
 
 import app
+import kpdemo
 from kpdemo.errors import ModelLoadError
 from kpdemo.types import Keyphrase, Prediction
 from kpdemo.ui.compare import Column, CompareHandlers, columns_html
-from kpdemo.ui.files import MOST_FILES, SHOWN_ROWS, FilesHandlers
+from kpdemo.ui.files import MOST_FILES, SHOWN_ROWS, TURN_CHARACTERS, FilesHandlers
+from kpdemo.ui.footer import FooterHandlers
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.predict import PredictHandlers, load_examples
+from kpdemo.ui.questions import LONGEST_TEXT
 from kpdemo.ui.results import Answer, Question
 from tests.fakes import FakePredictor
 
@@ -66,7 +69,6 @@ def test_a_damaged_model_is_a_toast_and_its_name_is_escaped(shelf):
 
 def test_the_page_explains_a_damaged_default():
     shelf = ModelShelf({"damaged": "the default"}, load)
-    assert PredictHandlers(shelf).explain_problem.__self__.shelf is shelf
     shelf.warm_up()
     html = PredictHandlers(shelf).explain_problem()
     assert 'role="alert"' in html
@@ -76,6 +78,19 @@ def test_the_page_explains_a_damaged_default():
 def test_a_good_default_needs_no_words(shelf):
     shelf.warm_up()
     assert PredictHandlers(shelf).explain_problem() == ""
+
+
+def test_the_footer_has_version_model_device_documentation_and_licence(shelf):
+    shelf.warm_up()
+    html = FooterHandlers(shelf).show_model()
+    for fact in (f"kpdemo {kpdemo.__version__}", "model default on CPU", "README.md", "licence Apache-2.0"):
+        assert fact in html
+
+
+def test_the_footer_names_no_device_of_a_damaged_default():
+    shelf = ModelShelf({"damaged": "the default"}, load)
+    shelf.warm_up()
+    assert " · model damaged · " in FooterHandlers(shelf).show_model()
 
 
 def test_examples_are_four_abstracts_from_different_fields():
@@ -168,6 +183,53 @@ def test_only_the_first_rows_are_shown(shelf, tmp_path):
     assert len(rows) == SHOWN_ROWS + 5
     assert html.count("<tr>") == SHOWN_ROWS + 1
     assert f"Shown are the first {SHOWN_ROWS}" in html
+
+
+def test_a_text_that_is_too_long_is_refused_by_name_and_the_others_are_read(shelf, tmp_path):
+    path = tmp_path / "mixed.jsonl"
+    texts = {"short": TEXT, "huge": "word " * (LONGEST_TEXT // 5) + "x", "last": TEXT}
+    path.write_text("\n".join(json.dumps({"id": id, "text": text}) for id, text in texts.items()), "utf-8")
+    html, rows = run_files(shelf, [path])
+    assert [row["id"] for row in rows] == ["short", "last"]
+    assert (
+        "mixed.jsonl, line 2: document &quot;huge&quot;: The text has 2\u202f000\u202f001 characters" in html
+    )
+
+
+def test_long_texts_are_read_in_turns_and_come_out_in_order(tmp_path):
+    asked = []
+
+    class Recording(FakePredictor):
+        def predict(self, documents, **options):
+            asked.append([len(document.text) for document in documents])
+            return super().predict(documents, **options)
+
+    path = tmp_path / "long.jsonl"
+    lengths = [TURN_CHARACTERS // 2, TURN_CHARACTERS // 2, 20, TURN_CHARACTERS * 2, 30, 40]
+    texts = [f"{name} networks ".ljust(length, "x") for name, length in zip("abcdef", lengths, strict=True)]
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
+    _, rows = run_files(ModelShelf(MODELS, Recording), [path])
+    assert [row["id"] for row in rows] == ["1", "2", "3", "4", "5", "6"]
+    assert asked[1:] == [lengths[:2], lengths[2:3], lengths[3:4], lengths[4:]]  # after the warm-up
+
+
+def test_uploads_may_go_while_they_are_read_and_earlier_ones_are_asked_for_again(shelf, tmp_path):
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+
+    class Deleting(FakePredictor):
+        def predict(self, documents, **options):
+            for path in files:
+                path.unlink(missing_ok=True)
+            return super().predict(documents, **options)
+
+    deleting = ModelShelf(MODELS, Deleting)
+    deleting.warm_up()
+    for path in files:
+        path.write_text(TEXT, "utf-8")
+    _, rows = run_files(deleting, files)
+    assert [row["file"] for row in rows] == ["a.txt", "b.txt"]
+    with pytest.raises(gr.Error, match=r"a\.txt is gone: uploads are deleted after 10 minutes"):
+        run_files(shelf, files)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from threading import Event
 import pytest
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.predictors import DEFAULT_FOLDER
 from kpdemo.types import Document
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.results import Question
@@ -69,7 +70,7 @@ def test_a_damaged_default_is_a_sentence_and_the_others_still_answer():
     assert shelf.answer(Question(QUESTION.document, "first")).model == "first"
 
 
-def test_a_model_that_failed_is_tried_again():
+def test_a_model_that_failed_is_tried_again_and_the_problem_forgotten():
     attempts = []
 
     def load(name):
@@ -77,9 +78,50 @@ def test_a_model_that_failed_is_tried_again():
         return broken(name) if len(attempts) == 1 else FakePredictor(name)
 
     shelf = ModelShelf(MODELS, load)
-    with pytest.raises(ModelLoadError):
-        shelf.answer(QUESTION)
+    shelf.warm_up()
+    assert (shelf.state, shelf.device) == ("unavailable", "")
     assert shelf.answer(QUESTION).prediction.present
+    assert (shelf.state, shelf.device) == ("ready", "cpu")
+    assert shelf.problem() == ""
+
+
+@pytest.mark.parametrize("error", [MemoryError(), ImportError("no torch"), RuntimeError("/srv/secret\nCUDA")])
+@pytest.mark.parametrize("late", [False, True])
+def test_any_failure_to_load_is_one_sentence_and_a_line_in_the_log(error, late, caplog):
+    class Failing(FakePredictor):
+        def predict(self, documents, **options):
+            raise error
+
+    def load(name):
+        if late:
+            return Failing()
+        raise error
+
+    shelf = ModelShelf(MODELS, load)
+    shelf.warm_up()
+    sentence = f"The model “default” cannot be loaded ({type(error).__name__}): see the log of the server."
+    assert shelf.problem() == sentence
+    assert shelf.state == "unavailable"
+    with pytest.raises(ModelLoadError, match="cannot be loaded"):
+        shelf.answer(QUESTION)
+    assert caplog.records[0].exc_info[1] is error
+
+
+def test_the_folders_of_the_server_stay_unknown():
+    def load(name):
+        raise ModelLoadError(
+            f"The model file {DEFAULT_FOLDER / 'model.safetensors'} is damaged "
+            f"and so is {DEFAULT_FOLDER.parent / 'tagger.json.gz'}: restore {DEFAULT_FOLDER}."
+        )
+
+    shelf = ModelShelf(MODELS, load)
+    shelf.warm_up()
+    assert shelf.problem() == (
+        "The model file default/model.safetensors is damaged "
+        "and so is kpdemo/assets/tagger.json.gz: restore default."
+    )
+    with pytest.raises(ModelLoadError, match="restore default"):
+        shelf.open("default")
 
 
 def test_the_problem_waits_for_the_warm_up():
@@ -109,3 +151,23 @@ def test_the_time_of_an_answer_does_not_count_the_loading():
             return super().predict(documents, **options)
 
     assert ModelShelf(MODELS, Lazy).answer(QUESTION).seconds < 0.2
+
+
+def test_the_time_of_an_answer_does_not_count_the_waiting_for_others():
+    begun = Event()
+
+    class Slow(FakePredictor):
+        def predict(self, documents, **options):
+            if len(documents) > 1:
+                begun.set()
+                time.sleep(0.3)
+            return super().predict(documents, **options)
+
+    shelf = ModelShelf(MODELS, Slow)
+    predictor = shelf.open("default")
+    with ThreadPoolExecutor(1) as pool:
+        job = pool.submit(predictor.predict, [QUESTION.document] * 2)
+        assert begun.wait(5)
+        answer = shelf.answer(QUESTION)
+        assert job.done() or job.result(5)
+    assert answer.seconds < 0.2

@@ -6,7 +6,7 @@ import pytest
 
 from kpdemo.errors import InputError
 from kpdemo.types import Document
-from kpdemo.ui.questions import read_question
+from kpdemo.ui.questions import LONGEST_TEXT, read_question
 
 
 def ask(title="", document="A text.", automatic=True, count=10, threshold=""):
@@ -52,5 +52,18 @@ def test_an_empty_text_is_explained(text):
         ask(title=text, document=text)
 
 
-def test_line_ends_of_windows_become_plain():
-    assert ask(document="two\r\nlines").document.body == "two\nlines"
+def test_line_ends_of_windows_become_plain_and_a_byte_order_mark_goes():
+    assert ask(document="\ufefftwo\r\nlines").document.body == "two\nlines"
+
+
+def test_a_text_may_be_as_long_as_the_limit_and_no_longer():
+    longest = "word " * (LONGEST_TEXT // 5)
+    assert ask(document=longest).document.body == longest
+    sentence = (
+        "The text has 2\u202f000\u202f001 characters and this page reads at most 2\u202f000\u202f000: "
+        r"shorten it, or use the command line \(python -m kpdemo predict\), which has no limit\."
+    )
+    with pytest.raises(InputError, match=f"^{sentence}$"):
+        ask(document=longest + "x")
+    with pytest.raises(InputError, match="has 2\u202f000\u202f007 characters"):
+        ask(title="Title", document=longest)

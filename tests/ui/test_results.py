@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 import subprocess
 import sys
-from types import ModuleType
+from pathlib import Path
 
 import pytest
 
+import kpdemo
 from kpdemo.types import Document, Keyphrase, Prediction
+from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.results import (
     INLINE_LIMIT,
     Answer,
@@ -19,12 +22,14 @@ from kpdemo.ui.results import (
     answer_html,
     as_csv,
     as_json,
+    as_record,
     grouped,
     python_lines,
     score_html,
     shell_lines,
 )
 
+PACKAGE_FOLDER = str(Path(kpdemo.__file__).parent.parent)
 DOCUMENT = Document("The graph neural network learns.", title="Graph networks")
 PRESENT = (
     Keyphrase("graph neural network", 0.912345678, ((20, 40),)),
@@ -46,7 +51,9 @@ def test_json_holds_scores_and_every_span():
         "absent": [],
         "model": "default",
         "device": "cpu",
-        "seconds": 0.1437,
+        "seconds": 0.144,
+        "text": "Graph networks\n\nThe graph neural network learns.",
+        "text_offset": 16,
     }
 
 
@@ -132,8 +139,11 @@ def run_shell(lines: str, folder) -> tuple[list[str], str]:
     [
         "Plain text.",
         'It\'s $HOME, `id`, "quoted" \\ and !bang',
-        "END\nof the text\nEND1",
+        "%s 100% \\n \\\\ -n",
+        "-e a dash first",
         "two\n\nparts 😀 שלום",
+        "a line end at the end\n",
+        "two at the end, and a space \n\n ",
     ],
 )
 def test_the_command_passes_exactly_the_text_and_the_options(recording_python, body):
@@ -143,11 +153,27 @@ def test_the_command_passes_exactly_the_text_and_the_options(recording_python, b
     assert arguments == [
         "-m", "kpdemo", "predict", "-", f"--title={title}", "--model=default", "--top-k=7", "--json",
     ]  # fmt: skip
-    assert text == body + "\n"
+    assert text == body
 
 
-def test_the_command_passes_a_threshold():
-    assert "--threshold=0.25" in shell_lines(Question(DOCUMENT, "yake", threshold=0.25))
+@pytest.mark.parametrize("threshold", [0.25, 0.123456789, 1e-7, 0.0])
+def test_the_command_passes_exactly_the_threshold(recording_python, threshold):
+    arguments, _ = run_shell(shell_lines(Question(DOCUMENT, "yake", threshold=threshold)), recording_python)
+    [passed] = [word.removeprefix("--threshold=") for word in arguments if "threshold" in word]
+    assert float(passed) == threshold
+
+
+def test_the_command_prints_what_the_page_offers_as_json(tmp_path):
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    document = Document("Graph kernels compare molecules,\nand *it's* 50 % cheaper.\n", title="Graph kernels")
+    question = Question(document, "first", top_k=3)
+    shelf = ModelShelf({"first": "first phrases"}, kpdemo.load_predictor)
+    shown = as_record(shelf.answer(question))
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "PYTHONPATH": PACKAGE_FOLDER}
+    printed = json.loads(subprocess.check_output(["bash", "-c", shell_lines(question)], env=environment))
+    assert printed | {"seconds": 0} == shown | {"seconds": 0}
 
 
 @pytest.mark.parametrize("body", ["x" * (INLINE_LIMIT + 1), "bell \x07", "old line end \r here"])
@@ -172,9 +198,7 @@ def test_the_program_asks_the_same_question(monkeypatch, tmp_path, capsys, optio
     body = 'It\'s a "text" with {braces} and 😀.\n'.ljust(length, "x")
     (tmp_path / "document.txt").write_bytes(body.encode())
     monkeypatch.chdir(tmp_path)
-    module = ModuleType("kpdemo.predictors")
-    module.load_predictor = {"default": RecordingPredictor()}.__getitem__
-    monkeypatch.setitem(sys.modules, "kpdemo.predictors", module)
+    monkeypatch.setattr(kpdemo, "load_predictor", {"default": RecordingPredictor()}.__getitem__)
     document = Document(body, title="A 'title'")
     exec(python_lines(Question(document, "default", **options)), {})
     assert RecordingPredictor.asked == ([document], options)

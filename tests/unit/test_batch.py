@@ -4,8 +4,10 @@ import io
 import json
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +17,7 @@ from kpdemo.batch import (
     BatchSummary,
     OutputError,
     ResumeError,
+    document_record,
     predict_each,
     predict_file,
     read_predictions,
@@ -138,16 +141,69 @@ def test_an_interrupted_batch_is_predicted_again_as_a_whole(source: Path, output
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [("other", {}), ("fake", {"top_k": 3}), ("fake", {"threshold": 0.5})]
+    ("name", "options", "difference"),
+    [
+        ("other", {}, "the model fake, not other"),
+        ("other", {"identity": "b"}, "the model fake, not other"),
+        ("fake", {"identity": "b"}, "other weights of the model fake"),
+        ("fake", {"top_k": 3}, "top_k automatic, not 3"),
+        ("fake", {"threshold": 0.5}, "threshold the model's own, not 0.5"),
+        (
+            "fake",
+            {"top_k": 3, "threshold": 0.0},
+            "top_k automatic, not 3, threshold the model's own, not 0.0",
+        ),
+    ],
 )
-def test_other_settings_are_refused(source: Path, output: Path, name: str, options: dict[str, int]) -> None:
+def test_other_settings_are_refused(
+    source: Path, output: Path, name: str, options: dict[str, Any], difference: str
+) -> None:
+    predict_file(FakePredictor(), source, output, identity="a")
+    before = output.read_bytes()
+    with pytest.raises(ResumeError) as caught:
+        predict_file(FakePredictor(name=name), source, output, **{"identity": "a", **options})
+    advice = "give the same, name another output or delete it."
+    assert str(caught.value) == f"{output} was begun with {difference}; {advice}"
+    assert output.read_bytes() == before
+
+
+def test_another_input_is_refused(source: Path, output: Path, tmp_path: Path) -> None:
     predict_file(FakePredictor(), source, output)
     before = output.read_bytes()
+    other = tmp_path / "other.jsonl"
+    other.write_text(source.read_text("utf-8").replace("Neural", "Social"), encoding="utf-8")
     with pytest.raises(
-        ResumeError, match="was begun with model fake, top_k automatic, threshold the model's own"
+        ResumeError, match=r"begun with an input that begins otherwise than .*other\.jsonl; give"
     ):
-        predict_file(FakePredictor(name=name), source, output, **options)  # type: ignore[arg-type]
+        predict_file(FakePredictor(), other, output)
     assert output.read_bytes() == before
+
+
+@pytest.mark.parametrize("count", [COUNT, 2_000])
+def test_an_input_that_grew_or_moved_goes_on(tmp_path: Path, output: Path, count: int) -> None:
+    predict_file(FakePredictor(), write_documents(tmp_path / "docs.jsonl", count), output)
+    moved = write_documents(tmp_path / "moved.jsonl", count + 2)
+    assert predict_file(FakePredictor(), moved, output) == BatchSummary(done=2, skipped=count)
+    assert predict_file(FakePredictor(), moved, output) == BatchSummary(skipped=count + 2)
+
+
+def test_a_stream_goes_on_with_what_a_file_began(source: Path, output: Path) -> None:
+    predict_file(FakePredictor(), source, output)
+    with source.open("rb") as stream:
+        assert predict_file(FakePredictor(), stream, output) == BatchSummary(skipped=COUNT)
+    output.unlink()
+    with source.open("rb") as stream:
+        predict_file(FakePredictor(), stream, output)
+    assert predict_file(FakePredictor(), source, output) == BatchSummary(skipped=COUNT)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_read_once(source: Path, output: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(pipe.write_bytes, source.read_bytes())
+        assert predict_file(FakePredictor(), pipe, output) == BatchSummary(done=COUNT)
 
 
 def test_a_file_of_something_else_is_never_touched(source: Path, output: Path) -> None:
@@ -253,6 +309,21 @@ def test_a_batch_holds_at_least_one(source: Path, output: Path) -> None:
 def test_a_device_is_written_to_without_settings(source: Path) -> None:
     assert predict_file(FakePredictor(), source, os.devnull) == BatchSummary(done=COUNT)
     assert not settings_path(Path(os.devnull)).exists()
+
+
+def test_a_record_holds_all_of_one_document() -> None:
+    document = Document("They sort.", title="Neural networks")
+    [prediction] = FakePredictor(absent=("learning to rank",)).predict([document], top_k=1)
+    assert document_record(document, prediction, model="m", device="cpu", seconds=0.12345) == {
+        "language": "en",
+        "present": [{"text": "Neural networks", "score": 0.9, "spans": [[0, 15]]}],
+        "absent": [{"text": "learning to rank", "score": 0.5}],
+        "model": "m",
+        "device": "cpu",
+        "seconds": 0.123,
+        "text": "Neural networks\n\nThey sort.",
+        "text_offset": 17,
+    }
 
 
 def test_predictions_are_read_back(source: Path, output: Path) -> None:

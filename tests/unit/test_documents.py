@@ -15,18 +15,22 @@ from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from kpdemo.documents import (
     LineError,
+    count_lines,
     decode_text,
     document_from_row,
     document_suffix,
     markdown_document,
-    open_text,
     parse_documents,
     read_documents,
+    read_head,
     read_numbered,
     read_rows,
+    read_text,
 )
 from kpdemo.errors import InputError
 from kpdemo.types import Document
+
+UNREADABLE = Path("/proc/self/mem")
 
 TEXTS = st.text(st.characters(codec="utf-8"))
 PHRASES = st.text(st.characters(codec="utf-8", exclude_characters=";"), min_size=1).filter(
@@ -204,6 +208,17 @@ class TestTables:
         ]
         assert [problem.line for problem in problems] == [3]
 
+    def test_a_row_with_more_cells_than_columns_is_reported_and_the_rest_goes_on(
+        self, tmp_path: Path
+    ) -> None:
+        rows = "1,Neural networks learn, and graph kernels too\n2,Spreadsheets end rows so,,\n3,Fine\n"
+        path = write(tmp_path / "docs.csv", f"id,text\n{rows}")
+        problems: list[LineError] = []
+        assert [document.id for document in read_documents(path, on_error=problems.append)] == ["2", "3"]
+        assert problems == [LineError(2, f"{path}, line 2: 3 cells under 2 columns; quote the text.")]
+        with pytest.raises(InputError, match="line 2: 3 cells under 2 columns"):
+            list(read_documents(path))
+
     def test_a_table_without_a_text_column_is_explained(self, tmp_path: Path) -> None:
         for content in ("", "a,b\n1,2\n"):
             with pytest.raises(InputError, match='no column "abstract" or "text" in the first line'):
@@ -222,7 +237,28 @@ class TestWholeFiles:
         expected = Document("We *rank* `pages`.\n\n# Later\n", "Learning to rank", "a")
         assert list(read_documents(path)) == [expected]
 
-    @pytest.mark.parametrize("text", ["", "#hashtag", "words\n# Heading", "## Second level\n", "#  \nwords"])
+    @pytest.mark.parametrize(
+        ("text", "title", "body"),
+        [
+            ("# One", "One", ""),
+            (" \t\r\n \n  #\tOne two ##\t\r\n\r\n  words\r\n", "One two", "  words\r\n"),
+            ("# Programs in C#\nwords", "Programs in C#", "words"),
+            ("# One\rwords", "One", "words"),
+        ],
+    )
+    def test_a_heading_is_read_without_its_marks(self, text: str, title: str, body: str) -> None:
+        assert markdown_document(text) == Document(body, title)
+
+    def test_a_line_of_nearly_only_spaces_is_read_at_once(self) -> None:
+        spaces = " " * 100_000
+        assert markdown_document(f"# a{spaces}x y") == Document("", f"a{spaces}x y")
+        assert markdown_document(f"# a{spaces}#{spaces}b") == Document("", f"a{spaces}#{spaces}b")
+        assert markdown_document(f"{spaces}\n{spaces}x") == Document(f"{spaces}\n{spaces}x")
+
+    @pytest.mark.parametrize(
+        "text",
+        ["", "#hashtag", "words\n# Heading", "## Second level\n", "#  \nwords", "# ###\nwords"],
+    )
     def test_without_a_heading_markdown_is_text(self, text: str) -> None:
         assert markdown_document(text) == Document(text)
 
@@ -239,10 +275,6 @@ class TestWholeFiles:
             list(read_documents(write(tmp_path / "a.md", b"caf\xe9")))
         with pytest.raises(InputError, match="byte 0xe9 at offset 4"):
             decode_text(b"\xef\xbb\xbfa\xe9", name="x")
-
-    def test_open_text_skips_the_byte_order_mark(self, tmp_path: Path) -> None:
-        with open_text(write(tmp_path / "a.txt", b"\xef\xbb\xbfa\r\nb")) as stream:
-            assert stream.read() == "a\r\nb"
 
 
 class TestPdf:
@@ -292,3 +324,29 @@ class TestFiles:
     def test_an_unknown_suffix_is_explained(self, name: str) -> None:
         with pytest.raises(InputError, match=r"cannot be read; use one of \.jsonl, .*\.pdf\.$"):
             document_suffix(Path(name))
+
+    def test_lines_that_are_not_blank_are_counted(self, tmp_path: Path) -> None:
+        assert count_lines(write(tmp_path / "a.jsonl", "{}\n\n \n{}")) == 2
+        assert count_lines(write(tmp_path / "a.jsonl.gz", gzip.compress(b"{}\n{}\n"))) == 2
+
+    def test_the_head_is_that_of_the_bytes_on_the_disk(self, tmp_path: Path) -> None:
+        assert read_head(write(tmp_path / "a.gz", b"no archive"), 4) == b"no a"
+
+    @pytest.mark.skipif(not UNREADABLE.exists(), reason="needs a file that opens but cannot be read")
+    def test_a_file_that_breaks_while_it_is_read_is_named(self, tmp_path: Path) -> None:
+        for name in ("a.jsonl", "a.csv", "a.txt", "a.pdf"):
+            path = tmp_path / name
+            path.symlink_to(UNREADABLE)
+            with pytest.raises(InputError, match=f"{name}: cannot be read \\("):
+                list(read_documents(path))
+        for read in (lambda: count_lines(path), lambda: read_head(path, 9)):
+            with pytest.raises(InputError, match=r"a\.pdf: cannot be read \("):
+                read()
+
+    @pytest.mark.skipif(not UNREADABLE.exists(), reason="needs a file that opens but cannot be read")
+    def test_a_stream_that_breaks_is_named(self) -> None:
+        with UNREADABLE.open("rb") as stream:
+            with pytest.raises(InputError, match="standard input: cannot be read"):
+                list(parse_documents(stream, name="standard input"))
+            with pytest.raises(InputError, match="standard input: cannot be read"):
+                read_text(stream, name="standard input")

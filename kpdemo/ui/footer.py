@@ -1,0 +1,36 @@
+"""The small print of every page: version, model and device, documentation, licence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gradio as gr
+
+from kpdemo import __version__
+from kpdemo.ui.marks import escape
+from kpdemo.ui.models import WARM_UP_PATIENCE, ModelShelf
+from kpdemo.ui.results import device_name
+
+DOCUMENTATION = "documentation in README.md, docs/ and the model's MODEL_CARD.md"
+LICENCE = "licence Apache-2.0"
+
+
+@dataclass(frozen=True)
+class FooterHandlers:
+    shelf: ModelShelf
+
+    def show_model(self) -> str:
+        """The footer, with the device of the default model once it has been loaded."""
+        self.shelf.problem(patience=WARM_UP_PATIENCE)
+        return footer_html(self.shelf)
+
+
+def footer_html(shelf: ModelShelf) -> str:
+    model = f"model {shelf.default}" + (f" on {device_name(shelf.device)}" if shelf.device else "")
+    facts = (f"kpdemo {__version__}", model, DOCUMENTATION, LICENCE)
+    return f'<p class="small">{escape(" · ".join(facts))}</p>'
+
+
+def build_footer(handlers: FooterHandlers, page: gr.Blocks) -> None:
+    footer = gr.HTML(footer_html(handlers.shelf), elem_id="page-footer")
+    page.load(handlers.show_model, outputs=footer, api_name="show_model", show_progress="hidden")

@@ -1,0 +1,61 @@
+"""`python app.py` at the terminal: where it serves, and why it cannot."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+import app
+
+
+@pytest.fixture
+def taken_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+def test_a_port_in_use_is_one_sentence(taken_port, capsys):
+    assert app.main(["--port", str(taken_port)]) == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err == f"Port {taken_port} is in use: stop what uses it, or give another --port.\n"
+
+
+def test_an_address_of_another_machine_is_one_sentence(capsys):
+    assert app.main(["--host", "192.0.2.1", "--port", "0"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("Cannot serve on 192.0.2.1, port 0 (")
+    assert error.endswith("): give another --host or --port.\n")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("port", ["65536", "-1", "http"])
+def test_a_number_that_is_no_port_is_a_wrong_call(port, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        app.main([f"--port={port}"])
+    assert "argument --port" in capsys.readouterr().err
+
+
+def test_it_says_where_it_serves_and_stops_quietly_with_an_open_page():
+    command = [sys.executable, str(Path(app.__file__)), "--port", "0", "--model", "first", "--device", "cpu"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            line = process.stdout.readline()
+            assert line.startswith("Serving on http://127.0.0.1:")
+            assert line.endswith(" – Ctrl+C stops.\n")
+            address = line.split()[2]
+            with urlopen(f"{address}/healthz", timeout=60) as answer:
+                assert json.load(answer)["status"] == "ok"
+            with urlopen(f"{address}/gradio_api/heartbeat/reader", timeout=60):  # as an open page does
+                process.send_signal(signal.SIGINT)
+                output, errors = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert (process.returncode, output, errors) == (0, "", "")
