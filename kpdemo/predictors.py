@@ -27,7 +27,7 @@ BASELINES = tuple(_BASELINES)
 def available_models() -> dict[str, str]:
     """Names that `load_predictor` takes, each with one line on what it is; the default first."""
     here = {name: text for name, text in _BASELINES.items() if name != "yake" or find_spec("yake")}
-    return {DEFAULT_MODEL: "SimCKP's contrastive extractor, trained on author keywords"} | here
+    return {DEFAULT_MODEL: "SimCKP, trained on author keywords"} | here
 
 
 def load_predictor(model: str | Path = DEFAULT_MODEL, *, device: str = "auto") -> Predictor:
