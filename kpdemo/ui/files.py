@@ -99,6 +99,10 @@ class FilesHandlers:
             # Gradio copies the file when it takes this value, before the folder goes.
             yield report_html(report), gr.update(value=str(output), interactive=True)
 
+    def forget(self) -> tuple[str, dict[str, Any]]:
+        """What stands in the place of the result while the chosen files have none."""
+        return empty_html(EMPTY), gr.update(value=None, interactive=False)
+
 
 def predict_uploads(
     predictor: Predictor, files: Sequence[Path], output: Path, progress: gr.Progress
@@ -176,7 +180,7 @@ def build_files_tab(handlers: FilesHandlers) -> None:
             )
         with gr.Column(scale=6, min_width=320):
             result = gr.HTML(empty_html(EMPTY), elem_id="files-result")
-    run.click(
+    running = run.click(
         handlers.predict_files,
         [upload, model],
         [result, download],
@@ -184,6 +188,13 @@ def build_files_tab(handlers: FilesHandlers) -> None:
         concurrency_limit=1,
         concurrency_id="files",
         show_progress_on=result,
+    )
+    upload.change(  # an answer to other files than those shown would mislead
+        handlers.forget,
+        outputs=[result, download],
+        api_name="forget_files",
+        cancels=[running],
+        show_progress="hidden",
     )
 
 

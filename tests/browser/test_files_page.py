@@ -56,3 +56,15 @@ def test_documents_are_predicted_shown_and_downloaded(files, tmp_path):
     rows = [json.loads(line) for line in Path(download.value.path()).read_text(encoding="utf-8").splitlines()]
     assert [(row["file"], row["id"]) for row in rows] == [("docs.jsonl", "a1"), ("note.txt", "note")]
     assert [item["text"] for item in rows[0]["present"]][:1] == ["boundary integral equation"]
+
+
+def test_choosing_other_files_forgets_the_answer(files, tmp_path):
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text(TEXT, encoding="utf-8")
+    two.write_text(TEXT, encoding="utf-8")
+    upload(files, one)
+    files.locator("#files-run").click()
+    expect(files.locator("#files-summary")).to_have_text("1 document predicted.")
+    files.locator("#files-upload input[type=file]").set_input_files(str(two))
+    expect(files.locator("#files-result")).to_contain_text("No predictions yet.")
+    expect(files.locator("#files-download")).to_be_disabled()

@@ -60,10 +60,10 @@ def test_a_text_may_be_as_long_as_the_limit_and_no_longer():
     longest = "word " * (LONGEST_TEXT // 5)
     assert ask(document=longest).document.body == longest
     sentence = (
-        "The text has 2\u202f000\u202f001 characters and this page reads at most 2\u202f000\u202f000: "
+        "The text has 250\u202f001 characters and this page reads at most 250\u202f000: "
         r"shorten it, or use the command line \(python -m kpdemo predict\), which has no limit\."
     )
     with pytest.raises(InputError, match=f"^{sentence}$"):
         ask(document=longest + "x")
-    with pytest.raises(InputError, match="has 2\u202f000\u202f007 characters"):
+    with pytest.raises(InputError, match="has 250\u202f007 characters"):
         ask(title="Title", document=longest)

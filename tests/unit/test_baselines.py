@@ -110,7 +110,8 @@ def test_how_many_is_exact_ten_or_by_threshold():
     assert count() == 10
     assert count(top_k=3) == 3
     assert count(top_k=50) == 12
-    assert count(threshold=0.99) == 5  # at least five
+    assert count(threshold=0.99) == 1
+    assert count(threshold=0.0, top_k=3) == 3
     assert count(threshold=0.0) == 12
     with pytest.raises(InputError, match="at least 1, not 0"):
         count(top_k=0)
