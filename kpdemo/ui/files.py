@@ -180,7 +180,7 @@ def build_files_tab(handlers: FilesHandlers) -> None:
             )
         with gr.Column(scale=6, min_width=320):
             result = gr.HTML(empty_html(EMPTY), elem_id="files-result")
-    running = run.click(
+    run.click(
         handlers.predict_files,
         [upload, model],
         [result, download],
@@ -188,12 +188,12 @@ def build_files_tab(handlers: FilesHandlers) -> None:
         concurrency_limit=1,
         concurrency_id="files",
         show_progress_on=result,
+        trigger_mode="always_last",  # a click for other files counts while these are read
     )
     upload.change(  # an answer to other files than those shown would mislead
         handlers.forget,
         outputs=[result, download],
         api_name="forget_files",
-        cancels=[running],
         show_progress="hidden",
     )
 

@@ -9,8 +9,7 @@ from kpdemo.ui.results import Question, grouped
 
 LARGEST_COUNT = 20
 LONGEST_TEXT = 250_000
-"""Characters of one document on the page: about 100 pages, which two cores read in under half a minute."""
-"""Characters; while the model reads a longer text, every other reader of the page would wait."""
+"""Characters: about 100 pages, which two cores read in under half a minute; other readers wait meanwhile."""
 
 
 def read_question(
