@@ -32,6 +32,13 @@ COUNT_CHARACTERS = """(text) => {
   return `<p class="count">${grouped} ${count === 1 ? "character" : "characters"}</p>`;
 }"""
 
+# On a phone the result is below the fields. Gradio's own scroll_to_output stops half-way when an answer
+# comes fast.
+COME_TO_RESULT = """() => {
+  const top = document.querySelector("#predict-text")?.getBoundingClientRect().top ?? 0;
+  if (top < 0 || top > innerHeight / 2) document.querySelector("#predict-heading").scrollIntoView();
+}"""
+
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -121,7 +128,7 @@ def _on_predict(
     *,
     api_name: str,
 ) -> None:
-    event(
+    answered = event(
         handlers.predict,
         [fields.title, fields.document, fields.model, fields.automatic, fields.count, fields.threshold],
         result,
@@ -129,9 +136,9 @@ def _on_predict(
         concurrency_limit=1,
         concurrency_id=MODEL_QUEUE,
         show_progress="minimal",
-        scroll_to_output=True,  # on a phone the result is below the fields
         trigger_mode="always_last",
     )
+    answered.success(None, js=COME_TO_RESULT, api_name=f"come_to_result_of_{api_name}")
 
 
 def _text_fields() -> tuple[gr.Textbox, gr.Textbox]:

@@ -31,18 +31,18 @@ CLICKS = 10
 
 # Measured in the browser, up to the frame in which the new result is drawn.
 CLICK_TO_RESULT = """async () => {
-  const old = document.querySelector("#predict-facts");
-  const shown = () => {
-    const facts = document.querySelector("#predict-facts");
-    return facts && facts !== old && facts.checkVisibility();
-  };
+  const ended = ({ target, oldValue }) =>
+    target.matches(".html-container:not(.pending)") && oldValue.split(" ").includes("pending");
   const started = performance.now();
-  document.querySelector("#predict-run").click();
   await new Promise(resolve => {
-    const look = () => { if (shown()) { observer.disconnect(); resolve(); } };
-    const observer = new MutationObserver(look);
-    observer.observe(document.body, { childList: true, subtree: true });
-    look();
+    new MutationObserver((changes, observer) => {
+      if (!changes.some(ended)) return;
+      observer.disconnect();
+      resolve();
+    }).observe(document.querySelector("#predict-result"), {
+      subtree: true, attributeFilter: ["class"], attributeOldValue: true,
+    });
+    document.querySelector("#predict-run").click();
   });
   await new Promise(resolve => requestAnimationFrame(() => setTimeout(resolve)));
   return performance.now() - started;

@@ -19,7 +19,11 @@ from kpdemo.types import Document
 pytestmark = pytest.mark.benchmark
 
 EXAMPLES = Path(kpdemo.__file__).parent / "assets" / "examples.json"
-DOCUMENTS = 1_000
+DOCUMENTS = {
+    "default": 1_000,
+    "yake": 1_000,
+    "embedding": 100,
+}  # the last one would take a quarter of an hour
 BATCH = 32
 PEERS = ("default", "yake", "embedding")
 
@@ -58,15 +62,15 @@ def test_warm_latency_of_one_abstract(predictors, capsys):
 
 
 def test_documents_per_second(predictors, capsys):
-    documents = abstracts(DOCUMENTS)
     seconds = {}
     for name, predictor in predictors.items():
+        documents = abstracts(DOCUMENTS[name])
         started = time.perf_counter()
-        for first in range(0, DOCUMENTS, BATCH):
+        for first in range(0, len(documents), BATCH):
             predictor.predict(documents[first : first + BATCH])
-        seconds[name] = time.perf_counter() - started
-    speeds = {name: f"{DOCUMENTS / value:.1f} documents/s" for name, value in seconds.items()}
-    report(capsys, f"{DOCUMENTS:,} abstracts in batches of {BATCH}", speeds, seconds)
+        seconds[name] = (time.perf_counter() - started) / len(documents)
+    speeds = {name: f"{1 / value:.1f} documents/s" for name, value in seconds.items()}
+    report(capsys, f"abstracts in batches of {BATCH}, {DOCUMENTS}", speeds, seconds)
     assert seconds["default"] <= seconds["embedding"]
 
 
@@ -86,7 +90,7 @@ def test_import_time(module, capsys):
         {module: f"{statistics.median(times):.3f} s", "nltk": f"{statistics.median(peer):.3f} s"},
         {module: statistics.median(times), "nltk": statistics.median(peer)},
     )
-    assert statistics.median(times) < statistics.median(peer)
+    assert statistics.median(times) < statistics.median(peer) / 5
 
 
 def report(capsys, title: str, shown: dict[str, str], seconds: dict[str, float]) -> None:

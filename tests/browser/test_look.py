@@ -67,14 +67,36 @@ def test_a_phone_shows_everything_without_scrolling_sideways(narrow):
     narrow.get_by_role("tab", name="Keyphrases").click()
 
 
-def test_on_a_phone_the_result_is_under_the_fields_and_comes_into_view(narrow):
+def test_a_phone_gives_its_width_to_the_text(narrow):
     predict(narrow, BODY, TITLE)
-    expect(narrow.locator("#predict-text")).to_be_in_viewport()
-    run, result = (
-        narrow.locator("#predict-run").bounding_box(),
-        narrow.locator("#predict-text").bounding_box(),
+    table, phrase = (
+        narrow.locator(f"#predict-table{part}").bounding_box() for part in ("", " tbody th >> nth=0")
     )
-    assert result["y"] > run["y"]
+    assert table["x"] <= 12
+    assert phrase["width"] >= 0.4 * table["width"]
+
+
+def test_less_motion_is_respected(page, address):
+    page.emulate_media(reduced_motion="reduce")
+    open_page(page, address)
+    assert page.locator("#predict-run").evaluate("e => getComputedStyle(e).transitionProperty") == "none"
+
+
+@pytest.mark.parametrize("body", [BODY, f"{BODY} Another result."], ids=["a result", "another"])
+def test_on_a_phone_the_result_is_under_the_fields_and_comes_into_view(narrow, body):
+    narrow.evaluate("scrollTo(0, 0)")
+    assert narrow.locator("#predict-heading").bounding_box()["y"] > 844
+    predict(narrow, body, TITLE)
+    expect(narrow.locator("#predict-heading h2")).to_be_in_viewport(ratio=0.9)
+    expect(narrow.locator("#predict-text")).to_be_in_viewport(ratio=0.9)
+
+
+def test_on_a_wide_screen_nothing_jumps(demo):
+    write(demo, BODY, TITLE)
+    demo.evaluate("scrollTo(0, 0)")
+    new_result(demo, lambda: demo.locator("#predict-document textarea").press("Control+Enter"))
+    demo.wait_for_timeout(300)
+    assert demo.evaluate("scrollY") == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
