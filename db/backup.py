@@ -1,0 +1,211 @@
+"""Backups: a consistent copy of a database in use, and the way back.
+
+A backup is an SQLite file with the same tables, whichever system it was taken from. So it can be looked
+into, checked before anything is overwritten, and restored on the other system too.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import Connection, delete, insert, inspect, text
+
+from db.checks import check
+from db.copying import copy_file, flush, replace_contents
+from db.database import Database
+from db.errors import DatabaseError, UnreachableError
+from db.models import AuditEvent, Base, UserSession
+from db.rows import copy_rows, empty_tables
+from db.schema import (
+    MIGRATIONS,
+    changing_schema,
+    current,
+    refuse_foreign_tables,
+    refuse_newer,
+    revision_of,
+    upgrade,
+    upgrade_within,
+)
+from db.triggers import create_triggers, drop_triggers
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    file: Path
+    revision: str
+    size: int
+    """In bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    revision: str
+    """Of the backup; the database has the newest."""
+    rows: int
+
+
+def backup(database: Database, file: Path, *, overwrite: bool = False) -> Backup:
+    """Write everything that is committed now to `file`; the database may be in use meanwhile.
+
+    Raises:
+        DatabaseError: it has no tables, cannot be reached, or `file` exists or cannot be written.
+    """
+    if file.exists() and not overwrite:
+        raise DatabaseError(f"{file} is there already: give another name, or --force to replace it.")
+    if database.path is not None and file.exists() and file.samefile(database.path):
+        raise DatabaseError(f"{file} is the database itself: give another name.")
+    if not file.parent.is_dir():
+        raise DatabaseError(f"{file.parent} is no folder: make it, or give another name.")
+    revision = current(database)
+    if revision is None:
+        raise DatabaseError(f"{database} has no tables to back up: check the URL.")
+    with _folder_beside(file) as folder:
+        part = folder / file.name
+        if database.path is not None:
+            copy_file(database.path, part)
+        else:
+            revision = _write_rows(database, part)
+        _check_file(part)
+        size = part.stat().st_size
+        part.replace(file)
+        flush(file)
+    return Backup(file, revision, size)
+
+
+def restore(database: Database, file: Path, *, overwrite: bool = False) -> Restored:
+    """Put what is in the backup `file` into the database, all or nothing.
+
+    The backup is upgraded and checked before the database is touched. Everybody has to sign in again.
+
+    Args:
+        database: may be missing or empty.
+        file: what `backup` wrote, on either system; it stays as it is.
+        overwrite: replace what the database holds.
+
+    Raises:
+        DatabaseError: `file` is no backup or not whole, or the database is in use or not empty.
+    """
+    if not file.is_file():
+        raise DatabaseError(f"{file} is not there: give the file of a backup.")
+    if database.path is not None and database.path.exists() and file.samefile(database.path):
+        raise DatabaseError(f"{file} is the database itself: give the file of a backup.")
+    _refuse_to_lose(database, overwrite=overwrite)  # before the work; once more when nobody else can write
+    with _folder_beside(database.path) as folder:
+        staged = folder / "restored.db"
+        revision, rows = _stage(file, staged)
+        if database.path is not None:
+            _refuse_to_lose(database, overwrite=overwrite)
+            database.dispose()  # our own connections would look like the app's
+            replace_contents(database.path, staged)
+        else:
+            _restore_rows(database, staged, overwrite=overwrite)
+    return Restored(revision, rows)
+
+
+def _write_rows(database: Database, part: Path) -> str:
+    target = Database(f"sqlite:///{part}")
+    try:
+        with database.reached(), database.reading() as session:
+            source = session.connection()
+            revision = revision_of(source)
+            assert revision is not None
+            refuse_newer(database, revision, MIGRATIONS)
+            upgrade(target, to=revision)
+            with target.reached(), target.session() as copy:
+                copy_rows(source, copy.connection())
+    finally:
+        target.dispose()
+    with closing(sqlite3.connect(part)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")  # one file, without a -wal beside it
+    return revision
+
+
+def _check_file(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        found = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
+    if found != ["ok"]:
+        raise DatabaseError(f"The database is damaged ({found[0]}): the backup was not kept.")
+
+
+def _stage(file: Path, staged: Path) -> tuple[str, int]:
+    """A copy of the backup with the newest tables, checked; its revision, and how many rows it has."""
+    no_backup = DatabaseError(f"{file} is not a backup of this program's database: give one that is.")
+    try:
+        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            connection.execute("SELECT version_num FROM alembic_version").fetchall()
+    except sqlite3.Error as error:
+        raise no_backup from error
+    copy_file(file, staged)
+    database = Database(f"sqlite:///{staged}")
+    try:
+        revision = current(database)
+        if revision is None:
+            raise no_backup
+        upgrade(database)
+        found = check(database)
+        if found.problems:
+            raise DatabaseError(f"{file} is not whole, and nothing was restored. {found.problems[0]}")
+        detail = {"revision": revision, "size": file.stat().st_size}
+        with database.session() as session:
+            session.execute(delete(UserSession))  # those that ended since the backup must not come back
+            event = insert(AuditEvent).values(at=datetime.now(UTC), action="database restored", detail=detail)
+            session.execute(event)
+    finally:
+        database.dispose()
+    return revision, sum(found.rows.values())
+
+
+def _restore_rows(database: Database, staged: Path, *, overwrite: bool) -> None:
+    source = Database(f"sqlite:///{staged}")
+    try:
+        with database.reached(), changing_schema(database) as target, source.reading() as session:
+            _refuse_rows(database, target, overwrite=overwrite)
+            upgrade_within(target, database, to=MIGRATIONS.head)
+            drop_triggers(target)
+            empty_tables(target)
+            copy_rows(session.connection(), target)
+            create_triggers(target)
+    finally:
+        source.dispose()
+
+
+def _refuse_to_lose(database: Database, *, overwrite: bool) -> None:
+    if database.path is not None and not database.path.exists():
+        return
+    try:
+        with database.reached(), database.engine.connect() as connection:
+            _refuse_rows(database, connection, overwrite=overwrite)
+    except UnreachableError:
+        if database.path is None or not overwrite:
+            raise  # a damaged file may be overwritten: that is what a backup is for
+
+
+def _refuse_rows(database: Database, connection: Connection, *, overwrite: bool) -> None:
+    if revision_of(connection) is None:
+        refuse_foreign_tables(database, connection)
+        return
+    there = set(inspect(connection).get_table_names()) & set(Base.metadata.tables)
+    full = [name for name in sorted(there) if connection.scalar(text(f"SELECT 1 FROM {name} LIMIT 1"))]
+    if full and not overwrite:
+        raise DatabaseError(
+            f"{database} holds rows already ({', '.join(full[:3])}): "
+            "give --force to replace them, after a backup."
+        )
+
+
+@contextmanager
+def _folder_beside(path: Path | None) -> Iterator[Path]:
+    """A folder of our own, where there is room for the file and from where it can be renamed to it."""
+    beside = Path(tempfile.gettempdir()) if path is None else path.parent
+    try:
+        beside.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".kpdemo-", dir=beside) as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise DatabaseError(f"{path or beside} cannot be written ({error.strerror}).") from error

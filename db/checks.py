@@ -1,0 +1,203 @@
+"""Is the database whole: its tables, its file, and what one table says of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, text
+
+from db.database import Database, public_url
+from db.errors import DatabaseError
+from db.models import Base
+from db.schema import MIGRATIONS, current, refuse_newer, revision_of
+from db.triggers import trigger_names
+
+_WITH_PAIRS = sorted(
+    table.name
+    for table in Base.metadata.tables.values()
+    if {"pair_id", "project_id"} <= set(table.columns.keys())
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    revision: str | None
+    problems: tuple[str, ...]
+    """A sentence for each, none when all is well."""
+    rows: dict[str, int]
+    """By table; empty when the tables are not those of this version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """What always holds, by the query for pairs where it does not."""
+
+    rule: str
+    violations: str
+
+
+INVARIANTS = (
+    Invariant(
+        "open slots are the raters per pair less the assignments held or rated",
+        """
+        SELECT pairs.id FROM pairs JOIN projects ON projects.id = pairs.project_id
+        LEFT JOIN (SELECT pair_id, COUNT(*) AS taken FROM assignments
+                   WHERE state IN ('held', 'rated') GROUP BY pair_id) AS counted ON counted.pair_id = pairs.id
+        WHERE pairs.open_slots <> projects.raters_per_pair - COALESCE(counted.taken, 0)
+        """,
+    ),
+    Invariant(
+        "count, lowest, highest and spread are those of the ratings",
+        """
+        SELECT pairs.id FROM pairs
+        LEFT JOIN (SELECT pair_id, COUNT(*) AS ratings, MIN(quarters) AS low, MAX(quarters) AS high
+                   FROM ratings GROUP BY pair_id) AS counted ON counted.pair_id = pairs.id
+        WHERE pairs.rating_count <> COALESCE(counted.ratings, 0)
+           OR COALESCE(pairs.low_quarters, -1) <> COALESCE(counted.low, -1)
+           OR COALESCE(pairs.high_quarters, -1) <> COALESCE(counted.high, -1)
+           OR pairs.spread_quarters <> COALESCE(counted.high - counted.low, 0)
+        """,
+    ),
+    Invariant(
+        "a rating has an assignment that says rated",
+        """
+        SELECT ratings.pair_id FROM ratings LEFT JOIN assignments
+            ON assignments.pair_id = ratings.pair_id AND assignments.rater_id = ratings.rater_id
+        WHERE assignments.state IS NULL OR assignments.state <> 'rated'
+        """,
+    ),
+    Invariant(
+        "an assignment that says rated has a rating",
+        """
+        SELECT assignments.pair_id FROM assignments LEFT JOIN ratings
+            ON assignments.pair_id = ratings.pair_id AND assignments.rater_id = ratings.rater_id
+        WHERE assignments.state = 'rated' AND ratings.id IS NULL
+        """,
+    ),
+    Invariant(
+        "an assignment has the position of its pair",
+        """
+        SELECT pairs.id FROM assignments JOIN pairs ON pairs.id = assignments.pair_id
+        WHERE assignments.position <> pairs.position
+        """,
+    ),
+    Invariant(
+        "a rating is the last of its history",
+        """
+        SELECT ratings.pair_id FROM ratings
+        LEFT JOIN (SELECT pair_id, rater_id, MAX(id) AS id FROM rating_history
+                   GROUP BY pair_id, rater_id) AS last
+            ON last.pair_id = ratings.pair_id AND last.rater_id = ratings.rater_id
+        LEFT JOIN rating_history AS change ON change.id = last.id
+        WHERE change.id IS NULL OR change.quarters <> ratings.quarters
+        """,
+    ),
+    Invariant(
+        "a decision is the last of its history",
+        """
+        SELECT adjudications.pair_id FROM adjudications
+        LEFT JOIN (SELECT pair_id, MAX(id) AS id FROM adjudication_history GROUP BY pair_id) AS last
+            ON last.pair_id = adjudications.pair_id
+        LEFT JOIN adjudication_history AS change ON change.id = last.id
+        WHERE change.id IS NULL OR COALESCE(change.quarters, -1) <> adjudications.quarters
+        """,
+    ),
+    *(
+        Invariant(
+            f"what is in {table} belongs to the project of its pair",
+            f"""
+            SELECT pairs.id FROM {table} JOIN pairs ON pairs.id = {table}.pair_id
+            WHERE {table}.project_id <> pairs.project_id
+            """,
+        )
+        for table in _WITH_PAIRS
+    ),
+)
+
+
+def check(database: Database) -> Check:
+    """Look at everything, in one view of the data; it may be in use.
+
+    Raises:
+        DatabaseError: the database cannot be reached, or is newer than this version.
+    """
+    if database.path is not None and not database.path.exists():
+        raise DatabaseError(f"{database} is not there: check the URL.")
+    revision = current(database)
+    refuse_newer(database, revision, MIGRATIONS)
+    with database.reached(), database.reading() as session:
+        connection = session.connection()
+        problems = _file_problems(connection) if database.is_sqlite else []
+        if revision_of(connection) != MIGRATIONS.head:
+            state = "no tables" if revision is None else f"the tables of revision {revision}"
+            command = f"python -m db upgrade --database-url {public_url(database.url)}"
+            problems.append(f"There are {state}, not {MIGRATIONS.head}: run `{command}`.")
+            return Check(revision, tuple(problems), {})
+        problems += _schema_problems(connection)
+        if not problems:
+            problems += [problem for invariant in INVARIANTS if (problem := _violated(connection, invariant))]
+        return Check(revision, tuple(problems), _rows(connection))
+
+
+def _file_problems(connection: Connection) -> list[str]:
+    found = [row[0] for row in connection.execute(text("PRAGMA integrity_check(5)"))]
+    problems = (
+        [] if found == ["ok"] else [f"The file is damaged: {line}; restore a backup." for line in found]
+    )
+    lost = connection.execute(text("PRAGMA foreign_key_check")).all()
+    tables = ", ".join(sorted({row[0] for row in lost}))
+    if lost:
+        problems.append(f"Rows of {tables} refer to rows that are not there ({len(lost)}): restore a backup.")
+    return problems
+
+
+def _schema_problems(connection: Connection) -> list[str]:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    options = {"include_object": _is_ours, "compare_type": True}
+    differences = compare_metadata(MigrationContext.configure(connection, opts=options), Base.metadata)
+    problems = [f"The tables are not those of this version: {_words(each)}." for each in differences]
+    is_sqlite = connection.dialect.name == "sqlite"
+    there = connection.scalars(
+        text(
+            "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+            if is_sqlite
+            else "SELECT tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid "
+            "WHERE relnamespace = CAST(current_schema() AS regnamespace) AND tgenabled IN ('O', 'A')"
+        )
+    )
+    if missing := trigger_names(is_sqlite=is_sqlite) - set(there):
+        problems.append(
+            f"History can be changed: {', '.join(sorted(missing))} is not at work; restore a backup."
+        )
+    return problems
+
+
+def _is_ours(item: object, name: str | None, kind: str, *_: object) -> bool:
+    return kind != "table" or name in Base.metadata.tables
+
+
+def _words(difference: object) -> str:
+    while isinstance(difference, list):
+        difference = difference[0]
+    kind, *what = difference if isinstance(difference, tuple) else (difference,)
+    names = [
+        name for each in what if (name := getattr(each, "name", each)) is not None and isinstance(name, str)
+    ]
+    return " ".join([str(kind).replace("_", " "), *names])
+
+
+def _violated(connection: Connection, invariant: Invariant) -> str | None:
+    query = f"WITH violations (id) AS ({invariant.violations}) SELECT DISTINCT id FROM violations ORDER BY id"
+    pairs = connection.scalars(text(query)).all()
+    if not pairs:
+        return None
+    shown = ", ".join(map(str, pairs[:5])) + (", …" if len(pairs) > 5 else "")
+    counted = "1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
+    return f"Not so for {counted} ({shown}): {invariant.rule}."
+
+
+def _rows(connection: Connection) -> dict[str, int]:
+    tables = sorted(Base.metadata.tables)
+    return {name: connection.scalar(text(f"SELECT COUNT(*) FROM {name}")) or 0 for name in tables}

@@ -1,0 +1,157 @@
+"""The command line: `python -m db upgrade`, `current`, `check`, `backup`, `restore`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from db.backup import backup as write_backup
+from db.backup import restore as restore_backup
+from db.checks import check as check_database
+from db.command import run_command
+from db.database import DEFAULT_URL, Database
+from db.errors import DatabaseError
+from db.schema import MIGRATIONS
+from db.schema import current as current_revision
+from db.schema import upgrade as upgrade_database
+
+PROGRAM = "python -m db"
+_EPILOG = f"""
+Examples:
+
+\b
+  {PROGRAM} check
+  {PROGRAM} upgrade --database-url postgresql://kpdemo@localhost/kpdemo
+  {PROGRAM} backup backups/monday.db
+  {PROGRAM} restore backups/monday.db --force
+
+\b
+A backup is an SQLite file, whichever system it was taken from, and can be restored on both.
+The variable KPDEMO_DATABASE_URL stands in for --database-url.
+"""
+
+app = typer.Typer(
+    help="The database of accounts, projects, ratings and gold sets.",
+    epilog=_EPILOG,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+UrlOption = Annotated[
+    str,
+    typer.Option(
+        "--database-url",
+        envvar="KPDEMO_DATABASE_URL",
+        metavar="URL",
+        help="sqlite:///PATH or postgresql://USER@HOST/NAME.",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line, by default this process's own, and return its exit status."""
+    return run_command(app, PROGRAM, arguments, (DatabaseError,))
+
+
+@app.command()
+def upgrade(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
+    """Bring the tables up to date. An SQLite file is copied first."""
+    with _database(url) as database:
+        done = upgrade_database(database)
+        if as_json:
+            copy = None if done.copy is None else str(done.copy)
+            _print_json({"before": done.before, "after": done.after, "copy": copy})
+        elif done.before == done.after:
+            print(f"{database} is up to date: revision {done.after}.")
+        else:
+            print(f"{database} is upgraded: revision {done.before or 'none'} to {done.after}.")
+            if done.copy is not None:
+                print(f"What it was before is in {done.copy}.")
+
+
+@app.command()
+def current(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
+    """Show the revision of the tables. Beside it stands the one that this version needs."""
+    with _database(url) as database:
+        revision = current_revision(database)
+        if as_json:
+            _print_json({"revision": revision, "newest": MIGRATIONS.head})
+        elif revision is None:
+            print(f"{database} has no tables yet; this version needs {MIGRATIONS.head}.")
+        else:
+            print(f"{database} has revision {revision}; this version needs {MIGRATIONS.head}.")
+
+
+@app.command()
+def check(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
+    """Check that all is whole. Exit status 1 when the tables, the file or the rows are not."""
+    with _database(url) as database:
+        found = check_database(database)
+        rows = sum(found.rows.values())
+        if as_json:
+            result = {"ok": not found.problems, "revision": found.revision, "newest": MIGRATIONS.head}
+            _print_json({**result, "problems": found.problems, "rows": found.rows})
+        else:
+            print(
+                "\n".join(found.problems) or f"{database} is whole: revision {found.revision}, {_rows(rows)}."
+            )
+        if found.problems:
+            count = "one problem" if len(found.problems) == 1 else f"{len(found.problems)} problems"
+            raise DatabaseError(f"{database} has {count}.")
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; usually ends in .db.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE.")] = False,
+    url: UrlOption = DEFAULT_URL,
+    as_json: JsonOption = False,
+) -> None:
+    """Write everything to one file. The database may be in use meanwhile."""
+    with _database(url) as database:
+        done = write_backup(database, file, overwrite=force)
+        if as_json:
+            _print_json({"file": str(done.file), "revision": done.revision, "bytes": done.size})
+        else:
+            print(f"{database} is backed up in {done.file}: revision {done.revision}, {done.size:,} bytes.")
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What backup wrote.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace what the database holds.")] = False,
+    url: UrlOption = DEFAULT_URL,
+    as_json: JsonOption = False,
+) -> None:
+    """Put back what is in a backup. All or nothing; everybody has to sign in again."""
+    with _database(url) as database:
+        done = restore_backup(database, file, overwrite=force)
+        if as_json:
+            _print_json({"file": str(file), "revision": done.revision, "rows": done.rows})
+        else:
+            print(f"{database} holds what {file} does: {_rows(done.rows)}. Everybody has to sign in again.")
+
+
+@contextmanager
+def _database(url: str) -> Iterator[Database]:
+    database = Database(url)
+    try:
+        yield database
+    finally:
+        database.dispose()
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")

@@ -1,0 +1,82 @@
+"""What `python -m db` and `python -m annotation` share: exit statuses and one sentence on standard error.
+
+0: done. 1: the work failed. 2: the call was wrong. 130: stopped with Ctrl+C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+
+import typer
+from sqlalchemy.exc import OperationalError
+
+from db.database import reason_of
+from db.errors import UrlError
+
+INTERRUPTED = 130
+
+
+class CallError(Exception):
+    """The command was called in a way that makes no sense."""
+
+
+def run_command(
+    app: typer.Typer,
+    program: str,
+    arguments: Sequence[str] | None,
+    failures: tuple[type[Exception], ...],
+) -> int:
+    """Run a command line, by default this process's own, and return its exit status.
+
+    Args:
+        app: the commands; they print results to standard output and nothing else there.
+        program: how the user calls it, such as `python -m db`.
+        arguments: the command line without the program.
+        failures: the exceptions whose message is a sentence for the user.
+    """
+    _open_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        status = app(
+            args=None if arguments is None else list(arguments), prog_name=program, standalone_mode=False
+        )
+        sys.stdout.flush()
+    except typer.TyperException as error:
+        command = getattr(getattr(error, "ctx", None), "command_path", program)
+        return _fail(f"{error.format_message().rstrip('.')}; see `{command} --help`.", error.exit_code)
+    except (typer.Abort, KeyboardInterrupt):
+        return _fail("Stopped.", INTERRUPTED)
+    except (CallError, UrlError) as error:
+        return _fail(str(error), 2)
+    except failures as error:
+        return _fail(str(error), 1)
+    except OperationalError as error:  # a full disk, a server that stops in the middle
+        return _fail(f"The database failed ({reason_of(error)}): mend that and try again.", 1)
+    except BrokenPipeError:  # as in `list | head`: the reader had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        where = error.filename or "The output"
+        reason = error.strerror or type(error).__name__
+        return _fail(f"{where}: cannot be used ({reason}); mend that and try again.", 1)
+    return status if isinstance(status, int) else 0
+
+
+def _open_closed_streams() -> None:
+    """Called with `>&-` or `<&-` there is no stream, and the database's file would get its number."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115  # for as long as the process runs
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _fail(message: str, status: int) -> int:
+    print(" ".join(message.split()), file=sys.stderr)
+    return status

@@ -1,0 +1,81 @@
+"""Copying the contents of one SQLite file into another, consistently, while others write to it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from db.database import BUSY_SECONDS, make_private_file
+from db.errors import DatabaseError
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy the database in one go: what was committed when it begins, and nothing of what comes after.
+
+    Args:
+        source: may be in use; its writers do not wait.
+        target: a file that is not there yet. It needs no -wal beside it, and is on the disk afterwards.
+
+    Raises:
+        DatabaseError: one of the files cannot be used.
+    """
+    if target.exists():
+        raise DatabaseError(f"{target} is there already: give another name.")
+    try:
+        make_private_file(target)
+        with closing(_open(source)) as origin, closing(_open(target)) as copy:
+            origin.backup(copy)  # in one step: in several it would begin anew whenever somebody writes
+            copy.execute("PRAGMA journal_mode = DELETE")
+        flush(target)
+    except (sqlite3.Error, OSError) as error:
+        target.unlink(missing_ok=True)
+        raise DatabaseError(f"{source} cannot be copied to {target} ({error}).") from error
+
+
+def replace_contents(path: Path, source: Path) -> None:
+    """Make the database `path` hold what `source` holds, in one transaction: all of it or nothing.
+
+    The file stays the same one, so that nobody who opens it meanwhile is left with a file that is gone.
+
+    Args:
+        path: is made when it is missing.
+        source: a database that nobody uses.
+
+    Raises:
+        DatabaseError: somebody has `path` open, or one of the files cannot be used.
+    """
+    is_new = not path.exists()
+    try:
+        make_private_file(path)
+        with closing(_open(source)) as origin, closing(_open(path)) as target:
+            target.execute("PRAGMA busy_timeout = 1000")
+            target.execute("PRAGMA journal_mode = DELETE")  # refused as long as anybody has it open
+            origin.backup(target)
+            target.execute("PRAGMA journal_mode = WAL")
+        flush(path)
+    except (sqlite3.Error, OSError) as error:
+        if is_new:
+            path.unlink(missing_ok=True)
+        if getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise DatabaseError(
+                f"{path} is in use: stop the program that serves it, then restore."
+            ) from error
+        raise DatabaseError(
+            f"{path} cannot be replaced ({error}): move it away, and its -wal and -shm, then restore."
+        ) from error
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+
+
+def flush(path: Path) -> None:
+    """Wait until the file, and its name in the folder, are on the disk."""
+    for name in (path, path.parent):
+        descriptor = os.open(name, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

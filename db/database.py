@@ -1,0 +1,256 @@
+"""Sessions on SQLite and PostgreSQL that keep read-then-write honest."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, Dialect, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
+from sqlalchemy.orm import Session
+
+from db.errors import DatabaseError, UnreachableError, UrlError
+
+DEFAULT_URL = "sqlite:///data/kpdemo.db"
+BUSY_SECONDS = 10
+RETRY_SECONDS = 0.02
+POOL_SIZE = 40
+FRESH_SECONDS = 5.0
+"""A connection to a server that was used so lately is taken to be alive; one that rested longer is asked."""
+_SECRETS = frozenset({"password", "sslpassword", "passfile"})
+_PRAGMAS = (
+    "PRAGMA synchronous = FULL",  # a grade that said "Saved" survives a power cut
+    "PRAGMA foreign_keys = ON",
+    f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}",
+)
+
+
+class Database:
+    """A database by its URL; everything goes through one of two kinds of transaction."""
+
+    def __init__(self, url: str = DEFAULT_URL) -> None:
+        """Connect lazily.
+
+        Args:
+            url: sqlite:///PATH, or postgresql://USER@HOST/NAME.
+
+        Raises:
+            DatabaseError: the URL names no database of a known kind.
+        """
+        self.url = parse_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.engine = self._sqlite() if self.is_sqlite else self._postgresql()
+        # Waiting in SQLite itself is unfair: with 50 raters some wait for seconds. A lock serves in turn.
+        self._writing: AbstractContextManager[Any] = threading.Lock() if self.is_sqlite else nullcontext()
+        self._thread = threading.local()
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """One transaction that may write: committed at the end, undone by an exception.
+
+        What is read in it stays true until it is written: SQLite takes its write lock at the beginning;
+        on PostgreSQL lock the rows that you decide on, with `with_for_update`.
+
+        Raises:
+            UnreachableError: there is no connection, or another program holds the write lock for too long.
+            RuntimeError: the thread is in one already, and would wait for itself.
+        """
+        if getattr(self._thread, "writes", False):
+            raise RuntimeError("session() inside session(): hand the first one on")
+        with self._writing, Session(self.engine, expire_on_commit=False) as session, session.begin():
+            with self.reached():
+                session.connection(execution_options={"writes": True})
+            self._thread.writes = True
+            try:
+                yield session
+            finally:
+                self._thread.writes = False
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """One consistent view of the data that changes nothing; it never waits for writers.
+
+        Raises:
+            UnreachableError: there is no connection.
+        """
+        options: dict[str, Any] = (
+            {"reads": True}
+            if self.is_sqlite
+            else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        )
+        with self._view(options) as session:
+            yield session
+
+    @contextmanager
+    def glance(self) -> Iterator[Session]:
+        """A view for one statement, which is consistent without a transaction around it.
+
+        Raises:
+            UnreachableError: there is no connection.
+        """
+        options = {"reads": True} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
+        with self._view(options) as session:
+            yield session
+
+    @contextmanager
+    def _view(self, options: dict[str, Any]) -> Iterator[Session]:
+        with Session(self.engine) as session:
+            with self.reached():
+                session.connection(execution_options=options)
+            yield session
+
+    @property
+    def path(self) -> Path | None:
+        """The file of an SQLite database."""
+        return Path(self.url.database or "") if self.is_sqlite else None
+
+    def __str__(self) -> str:
+        """What a person calls it: the file, or the URL without its password."""
+        return str(self.path) if self.is_sqlite else public_url(self.url)
+
+    @contextmanager
+    def reached(self) -> Iterator[None]:
+        """Turn what the server or the file system refuses into one sentence.
+
+        Raises:
+            UnreachableError: the database cannot be opened, read or changed.
+        """
+        try:
+            yield
+        except DBAPIError as error:
+            reason = reason_of(error)
+            advice = "that the file is a database" if self.is_sqlite else "that the server runs"
+            raise UnreachableError(
+                f"{self} cannot be used ({reason}); check the URL and {advice}."
+            ) from error
+
+    def dispose(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+    def _sqlite(self) -> Engine:
+        engine = create_engine(
+            self.url, pool_size=POOL_SIZE, max_overflow=0, connect_args={"timeout": BUSY_SECONDS}
+        )
+        event.listen(engine, "do_connect", lambda *_: make_private_file(Path(self.url.database or "")))
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+
+    def _postgresql(self) -> Engine:
+        engine = create_engine(
+            self.url, pool_size=POOL_SIZE, max_overflow=0, connect_args={"connect_timeout": BUSY_SECONDS}
+        )
+        event.listen(engine, "checkin", _note_use)
+        event.listen(engine, "checkout", partial(_ask_if_alive, engine.dialect))
+        return engine
+
+
+def parse_url(text: str) -> URL:
+    """The URL with its driver.
+
+    Raises:
+        UrlError: it names no database of a known kind.
+    """
+    advice = "give sqlite:///PATH or postgresql://USER@HOST/NAME"
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):  # ValueError: a port that is no number
+        shown = re.sub(r":.*@", ":***@", text)
+        raise UrlError(f"{shown!r} is no database URL: {advice}.") from None
+    backend = url.drivername.partition("+")[0]
+    if backend == "sqlite":
+        if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
+            raise UrlError(f"{text!r} names no file, and a database in memory is lost: {advice}.")
+        return url.set(drivername="sqlite+pysqlite")
+    if backend in ("postgresql", "postgres"):
+        return url.set(drivername="postgresql+psycopg")
+    raise UrlError(f"{public_url(url)!r} is a database of another kind: {advice}.")
+
+
+def public_url(url: URL) -> str:
+    """The URL as it may be printed: without driver and password."""
+    url = url.set(
+        drivername=url.drivername.partition("+")[0],
+        query={name: "..." if name in _SECRETS else value for name, value in url.query.items()},
+    )
+    return url.render_as_string(hide_password=True)
+
+
+def reason_of(error: DBAPIError) -> str:
+    """What the driver says, in a line."""
+    return (str(error.orig).strip() or type(error.orig).__name__).splitlines()[0]
+
+
+def make_private_file(path: Path) -> None:
+    """Make an empty file, and its folder, that only their owner may read: it will hold password hashes.
+
+    Raises:
+        DatabaseError: it cannot be made.
+    """
+    if path.exists():
+        return
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # its -wal and -shm take the same mode
+    except OSError as error:
+        raise DatabaseError(
+            f"{path} cannot be made ({error.strerror}); give --database-url a file in a folder of yours."
+        ) from error
+
+
+def _note_use(connection: Any, record: Any) -> None:
+    record.info["used"] = time.monotonic()
+
+
+def _ask_if_alive(dialect: Dialect, connection: Any, record: Any, proxy: object) -> None:
+    """What `pool_pre_ping` does, but not for every request of a rater who grades without a pause."""
+    if time.monotonic() - record.info.get("used", time.monotonic()) < FRESH_SECONDS:
+        return
+    try:
+        alive = dialect.do_ping(connection)
+    except dialect.loaded_dbapi.Error as error:
+        alive = not dialect.is_disconnect(error, connection, None)
+    if not alive:
+        raise DisconnectionError  # the pool connects anew
+
+
+def _prepare_sqlite(connection: Any, record: object) -> None:
+    connection.isolation_level = None  # SQLAlchemy's BEGIN is ours, below
+    _use_wal(connection)
+    for pragma in _PRAGMAS:
+        connection.execute(pragma)
+
+
+def _use_wal(connection: Any) -> None:
+    """Readers and one writer at once.
+
+    The file keeps it, but the first to ask for it needs the file alone, and SQLite refuses it at once
+    when another connection is at work instead of waiting for `busy_timeout`.
+    """
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(RETRY_SECONDS)
+        else:
+            return
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    options = connection.get_execution_options()
+    driver: Any = connection.connection.driver_connection
+    driver.execute(f"PRAGMA query_only = {int(options.get('reads', False))}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")

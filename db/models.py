@@ -1,0 +1,396 @@
+"""The tables. Grades are whole numbers of quarters: 0 to 16 stand for 0 to 4 in steps of 0.25."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    Index,
+    MetaData,
+    String,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+NAMING = {
+    "ix": "ix_%(column_0_N_label)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+TOP_QUARTERS = 16
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment with its zone, which SQLite would forget: stored in UTC, read in UTC."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"{value} has no time zone")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Base(DeclarativeBase):
+    metadata = MetaData(naming_convention=NAMING)
+    type_annotation_map = {  # noqa: RUF012  # SQLAlchemy reads it from the class
+        datetime: UtcDateTime,
+        dict[str, Any]: JSON,
+        list[str]: JSON,
+        str: Text,
+    }
+
+
+def _quarters(column: str) -> CheckConstraint:
+    return CheckConstraint(f"{column} BETWEEN 0 AND {TOP_QUARTERS}", name=f"{column}_on_scale")
+
+
+def _one_of(column: str, *values: str) -> CheckConstraint:
+    listed = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
+
+
+class User(Base):
+    """An account. Without a password hash it cannot sign in: it was invited, or its ratings were imported."""
+
+    __tablename__ = "users"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(80))
+    name_key: Mapped[str] = mapped_column(String(240), unique=True)
+    """The name case-folded and NFKC: Ana and ANA are one account."""
+    password_hash: Mapped[str | None]
+    is_administrator: Mapped[bool] = mapped_column(default=False)
+    disabled_at: Mapped[datetime | None]
+    created_at: Mapped[datetime]
+
+
+class UserSession(Base):
+    """A browser that is signed in. The cookie holds the token, the table only its SHA-256."""
+
+    __tablename__ = "user_sessions"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class SignInAttempt(Base):
+    """A failed sign-in; many of them in a short time close the door for a while."""
+
+    __tablename__ = "sign_in_attempts"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name_key: Mapped[str] = mapped_column(String(240))
+    address: Mapped[str] = mapped_column(String(80))
+    at: Mapped[datetime] = mapped_column(index=True)
+
+
+class Invitation(Base):
+    """A link that makes one account, once. With `is_administrator` it is the set-up link."""
+
+    __tablename__ = "invitations"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    is_administrator: Mapped[bool] = mapped_column(default=False)
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    """An account that exists and has yet to choose its password."""
+    project_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    role: Mapped[str | None] = mapped_column(String(16))
+    created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+
+    __table_args__ = (_one_of("role", "administrator", "adjudicator", "rater"),)
+
+
+class Project(Base):
+    __tablename__ = "projects"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(120))
+    name_key: Mapped[str] = mapped_column(String(360), unique=True)
+    guidelines: Mapped[str] = mapped_column(default="")
+    """Markdown, shown to raters."""
+    types: Mapped[list[str]]
+    """Comparison types in the order of reports, such as sentence2phrase."""
+    raters_per_pair: Mapped[int]
+    threshold_quarters: Mapped[int]
+    step_quarters: Mapped[int]
+    is_random: Mapped[bool]
+    seed: Mapped[int] = mapped_column(BigInteger)
+    may_revise: Mapped[bool]
+    lease_minutes: Mapped[int]
+    created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
+    created_at: Mapped[datetime]
+
+    __table_args__ = (
+        CheckConstraint("raters_per_pair >= 1", name="at_least_one_rater"),
+        CheckConstraint(f"threshold_quarters BETWEEN 1 AND {TOP_QUARTERS}", name="threshold_on_scale"),
+        CheckConstraint("step_quarters IN (1, 2, 4)", name="step_known"),
+        CheckConstraint("lease_minutes >= 1", name="lease_positive"),
+    )
+
+
+class Membership(Base):
+    """A role of a user in a project; one user may have several."""
+
+    __tablename__ = "memberships"
+
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    role: Mapped[str] = mapped_column(String(16), primary_key=True)
+
+    __table_args__ = (_one_of("role", "administrator", "adjudicator", "rater"),)
+
+
+class Pair(Base):
+    """A larger and a smaller item. What is counted from its ratings changes in the same transaction."""
+
+    __tablename__ = "pairs"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    external_id: Mapped[str] = mapped_column(String(200))
+    """The id in the file that it came from."""
+    type: Mapped[str] = mapped_column(String(80))
+    left: Mapped[str]
+    right: Mapped[str]
+    genre: Mapped[str | None] = mapped_column(String(200))
+    intended_quarters: Mapped[int | None]
+    source: Mapped[str | None]
+    fingerprint: Mapped[str] = mapped_column(String(64))
+    """SHA-256 of type and texts: tells the same pair under another id."""
+    position: Mapped[int] = mapped_column(BigInteger)
+    """Its place in the order of rating."""
+    import_order: Mapped[int]
+    """Its place in the order of import, which exports keep; unique in the project."""
+    open_slots: Mapped[int]
+    """How many more raters may still take it: raters_per_pair less held and rated assignments."""
+    rating_count: Mapped[int] = mapped_column(default=0)
+    low_quarters: Mapped[int | None]
+    high_quarters: Mapped[int | None]
+    spread_quarters: Mapped[int] = mapped_column(default=0)
+    """high_quarters - low_quarters; 0 with fewer than two ratings."""
+
+    __table_args__ = (
+        UniqueConstraint("project_id", "external_id", "type"),
+        UniqueConstraint("project_id", "import_order"),
+        Index("ix_pairs_fingerprint", "project_id", "fingerprint"),
+        Index(
+            "ix_pairs_open",
+            "project_id",
+            "position",
+            sqlite_where=text("open_slots > 0"),
+            postgresql_where=text("open_slots > 0"),
+        ),
+        Index("ix_pairs_spread", "project_id", "spread_quarters"),
+        # With what is counted, so that a project's counts are read from the index and never touch the texts.
+        Index("ix_pairs_type", "project_id", "type", "genre", "rating_count", "spread_quarters"),
+        CheckConstraint("open_slots >= 0", name="no_slot_given_twice"),
+        CheckConstraint("rating_count >= 0", name="rating_count_positive"),
+        CheckConstraint("spread_quarters >= 0", name="spread_positive"),
+        _quarters("intended_quarters"),
+    )
+
+
+class Assignment(Base):
+    """A pair that a rater holds, has rated, has skipped, or let go. Held ones end with their lease."""
+
+    __tablename__ = "assignments"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"))
+    rater_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    state: Mapped[str] = mapped_column(String(16))
+    """held and rated take a slot of the pair; skipped and returned do not."""
+    position: Mapped[int] = mapped_column(BigInteger)
+    """The pair's, so that a rater's queue needs no join."""
+    claimed_at: Mapped[datetime]
+    lease_expires_at: Mapped[datetime | None]
+
+    __table_args__ = (
+        UniqueConstraint("pair_id", "rater_id"),
+        Index("ix_assignments_queue", "project_id", "rater_id", "state", "position"),
+        Index(
+            "ix_assignments_lease",
+            "project_id",
+            "lease_expires_at",
+            sqlite_where=text("state = 'held'"),
+            postgresql_where=text("state = 'held'"),
+        ),
+        _one_of("state", "held", "rated", "skipped", "returned"),
+        CheckConstraint("state <> 'held' OR lease_expires_at IS NOT NULL", name="held_has_lease"),
+    )
+
+
+class Rating(Base):
+    """The grade that counts. Every change of it is in the history."""
+
+    __tablename__ = "ratings"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"))
+    rater_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    quarters: Mapped[int]
+    seconds: Mapped[float | None]
+    """From showing the pair to the last submit, summed over revisions; null for imported ratings."""
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+    __table_args__ = (
+        UniqueConstraint("pair_id", "rater_id"),
+        Index("ix_ratings_recent", "project_id", "rater_id", "updated_at"),
+        _quarters("quarters"),
+    )
+
+
+class RatingChange(Base):
+    """The history of ratings, append-only: a trigger refuses changes."""
+
+    __tablename__ = "rating_history"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"), index=True)
+    rater_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    quarters: Mapped[int]
+    previous_quarters: Mapped[int | None]
+    seconds: Mapped[float | None]
+    origin: Mapped[str] = mapped_column(String(16))
+    at: Mapped[datetime]
+
+    __table_args__ = (
+        _quarters("quarters"),
+        _quarters("previous_quarters"),
+        _one_of("origin", "page", "import"),
+    )
+
+
+class Skip(Base):
+    """A rater's reason for passing over a pair; the pair goes to somebody else."""
+
+    __tablename__ = "skips"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"), index=True)
+    rater_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    reason: Mapped[str] = mapped_column(String(24))
+    note: Mapped[str] = mapped_column(default="")
+    at: Mapped[datetime]
+
+    __table_args__ = (_one_of("reason", "not_understood", "broken_text", "not_my_language", "other"),)
+
+
+class Comment(Base):
+    """A rater's comment on a pair, one for each, the last wording; a flagged one asks to be looked at."""
+
+    __tablename__ = "comments"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"))
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    text: Mapped[str]
+    is_flagged: Mapped[bool] = mapped_column(default=False)
+    updated_at: Mapped[datetime]
+
+    __table_args__ = (UniqueConstraint("pair_id", "user_id"),)
+
+
+class Adjudication(Base):
+    """The decision on a pair; it is the gold grade for as long as it stands."""
+
+    __tablename__ = "adjudications"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"), unique=True)
+    adjudicator_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    quarters: Mapped[int]
+    cause: Mapped[str] = mapped_column(String(24))
+    note: Mapped[str] = mapped_column(default="")
+    decided_at: Mapped[datetime]
+
+    __table_args__ = (
+        _quarters("quarters"),
+        _one_of("cause", "overlooked_text", "misunderstood", "scale", "guideline", "true_ambiguity"),
+    )
+
+
+class AdjudicationChange(Base):
+    """The history of decisions, append-only; a withdrawn decision has no grade."""
+
+    __tablename__ = "adjudication_history"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"), index=True)
+    adjudicator_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    quarters: Mapped[int | None]
+    cause: Mapped[str | None] = mapped_column(String(24))
+    note: Mapped[str] = mapped_column(default="")
+    at: Mapped[datetime]
+
+    __table_args__ = (_quarters("quarters"),)
+
+
+class Export(Base):
+    """A gold set that was written: when, by whom, with what options, and the hash of its manifest."""
+
+    __tablename__ = "exports"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
+    format: Mapped[str] = mapped_column(String(16))
+    options: Mapped[dict[str, Any]]
+    pairs: Mapped[int]
+    manifest_sha256: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime]
+
+
+class AuditEvent(Base):
+    """Who did what: accounts, roles, settings, imports, exports. Append-only: a trigger refuses changes."""
+
+    __tablename__ = "audit_events"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime] = mapped_column(index=True)
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
+    """Null for the command line."""
+    project_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="SET NULL"), index=True)
+    action: Mapped[str] = mapped_column(String(40))
+    detail: Mapped[dict[str, Any]]
+
+
+APPEND_ONLY = ("rating_history", "adjudication_history", "audit_events")

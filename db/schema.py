@@ -1,0 +1,205 @@
+"""Which tables a database has, and bringing them up to date."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import DBAPIError
+
+from db.copying import copy_file
+from db.database import Database, public_url
+from db.errors import DatabaseError
+from db.models import Base
+from db.triggers import create_triggers, drop_triggers
+
+LOCK_SECONDS = 60
+"""How long to wait for another process that is upgrading the same database."""
+_LOCK_NUMBER = 1802528112  # any number of our own: "kdmp"
+
+
+@dataclass(frozen=True, slots=True)
+class Migrations:
+    """A folder of migration steps; their files begin with v and the revision's four digits."""
+
+    folder: Path = Path(__file__).parent / "migrations"
+
+    @property
+    def revisions(self) -> tuple[str, ...]:
+        """In order, read from the names of the files: asking Alembic takes longer than starting."""
+        return tuple(sorted(path.name[1:5] for path in (self.folder / "versions").glob("v[0-9]*.py")))
+
+    @property
+    def head(self) -> str:
+        """The newest revision."""
+        return self.revisions[-1]
+
+
+MIGRATIONS = Migrations()
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """What an upgrade did: nothing, when before and after are the same."""
+
+    before: str | None
+    after: str
+    copy: Path | None = None
+    """A copy of the SQLite file as it was before."""
+
+
+def prepare(
+    database: Database, *, may_upgrade: bool | None = None, migrations: Migrations = MIGRATIONS
+) -> Upgrade | None:
+    """Make sure that the tables are those of this version; to be called before anything else. Cheap.
+
+    Args:
+        database: an SQLite file that is missing is made.
+        may_upgrade: upgrade when need be. By default SQLite does, after a copy of the file, and PostgreSQL
+            does not: there it is a step of the deployment.
+        migrations: where the steps are.
+
+    Returns:
+        What was done, or None when everything was in place.
+
+    Raises:
+        DatabaseError: it cannot be used, is newer than this version, or has to be upgraded first.
+    """
+    revision = current(database)
+    if revision == migrations.head:
+        return None
+    refuse_newer(database, revision, migrations)
+    if not (database.is_sqlite if may_upgrade is None else may_upgrade):
+        state = "has no tables yet" if revision is None else f"has the tables of revision {revision}"
+        raise DatabaseError(
+            f"{database} {state}, this version needs {migrations.head}: "
+            f"run `python -m db upgrade --database-url {public_url(database.url)}`."
+        )
+    return upgrade(database, migrations=migrations)
+
+
+def current(database: Database) -> str | None:
+    """The revision of the tables; None when there are none, or no file.
+
+    Raises:
+        DatabaseError: the database cannot be reached.
+    """
+    if database.path is not None and not database.path.exists():
+        return None
+    with database.reached(), database.engine.connect() as connection:
+        return revision_of(connection)
+
+
+def upgrade(database: Database, *, migrations: Migrations = MIGRATIONS, to: str | None = None) -> Upgrade:
+    """Bring the tables to the newest revision, or to `to`, in one transaction, all or nothing.
+
+    A process that finds another one at it waits, and then has nothing to do.
+
+    Raises:
+        DatabaseError: it cannot be reached, is newer than this version, or holds tables that are not ours.
+    """
+    target = to or migrations.head
+    with database.reached(), changing_schema(database) as connection:
+        return upgrade_within(connection, database, migrations=migrations, to=target)
+
+
+def upgrade_within(
+    connection: Connection, database: Database, *, migrations: Migrations = MIGRATIONS, to: str
+) -> Upgrade:
+    """`upgrade` in a transaction that does more than that: one of `changing_schema`."""
+    copy = None
+    before = revision_of(connection)
+    refuse_newer(database, before, migrations)
+    if before is not None and before >= to:
+        return Upgrade(before, before)
+    if before is None:
+        refuse_foreign_tables(database, connection)
+    elif database.path is not None:
+        copy = _copy_of(database.path, before)
+    drop_triggers(connection)
+    try:
+        _take_steps(connection, migrations, to)
+    except DBAPIError as error:
+        reason = str(error.orig).splitlines()[0]
+        raise DatabaseError(
+            f"{database} cannot be upgraded ({reason}): nothing was changed; go on with the version before."
+        ) from error
+    create_triggers(connection)
+    if database.is_sqlite and connection.execute(text("PRAGMA foreign_key_check")).first():
+        raise DatabaseError(f"{database} has rows that refer to none: nothing was changed; restore a backup.")
+    return Upgrade(before, to, copy)
+
+
+@contextmanager
+def changing_schema(database: Database) -> Iterator[Connection]:
+    """A transaction, of which a database has only one at a time, in which tables may be made anew."""
+    with database.engine.connect().execution_options(writes=True) as connection:
+        if database.is_sqlite:
+            driver = connection.connection.driver_connection
+            assert driver is not None
+            driver.execute(f"PRAGMA busy_timeout = {LOCK_SECONDS * 1000}")
+            # A table is changed by making it anew; dropping the old one would delete what refers to it.
+            driver.execute("PRAGMA foreign_keys = OFF")
+        try:
+            with connection.begin():
+                if not database.is_sqlite:
+                    connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"))
+                    lock = f"SELECT pg_advisory_xact_lock({_LOCK_NUMBER}, hashtext(current_schema()))"
+                    connection.execute(text(lock))
+                yield connection
+        finally:
+            connection.invalidate()  # never back into the pool without its foreign keys
+
+
+def revision_of(connection: Connection) -> str | None:
+    """The revision of the tables that this connection sees."""
+    is_there = (
+        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'alembic_version'"
+        if connection.dialect.name == "sqlite"
+        else "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'alembic_version'"
+    )
+    if connection.execute(text(is_there)).first() is None:
+        return None
+    revision: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return revision
+
+
+def refuse_newer(database: Database, revision: str | None, migrations: Migrations) -> None:
+    """Raise DatabaseError when `revision` is not among the steps."""
+    if revision is not None and revision not in migrations.revisions:
+        raise DatabaseError(
+            f"{database} has the tables of revision {revision}, which this version does not know (it knows "
+            f"{migrations.head}): install the version that made them, or give another --database-url."
+        )
+
+
+def refuse_foreign_tables(database: Database, connection: Connection) -> None:
+    """Raise DatabaseError when a database without a revision is not empty, or has no place for tables."""
+    if not database.is_sqlite and connection.execute(text("SELECT current_schema()")).scalar() is None:
+        raise DatabaseError(f"{database} has no schema for tables: create the one that search_path names.")
+    there = inspect(connection).get_table_names()
+    ours = Base.metadata.tables
+    if found := sorted(name for name in there if database.is_sqlite or name in ours):
+        raise DatabaseError(
+            f"{database} holds tables of another program ({', '.join(found[:3])}): give an empty database."
+        )
+
+
+def _take_steps(connection: Connection, migrations: Migrations, target: str) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(migrations.folder).replace("%", "%%"))
+    command.upgrade(config, target)
+
+
+def _copy_of(path: Path, revision: str) -> Path:
+    moment = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    copy = path.with_name(f"{path.stem}.revision-{revision}.{moment}{path.suffix}")
+    copy_file(path, copy)
+    return copy

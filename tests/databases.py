@@ -1,0 +1,222 @@
+"""New databases with the tables that the migrations make, on both systems, as fast as tests need them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy.orm import Session
+
+from db import Database
+from db.database import parse_url
+from db.models import (
+    Adjudication,
+    AdjudicationChange,
+    Assignment,
+    AuditEvent,
+    Base,
+    Comment,
+    Export,
+    Invitation,
+    Membership,
+    Pair,
+    Project,
+    Rating,
+    RatingChange,
+    SignInAttempt,
+    Skip,
+    User,
+    UserSession,
+)
+from db.schema import upgrade
+
+POSTGRESQL_URL = os.environ.get("POSTGRESQL_URL", "postgresql://127.0.0.1:5432/test")
+
+
+@contextmanager
+def new_database(system: str, folder: Path) -> Iterator[Database]:
+    """A database without rows: a file in `folder`, or a schema of its own on the PostgreSQL server."""
+    if system == "sqlite":
+        path = folder / "test.db"
+        path.write_bytes(_migrated_file())
+        database = Database(f"sqlite:///{path}")
+        try:
+            yield database
+        finally:
+            database.dispose()
+        return
+    script = _migration_script()
+    with empty_schema() as url:
+        database = Database(url)
+        try:
+            with database.engine.begin() as connection:
+                _driver(connection).execute(script)
+            yield database
+        finally:
+            database.dispose()
+
+
+@contextmanager
+def empty_schema() -> Iterator[str]:
+    """The URL of a new PostgreSQL schema without tables, which is dropped afterwards."""
+    schema = f"kpdemo_{uuid.uuid4().hex}"
+    server = create_engine(parse_url(POSTGRESQL_URL))
+    try:
+        _run(server, f"CREATE SCHEMA {schema}")
+        try:
+            url = server.url.set(drivername="postgresql")
+            url = url.update_query_dict({"options": f"-csearch_path={schema}"})
+            yield url.render_as_string(hide_password=False)
+        finally:
+            # A transaction that a failed test left open would make this wait for ever.
+            _run(server, f"SET LOCAL lock_timeout = '20s'; DROP SCHEMA {schema} CASCADE")
+    finally:
+        server.dispose()
+
+
+@cache
+def _migrated_file() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "template.db"
+        database = Database(f"sqlite:///{path}")
+        upgrade(database)
+        database.dispose()  # the last connection moves everything from the -wal into the file
+        return path.read_bytes()
+
+
+@cache
+def _migration_script() -> str:
+    """What the migrations say to PostgreSQL, in one piece: half the time of running them."""
+    statements: list[str] = []
+
+    def keep(connection: Any, cursor: Any, statement: str, *_: Any) -> None:
+        if statement.split(maxsplit=1)[0] in ("CREATE", "ALTER", "INSERT", "UPDATE", "DROP"):
+            statements.append(statement.replace("%%", "%"))
+
+    with empty_schema() as url:
+        database = Database(url)
+        event.listen(database.engine, "before_cursor_execute", keep)
+        upgrade(database)
+        database.dispose()
+    return ";\n".join(statements)
+
+
+def _run(engine: Engine, statement: str) -> None:
+    with engine.begin() as connection:
+        connection.execute(text(statement))
+
+
+def _driver(connection: Any) -> Any:
+    return connection.connection.driver_connection
+
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+AWKWARD = "naïve — 🦜 שלום 短語 <b>&amp;</b> 'quoted' \"twice\" 100 % :name\n\ttabbed"
+
+
+def fill(database: Database) -> None:
+    """A small project in which every table has a row and everything agrees."""
+    with database.session() as session:
+        ana, ben = (
+            User(name="Ana", name_key="ana", password_hash="$argon2id$x"),
+            User(name="Ben", name_key="ben"),
+        )
+        ana.created_at = ben.created_at = NOON
+        session.add_all([ana, ben])
+        session.flush()
+        project = Project(
+            name="Pets",
+            name_key="pets",
+            guidelines=AWKWARD,
+            types=["phrase2word", "短語"],
+            raters_per_pair=3,
+            threshold_quarters=4,
+            step_quarters=1,
+            is_random=True,
+            seed=2**62 + 1,
+            may_revise=True,
+            lease_minutes=30,
+            created_by=ana.id,
+            created_at=NOON,
+        )
+        session.add(project)
+        session.flush()
+        for number in range(3):
+            pair = new_pair(project.id, number)
+            session.add(pair)
+            session.flush()
+            _rate(session, pair, {ana.id: number, ben.id: number + 5})
+        _add_the_rest(session, project, pair, ana, ben)
+
+
+def new_pair(project_id: int, number: int, *, open_slots: int = 3) -> Pair:
+    return Pair(
+        project_id=project_id,
+        external_id=f"id {number}",
+        type="phrase2word",
+        left=f"{AWKWARD} {number}",
+        right="parrot",
+        fingerprint=f"{number:064}",
+        position=2**62 + number,
+        import_order=number,
+        open_slots=open_slots,
+    )
+
+
+def _rate(session: Session, pair: Pair, quarters: dict[int, int]) -> None:
+    here = {"project_id": pair.project_id, "pair_id": pair.id}
+    for rater, given in quarters.items():
+        mine = {**here, "rater_id": rater}
+        session.add(Assignment(**mine, state="rated", position=pair.position, claimed_at=NOON))
+        session.add(Rating(**mine, quarters=given, seconds=0.1 + 0.2, created_at=NOON, updated_at=NOON))
+        for before, after in ((None, 0), (0, given)):
+            change = {"quarters": after, "previous_quarters": before, "seconds": 0.15}
+            session.add(RatingChange(**mine, **change, origin="page", at=NOON))
+    pair.open_slots -= len(quarters)
+    pair.rating_count = len(quarters)
+    pair.low_quarters, pair.high_quarters = min(quarters.values()), max(quarters.values())
+    pair.spread_quarters = pair.high_quarters - pair.low_quarters
+
+
+def _add_the_rest(session: Session, project: Project, pair: Pair, ana: User, ben: User) -> None:
+    later = NOON + timedelta(days=1, microseconds=1)
+    here = {"project_id": project.id, "pair_id": pair.id}
+    decision = {**here, "adjudicator_id": ana.id, "quarters": 3, "cause": "scale", "note": AWKWARD}
+    session.add_all(
+        [
+            UserSession(user_id=ana.id, token_hash="a" * 64, created_at=NOON, expires_at=later),
+            SignInAttempt(name_key="ana", address="::1", at=NOON),
+            Invitation(token_hash="b" * 64, project_id=project.id, created_at=NOON, expires_at=later),
+            Membership(project_id=project.id, user_id=ben.id, role="rater"),
+            Skip(**here, rater_id=ben.id, reason="other", note=AWKWARD, at=NOON),
+            Comment(**here, user_id=ben.id, text=AWKWARD, is_flagged=True, updated_at=later),
+            Adjudication(**decision, decided_at=NOON),
+            AdjudicationChange(**decision, at=NOON),
+            Export(
+                project_id=project.id,
+                format="csv",
+                options={"שם": ["🦜", None, 0.1]},
+                pairs=3,
+                manifest_sha256="c" * 64,
+                created_at=NOON,
+            ),
+            AuditEvent(at=NOON, project_id=project.id, user_id=ana.id, action="x", detail={"b": 1, "a": {}}),
+        ]
+    )
+
+
+def contents(database: Database) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table, for comparing databases."""
+    with database.reading() as session:
+        return {
+            table.name: [tuple(row) for row in session.execute(table.select().order_by(*table.primary_key))]
+            for table in Base.metadata.sorted_tables
+        }

@@ -1,0 +1,155 @@
+"""python -m db, as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from db import Database
+from db.cli import main
+from db.schema import MIGRATIONS
+from tests.databases import fill
+
+ROOT = Path(__file__).parent.parent.parent
+HEAD = MIGRATIONS.head
+
+
+def url_of(database: Database) -> str:
+    return database.url.render_as_string(hide_password=False)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    status = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_a_new_database_is_made_checked_backed_up_and_restored(tmp_path, capsys):
+    made, other = f"sqlite:///{tmp_path}/made.db", f"sqlite:///{tmp_path}/other.db"
+    assert run(capsys, "current", "--database-url", made)[1].startswith(
+        f"{tmp_path}/made.db has no tables yet"
+    )
+    status, out, _ = run(capsys, "upgrade", "--database-url", made)
+    assert (status, out) == (0, f"{tmp_path}/made.db is upgraded: revision none to {HEAD}.\n")
+    assert "is up to date" in run(capsys, "upgrade", "--database-url", made)[1]
+    fill(Database(made))
+    status, out, _ = run(capsys, "check", "--database-url", made)
+    assert (status, out) == (0, f"{tmp_path}/made.db is whole: revision {HEAD}, 40 rows.\n")
+    assert run(capsys, "backup", tmp_path / "b.db", "--database-url", made)[0] == 0
+    status, out, _ = run(capsys, "restore", tmp_path / "b.db", "--database-url", other)
+    assert status == 0
+    assert out.endswith(": 40 rows. Everybody has to sign in again.\n")
+
+
+def test_figures_are_printed_as_json(database, tmp_path, capsys):
+    fill(database)
+    database.dispose()  # restore refuses while anybody has the file open
+    url = ("--database-url", url_of(database), "--json")
+    assert json.loads(run(capsys, "current", *url)[1]) == {"revision": HEAD, "newest": HEAD}
+    assert json.loads(run(capsys, "upgrade", *url)[1]) == {"before": HEAD, "after": HEAD, "copy": None}
+    found = json.loads(run(capsys, "check", *url)[1])
+    assert (found["ok"], found["problems"], found["rows"]["ratings"]) == (True, [], 6)
+    file = str(tmp_path / "b.db")
+    size = json.loads(run(capsys, "backup", file, *url)[1])["bytes"]
+    assert size == os.path.getsize(file)
+    restored = json.loads(run(capsys, "restore", file, "--force", *url)[1])
+    assert restored == {"file": file, "revision": HEAD, "rows": sum(found["rows"].values())}
+
+
+def test_a_problem_is_an_exit_status_with_the_problems_on_standard_output(sqlite_database, capsys):
+    fill(sqlite_database)
+    sqlite_database.dispose()
+    with closing(sqlite3.connect(sqlite_database.path)) as connection:
+        connection.execute("UPDATE pairs SET open_slots = 2")
+        connection.commit()
+    status, out, err = run(capsys, "check", "--database-url", url_of(sqlite_database))
+    assert status == 1
+    assert out.startswith("Not so for 3 pairs (1, 2, 3): open slots are the raters per pair less ")
+    assert out.count("\n") == 1
+    assert err == f"{sqlite_database.path} has one problem.\n"
+
+
+def test_nothing_is_overwritten_without_force(database, tmp_path, capsys):
+    fill(database)
+    url = ("--database-url", url_of(database))
+    assert run(capsys, "backup", tmp_path / "b.db", *url)[0] == 0
+    status, out, err = run(capsys, "backup", tmp_path / "b.db", *url)
+    assert (status, out) == (1, "")
+    assert "--force" in err
+    status, out, err = run(capsys, "restore", tmp_path / "b.db", *url)
+    assert (status, out) == (1, "")
+    assert "--force" in err
+    assert err.count("\n") == 1
+
+
+def test_the_url_may_come_from_the_environment(sqlite_database, capsys, monkeypatch):
+    monkeypatch.setenv("KPDEMO_DATABASE_URL", url_of(sqlite_database))
+    assert (
+        run(capsys, "current")[1]
+        == f"{sqlite_database.path} has revision {HEAD}; this version needs {HEAD}.\n"
+    )
+
+
+@pytest.mark.parametrize("command", [["current"], ["check"], ["upgrade"], ["backup", "x.db"]])
+def test_a_password_is_never_printed(command, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run(capsys, *command, "--database-url", "postgresql://ana:geheim@127.0.0.1:1/x")
+    assert status == 1
+    assert "postgresql://ana:***@127.0.0.1:1/x" in err
+    assert "geheim" not in out + err
+
+
+@pytest.mark.parametrize("arguments", [["backup"], ["restore"], ["downgrade"], ["current", "--nonsense"]])
+def test_a_wrong_call_is_one_sentence_and_status_2(arguments, capsys):
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert "--help`." in err
+    assert err.count("\n") == 1
+
+
+def test_a_later_version_takes_databases_and_backups_of_this_one(database, tmp_path, capsys):
+    fill(database)
+    url = url_of(database)
+    assert run(capsys, "backup", tmp_path / "old.db", "--database-url", url)[0] == 0
+    database.dispose()
+    later = tmp_path / "later"
+    shutil.copytree(ROOT / "db", later / "db", ignore=shutil.ignore_patterns("__pycache__"))
+    number = f"{int(HEAD) + 1:04}"
+    (later / "db" / "migrations" / "versions" / f"v{number}_next.py").write_text(
+        f"from alembic import op\nrevision = '{number}'\ndown_revision = '{HEAD}'\n"
+        "def upgrade():\n    op.execute(\"UPDATE users SET name = name || ' 2'\")\n"
+    )
+    # One process for all three commands: starting Python takes longer than they do.
+    code = (
+        "import sys; from db.cli import main\n"
+        "for command in sys.argv[3:]:\n"
+        "    status = main([command, *([sys.argv[2], '--force'] if command == 'restore' else []),"
+        " '--database-url', sys.argv[1], '--json'])\n"
+        "    if status: sys.exit(status)"
+    )
+    commands = ["upgrade", "check", "restore", "check"]
+    result = subprocess.run(
+        [sys.executable, "-c", code, url, str(tmp_path / "old.db"), *commands],
+        cwd=later,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    upgraded, first, restored, second = map(json.loads, result.stdout.splitlines())
+    assert (upgraded["before"], upgraded["after"]) == (HEAD, number)
+    assert (upgraded["copy"] is None) == (not database.is_sqlite)
+    assert (first["ok"], second["ok"], restored["revision"]) == (True, True, HEAD)
+    status, _, err = run(capsys, "check", "--database-url", url)
+    assert (status, "install the version that made them" in err) == (1, True)
+    with database.reading() as session:
+        assert session.scalars(text("SELECT name FROM users ORDER BY id")).all() == ["Ana 2", "Ben 2"]

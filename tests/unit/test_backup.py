@@ -1,0 +1,329 @@
+"""Backups of a database in use, and the way back, on both systems and from one to the other."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select, text
+from sqlalchemy.exc import DBAPIError
+
+from db import Database, DatabaseError
+from db.backup import backup, restore
+from db.checks import check
+from db.models import AuditEvent, Comment, SignInAttempt, User
+from db.schema import MIGRATIONS, upgrade
+from tests.conftest import require_postgresql
+from tests.databases import NOON, contents, empty_schema, fill, new_database
+from tests.unit.test_database_schema import next_version
+
+FORGOTTEN = {"user_sessions": []}
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def other(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A second database, without rows, on each of the two systems."""
+    if request.param == "postgresql":
+        require_postgresql()
+    (tmp_path / "other").mkdir()
+    with new_database(request.param, tmp_path / "other") as made:
+        yield made
+
+
+def without_restoring(found: dict[str, list[tuple]]) -> dict[str, list[tuple]]:
+    """The rows of a restored database without the event that restoring it adds."""
+    *events, restored = found["audit_events"]
+    assert restored[4] == "database restored"
+    return {**found, "audit_events": events}
+
+
+def test_what_is_restored_is_what_was_backed_up_on_either_system(database, other, tmp_path):
+    fill(database)
+    before = contents(database)
+    file = tmp_path / "backup.db"
+    assert backup(database, file).revision == MIGRATIONS.head
+    restored = restore(other, file)
+    assert restored.rows == sum(map(len, before.values()))
+    assert without_restoring(contents(other)) == {**before, **FORGOTTEN}
+    assert check(other).problems == ()
+
+
+def test_new_rows_get_new_ids_after_a_restore(sqlite_database, other, tmp_path):
+    fill(sqlite_database)
+    backup(sqlite_database, tmp_path / "backup.db")
+    restore(other, tmp_path / "backup.db")
+    with other.session() as session:
+        user = User(name="Eve", name_key="eve", created_at=NOON)
+        session.add(user)
+        session.flush()
+        assert user.id == 3
+
+
+def test_history_of_a_restored_database_is_guarded(sqlite_database, other, tmp_path):
+    fill(sqlite_database)
+    backup(sqlite_database, tmp_path / "backup.db")
+    restore(other, tmp_path / "backup.db")
+    with pytest.raises(DBAPIError, match="append-only"), other.session() as session:
+        session.execute(text("DELETE FROM audit_events"))
+
+
+def test_a_backup_is_one_private_file_that_needs_nothing_beside_it(database, tmp_path):
+    fill(database)
+    (tmp_path / "backups").mkdir()
+    done = backup(database, tmp_path / "backups" / "monday.db")
+    assert [path.name for path in (tmp_path / "backups").iterdir()] == ["monday.db"]
+    assert stat.S_IMODE(done.file.stat().st_mode) == 0o600
+    assert done.size == done.file.stat().st_size
+    with closing(sqlite3.connect(f"file:{done.file}?immutable=1", uri=True)) as connection:
+        assert connection.execute("SELECT COUNT(*) FROM ratings").fetchone() == (6,)
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_backup_taken_while_others_write_is_one_moment(database, tmp_path):
+    fill(database)
+    stop, begun = threading.Event(), threading.Event()
+
+    def write() -> None:  # always a user and an attempt together; users come first in the copy
+        number = 0
+        while not stop.is_set():
+            number += 1
+            with database.session() as session:
+                for _ in range(50):
+                    name = f"{number}/{_}"
+                    session.add(User(name=name, name_key=name, created_at=NOON))
+                    session.add(SignInAttempt(name_key=name, address="", at=NOON))
+            begun.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        assert begun.wait(10)
+        for number in range(2):
+            backup(database, tmp_path / f"{number}.db")
+    finally:
+        stop.set()
+        writer.join()
+    counts = []
+    for number in range(2):
+        with closing(sqlite3.connect(tmp_path / f"{number}.db")) as connection:
+            [users] = connection.execute("SELECT COUNT(*) FROM users").fetchone()
+            [attempts] = connection.execute("SELECT COUNT(*) FROM sign_in_attempts").fetchone()
+        assert users - 2 == attempts - 1
+        assert (users - 2) % 50 == 0
+        counts.append(users)
+    assert 52 <= counts[0] <= counts[1]
+
+
+def test_a_backup_replaces_a_file_only_when_it_is_told_to(database, tmp_path):
+    fill(database)
+    file = tmp_path / "backup.db"
+    file.write_text("precious")
+    with pytest.raises(DatabaseError, match=r"backup\.db is there already: .* --force"):
+        backup(database, file)
+    assert file.read_text() == "precious"
+    backup(database, file, overwrite=True)
+    assert file.stat().st_size > 10_000
+
+
+def test_a_backup_never_replaces_the_database_itself(sqlite_database):
+    fill(sqlite_database)
+    for call in (backup, restore):
+        with pytest.raises(DatabaseError, match="is the database itself"):
+            call(sqlite_database, sqlite_database.path, overwrite=True)
+
+
+def test_a_backup_of_nothing_is_refused(tmp_path):
+    with pytest.raises(DatabaseError, match="has no tables to back up"):
+        backup(Database(f"sqlite:///{tmp_path / 'none.db'}"), tmp_path / "backup.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_said(database, tmp_path):
+    with pytest.raises(DatabaseError, match="none is no folder: make it"):
+        backup(database, tmp_path / "none" / "backup.db")
+
+
+def test_a_database_with_rows_is_replaced_only_when_it_is_told_to(sqlite_database, other, tmp_path):
+    fill(sqlite_database)
+    backup(sqlite_database, tmp_path / "backup.db")
+    with other.session() as session:
+        session.add(User(name="Eve", name_key="eve", created_at=NOON))
+    before = contents(other)
+    with pytest.raises(DatabaseError, match=r"holds rows already \(users\): give --force"):
+        restore(other, tmp_path / "backup.db")
+    assert contents(other) == before
+    restore(other, tmp_path / "backup.db", overwrite=True)
+    assert without_restoring(contents(other)) == {**contents(sqlite_database), **FORGOTTEN}
+
+
+def test_a_missing_database_is_made_by_restoring(database, tmp_path):
+    fill(database)
+    backup(database, tmp_path / "backup.db")
+    target = Database(f"sqlite:///{tmp_path / 'new' / 'kpdemo.db'}")
+    restore(target, tmp_path / "backup.db")
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "new" / "kpdemo.db").stat().st_mode) == 0o600
+    assert check(target).problems == ()
+    with target.engine.connect() as connection:
+        assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
+    target.dispose()
+
+
+def test_an_empty_postgresql_schema_gets_its_tables_by_restoring(sqlite_database, tmp_path):
+    require_postgresql()
+    fill(sqlite_database)
+    backup(sqlite_database, tmp_path / "backup.db")
+    with empty_schema() as url:
+        target = Database(url)
+        restore(target, tmp_path / "backup.db")
+        assert check(target).problems == ()
+        target.dispose()
+
+
+def broken_backup(file: Path, statement: str) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(statement)
+        connection.commit()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE pairs SET open_slots = 9",
+        "UPDATE memberships SET user_id = 77",
+        "DROP TABLE comments",
+        "UPDATE alembic_version SET version_num = '9999'",
+    ],
+    ids=["counts", "references", "tables", "a later version"],
+)
+def test_a_backup_that_is_not_whole_changes_nothing(sqlite_database, tmp_path, statement):
+    fill(sqlite_database)
+    file = tmp_path / "backup.db"
+    backup(sqlite_database, file)
+    before = contents(sqlite_database)
+    broken_backup(file, statement)
+    with pytest.raises(DatabaseError):
+        restore(sqlite_database, file, overwrite=True)
+    assert contents(sqlite_database) == before
+
+
+def test_a_damaged_backup_changes_nothing(sqlite_database, tmp_path):
+    fill(sqlite_database)
+    file = tmp_path / "backup.db"
+    backup(sqlite_database, file)
+    before = contents(sqlite_database)
+    damaged = bytearray(file.read_bytes())
+    for page in range(8, len(damaged) // 4096):
+        damaged[page * 4096 : page * 4096 + 64] = b"\xff" * 64
+    file.write_bytes(damaged)
+    with pytest.raises(DatabaseError):
+        restore(sqlite_database, file, overwrite=True)
+    file.write_bytes(damaged[: len(damaged) // 2])
+    with pytest.raises(DatabaseError):
+        restore(sqlite_database, file, overwrite=True)
+    assert contents(sqlite_database) == before
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database at all" * 100], ids=["empty", "text"])
+def test_a_file_that_is_no_backup_is_refused(database, tmp_path, content):
+    file = tmp_path / "notes.txt"
+    file.write_bytes(content)
+    with pytest.raises(DatabaseError, match=r"notes\.txt is not a backup"):
+        restore(database, file)
+    assert file.read_bytes() == content
+    with pytest.raises(DatabaseError, match="is not there: give the file of a backup"):
+        restore(database, tmp_path / "none.db")
+
+
+def test_what_postgresql_cannot_hold_changes_nothing(sqlite_database, postgresql_database, tmp_path):
+    fill(sqlite_database)
+    with sqlite_database.session() as session:
+        session.execute(text("UPDATE comments SET text = 'a' || char(0) || 'b'"))
+    backup(sqlite_database, tmp_path / "backup.db")
+    fill(postgresql_database)
+    before = contents(postgresql_database)
+    with pytest.raises(DatabaseError, match=r"refused a row of comments .* nothing was changed"):
+        restore(postgresql_database, tmp_path / "backup.db", overwrite=True)
+    assert contents(postgresql_database) == before
+
+
+def test_an_sqlite_file_in_use_is_not_replaced(sqlite_database, tmp_path):
+    fill(sqlite_database)
+    backup(sqlite_database, tmp_path / "backup.db")
+    before = contents(sqlite_database)
+    app = Database(f"sqlite:///{sqlite_database.path}")
+    with app.reading() as session:  # one page was shown; the connection waits in the pool for the next
+        session.scalars(select(User.name)).all()
+    with pytest.raises(DatabaseError, match=r"test\.db is in use: stop the program"):
+        restore(sqlite_database, tmp_path / "backup.db", overwrite=True)
+    assert contents(sqlite_database) == before
+    app.dispose()
+    restore(sqlite_database, tmp_path / "backup.db", overwrite=True)
+    assert without_restoring(contents(sqlite_database)) == {**before, **FORGOTTEN}
+
+
+def test_a_damaged_database_can_be_replaced_once_it_is_moved_away(sqlite_database, tmp_path):
+    fill(sqlite_database)
+    before = contents(sqlite_database)
+    backup(sqlite_database, tmp_path / "backup.db")
+    sqlite_database.dispose()
+    damaged = bytearray(sqlite_database.path.read_bytes())
+    for page in range(1, len(damaged) // 4096):
+        damaged[page * 4096 : page * 4096 + 64] = b"\xff" * 64
+    sqlite_database.path.write_bytes(damaged)
+    with pytest.raises(DatabaseError, match=r"cannot be replaced \(.+\): move it away"):
+        restore(sqlite_database, tmp_path / "backup.db", overwrite=True)
+    assert sqlite_database.path.read_bytes() == damaged
+    sqlite_database.path.rename(tmp_path / "damaged.db")
+    restore(sqlite_database, tmp_path / "backup.db")
+    assert without_restoring(contents(sqlite_database)) == {**before, **FORGOTTEN}
+
+
+def test_the_file_of_another_program_is_not_replaced_even_when_told_to(sqlite_database, tmp_path):
+    fill(sqlite_database)
+    backup(sqlite_database, tmp_path / "backup.db")
+    with closing(sqlite3.connect(tmp_path / "music.db")) as connection:
+        connection.execute("CREATE TABLE songs (id INTEGER)")
+    with pytest.raises(DatabaseError, match=r"another program \(songs\)"):
+        restore(Database(f"sqlite:///{tmp_path / 'music.db'}"), tmp_path / "backup.db", overwrite=True)
+
+
+def test_a_backup_of_a_later_version_is_refused(database, tmp_path):
+    later = next_version(tmp_path / "later", "pass")
+    upgrade(database, migrations=later)
+    refused = pytest.raises(DatabaseError, match="which this version does not know")
+    if database.is_sqlite:
+        backup(database, tmp_path / "newer.db")  # no more than copying the file, which needs no knowledge
+        with refused:
+            restore(Database(f"sqlite:///{tmp_path / 'old.db'}"), tmp_path / "newer.db")
+    else:
+        with refused:
+            backup(database, tmp_path / "newer.db")
+    assert not (tmp_path / "old.db").exists()
+
+
+def test_nothing_is_left_behind(database, tmp_path):
+    fill(database)
+    (tmp_path / "backups").mkdir()
+    backup(database, tmp_path / "backups" / "a.db")
+    restore(database, tmp_path / "backups" / "a.db", overwrite=True)
+    shutil.rmtree(tmp_path / "backups")
+    database.dispose()
+    assert {path.name for path in tmp_path.iterdir()} <= {"test.db"}
+
+
+def test_restoring_ends_every_sign_in_and_is_in_the_audit(database, tmp_path):
+    fill(database)
+    backup(database, tmp_path / "backup.db")
+    restore(database, tmp_path / "backup.db", overwrite=True)
+    with database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(Comment)) == 1
+        event = session.scalars(select(AuditEvent).order_by(AuditEvent.id.desc()).limit(1)).one()
+    assert event.action == "database restored"
+    assert event.detail["revision"] == MIGRATIONS.head

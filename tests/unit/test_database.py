@@ -1,0 +1,349 @@
+"""Transactions, rules of the tables and types, on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, event, func, insert, select, text, update
+from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, StatementError
+
+from db import Database, DatabaseError
+from db.errors import UnreachableError
+from db.models import Assignment, AuditEvent, Pair, Project, Rating, User
+from tests.databases import NOON, fill, new_pair
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def add_user(database: Database, name: str) -> int:
+    with database.session() as session:
+        user = User(name=name, name_key=name, created_at=NOON)
+        session.add(user)
+        session.flush()
+        return user.id
+
+
+def count(database: Database, model: type) -> int:
+    with database.reading() as session:
+        return session.scalar(select(func.count()).select_from(model)) or 0
+
+
+def test_every_pooled_connection_of_sqlite_has_its_settings(sqlite_database):
+    expected = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 10_000}
+    with ExitStack() as stack:
+        connections = [stack.enter_context(sqlite_database.engine.connect()) for _ in range(5)]
+        found = [
+            {name: connection.execute(text(f"PRAGMA {name}")).scalar() for name in expected}
+            for connection in connections
+        ]
+        assert len({id(connection.connection.driver_connection) for connection in connections}) == 5
+    assert found == [expected] * 5
+
+
+def test_eight_threads_that_read_then_write_lose_nothing(database):
+    fill(database)
+    start = threading.Barrier(8)
+
+    def add(_: int) -> None:
+        start.wait()
+        for _ in range(25):
+            with database.session() as session:
+                pair = session.scalars(select(Pair).order_by(Pair.id).limit(1).with_for_update()).one()
+                pair.import_order += 1_000  # read in Python, written back: the classic lost update
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(add, range(8)))
+    with database.reading() as session:
+        assert session.scalar(select(func.max(Pair.import_order))) == 8 * 25 * 1_000
+
+
+def test_an_exception_undoes_the_whole_transaction(database):
+    def add_and_fail() -> None:
+        with database.session() as session:
+            session.add(User(name="Ana", name_key="ana", created_at=NOON))
+            session.flush()
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        add_and_fail()
+    assert count(database, User) == 0
+    add_user(database, "ana")  # and the next transaction is not harmed
+
+
+def test_a_session_inside_a_session_is_refused_instead_of_waiting_for_itself(database):
+    with database.session(), pytest.raises(RuntimeError, match="inside"), database.session():
+        pass
+    add_user(database, "ana")
+
+
+def test_a_write_lock_that_another_program_keeps_is_told_in_a_sentence(sqlite_database):
+    event.listen(sqlite_database.engine, "connect", lambda raw, _: raw.execute("PRAGMA busy_timeout = 50"))
+    other = sqlite3.connect(sqlite_database.path, isolation_level=None)
+    with closing(other):
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(UnreachableError, match=r"database is locked\)"), sqlite_database.session():
+            pass
+    add_user(sqlite_database, "ana")  # and it is over when the other one is
+
+
+def test_the_first_connection_waits_for_another_process_that_makes_the_tables(tmp_path):
+    path = tmp_path / "new.db"
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("CREATE TABLE made (id INTEGER)")  # the file is not in WAL mode yet
+        threading.Timer(0.3, other.execute, ["COMMIT"]).start()
+        database = Database(f"sqlite:///{path}")
+        with database.reading() as session:
+            tables = session.scalars(text("SELECT name FROM sqlite_master")).all()
+        database.dispose()
+    assert tables == ["made"]
+
+
+def test_a_reader_cannot_write_and_its_connection_can_be_used_for_writing_again(database):
+    add_user(database, "ana")
+    with (
+        database.reading() as session,
+        pytest.raises((OperationalError, InternalError), match=r"read-?only"),
+    ):
+        session.execute(update(User).values(name="Eve"))
+    add_user(database, "ben")
+    with database.reading() as session:
+        assert session.scalars(select(User.name).order_by(User.id)).all() == ["ana", "ben"]
+
+
+def test_a_reader_sees_one_moment_however_long_it_reads(database):
+    add_user(database, "ana")
+    with database.reading() as session:
+        before = session.scalar(select(func.count()).select_from(User))
+        add_user(database, "ben")
+        assert session.scalar(select(func.count()).select_from(User)) == before == 1
+    assert count(database, User) == 2
+
+
+def test_readers_do_not_wait_for_a_writer(database):
+    add_user(database, "ana")
+    with database.session() as session:
+        session.add(User(name="ben", name_key="ben", created_at=NOON))
+        session.flush()
+        with ThreadPoolExecutor(1) as other:
+            started = time.perf_counter()
+            assert other.submit(count, database, User).result(timeout=5) == 1
+            assert time.perf_counter() - started < 1
+
+
+@pytest.mark.parametrize("quarters", [-1, 17])
+def test_a_grade_off_the_scale_is_refused_by_the_table(database, quarters):
+    fill(database)
+    with pytest.raises(IntegrityError, match="quarters_on_scale"), database.session() as session:
+        session.execute(update(Rating).values(quarters=quarters))
+
+
+def test_a_second_rating_of_a_pair_by_the_same_rater_is_refused_by_the_table(database):
+    fill(database)
+    columns = ("project_id", "pair_id", "rater_id", "quarters", "created_at", "updated_at")
+    with database.reading() as session:
+        first = session.scalars(select(Rating).limit(1)).one()
+        again = {name: getattr(first, name) for name in columns}
+    with pytest.raises(IntegrityError, match=r"(?i)unique"), database.session() as session:
+        session.execute(insert(Rating).values(again))
+
+
+def test_a_slot_given_twice_is_refused_by_the_table(database):
+    fill(database)
+    with pytest.raises(IntegrityError, match="no_slot_given_twice"), database.session() as session:
+        session.execute(update(Pair).values(open_slots=Pair.open_slots - 2))
+
+
+def test_a_held_assignment_without_a_lease_is_refused_by_the_table(database):
+    fill(database)
+    with pytest.raises(IntegrityError, match="held_has_lease"), database.session() as session:
+        session.execute(update(Assignment).values(state="held", lease_expires_at=None))
+
+
+def test_a_row_that_refers_to_none_is_refused(database):
+    with pytest.raises(IntegrityError), database.session() as session:
+        session.add(new_pair(project_id=77, number=1))
+
+
+def test_a_rater_with_ratings_cannot_be_deleted(database):
+    fill(database)
+    with pytest.raises(IntegrityError), database.session() as session:
+        session.delete(session.scalars(select(User).where(User.name == "Ben")).one())
+
+
+def test_a_project_goes_with_everything_that_is_its_own_and_leaves_the_audit(database):
+    fill(database)
+    with database.session() as session:
+        session.delete(session.scalars(select(Project)).one())
+    with database.reading() as session:
+        left = {
+            name: session.scalar(text(f"SELECT COUNT(*) FROM {name}"))
+            for name in ("pairs", "ratings", "rating_history", "adjudication_history", "exports", "users")
+        }
+        [event] = session.scalars(select(AuditEvent)).all()
+    assert left == {**dict.fromkeys(left, 0), "users": 2}
+    assert (event.project_id, event.action, event.detail) == (None, "x", {"b": 1, "a": {}})
+
+
+def test_a_moment_comes_back_as_it_was_in_utc(database):
+    there = datetime(2026, 3, 1, 23, 30, 0, 123456, tzinfo=timezone(timedelta(hours=-5)))
+    with database.session() as session:
+        session.add(User(name="Ana", name_key="ana", created_at=there, disabled_at=None))
+    with database.reading() as session:
+        user = session.scalars(select(User)).one()
+        assert user.created_at == there
+        assert user.created_at.tzinfo is UTC
+        assert user.disabled_at is None
+        assert session.scalars(select(User).where(User.created_at == there.astimezone(UTC))).one() is user
+        assert session.scalars(select(User).where(User.created_at > there)).all() == []
+
+
+def test_a_moment_without_a_zone_is_refused(database):
+    with pytest.raises(StatementError, match="no time zone"), database.session() as session:
+        session.add(User(name="Ana", name_key="ana", created_at=datetime(2026, 3, 1)))
+
+
+def test_the_file_and_its_folder_are_for_their_owner_only(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'data' / 'kpdemo.db'}")
+    before = os.umask(0o022)
+    try:
+        with database.session() as session:
+            session.execute(text("CREATE TABLE t (id INTEGER)"))
+            modes = {
+                path.name: oct(stat.S_IMODE(path.stat().st_mode))
+                for path in (tmp_path / "data", *(tmp_path / "data").iterdir())
+            }
+    finally:
+        os.umask(before)
+        database.dispose()
+    assert modes == {
+        "data": "0o700",
+        "kpdemo.db": "0o600",
+        "kpdemo.db-wal": "0o600",
+        "kpdemo.db-shm": "0o600",
+    }
+
+
+def test_a_file_that_is_there_keeps_its_permissions(tmp_path):
+    path = tmp_path / "shared.db"
+    path.touch(mode=0o640)
+    path.chmod(0o640)
+    database = Database(f"sqlite:///{path}")
+    with database.session() as session:
+        session.execute(text("CREATE TABLE t (id INTEGER)"))
+    database.dispose()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_folder_that_cannot_be_made_is_said_in_one_sentence():
+    database = Database("sqlite:////proc/none/kpdemo.db")
+    with pytest.raises(DatabaseError, match=r"^/proc/none/kpdemo\.db cannot be made \(.+\); give"):
+        database.engine.connect()
+
+
+@pytest.mark.parametrize(
+    "url", ["", "data/kpdemo.db", "sqlite://", "sqlite:///:memory:", "sqlite:///file:x?uri=1"]
+)
+def test_what_names_no_database_file_is_refused(url):
+    with pytest.raises(DatabaseError, match="give sqlite:///PATH or postgresql://USER@HOST/NAME"):
+        Database(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://ana:geheim@localhost/x",
+        "postgresql:/ana:geheim@localhost/x",
+        "postgresql://ana:geheim@localhost:port/x",
+        "ana:geheim@localhost",
+    ],
+)
+def test_a_refused_url_is_shown_without_its_password(url):
+    with pytest.raises(DatabaseError) as refused:
+        Database(url)
+    assert "geheim" not in str(refused.value)
+
+
+def test_the_name_of_a_database_has_no_password():
+    plain = Database("postgresql://ana:geheim@localhost/x?password=geheim&options=-csearch_path%3Da")
+    assert str(plain) == "postgresql://ana:***@localhost/x?options=-csearch_path%3Da&password=..."
+
+
+WRITER = """
+import sys
+from db import Database
+from db.models import User
+from tests.databases import NOON
+database = Database(sys.argv[1])
+for number in range(100_000):
+    with database.session() as session:
+        session.add(User(name=str(number), name_key=str(number), created_at=NOON))
+    print(number, flush=True)
+"""
+
+
+def test_a_writer_killed_in_the_middle_loses_nothing_that_it_acknowledged(sqlite_database):
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, f"sqlite:///{sqlite_database.path}"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert writer.stdout is not None
+    acknowledged = [writer.stdout.readline() for _ in range(50)]
+    writer.send_signal(signal.SIGKILL)
+    acknowledged += writer.stdout.readlines()
+    assert writer.wait() == -signal.SIGKILL
+    writer.stdout.close()
+    with sqlite_database.reading() as session:
+        kept = set(session.scalars(select(User.name)))
+        assert session.execute(text("PRAGMA integrity_check")).scalar() == "ok"
+    assert {line.strip() for line in acknowledged if line.endswith("\n")} <= kept
+    assert len(kept) >= 50
+
+
+def test_a_connection_that_the_server_closed_while_it_rested_is_replaced(postgresql_database, monkeypatch):
+    monkeypatch.setattr("db.database.FRESH_SECONDS", 0)
+    add_user(postgresql_database, "ana")
+    end_connection(postgresql_database)
+    assert count(postgresql_database, User) == 1
+
+
+def test_a_connection_closed_a_moment_ago_fails_once_and_then_all_are_replaced(postgresql_database):
+    add_user(postgresql_database, "ana")
+    end_connection(postgresql_database)
+    with pytest.raises(OperationalError):
+        count(postgresql_database, User)
+    assert count(postgresql_database, User) == 1
+
+
+def test_a_glance_sees_what_is_committed_and_leaves_its_connection_as_it_was(database):
+    add_user(database, "ana")
+    with database.glance() as session:
+        assert session.scalar(select(User.name)) == "ana"
+    add_user(database, "ben")
+    with pytest.raises(IntegrityError), database.session() as session:
+        session.execute(update(User).values(name_key="same"))
+    assert count(database, User) == 2
+
+
+def end_connection(database: Database) -> None:
+    """As a server does that is started anew; the pool has just one."""
+    with database.reading() as session:
+        number = session.scalar(select(func.pg_backend_pid()))
+    other = create_engine(database.url)
+    with other.begin() as connection:
+        connection.execute(select(func.pg_terminate_backend(number)))
+    other.dispose()

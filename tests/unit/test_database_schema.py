@@ -1,0 +1,299 @@
+"""Migrations, what the program does at its start, the triggers of history, and `check`."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import inspect, text
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from db import Database, DatabaseError
+from db.checks import check
+from db.models import Base
+from db.schema import MIGRATIONS, Migrations, current, prepare, upgrade
+from tests.conftest import require_postgresql
+from tests.databases import AWKWARD, contents, empty_schema, fill
+
+ROOT = Path(__file__).parent.parent.parent
+NEXT_STEP = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "{number}"
+down_revision = "{before}"
+
+
+def upgrade() -> None:
+    with op.batch_alter_table("projects") as projects:
+        projects.add_column(sa.Column("motto", sa.Text(), nullable=False, server_default="none"))
+        projects.alter_column("guidelines", new_column_name="advice")
+    op.execute("UPDATE rating_history SET origin = 'import'")
+    {more}
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def bare(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A database without tables, on each system; the SQLite file is not even there."""
+    if request.param == "sqlite":
+        yield from connected(f"sqlite:///{tmp_path / 'bare.db'}")
+        return
+    require_postgresql()
+    with empty_schema() as url:
+        yield from connected(url)
+
+
+def connected(url: str) -> Iterator[Database]:
+    database = Database(url)
+    yield database
+    database.dispose()
+
+
+@pytest.fixture
+def later(tmp_path: Path) -> Migrations:
+    """The migrations of a later version, with one step more."""
+    return next_version(tmp_path / "later", "pass")
+
+
+def next_version(folder: Path, more: str) -> Migrations:
+    shutil.copytree(MIGRATIONS.folder, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    number = f"{int(MIGRATIONS.head) + 1:04}"
+    step = NEXT_STEP.format(number=number, before=MIGRATIONS.head, more=more)
+    (folder / "versions" / f"v{number}_next.py").write_text(step, encoding="utf-8")
+    return Migrations(folder)
+
+
+def differences(database: Database) -> list[object]:
+    options = {"compare_type": True, "compare_server_default": True}
+    with database.engine.connect() as connection:
+        return list(compare_metadata(MigrationContext.configure(connection, opts=options), Base.metadata))
+
+
+def checks_of(database: Database) -> dict[str, set[str]]:
+    """The CHECK constraints of every table by name; compare_metadata does not look at them."""
+    looking = inspect(database.engine)
+    return {
+        table: {str(each["name"]) for each in looking.get_check_constraints(table)}
+        for table in looking.get_table_names()
+        if table != "alembic_version"
+    }
+
+
+def test_the_migrations_make_the_tables_of_the_models(bare, tmp_path):
+    upgrade(bare)
+    assert differences(bare) == []
+    made = checks_of(bare)
+    with made_by_models(bare, tmp_path) as models:
+        assert made == checks_of(models)
+    assert sum(map(len, made.values())) >= 20
+
+
+@contextmanager
+def made_by_models(like: Database, folder: Path) -> Iterator[Database]:
+    """A database of the same system as `like` that `create_all` made."""
+    with ExitStack() as stack:
+        url = f"sqlite:///{folder / 'models.db'}" if like.is_sqlite else stack.enter_context(empty_schema())
+        database = Database(url)
+        stack.callback(database.dispose)
+        Base.metadata.create_all(database.engine)
+        yield database
+
+
+def test_the_fixture_is_what_the_migrations_make(database):
+    assert current(database) == MIGRATIONS.head
+    assert differences(database) == []
+    assert check(database).problems == ()
+
+
+def test_the_names_of_the_files_are_the_history_that_alembic_reads():
+    steps = list(ScriptDirectory(str(MIGRATIONS.folder)).walk_revisions())
+    assert [step.revision for step in reversed(steps)] == list(MIGRATIONS.revisions)
+    assert not any(hasattr(step.module, "downgrade") for step in steps)
+
+
+def test_a_missing_database_has_no_revision_and_is_not_made_by_asking(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'folder' / 'kpdemo.db'}")
+    assert current(database) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_starting_with_a_new_file_makes_it_without_a_copy(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'kpdemo.db'}")
+    done = prepare(database)
+    assert done is not None
+    assert (done.before, done.after, done.copy) == (None, MIGRATIONS.head, None)
+    database.dispose()
+    assert [path.name for path in tmp_path.iterdir()] == ["kpdemo.db"]
+
+
+def test_starting_when_all_is_in_place_does_nothing_and_does_not_load_alembic(sqlite_database):
+    code = (
+        "import sys; from db import Database; from db.schema import prepare\n"
+        f"print(prepare(Database({str(sqlite_database.url)!r})), 'alembic' in sys.modules)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert result.stdout.split() == ["None", "False"]
+
+
+def test_an_old_sqlite_file_is_upgraded_at_the_start_after_a_copy(sqlite_database, later):
+    fill(sqlite_database)
+    before = contents(sqlite_database)
+    done = prepare(sqlite_database, migrations=later)
+    assert done is not None
+    assert done.copy is not None
+    assert (done.before, done.after) == (MIGRATIONS.head, later.head)
+    assert stat.S_IMODE(done.copy.stat().st_mode) == 0o600
+    copy = Database(f"sqlite:///{done.copy}")
+    assert contents(copy) == before
+    assert current(copy) == MIGRATIONS.head
+    copy.dispose()
+
+
+def test_postgresql_is_not_upgraded_at_the_start_but_told_how(postgresql_database, later):
+    with pytest.raises(DatabaseError, match=r"python -m db upgrade --database-url postgresql://\S+"):
+        prepare(postgresql_database, migrations=later)
+    assert current(postgresql_database) == MIGRATIONS.head
+    assert prepare(postgresql_database, migrations=later, may_upgrade=True).after == later.head
+
+
+def test_an_empty_postgresql_database_is_told_how_to_get_its_tables():
+    require_postgresql()
+    with empty_schema() as url:
+        database = Database(url)
+        with pytest.raises(DatabaseError, match=r"has no tables yet, .*: run `python -m db upgrade"):
+            prepare(database)
+        assert inspect(database.engine).get_table_names() == []
+        database.dispose()
+
+
+def test_an_upgrade_from_an_old_revision_keeps_every_row(database, later):
+    fill(database)
+    rules = checks_of(database)
+    with database.reading() as session:
+        before = rows_of(session)
+    upgrade(database, migrations=later)
+    with database.reading() as session:
+        after = rows_of(session)
+        motto, advice = session.execute(text("SELECT motto, advice FROM projects")).one()
+    assert (motto, advice) == ("none", AWKWARD)
+    assert checks_of(database) == rules
+    assert after.pop("projects")[0][:8] == before.pop("projects")[0][:8]
+    history = before.pop("rating_history")
+    assert [[*row[:7], "import", *row[8:]] for row in history] == after.pop("rating_history")
+    assert after == before
+
+
+def rows_of(session) -> dict[str, list[list[object]]]:
+    return {
+        name: [list(row) for row in session.execute(text(f"SELECT * FROM {name} ORDER BY 1, 2, 3"))]
+        for name in Base.metadata.tables
+    }
+
+
+def test_history_is_guarded_again_after_an_upgrade(database, later):
+    fill(database)
+    upgrade(database, migrations=later)
+    with pytest.raises(DBAPIError, match="append-only"), database.session() as session:
+        session.execute(text("UPDATE rating_history SET quarters = 1"))
+
+
+def test_foreign_keys_are_enforced_again_after_an_upgrade(database, later):
+    fill(database)
+    upgrade(database, migrations=later)
+    for _ in range(3):
+        with pytest.raises(IntegrityError), database.session() as session:
+            session.execute(text("UPDATE memberships SET user_id = 77"))
+
+
+@pytest.mark.parametrize(
+    "more", ["op.execute('SELECT * FROM nowhere')", "op.execute('UPDATE pairs SET project_id = 77')"]
+)
+def test_a_step_that_fails_changes_nothing(database, tmp_path, more):
+    fill(database)
+    before = contents(database)
+    with pytest.raises(DatabaseError, match="nothing was changed"):
+        upgrade(database, migrations=next_version(tmp_path / "broken", more))
+    assert current(database) == MIGRATIONS.head
+    assert contents(database) == before
+    assert check(database).problems == ()
+
+
+def test_a_database_of_a_later_version_is_refused(database, later):
+    upgrade(database, migrations=later)
+    for begin in (prepare, upgrade):
+        with pytest.raises(DatabaseError, match=f"revision {later.head}, which this version does not know"):
+            begin(database)
+
+
+def test_tables_of_another_program_are_refused(bare):
+    with bare.engine.begin() as connection:
+        connection.execute(text("CREATE TABLE users (id INTEGER)"))
+    with pytest.raises(DatabaseError, match=r"holds tables of another program \(users\)"):
+        upgrade(bare)
+    assert inspect(bare.engine).get_table_names() == ["users"]
+
+
+def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, and long enough to be seen as none" * 10)
+    database = Database(f"sqlite:///{path}")
+    with pytest.raises(DatabaseError, match=r"notes\.txt cannot be used \(file is not a database\)"):
+        prepare(database)
+    assert path.read_text().startswith("not a database")
+
+
+def test_a_server_that_does_not_answer_is_said_without_the_password():
+    database = Database("postgresql://ana:geheim@127.0.0.1:1/x")
+    with pytest.raises(
+        DatabaseError, match=r"^postgresql://ana:\*\*\*@127\.0\.0\.1:1/x cannot be used"
+    ) as told:
+        prepare(database)
+    assert "geheim" not in str(told.value)
+
+
+PREPARE = """
+import sys
+from db import Database
+from db.schema import prepare
+print("ready", flush=True)
+sys.stdin.readline()
+print(prepare(Database(sys.argv[1]), may_upgrade=True) is not None)
+"""
+
+
+def test_processes_that_start_at_once_do_not_upgrade_twice(bare):
+    url = bare.url.render_as_string(hide_password=False)
+    pipe = subprocess.PIPE
+    with ExitStack() as stack:
+        processes = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", PREPARE, url],
+                    cwd=ROOT,
+                    stdin=pipe,
+                    stdout=pipe,
+                    stderr=pipe,
+                    text=True,
+                )
+            )
+            for _ in range(3)
+        ]
+        assert [process.stdout.readline() for process in processes] == ["ready\n"] * 3
+        for process in processes:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        outcomes = [process.communicate() for process in processes]
+    assert [process.returncode for process in processes] == [0] * 3, outcomes
+    assert check(bare).problems == ()
