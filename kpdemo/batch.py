@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeGuard, cast
 
 from kpdemo.documents import (
     COMPRESSIONS,
@@ -31,7 +31,7 @@ from kpdemo.documents import (
     read_rows,
 )
 from kpdemo.errors import InputError, KpdemoError
-from kpdemo.types import Document, Keyphrase, Prediction, Predictor
+from kpdemo.types import Document, Keyphrase, Kind, Prediction, Predictor, Source
 
 SCORE_DIGITS = 6
 SECONDS_DIGITS = 3
@@ -161,14 +161,17 @@ def prediction_row(id: str, prediction: Prediction) -> dict[str, Any]:
     return {"id": id, **keyphrase_rows(prediction)}
 
 
-def keyphrase_rows(prediction: Prediction) -> dict[str, list[dict[str, Any]]]:
-    """The present and absent keyphrases as plain values for JSON."""
-    return {
+def keyphrase_rows(prediction: Prediction) -> dict[str, list[Any]]:
+    """The keyphrases as plain values for JSON, without what the predictor does not tell."""
+    rows: dict[str, list[Any]] = {
         "present": [
             _scored(item) | {"spans": [list(span) for span in item.spans]} for item in prediction.present
         ],
-        "absent": [_scored(item) for item in prediction.absent],
+        "absent": [_scored(item) | _told(item) for item in prediction.absent],
     }
+    if prediction.absent_candidates:
+        rows["absent_candidates"] = list(prediction.absent_candidates)
+    return rows
 
 
 def settings_path(output: Path) -> Path:
@@ -207,21 +210,46 @@ def _prediction_from_row(row: dict[str, Any]) -> tuple[str, Prediction]:
     id = row.get("id")
     if not isinstance(id, (str, int)):
         raise InputError('no field "id"; give a file that `predict --output` wrote.')
-    return str(id), Prediction(_keyphrases(row, "present"), _keyphrases(row, "absent"))
+    candidates = row.get("absent_candidates", [])
+    if not _are_strings(candidates):
+        raise InputError('"absent_candidates" is not a list of strings; fix or delete the line.')
+    present, absent = _keyphrases(row, "present"), _keyphrases(row, "absent")
+    return str(id), Prediction(present, absent, absent_candidates=tuple(candidates))
 
 
-def _keyphrases(row: dict[str, Any], kind: str) -> tuple[Keyphrase, ...]:
+def _keyphrases(row: dict[str, Any], side: str) -> tuple[Keyphrase, ...]:
     try:
-        found = [(item["text"], float(item.get("score", 0.0))) for item in row.get(kind, [])]
+        return tuple(_keyphrase(item) for item in row.get(side, []))
     except (AttributeError, KeyError, TypeError, ValueError):
-        found = [(None, 0.0)]
-    if not all(isinstance(text, str) for text, _ in found):
-        raise InputError(f'"{kind}" is not a list of {{"text", "score"}}; fix or delete the line.')
-    return tuple(Keyphrase(text, score) for text, score in found)
+        raise InputError(f'"{side}" is not a list of {{"text", "score"}}; fix or delete the line.') from None
+
+
+def _keyphrase(item: dict[str, Any]) -> Keyphrase:
+    """One of a row; what others may have written under "kind", "source" and "evidence" is not an error."""
+    text, evidence = item["text"], item.get("evidence")
+    if not isinstance(text, str):
+        raise TypeError(text)
+    return Keyphrase(
+        text,
+        float(item.get("score", 0.0)),
+        source=next((source for source in Source if source == item.get("source")), None),
+        kind=next((kind for kind in Kind if kind == item.get("kind")), None),
+        evidence=tuple(evidence) if _are_strings(evidence) else (),
+    )
+
+
+def _are_strings(values: object) -> TypeGuard[list[str]]:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
 def _scored(keyphrase: Keyphrase) -> dict[str, Any]:
     return {"text": keyphrase.text, "score": round(keyphrase.score, SCORE_DIGITS)}
+
+
+def _told(keyphrase: Keyphrase) -> dict[str, Any]:
+    """What is known of an absent keyphrase besides."""
+    known = {"kind": keyphrase.kind, "source": keyphrase.source, "evidence": list(keyphrase.evidence)}
+    return {name: value for name, value in known.items() if value}
 
 
 def _name_of(source: str | Path | BinaryIO) -> str:

@@ -59,15 +59,19 @@ Examples:
 \b
 JSON of one document:
   {{"language": "en", "present": [{{"text", "score", "spans": [[start, end], …]}}, …],
-   "absent": [{{"text", "score"}}, …], "model", "device", "seconds", "text", "text_offset"}}
+   "absent": [{{"text", "score", "kind", "source", "evidence"}}, …],
+   "model", "device", "seconds", "text", "text_offset"}}
 Spans count characters of "text", which is the title, two newlines and the text given;
-that begins at "text_offset", 0 without a title.
+that begins at "text_offset", 0 without a title. "kind" is reordered (all its words are in the
+text), mixed (some are) or unseen (none is), "source" is generated, retrieved or both, "evidence"
+are phrases that speak for it. What the model does not tell is left out, and a model that ranks
+more absent phrases than it gives adds "absent_candidates": ["…", …], from which R@50 is counted.
 
 \b
 A line of docs.jsonl:
   {{"id": "1", "title": "…", "abstract": "…"}}     (or "text"; a missing id is the line's number)
 A line of predictions.jsonl:
-  {{"id": "1", "present": [{{"text", "score", "spans"}}, …], "absent": [{{"text", "score"}}, …]}}
+  {{"id": "1", "present": [{{"text", "score", "spans"}}, …], "absent": [{{"text", "score", …}}, …]}}
 """
 _EVALUATE_EXAMPLES = f"""
 Examples:
@@ -120,7 +124,10 @@ class Device(StrEnum):
     CUDA = "cuda"
 
 
-ModelOption = Annotated[str, typer.Option(metavar="NAME", help="A name of `models`, or a checkpoint folder.")]
+ModelOption = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="A name of `models`, a checkpoint folder, or OWNER/NAME on the Hub."),
+]
 DeviceOption = Annotated[Device, typer.Option(help="Where to compute; auto takes a GPU when there is one.")]
 BatchSizeOption = Annotated[int, typer.Option(min=1, metavar="N", help="How many documents at a time.")]
 
@@ -320,21 +327,27 @@ def models(
         bool, typer.Option("--json", help="Print the names and descriptions as JSON.")
     ] = False,
 ) -> None:
-    """List the models and baselines that --model takes."""
-    from kpdemo.predictors import available_models
+    """List the models and baselines that --model takes, and those of the Hugging Face Hub that are known.
 
+    A checkpoint folder and other models of the Hub may be given too.
+    """
+    from kpdemo.predictors import available_models, hub_models
+
+    known = available_models() | hub_models()
     if as_json:
-        _print_json(available_models())
+        _print_json(known)
     else:
         from kpdemo.terminal import show_models
 
-        show_models(available_models())
+        show_models(known)
 
 
 def open_predictor(model: str, device: Device) -> Predictor:
     """The model of that name or folder; its weights load with the first prediction."""
     from kpdemo.predictors import available_models, load_predictor
+    from kpdemo.quick_start import import_nltk
 
+    import_nltk()
     try:
         return load_predictor(model, device=device.value)
     except ModelLoadError as error:
@@ -448,7 +461,8 @@ def _predict_many(predictor: Predictor, source: str, output: str, options: Batch
         raise CallError(str(error)) from None
     already = f", {summary.skipped:,} were there already" if summary.skipped else ""
     failed = f", {summary.failed:,} could not be used" if summary.failed else ""
-    print(f"{summary.done:,} documents predicted{already}{failed}.", file=sys.stderr)
+    documents = "document" if summary.done == 1 else "documents"
+    print(f"{summary.done:,} {documents} predicted{already}{failed}.", file=sys.stderr)
     if summary.failed:
         raise typer.Exit(1)
 

@@ -21,5 +21,9 @@ class ModelLoadError(KpdemoError):
     """A checkpoint is missing, damaged or of an unknown kind."""
 
 
+class ModelStoppedError(KpdemoError):
+    """The process of a model died before it had answered."""
+
+
 class TrainingError(KpdemoError):
     """A training run cannot start or go on."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.types import Document, Prediction, Predictor
+from kpdemo.simckp.profiles import KNOWN, one_line
+from kpdemo.types import Document, Mapped, Prediction, Predictor, VectorSpace, finds_absent
 
 DEFAULT_MODEL = "default"
 DEFAULT_FOLDER = Path(__file__).parent / "assets" / "default"
@@ -23,6 +26,8 @@ _BASELINES = {
 }
 BASELINES = tuple(_BASELINES)
 
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+
 
 def available_models() -> dict[str, str]:
     """Names that `load_predictor` takes, each with one line on what it is; the default first."""
@@ -30,15 +35,22 @@ def available_models() -> dict[str, str]:
     return {DEFAULT_MODEL: "SimCKP, trained on author keywords"} | here
 
 
+def hub_models() -> dict[str, str]:
+    """Models of the Hugging Face Hub whose ways are known, with one line on each; others may work too."""
+    return {name: one_line(profile) for name, profile in KNOWN.items()}
+
+
 def load_predictor(model: str | Path = DEFAULT_MODEL, *, device: str = "auto") -> Predictor:
     """A predictor by name; what is heavy loads with the first prediction.
 
     Args:
-        model: "default", a baseline of `available_models`, or a checkpoint folder.
+        model: "default", a baseline of `available_models`, a checkpoint folder, the folder of a model in
+            Hugging Face's form, or the "owner/name" of one on the Hub.
         device: "auto" (CUDA when there is one), "cpu" or "cuda"; baselines run on the CPU.
 
     Raises:
-        ModelLoadError: there is no such model. A damaged one is found at the first prediction.
+        ModelLoadError: there is no such model. One that is damaged, or cannot be fetched from the Hub, is
+            found out at the first prediction.
     """
     name = str(model)
     if name == DEFAULT_MODEL:
@@ -48,12 +60,14 @@ def load_predictor(model: str | Path = DEFAULT_MODEL, *, device: str = "auto") -
     if name in available_models():
         return LazyPredictor(name, lambda: _load_baseline(name))
     folder = Path(model)
-    if not folder.is_dir():
-        names = ", ".join(available_models())
-        raise ModelLoadError(
-            f"There is no model {name!r}: choose one of {names}, or give a checkpoint folder."
-        )
-    return LazyPredictor(name, lambda: _load_folder(folder, device))
+    if folder.is_dir():
+        return LazyPredictor(name, lambda: _load_folder(folder, device))
+    if _HUB_NAME.fullmatch(name):
+        return LazyPredictor(name, lambda: _load_from_hub(name, device))
+    names = ", ".join(available_models())
+    raise ModelLoadError(
+        f"There is no model {name!r}: choose one of {names}, or give a checkpoint folder or a Hub name."
+    )
 
 
 class LazyPredictor:
@@ -82,6 +96,19 @@ class LazyPredictor:
     ) -> list[Prediction]:
         return self._predictor().predict(documents, top_k=top_k, threshold=threshold)
 
+    @property
+    def finds_absent(self) -> bool:
+        return finds_absent(self._predictor())
+
+    def vectors(
+        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
+    ) -> list[VectorSpace]:
+        """See `kpdemo.types.Mapped`."""
+        predictor = self._predictor()
+        if not isinstance(predictor, Mapped):
+            return []
+        return predictor.vectors(document, top_k=top_k, threshold=threshold)
+
     def _predictor(self) -> Predictor:
         with self._lock:
             if self._loaded is None:
@@ -90,9 +117,32 @@ class LazyPredictor:
 
 
 def _load_folder(folder: Path, device: str) -> Predictor:
-    from kpdemo.simckp.checkpoint import load_checkpoint
+    if _is_hugging_face(folder):
+        return _load_hugging_face(str(folder), folder, device)
+    from kpdemo.simckp.system import load_system
 
-    return load_checkpoint(folder, device=device)
+    return load_system(folder, device=device)
+
+
+def _is_hugging_face(folder: Path) -> bool:
+    """Whether the folder holds a model in Transformers' form and not in ours."""
+    try:
+        described = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(described, dict) and "model_type" in described
+
+
+def _load_from_hub(name: str, device: str) -> Predictor:
+    from kpdemo.simckp.hub_download import fetch
+
+    return _load_hugging_face(name, fetch(name), device)
+
+
+def _load_hugging_face(name: str, folder: Path, device: str) -> Predictor:
+    from kpdemo.simckp.hub import open_hub_model
+
+    return open_hub_model(name, folder, device=device)
 
 
 def _load_embedding(device: str) -> Predictor:

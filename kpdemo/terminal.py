@@ -35,11 +35,11 @@ def show_prediction(document: Document, prediction: Prediction, footer: str) -> 
     console.print(marked_text(document.text, spans, colour=console.is_terminal), soft_wrap=True)
     console.print()
     if prediction.present:
-        console.print(_keyphrase_table("Present keyphrases", prediction.present, places=True))
+        console.print(_present_table(prediction.present))
     else:
         console.print("No present keyphrases.")
     if prediction.absent:
-        console.print(_keyphrase_table("Absent keyphrases", prediction.absent, places=False))
+        console.print(_absent_table(prediction.absent))
     console.print(Text(footer, style="dim"))
 
 
@@ -172,19 +172,44 @@ def _console() -> Console:
     return console if console.is_terminal else Console(width=_PIPE_WIDTH)
 
 
-def _keyphrase_table(title: str, keyphrases: Sequence[Keyphrase], *, places: bool) -> Table:
+def _present_table(keyphrases: Sequence[Keyphrase]) -> Table:
+    table = _keyphrase_table("Present keyphrases")
+    table.add_column("Times", justify="right")
+    table.add_column("First at", justify="right")
+    for keyphrase in keyphrases:
+        table.add_row(*_scored(keyphrase), str(len(keyphrase.spans)), str(keyphrase.spans[0][0]))
+    return table
+
+
+def _absent_table(keyphrases: Sequence[Keyphrase]) -> Table:
+    """With a column for each thing that the predictor tells of any of them."""
+    table = _keyphrase_table("Absent keyphrases")
+    columns = {
+        "Kind": [keyphrase.kind or "" for keyphrase in keyphrases],
+        "Source": [keyphrase.source or "" for keyphrase in keyphrases],
+        "Evidence": [", ".join(keyphrase.evidence) for keyphrase in keyphrases],
+    }
+    told = {name: cells for name, cells in columns.items() if any(cells)}
+    for name in told:
+        table.add_column(name)
+    for row, keyphrase in enumerate(keyphrases):
+        table.add_row(*_scored(keyphrase), *(_harmless(cells[row]) for cells in told.values()))
+    return table
+
+
+def _keyphrase_table(title: str) -> Table:
     table = Table(title=title, title_justify="left")
     table.add_column("Score", justify="right")
     table.add_column("Keyphrase")
-    if places:
-        table.add_column("Times", justify="right")
-        table.add_column("First at", justify="right")
-    for keyphrase in keyphrases:
-        cells: list[str | Text] = [f"{keyphrase.score:.3f}", Text(keyphrase.text.translate(_HARMLESS))]
-        if places:
-            cells += [str(len(keyphrase.spans)), str(keyphrase.spans[0][0])]
-        table.add_row(*cells)
     return table
+
+
+def _scored(keyphrase: Keyphrase) -> tuple[str, Text]:
+    return f"{keyphrase.score:.3f}", _harmless(keyphrase.text)
+
+
+def _harmless(text: str) -> Text:
+    return Text(text.translate(_HARMLESS))
 
 
 def _figure(value: float | None) -> str:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import islice
 
 from kpdemo.errors import InputError, LanguageError
-from kpdemo.types import Document
+from kpdemo.types import Document, Span
 
 # The released SimCKP evaluation puts spaces round exactly these; [, ], \ and _ stay in words.
 _PUNCTUATION = re.escape("!\"#$%&'()*+,-./:;<=>?@^`{|}~")
@@ -38,6 +38,11 @@ SCRIPT_NAMES = {
 def words(text: str) -> list[str]:
     """The words of `text`; each ASCII punctuation mark is a word of its own."""
     return _WORD.findall(text)
+
+
+def word_spans(text: str) -> list[Span]:
+    """Where each of `words` stands in `text`."""
+    return [match.span() for match in _WORD.finditer(text)]
 
 
 @lru_cache(maxsize=200_000)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Span = tuple[int, int]
 """Character offsets, start inclusive and end exclusive, into `Document.text`."""
@@ -36,16 +41,40 @@ class Document:
         return len(self.title) + len(TITLE_BREAK) if self.title else 0
 
 
+class Source(StrEnum):
+    """Where an absent keyphrase came from."""
+
+    GENERATED = "generated"
+    RETRIEVED = "retrieved"
+    BOTH = "both"
+
+
+class Kind(StrEnum):
+    """How much of a phrase its document holds (Boudin and Gallina 2021, PRMU).
+
+    All of it in one piece, all of its words elsewhere, some of them, none.
+    """
+
+    PRESENT = "present"
+    REORDERED = "reordered"
+    MIXED = "mixed"
+    UNSEEN = "unseen"
+
+
 @dataclass(frozen=True, slots=True)
 class Keyphrase:
     """A predicted keyphrase; `score` is between 0 and 1, higher is better.
 
-    `spans` are all its occurrences in the document's text, in order; an absent keyphrase has none.
+    `spans` are all its occurrences in the document's text, in order; an absent keyphrase has none, but
+    may tell its `source`, its `kind`, and as `evidence` the phrases that speak for it, best first.
     """
 
     text: str
     score: float
     spans: tuple[Span, ...] = ()
+    source: Source | None = None
+    kind: Kind | None = None
+    evidence: tuple[str, ...] = ()
 
     @property
     def present(self) -> bool:
@@ -54,11 +83,16 @@ class Keyphrase:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The keyphrases of one document, each list sorted by score, best first."""
+    """The keyphrases of one document, each list sorted by score, best first.
+
+    `absent_candidates` are what `absent` was chosen from, best first, as far as the predictor tells: R@50
+    counts the gold among the first fifty.
+    """
 
     present: tuple[Keyphrase, ...]
     absent: tuple[Keyphrase, ...] = ()
     language: str = "en"
+    absent_candidates: tuple[str, ...] = ()
 
 
 class Predictor(Protocol):
@@ -88,4 +122,58 @@ class Predictor(Protocol):
 
         Raises:
             InputError: a document is empty or in a script that is not read, or an option is out of range.
+        """
+
+
+def finds_absent(predictor: Predictor) -> bool:
+    """Whether a predictor can give absent keyphrases: it says so in an attribute `finds_absent`."""
+    return bool(getattr(predictor, "finds_absent", False))
+
+
+class PointKind(StrEnum):
+    """What a vector stands for; a candidate that was chosen is a present keyphrase."""
+
+    DOCUMENT = "document"
+    CANDIDATE = "candidate"
+    PRESENT = "present"
+    ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPoint:
+    """What stands at a vector: a phrase with its score, or the document, which has none."""
+
+    text: str
+    kind: PointKind
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorSpace:
+    """The vectors by which a model compares a document with phrases, by their cosine.
+
+    Attributes:
+        name: of the part of the model, "extractor" or "reranker".
+        points: what the vectors stand for; the document comes first.
+        vectors: (N, D), a row for each point.
+    """
+
+    name: str
+    points: tuple[VectorPoint, ...]
+    vectors: NDArray[np.float32]
+
+
+@runtime_checkable
+class Mapped(Protocol):
+    """A predictor that shows the vectors it compares."""
+
+    def vectors(
+        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
+    ) -> list[VectorSpace]:
+        """A space for each part of the model that has one, with the keyphrases that `predict` would choose.
+
+        What opens a model on first use is of this type whatever the model is; then none may come back.
+
+        Raises:
+            InputError: as `Predictor.predict`.
         """

@@ -72,6 +72,15 @@
       slider.setAttribute("aria-label", slider.closest(".block")?.querySelector("label, [data-testid=block-info]")?.innerText.trim() || "Value");
     }
     for (const drop of document.querySelectorAll("button[aria-dropeffect][aria-label]")) drop.removeAttribute("aria-label");
+    for (const group of document.querySelectorAll("fieldset.block:has(input[type=radio])")) {
+      // Of one name, so that the arrow keys go from one to the next; Gradio writes its own again and again.
+      for (const radio of group.querySelectorAll("input[type=radio]")) {
+        if (radio.name !== group.id) radio.name = group.id;
+      }
+      if (group.role === "radiogroup") continue;
+      group.role = "radiogroup";
+      group.ariaLabel = group.querySelector("[data-testid=block-info]")?.innerText.trim() || "Choice";
+    }
   };
 
   const started = () => {
@@ -80,7 +89,7 @@
     new MutationObserver(themed).observe(document.body, { attributes: true, attributeFilter: ["class"] });
     named();
     new MutationObserver(named).observe(document.body, {
-      childList: true, subtree: true, attributes: true, attributeFilter: ["aria-label"],
+      childList: true, subtree: true, attributes: true, attributeFilter: ["aria-label", "name"],
     });
   };
 

@@ -85,15 +85,11 @@ def load_tagger(path: Path = TAGGER_ASSET) -> Tagger:
     from nltk.tag.perceptron import PerceptronTagger
 
     try:
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            stored = json.load(file)
+        stored = json.loads(gzip.decompress(path.read_bytes()))
         perceptron = PerceptronTagger(load=False)
         perceptron.tagdict = stored["tagdict"]
         perceptron.classes = perceptron.model.classes = set(stored["tags"])
-        perceptron.model.weights = {
-            feature: {stored["tags"][int(tag)]: weight for tag, weight in row.items()}
-            for feature, row in stored["weights"].items()
-        }
+        perceptron.model.weights = stored["weights"]
     except FileNotFoundError as error:
         raise ModelLoadError(f"No tagger at {path}: run `python -m kpdemo train tagger`.") from error
     except (OSError, EOFError, ValueError, KeyError, TypeError, IndexError) as error:
@@ -107,13 +103,10 @@ def save_tagger(perceptron: Any, path: Path, *, smallest: float = 0.05, decimals
     The bytes depend on the weights only (no time stamp), so a repeated training gives the same file.
     """
     tags = sorted(perceptron.model.classes)
-    number = {tag: str(index) for index, tag in enumerate(tags)}
     weights = {}
     for feature, row in sorted(perceptron.model.weights.items()):
         kept = {
-            number[tag]: round(weight, decimals)
-            for tag, weight in sorted(row.items())
-            if abs(weight) >= smallest
+            tag: round(weight, decimals) for tag, weight in sorted(row.items()) if abs(weight) >= smallest
         }
         if kept:
             weights[feature] = kept

@@ -68,24 +68,31 @@ def harmonic_mean(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
 
 
-def score_kind(gold: Sequence[str], predicted: Sequence[str]) -> KindScores:
+def score_kind(
+    gold: Sequence[str], predicted: Sequence[str], candidates: Sequence[str] | None = None
+) -> KindScores:
     """Compare one document's gold keys with its predicted keys, best first.
 
     A repeated key counts once, at its first rank. Precision at 5 divides by 5 however few
     predictions there are, precision at M by their number.
+
+    Args:
+        candidates: what the predictions were chosen from, best first: recall at 50 is theirs. None where
+            only the predictions are known.
     """
     wanted = set(gold)
     if not wanted:
         return KindScores(has_gold=False)
     ranked = list(dict.fromkeys(predicted))
     hits = [key in wanted for key in ranked]
+    deep = wanted.intersection(list(dict.fromkeys(ranked if candidates is None else candidates))[:DEEP_CUT])
     return KindScores(
         has_gold=True,
         precision_5=sum(hits[:CUT]) / CUT,
         recall_5=sum(hits[:CUT]) / len(wanted),
         precision_m=sum(hits) / len(ranked) if ranked else 0.0,
         recall_m=sum(hits) / len(wanted),
-        recall_50=sum(hits[:DEEP_CUT]) / len(wanted),
+        recall_50=len(deep) / len(wanted),
     )
 
 

@@ -2,7 +2,8 @@
 
 Phrases are compared by `phrase_key` (punctuation set apart, Porter stems). Gold is split into
 present and absent by `StemmedText`. Of the predictions, the present list keeps what the document
-holds and the absent list what it does not; the others are dropped before any cut, as in SimCKP.
+holds and the absent list and its candidates what it does not; the others are dropped before any cut,
+as in SimCKP.
 """
 
 from __future__ import annotations
@@ -79,9 +80,12 @@ def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
     wanted = split_phrases(gold.keyphrases, source)
     present = [keyphrase.text for keyphrase in prediction.present]
     absent = [keyphrase.text for keyphrase in prediction.absent]
+    candidates = prediction.absent_candidates or absent
     return DocumentScores(
         present=score_kind(wanted.present, split_phrases(present, source).present),
-        absent=score_kind(wanted.absent, split_phrases(absent, source).absent),
+        absent=score_kind(
+            wanted.absent, split_phrases(absent, source).absent, split_phrases(candidates, source).absent
+        ),
         pooled=score_sets(gold.keyphrases, [*present, *absent]),
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from torch import nn
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.model import encoder_of
@@ -34,15 +34,45 @@ def load_backbone(name: str, *, attention: str = "sdpa") -> tuple[nn.Module, Any
     return encoder_of(model), load_tokenizer(name)
 
 
+def load_encoder_decoder(name: str, *, attention: str = "sdpa") -> tuple[Any, Any]:
+    """A pretrained encoder-decoder with its language modelling head, and its fast tokenizer.
+
+    Args, Raises: as `load_backbone`.
+    """
+    with _load_errors(name):
+        model = AutoModelForSeq2SeqLM.from_pretrained(_source(name), attn_implementation=attention)
+    return model, _fresh_tokenizer(name)
+
+
+def add_separator(model: Any, tokenizer: Any, separator: str) -> int:
+    """The id of the token that stands between two keyphrases; a new one when the tokenizer has it not."""
+    if separator not in tokenizer.get_vocab():
+        tokenizer.add_tokens([separator], special_tokens=True)
+    if len(tokenizer) > model.get_input_embeddings().num_embeddings:
+        model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    return int(tokenizer.convert_tokens_to_ids(separator))
+
+
+def is_encoder_decoder(name: str) -> bool:
+    """Whether a backbone has a decoder of its own; errors as in `load_backbone`."""
+    with _load_errors(name):
+        return bool(AutoConfig.from_pretrained(_source(name)).is_encoder_decoder)
+
+
 @lru_cache(maxsize=4)
 def load_tokenizer(name: str) -> Any:
     """The fast tokenizer of a backbone; errors as in `load_backbone`."""
+    return _fresh_tokenizer(name)
+
+
+def _fresh_tokenizer(name: str) -> Any:
     with _load_errors(name):
         tokenizer = AutoTokenizer.from_pretrained(_source(name))
     if not tokenizer.is_fast:
         raise ModelLoadError(
             f"The tokenizer of {name!r} gives no character offsets: choose a model with a fast one."
         )
+    tokenizer.backend_tokenizer.no_padding()  # all-MiniLM-L6-v2 comes set to fill up to 128 tokens
     return tokenizer
 
 

@@ -4,46 +4,53 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from transformers import AutoConfig, AutoModel, AutoTokenizer
+from tokenizers import Tokenizer
+from torch import Tensor, nn
 
 from kpdemo.candidates.chunks import CandidateConfig
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ModelLoadError
+from kpdemo.simckp.bert import BertConfig, BertEncoder, bert_state
+from kpdemo.simckp.counting import ExpectedF1
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, encoder_of
 from kpdemo.simckp.predictor import Selection, SimckpPredictor
+from kpdemo.simckp.quantized import Storage, pack, unpack
 from kpdemo.simckp.threshold import Calibration
+from kpdemo.simckp.unset import unset_weights
 
 FORMAT = 1
 KIND = "simckp-extractor"
-CONFIG, WEIGHTS, CARD, SUMS = "config.json", "model.safetensors", "MODEL_CARD.md", "SHA256SUMS"
+CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+CARD, SUMS = "MODEL_CARD.md", "SHA256SUMS"
+ENCODER = "encoder."
 
 
 def save_checkpoint(
-    folder: Path, module: ContrastiveExtractor, tokenizer: Any, selection: Selection, *, name: str, card: str
+    folder: Path,
+    module: ContrastiveExtractor,
+    tokenizer: Any,
+    selection: Selection,
+    *,
+    name: str,
+    card: str,
+    storage: Storage = "fp16",
 ) -> None:
-    """Write weights (fp16), tokenizer, configuration, model card and hashes into `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    tokenizer.save_pretrained(folder)
-    half = {key: value.detach().half().cpu().contiguous() for key, value in module.state_dict().items()}
-    save_file(half, folder / WEIGHTS)
-    config = {
-        "format": FORMAT,
-        "kind": KIND,
-        "name": name,
-        "backbone": _backbone_config(module),
-        "extractor": asdict(module.config),
-        "selection": asdict(selection),
-    }
-    (folder / CONFIG).write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    (folder / CARD).write_text(card, encoding="utf-8")
-    (folder / SUMS).write_text(_sums(folder), encoding="utf-8")
+    """Write weights, tokenizer, configuration, model card and hashes into `folder`.
+
+    Args:
+        storage: of the weights; "int8" takes half the space of "fp16", see `kpdemo.simckp.quantized`.
+    """
+    config = extractor_config(module, selection) | {"kind": KIND, "name": name}
+    write_folder(folder, module.state_dict(), tokenizer, config, card=card, storage=storage)
 
 
 def load_checkpoint(folder: Path, *, device: str = "auto") -> SimckpPredictor:
@@ -56,24 +63,117 @@ def load_checkpoint(folder: Path, *, device: str = "auto") -> SimckpPredictor:
         ModelLoadError: a file is missing or damaged, or the device is not there.
     """
     target = choose_device(device)
+    with opened_folder(folder, KIND) as stored:
+        module = build_extractor(stored.config, stored.weights)
+    return stored.predictor(module.to(target).eval())
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """What a checkpoint folder holds: its configuration, and the weights in fp32."""
+
+    config: dict[str, Any]
+    weights: dict[str, Tensor]
+    tokenizer: Tokenizer
+    selection: Selection
+
+    @property
+    def padding(self) -> int:
+        return int(self.config["backbone"]["pad_token_id"])
+
+    def predictor(self, module: ContrastiveExtractor) -> SimckpPredictor:
+        """The extractor `module`, ready to predict."""
+        return SimckpPredictor(
+            self.config["name"], module, self.tokenizer, self.padding, load_tagger(), self.selection
+        )
+
+
+def extractor_config(module: ContrastiveExtractor, selection: Selection) -> dict[str, Any]:
+    """What the configuration of a checkpoint says of its extractor."""
+    described = module.encoder.config.to_diff_dict()  # type: ignore[union-attr, operator]
+    return {
+        "backbone": backbone_config(described),
+        "extractor": asdict(module.config),
+        "selection": asdict(selection),
+    }
+
+
+def backbone_config(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Transformers' configuration of a model without what only says where it came from."""
+    private = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
+    return {key: value for key, value in described.items() if key not in private}
+
+
+def write_folder(
+    folder: Path,
+    state: Mapping[str, Tensor],
+    tokenizer: Any,
+    config: Mapping[str, Any],
+    *,
+    card: str,
+    storage: Storage,
+) -> None:
+    """Write the weights `state`, tokenizer, configuration, model card and hashes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer.save_pretrained(folder)
+    save_file(pack(state, storage), folder / WEIGHTS)
+    text = json.dumps({"format": FORMAT, **config}, indent=2, sort_keys=True)
+    (folder / CONFIG).write_text(f"{text}\n", encoding="utf-8")
+    (folder / CARD).write_text(card, encoding="utf-8")
+    (folder / SUMS).write_text(_sums(folder), encoding="utf-8")
+
+
+@contextmanager
+def opened_folder(folder: Path, kind: str) -> Iterator[StoredModel]:
+    """What a folder of this kind holds; what goes wrong while a module is built from it is told as damage.
+
+    Raises:
+        ModelLoadError: a file is missing or damaged, or the folder holds another kind of model.
+    """
     check_hashes(folder)
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        if (config["kind"], config["format"]) != (KIND, FORMAT):
+        if (config["kind"], config["format"]) != (kind, FORMAT):
             raise ModelLoadError(
-                f"{folder} holds a {config['kind']} of format {config['format']}: update kpdemo."
+                f"{folder} holds a {config['kind']} of format {config['format']}, not a {kind} of format "
+                f"{FORMAT}: give another folder, or update kpdemo."
             )
-        module = _build(config)
-        module.load_state_dict(load_file(folder / WEIGHTS))
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-        stored = config["selection"]
-        selection = Selection(stored["threshold"], Calibration(**stored["calibration"]))
+        yield StoredModel(
+            config,
+            unpack(load_file(folder / WEIGHTS)),
+            Tokenizer.from_file(str(folder / TOKENIZER)),
+            _selection(config["selection"]),
+        )
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         reason = str(error).strip().splitlines()[0]
         raise ModelLoadError(
             f"The model in {folder} cannot be read ({reason}): restore the folder."
         ) from error
-    return SimckpPredictor(config["name"], module.to(target).eval(), tokenizer, load_tagger(), selection)
+
+
+def _selection(stored: Mapping[str, Any]) -> Selection:
+    counting = stored.get("counting")  # older checkpoints have none
+    return Selection(
+        stored["threshold"],
+        Calibration(**stored["calibration"]),
+        ExpectedF1(**counting) if counting else None,
+    )
+
+
+def load_weights(folder: Path, module: ContrastiveExtractor) -> None:
+    """Set the weights of `module`, built on the same backbone, to those of a checkpoint folder.
+
+    Raises:
+        ModelLoadError: the folder is damaged, or holds a model of another shape.
+    """
+    check_hashes(folder)
+    try:
+        module.load_state_dict(unpack(load_file(folder / WEIGHTS)))
+    except (OSError, RuntimeError, SafetensorError) as error:
+        raise ModelLoadError(
+            f"The weights in {folder} do not fit the model to be trained: give a checkpoint of the same "
+            "backbone and settings."
+        ) from error
 
 
 def choose_device(device: str) -> torch.device:
@@ -103,7 +203,7 @@ def check_hashes(folder: Path) -> None:
     except (OSError, ValueError) as error:
         raise ModelLoadError(f"{folder / SUMS} cannot be read ({error}): restore the folder.") from error
     named = {line.partition("  ")[2] for line in lines}
-    if not {CONFIG, WEIGHTS, "tokenizer.json"} <= named:
+    if not {CONFIG, WEIGHTS, TOKENIZER} <= named:
         raise ModelLoadError(f"{folder / SUMS} does not name all files of a model: restore the folder.")
     for line in lines:
         expected, _, name = line.partition("  ")
@@ -114,19 +214,37 @@ def check_hashes(folder: Path) -> None:
             raise ModelLoadError(f"The model file {path} is damaged (its SHA-256 differs): restore it.")
 
 
-def _build(config: dict[str, Any]) -> ContrastiveExtractor:
+def build_extractor(config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> ContrastiveExtractor:
+    """The extractor of a stored configuration, with these weights under Transformers' names."""
+    settings = extractor_settings(config)
+    bert = BertConfig.of(config["backbone"])
+    if bert is None:
+        module = ContrastiveExtractor(transformers_encoder(config["backbone"]), settings)
+        module.load_state_dict(weights)
+        return module
+    with unset_weights():
+        module = ContrastiveExtractor(BertEncoder(bert), settings)
+    theirs = {name: value for name, value in weights.items() if name.startswith(ENCODER)}
+    heads = {name: value for name, value in weights.items() if name not in theirs}
+    ours = bert_state({name.removeprefix(ENCODER): value for name, value in theirs.items()})
+    state = heads | {f"{ENCODER}{name}": value for name, value in ours.items()}
+    module.load_state_dict(state, assign=True)
+    return module
+
+
+def extractor_settings(config: Mapping[str, Any]) -> ExtractorConfig:
+    """The settings in a stored configuration."""
     extractor = dict(config["extractor"])
-    candidates = CandidateConfig(**extractor.pop("candidates"))
-    backbone = dict(config["backbone"])
-    described = AutoConfig.for_model(backbone.pop("model_type"), **backbone)
-    encoder = AutoModel.from_config(described)  # type: ignore[no-untyped-call]
-    return ContrastiveExtractor(encoder_of(encoder), ExtractorConfig(**extractor, candidates=candidates))
+    return ExtractorConfig(**extractor | {"candidates": CandidateConfig(**extractor["candidates"])})
 
 
-def _backbone_config(module: ContrastiveExtractor) -> dict[str, Any]:
-    described: dict[str, Any] = module.encoder.config.to_diff_dict()  # type: ignore[union-attr, operator]
-    private = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
-    return {key: value for key, value in described.items() if key not in private}
+def transformers_encoder(backbone: Mapping[str, Any]) -> nn.Module:
+    """An encoder of any other architecture."""
+    from transformers import AutoConfig, AutoModel
+
+    described = dict(backbone)
+    config = AutoConfig.for_model(described.pop("model_type"), **described)
+    return encoder_of(AutoModel.from_config(config))  # type: ignore[no-untyped-call]
 
 
 def _sums(folder: Path) -> str:

@@ -132,8 +132,14 @@ def maximal_marginal_relevance(relevance: Tensor, similarity: Tensor, count: int
 
 def load_embedding_baseline(folder: Path, *, device: str = "auto") -> EmbeddingBaseline:
     """On the encoder of the checkpoint in `folder`; errors as in `load_checkpoint`."""
+    from transformers import AutoTokenizer
+
     model = load_checkpoint(folder, device=device)
     config = model.module.config
     return EmbeddingBaseline(
-        model.module.encoder, model.tokenizer, model.tagger, config.window, config.overlap
+        model.module.encoder,
+        AutoTokenizer.from_pretrained(folder),
+        model.tagger,
+        config.window,
+        config.overlap,
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
 
 from kpdemo.candidates.chunks import Candidate
 from kpdemo.types import TITLE_BREAK, Document
@@ -41,33 +41,24 @@ def encoder_text(document: Document) -> str:
 def build_example(
     document: Document,
     candidates: Sequence[Candidate],
-    tokenizer: Any,
+    tokenizer: Tokenizer,
     *,
     window: int,
     overlap: int,
     most_windows: int | None = None,
 ) -> Example:
-    """Align `candidates` with the tokens of a fast Hugging Face tokenizer by character offsets.
+    """Align `candidates` with the tokens of the document by character offsets.
 
     Args:
         window, overlap: in tokens; a document longer than `window` is read in several windows.
         most_windows: stop after so many; candidates seen in none of them have no row.
     """
-    encoded = tokenizer(
-        encoder_text(document),
-        truncation=True,
-        max_length=window,
-        stride=overlap,
-        return_overflowing_tokens=True,
-        return_offsets_mapping=True,
-        return_special_tokens_mask=True,
-    )
-    read = encoded["input_ids"][:most_windows]
-    windows = [np.asarray(ids, dtype=np.int64) for ids in read]
-    masks = [np.asarray(mask, dtype=bool) for mask in encoded["special_tokens_mask"][: len(read)]]
+    read = encode_windows(tokenizer, encoder_text(document), window, overlap)[:most_windows]
+    windows = [np.asarray(encoding.ids, dtype=np.int64) for encoding in read]
+    masks = [np.asarray(encoding.special_tokens_mask, dtype=bool) for encoding in read]
     offsets = [
-        np.asarray(pairs).reshape(-1, 2)[~special]
-        for pairs, special in zip(encoded["offset_mapping"][: len(read)], masks, strict=True)
+        np.asarray(encoding.offsets).reshape(-1, 2)[~special]
+        for encoding, special in zip(read, masks, strict=True)
     ]
     firsts = [int(np.argmin(special)) for special in masks]
     spans = _Spans.of(candidates)
@@ -77,6 +68,13 @@ def build_example(
         rows += [row for row in spans.rows(offsets, firsts, whole=False) if row[1] not in seen]
         rows.sort(key=lambda row: row[:2])
     return Example(windows, rows, _features(document, candidates))
+
+
+def encode_windows(tokenizer: Tokenizer, text: str, window: int, overlap: int) -> list[Encoding]:
+    """The readings of a text, each of at most `window` tokens, special tokens included."""
+    tokenizer.enable_truncation(window, stride=overlap)
+    encoding = tokenizer.encode(text)
+    return [encoding, *encoding.overflowing]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The training objective of SimCKP."""
+"""The training objectives of SimCKP."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
+
+from kpdemo.simckp.targets import IGNORED
 
 
 def contrastive_loss(
@@ -31,3 +33,20 @@ def contrastive_loss(
     rows = pad_sequence(list(torch.split(negatives, counts)), batch_first=True, padding_value=-torch.inf)
     against = torch.logsumexp(rows, dim=1)[document]  # (P,) log of the sum over the document's negatives
     return functional.softplus(against[positive] - logits[positive]).sum() / documents
+
+
+def generation_loss(log_probabilities: Tensor, targets: Tensor, *, documents: int) -> Tensor:
+    """The negative log-likelihood of each document's absent keyphrases (SimCKP, Equation 4).
+
+    Args:
+        log_probabilities: (N, L, V) of the N documents that have any.
+        targets: (N, L) target ids, `IGNORED` where a sequence is over.
+        documents: B; those beyond N cost nothing.
+
+    Returns:
+        Scalar, in nats: the mean over the ids of a sequence, averaged over all documents.
+    """
+    counted = targets != IGNORED
+    gains = log_probabilities.gather(2, targets.clamp(min=0).unsqueeze(2)).squeeze(2)
+    means = gains.masked_fill(~counted, 0.0).sum(1) / counted.sum(1).clamp(min=1)
+    return -means.sum() / documents

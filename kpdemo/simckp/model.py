@@ -98,18 +98,25 @@ class ContrastiveExtractor(nn.Module):
         Args:
             windows_at_once: encode no more windows together, which bounds the memory a long document takes.
         """
-        documents, phrases = pool(self._encode, batch, windows_at_once or max(len(batch.input_ids), 1))
-        document_vectors = torch.tanh(self.document_projection(documents))  # Equation 2
-        phrase_vectors = torch.tanh(self.phrase_projection(phrases))
-        scores = functional.cosine_similarity(
-            document_vectors.float()[batch.phrase_document], phrase_vectors.float(), dim=-1
-        )
+        return self.score(pool(self.encode, batch, windows_at_once or max(len(batch.input_ids), 1)), batch)
+
+    def score(self, pooled: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
+        """(P,) as `forward`, from what `pool` gives for the batch."""
+        documents, phrases = self.represent(pooled)
+        scores = functional.cosine_similarity(documents[batch.phrase_document], phrases, dim=-1)
         if self.prior is not None:
             scores = scores + self.prior(batch.features).squeeze(-1).float()
         return scores
 
-    def _encode(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """(W, T, D) the last hidden states (Equation 1)."""
+    def represent(self, pooled: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """The vectors that are compared (Equation 2): documents (B, D) and phrases (P, D), from `pool`'s."""
+        documents, phrases = pooled
+        document_vectors = torch.tanh(self.document_projection(documents))
+        phrase_vectors = torch.tanh(self.phrase_projection(phrases))
+        return document_vectors.float(), phrase_vectors.float()
+
+    def encode(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """(W, T, D) the last hidden states (Equation 1) of token ids and mask, (W, T) each."""
         hidden: Tensor = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         return hidden.float()
 

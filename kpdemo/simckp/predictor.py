@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
 from kpdemo.candidates.chunks import Candidate, mine_candidates, surface
 from kpdemo.candidates.tagger import Tagger
 from kpdemo.selection import check_options, keep
 from kpdemo.simckp.batches import collate
+from kpdemo.simckp.counting import ExpectedF1
 from kpdemo.simckp.examples import Example, build_example
-from kpdemo.simckp.model import ContrastiveExtractor
+from kpdemo.simckp.model import ContrastiveExtractor, pool
 from kpdemo.simckp.threshold import Calibration, own_count
 from kpdemo.text import readable_documents
-from kpdemo.types import Document, Keyphrase, Prediction
+from kpdemo.types import Document, Keyphrase, PointKind, Prediction, VectorPoint, VectorSpace
 
 BATCH_WINDOWS = 16
 
@@ -29,19 +30,33 @@ class Selection:
 
     Attributes:
         threshold: on the raw similarity.
+        counting: decides how many in place of the threshold; None for the paper's own rule.
     """
 
     threshold: float
     calibration: Calibration
+    counting: ExpectedF1 | None = None
+
+    def count(self, similarities: Sequence[float], minimum: int) -> int:
+        """How many keyphrases a document with these candidates gets, at least `minimum`."""
+        if self.counting is None:
+            return own_count(similarities, self.threshold, minimum)
+        probabilities = [self.calibration.probability(similarity) for similarity in similarities]
+        return max(self.counting.count(probabilities), minimum)
 
 
 @dataclass(frozen=True)
 class SimckpPredictor:
-    """A `Predictor` with weights in memory."""
+    """A `Predictor` with weights in memory.
+
+    Attributes:
+        padding: the token id that fills short windows up.
+    """
 
     name: str
     module: ContrastiveExtractor
-    tokenizer: Any
+    tokenizer: Tokenizer
+    padding: int
     tagger: Tagger
     selection: Selection
 
@@ -59,17 +74,41 @@ class SimckpPredictor:
         """See `kpdemo.types.Predictor`; a score is the estimated share of such candidates that are gold."""
         check_options(top_k, threshold)
         read = readable_documents(documents)
-        config = self.module.config
-        candidates = [mine_candidates(document, self.tagger, config.candidates) for document in read]
-        examples = [
-            build_example(document, mined, self.tokenizer, window=config.window, overlap=config.overlap)
-            for document, mined in zip(read, candidates, strict=True)
-        ]
-        scores = score_examples(self.module, examples, padding=self.tokenizer.pad_token_id)
+        mined = [self._mine(document) for document in read]
+        scores = score_examples(self.module, [example for _, example in mined], padding=self.padding)
         return [
-            self._choose(document, mined, score, top_k, threshold)
-            for document, mined, score in zip(read, candidates, scores, strict=True)
+            self._choose(document, candidates, score, top_k, threshold)
+            for document, (candidates, _), score in zip(read, mined, scores, strict=True)
         ]
+
+    def vectors(
+        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
+    ) -> list[VectorSpace]:
+        """See `kpdemo.types.Mapped`; the space of Equation 2, where an absent phrase has no place."""
+        check_options(top_k, threshold)
+        [read] = readable_documents([document])
+        candidates, example = self._mine(read)
+        self.module.eval()
+        with torch.inference_mode():
+            batch = collate([example], padding=self.padding).to(next(self.module.parameters()).device)
+            pooled = pool(self.module.encode, batch, BATCH_WINDOWS)
+            scores = self.module.score(pooled, batch).float().cpu().numpy()
+            rows = torch.cat(self.module.represent(pooled)).cpu().numpy()
+        shown, kept = self._select(scores, top_k, threshold)
+        points = [VectorPoint(read.title or read.body, PointKind.DOCUMENT)]
+        for index, candidate in enumerate(candidates):
+            kind = PointKind.PRESENT if index in kept else PointKind.CANDIDATE
+            points.append(VectorPoint(surface(read, candidate), kind, shown[index]))
+        return [VectorSpace("extractor", tuple(points), rows)]
+
+    def _mine(self, document: Document) -> tuple[list[Candidate], Example]:
+        """The candidates of a document, and the document as the module reads it."""
+        config = self.module.config
+        candidates = mine_candidates(document, self.tagger, config.candidates)
+        example = build_example(
+            document, candidates, self.tokenizer, window=config.window, overlap=config.overlap
+        )
+        return candidates, example
 
     def _choose(
         self,
@@ -79,16 +118,23 @@ class SimckpPredictor:
         top_k: int | None,
         threshold: float | None,
     ) -> Prediction:
-        similarities = scores.tolist()
-        own = own_count(similarities, self.selection.threshold, self.module.config.minimum)
-        shown = [self.selection.calibration.probability(similarity) for similarity in similarities]
+        shown, kept = self._select(scores, top_k, threshold)
         return Prediction(
             present=tuple(
                 Keyphrase(surface(document, candidates[index]), shown[index], candidates[index].spans)
-                for index in keep(shown, top_k=top_k, threshold=threshold, own=own)
+                for index in kept
             ),
             language=document.language,
         )
+
+    def _select(
+        self, scores: NDArray[np.float32], top_k: int | None, threshold: float | None
+    ) -> tuple[list[float], list[int]]:
+        """The calibrated score of every candidate from the raw ones (P,), and which to give, best first."""
+        similarities = scores.tolist()
+        own = self.selection.count(similarities, self.module.config.minimum)
+        shown = [self.selection.calibration.probability(similarity) for similarity in similarities]
+        return shown, keep(shown, top_k=top_k, threshold=threshold, own=own)
 
 
 def score_examples(

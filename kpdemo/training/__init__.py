@@ -9,7 +9,7 @@ from pathlib import Path
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
 
-PARTS = ("tagger", "frequency", "extractor")
+PARTS = ("tagger", "frequency", "extractor", "generator", "bank", "reranker")
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +34,12 @@ def run(part: str, config_path: Path, *, output: Path | None, overrides: Mapping
         _run_frequency(config_path, changed)
     elif part == "extractor":
         _run_extractor(config_path, changed)
+    elif part == "generator":
+        _run_generator(config_path, changed)
+    elif part == "bank":
+        _run_bank(config_path, changed)
+    elif part == "reranker":
+        _run_reranker(config_path, changed)
     else:
         raise ConfigError(f"There is no part {part!r} to train: choose one of {', '.join(PARTS)}.")
 
@@ -71,5 +77,75 @@ def _run_extractor(path: Path, overrides: Mapping[str, str]) -> None:
         trained.selection,
         name=config.name,
         card=extractor_card(config, trained, device=device),
+        storage=config.storage,
+    )
+    logger.info("checkpoint in %s", folder)
+
+
+def _run_generator(path: Path, overrides: Mapping[str, str]) -> None:
+    from kpdemo.simckp.checkpoint import choose_device
+    from kpdemo.simckp.generator_checkpoint import save_generator
+    from kpdemo.training.generator import GeneratorTraining, train_generator
+    from kpdemo.training.model_card import generator_card
+
+    config = load_section(path, "generator", GeneratorTraining, overrides)
+    device = choose_device(config.device)
+    trained = train_generator(config, device=device)
+    folder = config.output / "checkpoint"
+    save_generator(
+        folder,
+        trained.module,
+        trained.tokenizer,
+        trained.selection,
+        name=config.name,
+        card=generator_card(config, trained, device=device),
+        storage=config.storage,
+    )
+    logger.info("checkpoint in %s", folder)
+
+
+def _run_bank(path: Path, overrides: Mapping[str, str]) -> None:
+    from kpdemo.simckp.checkpoint import choose_device
+    from kpdemo.simckp.pair_checkpoint import save_bank
+    from kpdemo.training.bank import BankTraining, train_bank
+    from kpdemo.training.pair_cards import bank_card
+
+    config = load_section(path, "bank", BankTraining, overrides)
+    device = choose_device(config.device)
+    trained = train_bank(config, device=device)
+    folder = config.output / "checkpoint"
+    save_bank(
+        folder,
+        trained.module,
+        trained.bank,
+        trained.tokenizer,
+        trained.selection,
+        name=config.name,
+        length=config.length,
+        card=bank_card(config, trained, device=device),
+        storage=config.storage,
+    )
+    logger.info("checkpoint in %s", folder)
+
+
+def _run_reranker(path: Path, overrides: Mapping[str, str]) -> None:
+    from kpdemo.simckp.checkpoint import choose_device
+    from kpdemo.simckp.pair_checkpoint import save_reranker
+    from kpdemo.training.pair_cards import reranker_card
+    from kpdemo.training.reranker import RerankerTraining, train_reranker
+
+    config = load_section(path, "reranker", RerankerTraining, overrides)
+    device = choose_device(config.device)
+    trained = train_reranker(config, device=device)
+    folder = config.output / "checkpoint"
+    save_reranker(
+        folder,
+        trained.module,
+        trained.tokenizer,
+        trained.selection,
+        name=config.name,
+        length=trained.length,
+        card=reranker_card(config, trained, device=device),
+        storage=config.storage,
     )
     logger.info("checkpoint in %s", folder)

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 from tqdm import tqdm
 
 from kpdemo.candidates.chunks import Candidate, CandidateConfig, candidate_key, mine_candidates
@@ -26,9 +27,10 @@ from kpdemo.documents import document_from_row, read_rows
 from kpdemo.errors import ConfigError, InputError
 from kpdemo.evaluation.frequency import FREQUENCY_ASSET
 from kpdemo.simckp.examples import FEATURES, Example, build_example
+from kpdemo.text import StemmedText, phrase_key
 from kpdemo.types import Document
 
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 
 logger = logging.getLogger(__name__)
 
@@ -69,21 +71,36 @@ class FrequencyConfig:
 
 def read_source(source: Source, folder: Path) -> Iterator[Document]:
     """The documents of a source that have gold keyphrases, in the order of the file."""
-    skipped = re.compile(source.skip_ids) if source.skip_ids else None
+    return islice(islice(_documents(source_rows(source, folder)), 0, None, source.every), source.limit)
+
+
+def source_rows(source: Source, folder: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows of a source's file that pass `where` and `skip_ids`, each after its place for messages.
+
+    Raises:
+        ConfigError: there is no such file.
+    """
     path = folder / source.path
     if not path.is_file():
         raise ConfigError(f"No training data at {path}: check `data` and `path` in the configuration.")
-    return islice(islice(_passing(path, source.where, skipped), 0, None, source.every), source.limit)
+    return _passing(path, source.where, re.compile(source.skip_ids) if source.skip_ids else None)
 
 
-def _passing(path: Path, where: Mapping[str, Any], skipped: re.Pattern[str] | None) -> Iterator[Document]:
+def _passing(
+    path: Path, where: Mapping[str, Any], skipped: re.Pattern[str] | None
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for number, row in read_rows(path):
         if any(row.get(key) != value for key, value in where.items()):
             continue
         if skipped and skipped.match(str(row.get("id", ""))):
             continue
+        yield f"{path.name}, line {number}", row
+
+
+def _documents(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[Document]:
+    for where, row in rows:
         try:
-            document = document_from_row(row, where=f"{path.name}, line {number}")
+            document = document_from_row(row, where=where)
         except InputError as error:
             logger.warning("left out: %s", error)
             continue
@@ -104,17 +121,23 @@ class ExampleSettings:
 
 @dataclass(frozen=True)
 class LabelledExample:
-    """An example and which of its candidates are gold: `positive` is (P,) bool."""
+    """An example with its gold.
+
+    Attributes:
+        positive: (P,) bool, which of its candidates are gold.
+        absent: the token ids of each keyphrase that the document does not hold, in the authors' order.
+    """
 
     example: Example
     positive: NDArray[np.bool_]
+    absent: tuple[NDArray[np.int64], ...] = ()
 
     @property
     def tokens(self) -> int:
         return sum(len(window) for window in self.example.windows)
 
 
-def label_document(document: Document, settings: ExampleSettings, tokenizer: Any) -> LabelledExample:
+def label_document(document: Document, settings: ExampleSettings, tokenizer: Tokenizer) -> LabelledExample:
     """Mine, align and label one document; candidates cut off by `most_windows` are left out."""
     candidates = mine_candidates(document, load_tagger(), settings.candidates)
     example = build_example(
@@ -129,7 +152,9 @@ def label_document(document: Document, settings: ExampleSettings, tokenizer: Any
     number = {candidate: position for position, candidate in enumerate(seen)}
     rows = [(window, number[candidate], tokens) for window, candidate, tokens in example.rows]
     return LabelledExample(
-        Example(example.windows, rows, example.features[seen]), gold_candidates(document, candidates)[seen]
+        Example(example.windows, rows, example.features[seen]),
+        gold_candidates(document, candidates)[seen],
+        tuple(phrase_tokens(phrase, tokenizer) for phrase in absent_keyphrases(document)),
     )
 
 
@@ -139,10 +164,25 @@ def gold_candidates(document: Document, candidates: Sequence[Candidate]) -> NDAr
     return np.array([candidate.key in gold for candidate in candidates], dtype=bool)
 
 
+def absent_keyphrases(document: Document) -> list[str]:
+    """The document's keyphrases that do not stand in its text, each once, in their order."""
+    text = StemmedText(document)
+    found: dict[str, str] = {}
+    for phrase in document.keyphrases:
+        if any(map(str.isalnum, phrase)) and not text.contains(phrase):
+            found.setdefault(phrase_key(phrase), phrase)
+    return list(found.values())
+
+
+def phrase_tokens(phrase: str, tokenizer: Tokenizer) -> NDArray[np.int64]:
+    """The token ids of a phrase by itself, without special tokens."""
+    return np.asarray(tokenizer.encode(phrase, add_special_tokens=False).ids, dtype=np.int64)
+
+
 class ExampleCache:
     """Labelled examples of many documents in flat arrays, so that 300,000 fit in memory.
 
-    One window a document; documents without a positive or without a negative are left out.
+    One window a document; those from which neither extraction nor generation can be learnt are left out.
     """
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -150,6 +190,8 @@ class ExampleCache:
         self._token_starts = _starts(self._arrays["token_counts"])
         self._phrase_starts = _starts(self._arrays["phrase_counts"])
         self._member_starts = _starts(self._arrays["member_counts"])
+        self._absent_starts = _starts(self._arrays["absent_counts"])
+        self._absent_token_starts = _starts(self._arrays["absent_token_counts"])
 
     def __len__(self) -> int:
         return len(self._arrays["token_counts"])
@@ -166,6 +208,25 @@ class ExampleCache:
         weights: NDArray[np.int32] = self._arrays["repeats"]
         return weights
 
+    @property
+    def extractable(self) -> NDArray[np.bool_]:
+        """Which examples have both a positive and a negative candidate."""
+        hits = _starts(self._arrays["positive"])[self._phrase_starts]
+        positives = np.diff(hits)
+        return (positives > 0) & (positives < self._arrays["phrase_counts"])
+
+    @property
+    def generatable(self) -> NDArray[np.bool_]:
+        """Which examples have an absent keyphrase."""
+        counts: NDArray[np.int32] = self._arrays["absent_counts"]
+        return counts > 0
+
+    @property
+    def absent_tokens(self) -> NDArray[np.int32]:
+        """The token ids of all absent keyphrases of all examples, one after the other."""
+        tokens: NDArray[np.int32] = self._arrays["absent_tokens"]
+        return tokens
+
     def __getitem__(self, index: int) -> LabelledExample:
         arrays = self._arrays
         tokens = arrays["tokens"][self._token_starts[index] : self._token_starts[index + 1]]
@@ -179,7 +240,14 @@ class ExampleCache:
             [(0, phrase, row) for phrase, row in enumerate(members)],
             arrays["features"][first:end].astype(np.float32),
         )
-        return LabelledExample(example, arrays["positive"][first:end])
+        return LabelledExample(example, arrays["positive"][first:end], self._absent(index))
+
+    def _absent(self, index: int) -> tuple[NDArray[np.int64], ...]:
+        starts = self._absent_token_starts
+        return tuple(
+            self.absent_tokens[starts[phrase] : starts[phrase + 1]].astype(np.int64)
+            for phrase in range(self._absent_starts[index], self._absent_starts[index + 1])
+        )
 
     def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -197,9 +265,10 @@ class ExampleCache:
         """From examples of one window each, with the number of times each is repeated in an epoch."""
         columns: dict[str, list[NDArray[Any]]] = {name: [] for name in _DTYPES}
         for item, repeat in labelled:
-            if not item.positive.any() or item.positive.all():
-                continue
             members = [tokens for _, _, tokens in item.example.rows]
+            contrast = item.positive.any() and not item.positive.all()
+            if not members or not (contrast or item.absent):
+                continue
             values = {
                 "token_counts": [item.tokens],
                 "tokens": item.example.windows[0],
@@ -209,6 +278,9 @@ class ExampleCache:
                 "features": item.example.features,
                 "positive": item.positive,
                 "repeats": [repeat],
+                "absent_counts": [len(item.absent)],
+                "absent_token_counts": [len(tokens) for tokens in item.absent],
+                "absent_tokens": [token for tokens in item.absent for token in tokens],
             }
             for name, value in values.items():
                 columns[name].append(np.asarray(value, dtype=_DTYPES[name]))
@@ -229,6 +301,9 @@ _DTYPES: dict[str, Any] = {
     "features": np.float16,
     "positive": np.bool_,
     "repeats": np.int32,
+    "absent_counts": np.int32,
+    "absent_token_counts": np.int32,
+    "absent_tokens": np.int32,
 }
 
 
@@ -264,7 +339,7 @@ def cached_examples(
     chosen = _draw(sources, folder, documents, seed)
     examples = ExampleCache.join(_label_all(chosen, settings, workers or os.cpu_count() or 1))
     if not len(examples):
-        raise ConfigError("No training document has a present keyphrase: check the sources.")
+        raise ConfigError("No training document has a keyphrase and a candidate: check the sources.")
     examples.save(path)
     return examples
 
@@ -297,7 +372,7 @@ def _label_all(
 def _label_group(settings: ExampleSettings, group: Sequence[tuple[Document, int]]) -> ExampleCache:
     from kpdemo.simckp.backbone import load_tokenizer
 
-    tokenizer = load_tokenizer(settings.tokenizer)
+    tokenizer = load_tokenizer(settings.tokenizer).backend_tokenizer
     return ExampleCache.build(
         (label_document(document, settings, tokenizer), repeat) for document, repeat in group
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -15,15 +15,19 @@ from torch import Tensor, nn
 
 from kpdemo.candidates.chunks import Candidate, mine_candidates, surface
 from kpdemo.candidates.tagger import load_tagger
+from kpdemo.errors import ConfigError
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.selection import keep
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.batches import collate
+from kpdemo.simckp.checkpoint import load_weights
+from kpdemo.simckp.counting import Counting, learn_expected_f1
 from kpdemo.simckp.examples import Example, build_example
 from kpdemo.simckp.losses import contrastive_loss
 from kpdemo.simckp.model import Batch, ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.predictor import Selection, score_examples
-from kpdemo.simckp.threshold import learn_calibration, learn_threshold, own_count
+from kpdemo.simckp.quantized import Storage
+from kpdemo.simckp.threshold import learn_calibration, learn_threshold
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.data import (
     ExampleCache,
@@ -45,13 +49,17 @@ class ExtractorTraining:
     """Attributes:
     data: the folder that the paths of the sources start from.
     pool: documents drawn from the sources.
+    start: a checkpoint folder whose weights training begins with; the backbone's and fresh heads without.
     validation: chooses the weights, the threshold and the calibration.
     learning_rate, head_learning_rate: of the encoder; of the projections and the prior.
     freeze_embeddings: leave the word embeddings as they were pretrained.
-    dropout: everywhere in the encoder; 0 suits a run that sees each document about once.
+    dropout: everywhere in the backbone, or "pretrained" for what its configuration says; 0 suits a run
+        that sees each document about once.
     device: "auto", "cpu" or "cuda".
     attention: Transformers' name of the kernel; "eager" trains twice as fast as "sdpa" on a CPU.
     style: how the training documents were annotated; told in the model card.
+    counting: what decides how many keyphrases a document gets: "threshold" is SimCKP's own rule.
+    storage: of the weights in the checkpoint, "fp16" or "int8".
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -65,16 +73,19 @@ class ExtractorTraining:
     output: Path = Path("runs/extractor")
     cache: Path = Path("runs/cache")
     backbone: str = "all-MiniLM-L6-v2"
+    start: Path | None = None
     pool: int = 1_000_000
     model: ExtractorConfig = field(default_factory=ExtractorConfig)
     learning_rate: float = 1e-4
     head_learning_rate: float = 5e-4
     weight_decay: float = 0.01
     freeze_embeddings: bool = True
-    dropout: float = 0.0
+    dropout: float | Literal["pretrained"] = 0.0
     attention: str = "eager"
     device: str = "auto"
     most_windows: int = 1
+    counting: Counting = "expected F1"
+    storage: Storage = "fp16"
 
 
 @dataclass(frozen=True)
@@ -100,12 +111,17 @@ def train_extractor(config: ExtractorTraining, *, device: torch.device) -> Train
     set_dropout(encoder, config.dropout)
     examples = training_examples(config)
     module = ContrastiveExtractor(encoder, config.model)
-    validation = ValidationSet(read_source(config.validation, config.data), tokenizer, config.model)
+    if config.start:
+        load_weights(config.start, module)
+    validation = ValidationSet(
+        read_source(config.validation, config.data), tokenizer, config.model, config.counting
+    )
     part = ExtractorPart(module, config, examples, validation, padding=tokenizer.pad_token_id)
-    logger.info("%d training examples, %d validation documents", len(examples), len(validation.documents))
-    progress = train(part, config.loop, config.output, device, identity=_identity(config))
+    documents = int(examples.extractable.sum())
+    logger.info("%d training examples, %d validation documents", documents, len(validation.documents))
+    progress = train(part, config.loop, config.output, device, identity=run_identity(config))
     selection, metrics = validation.select(module)
-    return TrainedExtractor(module, tokenizer, selection, progress, len(examples), metrics)
+    return TrainedExtractor(module, tokenizer, selection, progress, documents, metrics)
 
 
 def training_examples(config: ExtractorTraining) -> ExampleCache:
@@ -122,17 +138,77 @@ def training_examples(config: ExtractorTraining) -> ExampleCache:
     )
 
 
-def set_dropout(encoder: Any, share: float) -> None:
+def chosen_weights(examples: ExampleCache, chosen: NDArray[np.bool_], need: str) -> NDArray[np.int32]:
+    """How often each example stands in an epoch of those `chosen`, (N,) bool.
+
+    Raises:
+        ConfigError: there are none; the sentence says that no document has `need`.
+    """
+    if not chosen.any():
+        raise ConfigError(f"No training document has {need}: check the sources.")
+    return np.where(chosen, examples.weights, 0)
+
+
+def trained_parameters(
+    module: nn.Module, pretrained: Iterable[nn.Parameter], config: ExtractorTraining
+) -> list[dict[str, Any]]:
+    """All parameters that are not frozen: those of the backbone with its own learning rate, and the heads."""
+    known = {id(parameter) for parameter in pretrained}
+    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    groups = [
+        ([parameter for parameter in parameters if id(parameter) in known], config.learning_rate),
+        ([parameter for parameter in parameters if id(parameter) not in known], config.head_learning_rate),
+    ]
+    return [
+        {"params": group, "lr": rate, "weight_decay": config.weight_decay} for group, rate in groups if group
+    ]
+
+
+def set_dropout(model: Any, share: float | Literal["pretrained"]) -> None:
     """On a model that is built already: in its modules, and in what its attention reads at each call."""
-    for module in encoder.modules():
+    if share == "pretrained":
+        return
+    for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = share
-        for name in ("dropout", "attention_dropout", "activation_dropout", "layerdrop"):
+        for name in ("dropout", "attention_dropout", "activation_dropout"):
             if isinstance(getattr(module, name, None), float):
                 setattr(module, name, share)
+        if isinstance(getattr(module, "layerdrop", None), float):
+            module.layerdrop = 0.0  # which leaves out whole layers
 
 
-class ExtractorPart:
+class ExamplePart:
+    """What the training of extractor and generator have in common: batches of cached examples."""
+
+    def __init__(
+        self, config: ExtractorTraining, examples: ExampleCache, weights: NDArray[np.int32], padding: int
+    ) -> None:
+        """Args:
+        weights: (N,) how often each example stands in an epoch.
+        padding: the tokenizer's id for it.
+        """
+        self._config = config
+        self._examples = examples
+        self._weights = weights
+        self._padding = padding
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        loop = self._config.loop
+        return length_bucketed(
+            self._examples.lengths, self._weights, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
+        )
+
+    def __getitem__(self, index: int) -> LabelledExample:
+        return self._examples[index]
+
+    def documents(self, items: Sequence[LabelledExample]) -> Batch:
+        """The items as the extractor reads them."""
+        positive = [item.positive for item in items]
+        return collate([item.example for item in items], padding=self._padding, positive=positive)
+
+
+class ExtractorPart(ExamplePart):
     """The extractor as the training loop sees it."""
 
     selected = "F1@M"
@@ -146,43 +222,18 @@ class ExtractorPart:
         *,
         padding: int,
     ) -> None:
+        weights = chosen_weights(examples, examples.extractable, "a present keyphrase")
+        super().__init__(config, examples, weights, padding)
         self.module = module
-        self._config = config
-        self._examples = examples
         self._validation = validation
-        self._padding = padding
         if config.freeze_embeddings:
             module.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        encoder = [parameter for parameter in self.module.encoder.parameters() if parameter.requires_grad]
-        known = {id(parameter) for parameter in self.module.encoder.parameters()}
-        heads = [parameter for parameter in self.module.parameters() if id(parameter) not in known]
-        decay = self._config.weight_decay
-        return [
-            {"params": encoder, "lr": self._config.learning_rate, "weight_decay": decay},
-            {"params": heads, "lr": self._config.head_learning_rate, "weight_decay": decay},
-        ]
-
-    def batches(self, epoch: int) -> list[list[int]]:
-        loop = self._config.loop
-        return length_bucketed(
-            self._examples.lengths,
-            self._examples.weights,
-            batch_size=loop.batch_size,
-            seed=loop.seed,
-            epoch=epoch,
-        )
-
-    def __getitem__(self, index: int) -> LabelledExample:
-        return self._examples[index]
+        return trained_parameters(self.module, self.module.encoder.parameters(), self._config)
 
     def collate(self, items: Sequence[LabelledExample]) -> Batch:
-        return collate(
-            [item.example for item in items],
-            padding=self._padding,
-            positive=[item.positive for item in items],
-        )
+        return self.documents(items)
 
     def loss(self, batch: Batch) -> Tensor:
         return contrastive_loss(
@@ -200,11 +251,19 @@ class ExtractorPart:
 class ValidationSet:
     """Documents with gold, read once and scored often."""
 
-    def __init__(self, documents: Any, tokenizer: Any, config: ExtractorConfig) -> None:
+    def __init__(
+        self,
+        documents: Iterable[Document],
+        fast: Any,
+        config: ExtractorConfig,
+        counting: Counting = "expected F1",
+    ) -> None:
         tagger = load_tagger()
         self.documents: list[Document] = list(documents)
-        self._padding = tokenizer.pad_token_id
+        tokenizer = fast.backend_tokenizer
+        self._padding = fast.pad_token_id
         self._minimum = config.minimum
+        self._counting = counting
         self._candidates: list[list[Candidate]] = []
         self._examples: list[Example] = []
         self._positive: list[NDArray[np.bool_]] = []
@@ -217,13 +276,15 @@ class ValidationSet:
             self._positive.append(gold_candidates(document, mined))
 
     def select(self, module: ContrastiveExtractor) -> tuple[Selection, Metrics]:
-        """The threshold and calibration that fit the present weights, and the figures they give."""
+        """The threshold, calibration and counting that fit the present weights, and their figures."""
         scores = score_examples(module, self._examples, padding=self._padding)
         pairs = list(zip(scores, self._positive, strict=True))
         threshold = learn_threshold(pairs)
         calibration = learn_calibration(np.concatenate(scores), np.concatenate(self._positive))
-        selection = Selection(threshold, calibration)
-        predictions = [self._predict(index, score, selection.threshold) for index, score in enumerate(scores)]
+        learnt = self._counting == "expected F1"
+        counting = learn_expected_f1(pairs, calibration, minimum=self._minimum) if learnt else None
+        selection = Selection(threshold, calibration, counting)
+        predictions = [self._predict(index, score, selection) for index, score in enumerate(scores)]
         figures = evaluate(self.documents, predictions).present.skip_empty
         metrics = {
             "F1@5": figures.f1_5,
@@ -235,9 +296,9 @@ class ValidationSet:
             "threshold": selection.threshold
         }
 
-    def _predict(self, index: int, scores: NDArray[np.float32], threshold: float) -> Prediction:
+    def _predict(self, index: int, scores: NDArray[np.float32], selection: Selection) -> Prediction:
         document, mined, values = self.documents[index], self._candidates[index], scores.tolist()
-        own = own_count(values, threshold, self._minimum)
+        own = selection.count(values, self._minimum)
         return Prediction(
             tuple(
                 Keyphrase(surface(document, mined[number]), values[number], mined[number].spans)
@@ -246,10 +307,11 @@ class ValidationSet:
         )
 
 
-def _identity(config: ExtractorTraining) -> str:
+def run_identity(config: ExtractorTraining) -> str:
+    """All of a configuration that decides the outcome besides the loop's own settings."""
     fixed = {
         name: value
         for name, value in vars(config).items()
-        if name not in ("loop", "output", "cache", "data", "device")
+        if name not in ("loop", "output", "cache", "data", "device", "counting", "storage")
     }
     return str(sorted(fixed.items()))

@@ -7,59 +7,14 @@ from collections.abc import Sequence
 
 import torch
 
+from kpdemo.simckp.decoder import KeyphraseDecoder
+from kpdemo.simckp.predictor import Selection
 from kpdemo.training.data import Source
 from kpdemo.training.extractor import ExtractorTraining, TrainedExtractor
+from kpdemo.training.generator import GeneratorTraining, TrainedGenerator
+from kpdemo.training.loop import Metrics
 
-
-def extractor_card(config: ExtractorTraining, trained: TrainedExtractor, *, device: torch.device) -> str:
-    """Markdown, all of it taken from the configuration and the run."""
-    loop, progress, metrics = config.loop, trained.progress, trained.validation
-    calibration, threshold = trained.selection.calibration, trained.selection.threshold
-    return f"""# {config.name}: present keyphrases of English texts
-
-SimCKP's contrastive extractor (Choi et al. 2023), trained by `python -m kpdemo train extractor`.
-It chooses among the noun, verb, adjective and adverb phrases of a document those that an annotator would have
-given as keyphrases, in the style of: {config.style}.
-
-## Training
-
-| | |
-|---|---|
-| encoder | {config.backbone} |
-| documents with a present keyphrase | {trained.documents:,} |
-| document visits | {progress.step * loop.batch_size:,} in {progress.step:,} steps of {loop.batch_size} |
-| weights of step | {progress.best_step:,}, the best on the validation documents |
-| time | {progress.seconds / 60:.0f} minutes on {_machine(device)}, {loop.precision} |
-| learning rate | {_rates(config)} |
-| temperature | {config.model.temperature:g} |
-| seed | {loop.seed} |
-
-Sources:
-
-{_sources(config.train)}
-
-## Validation
-
-{config.validation.path.name}{_limit(config.validation)}: macro precision and recall over the documents with
-present gold keyphrases, F1 of the two means. These documents chose the weights and the threshold, so the
-figures are a little too good.
-
-| F1@5 | F1@M | P@M | R@M |
-|---|---|---|---|
-| {metrics["F1@5"]:.3f} | {metrics["F1@M"]:.3f} | {metrics["P@M"]:.3f} | {metrics["R@M"]:.3f} |
-
-A similarity s becomes the score 1 / (1 + exp(-({calibration.slope:.3f} s + {calibration.intercept:.3f}))),
-the share of candidates of that similarity which were gold. Kept are those above {threshold:.3f}
-(score {calibration.probability(threshold):.2f}), and the best {config.model.minimum} when fewer are.
-
-## Limits
-
-English only. Trained on titles and abstracts of scientific papers: other kinds of text were not measured.
-Longer documents are read in windows of {config.model.window} tokens that overlap by {config.model.overlap}.
-Annotators differ: what one calls a keyphrase another leaves out, and the score says no more than how often
-such phrases were chosen.
-
-## Licence and credits
+LICENCE = """## Licence and credits
 
 Apache-2.0, as kpdemo. all-MiniLM-L6-v2, when it is the encoder above, is Apache-2.0, by the
 Sentence-Transformers authors. The training texts belong to their authors and publishers and are
@@ -67,18 +22,137 @@ not part of this folder.
 """
 
 
-def _sources(sources: Sequence[Source]) -> str:
+def extractor_card(config: ExtractorTraining, trained: TrainedExtractor, *, device: torch.device) -> str:
+    """Markdown, all of it taken from the configuration and the run."""
+    return f"""# {config.name}: present keyphrases of English texts
+
+SimCKP's contrastive extractor (Choi et al. 2023), trained by `python -m kpdemo train extractor`.
+It chooses among the noun, verb, adjective and adverb phrases of a document those that an annotator would have
+given as keyphrases, in the style of: {config.style}.
+
+{_training(config, trained, "documents with a present keyphrase", device)}
+
+{_present(config, trained.selection, trained.validation)}
+
+{_limits(config)}
+{LICENCE}"""
+
+
+def generator_card(config: GeneratorTraining, trained: TrainedGenerator, *, device: torch.device) -> str:
+    """Markdown, all of it taken from the configuration and the run."""
+    if config.freeze_encoder:
+        trained_on = f"the decoder alone, on the extractor of {config.start}"
+    else:
+        trained_on = f"extractor and decoder together, λ = {config.contrastive_weight:g}"
+    need = "documents with an absent keyphrase" if config.freeze_encoder else "documents with a keyphrase"
+    return f"""# {config.name}: present and absent keyphrases of English texts
+
+SimCKP's extractor-generator (Choi et al. 2023, section 4.2), trained by `python -m kpdemo train generator`:
+{trained_on}. The generator proposes keyphrases that do not stand in the document; most of its
+proposals are wrong, and are there to be ranked by another model. Style: {config.style}.
+
+{_training(config, trained, need, device)}
+
+The decoder is {_decoder(trained)}.
+
+{_present(config, trained.selection, trained.validation)}
+
+{_absent(config, trained.validation)}
+
+{_limits(config)}The generator reads the first window only.
+{LICENCE}"""
+
+
+def _absent(config: GeneratorTraining, metrics: Metrics) -> str:
+    likelihood = (
+        f"A token of an absent keyphrase has a log-likelihood of {metrics['log-likelihood']:.3f} nats."
+    )
+    if not config.over_generated:
+        return likelihood
+    return f"""{likelihood}
+The first fifty candidates from {config.search.beams} beams hold {metrics["R@50"]:.3f} of the absent gold
+(R@50), on the first {config.over_generated} documents that have any."""
+
+
+def _decoder(trained: TrainedGenerator) -> str:
+    decoder = trained.module.decoder
+    if not isinstance(decoder, KeyphraseDecoder):
+        return "the backbone's own"
+    sizes, words = decoder.config, len(decoder.tokens)
+    return f"of {sizes.layers} layers, {sizes.heads} heads and {words:,} tokens to write"
+
+
+def _training(
+    config: ExtractorTraining, trained: TrainedExtractor | TrainedGenerator, need: str, device: torch.device
+) -> str:
+    loop, progress = config.loop, trained.progress
+    return f"""## Training
+
+| | |
+|---|---|
+| encoder | {config.backbone} |
+| {need} | {trained.documents:,} |
+| document visits | {progress.step * loop.batch_size:,} in {progress.step:,} steps of {loop.batch_size} |
+| weights of step | {progress.best_step:,}, the best on the validation documents |
+| time | {progress.seconds / 60:.0f} minutes on {machine(device)}, {loop.precision} |
+| learning rate | {_rates(config)} |
+| temperature | {config.model.temperature:g} |
+| seed | {loop.seed} |
+
+Sources:
+
+{source_list(config.train)}"""
+
+
+def _present(config: ExtractorTraining, selection: Selection, metrics: Metrics) -> str:
+    calibration = selection.calibration
+    return f"""## Validation
+
+{config.validation.path.name}{limit_note(config.validation)}: macro precision and recall over the
+documents with present gold keyphrases, F1 of the two means. These documents chose the weights and the
+threshold, so the figures are a little too good.
+
+| F1@5 | F1@M | P@M | R@M |
+|---|---|---|---|
+| {metrics["F1@5"]:.3f} | {metrics["F1@M"]:.3f} | {metrics["P@M"]:.3f} | {metrics["R@M"]:.3f} |
+
+A similarity s becomes the score 1 / (1 + exp(-({calibration.slope:.3f} s + {calibration.intercept:.3f}))),
+the share of candidates of that similarity which were gold. {_kept(selection)}, and the best
+{config.model.minimum} when that is fewer."""
+
+
+def _kept(selection: Selection) -> str:
+    if selection.counting is None:
+        score = selection.calibration.probability(selection.threshold)
+        return f"Kept are those above {selection.threshold:.3f} (score {score:.2f})"
+    return (
+        "Kept are so many of the best that, going by\nthese scores, F1 against "
+        f"{selection.counting.gold:g} gold keyphrases is to be expected highest"
+    )
+
+
+def _limits(config: ExtractorTraining) -> str:
+    return f"""## Limits
+
+English only. Trained on titles and abstracts of scientific papers: other kinds of text were not measured.
+Longer documents are read in windows of {config.model.window} tokens that overlap by {config.model.overlap}.
+Annotators differ: what one calls a keyphrase another leaves out, and the score says no more than how often
+such phrases were chosen.
+"""
+
+
+def source_list(sources: Sequence[Source]) -> str:
     return "\n".join(
         f"- {source.path.name}"
         + "".join(f", {key} = {value}" for key, value in source.where.items())
         + (f", without ids {source.skip_ids}" if source.skip_ids else "")
         + (f", {source.repeat} times an epoch" if source.repeat > 1 else "")
-        + _limit(source)
+        + limit_note(source)
         for source in sources
     )
 
 
-def _limit(source: Source) -> str:
+def limit_note(source: Source) -> str:
     return f", first {source.limit:,}" if source.limit else ""
 
 
@@ -87,7 +161,7 @@ def _rates(config: ExtractorTraining) -> str:
     return f"{config.learning_rate:g} encoder, {config.head_learning_rate:g} heads; embeddings {embeddings}"
 
 
-def _machine(device: torch.device) -> str:
+def machine(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{torch.get_num_threads()} {platform.machine()} CPU threads"

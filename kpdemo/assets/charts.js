@@ -1,0 +1,36 @@
+(() => {
+  "use strict";
+  // Charts are saved as they are described, dark on white, whatever the theme of the page.
+  const SIZE = { width: 960 };
+
+  const saved = async (button) => {
+    const chart = document.querySelector(`#${CSS.escape(button.dataset.chart)} .js-plotly-plot`);
+    if (!chart || !window.Plotly) return;
+    const height = chart.layout?.height ?? 400;
+    await window.Plotly.downloadImage(chart, {
+      ...SIZE, height, format: button.dataset.format, filename: button.dataset.file,
+      scale: button.dataset.format === "png" ? 2 : 1,
+    });
+  };
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.("button[data-chart]");
+    if (button) saved(button);
+  });
+
+  // A screen reader is told what a chart shows, and where the same figures are to be read.
+  const named = () => {
+    for (const bar of document.querySelectorAll("[data-chart-name]")) {
+      const chart = document.querySelector(`#${CSS.escape(bar.dataset.chartName)} .js-plotly-plot`);
+      if (!chart || chart.getAttribute("role") === "img") continue;
+      chart.setAttribute("role", "img");
+      chart.setAttribute("aria-label", bar.dataset.says);
+    }
+  };
+  const started = () => {
+    named();
+    new MutationObserver(named).observe(document.body, { childList: true, subtree: true });
+  };
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", started);
+  else started();
+})();

@@ -1,0 +1,80 @@
+"""What a model is and how far to trust it, in Markdown."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from kpdemo.predictors import DEFAULT_FOLDER, DEFAULT_MODEL, hub_models
+
+CARDS = ("MODEL_CARD.md", "README.md")
+"""Where a card stands in a folder: ours, and that of the Hugging Face Hub."""
+
+LONGEST = 100_000
+"""Characters of a card that are read."""
+
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_TEN_BEST = (
+    "It gives the ten best unless another number is asked for, and present keyphrases only. A score is the "
+    "share of the best one's, so scores of two documents do not compare."
+)
+_BASELINE_CARDS = {
+    "first": f"""# first: the first noun phrases
+
+The longest runs of adjectives and nouns, in the order of the text: titles and opening sentences name the
+subject. Nothing is learnt.
+
+{_TEN_BEST}
+""",
+    "tfidf": f"""# tfidf: TF-IDF over noun phrases
+
+How often a phrase of at most three words stands in the document, times the logarithm of how rare it is in a
+fixed collection of documents. What is frequent here and rare elsewhere comes first.
+
+{_TEN_BEST}
+""",
+    "yake": f"""# yake: YAKE
+
+The method of Campos et al. 2020 in its authors' package: where a word stands, how often, in how many
+sentences, and in what company. Phrases of at most three words; nothing is learnt.
+
+{_TEN_BEST}
+""",
+    "textrank": f"""# textrank: TextRank
+
+The method of Mihalcea and Tarau 2004: words that stand side by side are linked, PageRank weighs them, and a
+noun phrase counts as the sum of its words. It favours long phrases.
+
+{_TEN_BEST}
+""",
+    "multipartite": f"""# multipartite: MultipartiteRank
+
+The method of Boudin 2018: noun phrases that share words make a topic, phrases of different topics are linked
+by their distance in the text, and the first of each topic is promoted before PageRank weighs them.
+
+{_TEN_BEST}
+""",
+    "embedding": """# embedding: vectors by themselves
+
+In the manner of KeyBERT: each noun phrase is encoded by itself with the default model's encoder and compared
+with the document; maximal marginal relevance (Carbonell and Goldstein 1998) keeps ten that are unlike each
+other. The encoder was trained to compare phrases in their context: one made for phrases alone does better.
+
+It gives present keyphrases only. A score is a cosine.
+""",
+}
+
+
+def model_card(model: str | Path) -> str:
+    """The card of a model by name or folder; a line that says so where there is none."""
+    name, hub = str(model), hub_models()
+    if name in _BASELINE_CARDS:
+        return _BASELINE_CARDS[name]
+    if name in hub:
+        return f"# {name}: from the Hugging Face Hub\n\n{hub[name]}.\n"
+    folder = DEFAULT_FOLDER if name == DEFAULT_MODEL else Path(model)
+    for card in CARDS:
+        with suppress(OSError), (folder / card).open(encoding="utf-8", errors="replace") as file:
+            return _FRONT_MATTER.sub("", file.read(LONGEST))
+    return f"This model has no card: there is no {CARDS[0]} in its folder.\n"

@@ -1,0 +1,90 @@
+"""Candidates for absent keyphrases: what was generated and what was retrieved, brought together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from kpdemo.simckp.bank import Retrieved
+from kpdemo.simckp.decoding import GeneratedPhrase
+from kpdemo.simckp.terms import TermIndex, term_key
+from kpdemo.text import StemmedText
+from kpdemo.types import Document, Source
+
+_HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentCandidate:
+    """A phrase between proposing and reranking.
+
+    Attributes:
+        generated: the generator's log-probability; None when it did not propose the phrase.
+        retrieved: the bank's score; None when it did not propose the phrase.
+        evidence: the terms that speak for it, best first.
+    """
+
+    text: str
+    generated: float | None = None
+    retrieved: float | None = None
+    evidence: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> Source:
+        if self.generated is None:
+            return Source.RETRIEVED
+        return Source.GENERATED if self.retrieved is None else Source.BOTH
+
+
+def merge_candidates(
+    document: Document, generated: Iterable[GeneratedPhrase], retrieved: Iterable[Retrieved]
+) -> list[AbsentCandidate]:
+    """All phrases that either source proposes and the text does not hold, each once.
+
+    Phrases are the same when their `term_key` is: of several the first spelling is kept, and the best
+    score of each source. A phrase is held by the text in the sense of `StemmedText` or of `term_key`, so that
+    neither "long-term" nor "long term" is called absent from a text with the other.
+
+    Returns:
+        Retrieved ones first, each source in its own order.
+    """
+    merged: dict[str, AbsentCandidate] = {}
+    proposals = [AbsentCandidate(r.text, None, r.score, r.evidence) for r in retrieved]
+    proposals += [AbsentCandidate(g.text, g.log_probability) for g in generated]
+    for proposal in proposals:
+        key = term_key(proposal.text)
+        if key:
+            merged[key] = _both(merged[key], proposal) if key in merged else proposal
+    return _absent(document, merged)
+
+
+def spelt_as(document: Document, phrase: str) -> str:
+    """The phrase without hyphens when the text uses none, as some collections write."""
+    return phrase if _HYPHEN.search(document.text) else _HYPHEN.sub(" ", phrase)
+
+
+def _both(first: AbsentCandidate, second: AbsentCandidate) -> AbsentCandidate:
+    return replace(
+        first,
+        generated=_higher(first.generated, second.generated),
+        retrieved=_higher(first.retrieved, second.retrieved),
+        evidence=first.evidence or second.evidence,
+    )
+
+
+def _higher(first: float | None, second: float | None) -> float | None:
+    known = [score for score in (first, second) if score is not None]
+    return max(known, default=None)
+
+
+def _absent(document: Document, merged: dict[str, AbsentCandidate]) -> list[AbsentCandidate]:
+    text = StemmedText(document)
+    keys = list(merged)
+    held = {keys[number] for number in TermIndex(keys).read(document).numbers}
+    candidates = (
+        replace(candidate, text=spelt_as(document, candidate.text))
+        for key, candidate in merged.items()
+        if key not in held
+    )
+    return [candidate for candidate in candidates if not text.contains(candidate.text)]

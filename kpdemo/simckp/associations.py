@@ -1,0 +1,107 @@
+"""Which terms documents use together, and how much the terms of a text speak for others.
+
+Letters: N terms, E pairs of them, S terms that stand in a text.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+SMOOTHING = 10
+"""Added to how many documents use a term, so that a rare one is not taken for certain."""
+
+_LEVEL = 9  # of zlib, part of the file format: the same pairs give the same bytes
+
+
+@dataclass(frozen=True)
+class Associations:
+    """Attributes:
+    uses: (N,) int32, how many documents have each term among their keyphrases.
+    first, second: (E,) int32, pairs of terms, first < second, ascending.
+    together: (E,) int32, how many documents have both.
+    documents: in all.
+    """
+
+    uses: NDArray[np.int32]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    together: NDArray[np.int32]
+    documents: int
+
+    @classmethod
+    def none(cls, terms: int) -> Associations:
+        """Of `terms` terms that no document uses together."""
+        empty = np.zeros(0, dtype=np.int32)
+        return cls(np.zeros(terms, dtype=np.int32), empty, empty, empty, 0)
+
+    def votes(self, voters: Sequence[int], weights: NDArray[np.float32]) -> NDArray[np.float32]:
+        """(N,) for each term, how strongly the voters are associated with it, weighed.
+
+        The strength of a pair is log(1 + lift), where lift is how many more documents have both than chance
+        would give.
+
+        Args:
+            voters: S numbers of terms.
+            weights: (S,) of each.
+        """
+        starts, partners, strength = self._rows
+        votes = np.zeros(len(self.uses), dtype=np.float32)
+        for voter, weight in zip(voters, weights, strict=True):
+            own = slice(starts[voter], starts[voter + 1])
+            votes[partners[own]] += weight * strength[own]
+        return votes
+
+    @cached_property
+    def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+        """Where each term's partners begin, the partners, and the strength of each pair; both ways."""
+        expected = (self.uses[self.first] + SMOOTHING) * (self.uses[self.second] + np.float64(SMOOTHING))
+        strength = np.log1p(self.together * self.documents / expected).astype(np.float32)
+        owners = np.concatenate([self.first, self.second])
+        order = np.argsort(owners, kind="stable")
+        starts = np.append(0, np.cumsum(np.bincount(owners, minlength=len(self.uses))))
+        partners = np.concatenate([self.second, self.first])[order]
+        return starts, partners, np.concatenate([strength, strength])[order]
+
+    def packed(self) -> dict[str, Tensor]:
+        """For storing, with `documents` apart."""
+        arrays = {
+            "uses": self.uses,
+            "first": np.diff(self.first, prepend=np.int32(0)),
+            "second": self.second,
+            "together": self.together,
+        }
+        return {name: _packed(values) for name, values in arrays.items()}
+
+    @classmethod
+    def unpacked(cls, tensors: dict[str, Tensor], documents: int) -> Associations:
+        """What `packed` was made of.
+
+        Raises:
+            ValueError, KeyError, zlib.error: it is damaged.
+        """
+        uses, steps, second, together = (
+            _unpacked(tensors[name]) for name in ("uses", "first", "second", "together")
+        )
+        first = np.cumsum(steps, dtype=np.int32)
+        if not len(first) == len(second) == len(together):
+            raise ValueError("its pairs differ in length")
+        return cls(uses, first, second, together, documents)
+
+
+def _packed(values: NDArray[np.int32]) -> Tensor:
+    """Byte by byte, the lowest of all numbers first: the higher ones are alike and take little space."""
+    planes = values.astype("<i4").view(np.uint8).reshape(-1, 4).T.tobytes()
+    return torch.frombuffer(bytearray(zlib.compress(planes, _LEVEL)), dtype=torch.uint8)
+
+
+def _unpacked(packed: Tensor) -> NDArray[np.int32]:
+    planes = np.frombuffer(zlib.decompress(packed.numpy().tobytes()), dtype=np.uint8).reshape(4, -1)
+    return np.ascontiguousarray(planes.T).view("<i4").reshape(-1).astype(np.int32)

@@ -1,0 +1,277 @@
+"""The phrase bank: terms with their vectors, from which absent keyphrases are retrieved.
+
+SimCKP generates absent keyphrases; retrieving them goes beyond the paper. Letters: B documents, N terms of
+the bank, D width of the vectors.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from kpdemo.errors import ModelLoadError
+from kpdemo.simckp.associations import Associations
+from kpdemo.simckp.quantized import pack, unpack
+from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
+from kpdemo.storage import replace_file
+
+FORMAT = 1
+VECTORS = "vectors"
+
+_LEVEL = 9  # of zlib, part of the file format: the same bank gives the same bytes
+
+
+@dataclass(frozen=True)
+class BankScore:
+    """How the parts of a term's score are weighed beside its cosine; chosen on validation documents.
+
+    Attributes:
+        frequency: of the term's log frequency.
+        words: of the share of its words that stand in the text, in any order.
+        likeness: of the mean cosine to the terms of the text that are nearest to it.
+        association: of the votes of the terms of the text that documents use together with it.
+        nearest: how many of the text's terms make the likeness, and are told as evidence.
+        sharpness: 1 / temperature of the softmax over the cosines of the document and the text's terms that
+            weighs their votes: a term in passing says less than one that the document is about.
+        scored: the best terms by cosine and frequency, for which the rest is computed.
+    """
+
+    frequency: float = 0.04
+    words: float = 0.0
+    likeness: float = 0.0
+    association: float = 0.0
+    nearest: int = 3
+    sharpness: float = 10.0
+    scored: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """A term found for a document.
+
+    Attributes:
+        similarity: the cosine of its vector and the document's.
+        score: what it is ranked by; see `BankScore`.
+        evidence: the terms that speak for it, best first.
+    """
+
+    text: str
+    similarity: float
+    score: float
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PhraseBank:
+    """Terms, their vectors and what ranks them.
+
+    Attributes:
+        texts: N spellings.
+        keys: the `term_key` of each, kept because stemming them all takes seconds.
+        log_frequency: (N,) float32, log(1 + documents that use the term as a keyphrase).
+        stored: the vectors as on disk, see `kpdemo.simckp.quantized`.
+        associations: of the terms; votes for each other.
+        encoder: the hash of the pair encoder that the vectors belong to.
+    """
+
+    texts: tuple[str, ...]
+    keys: tuple[str, ...]
+    log_frequency: NDArray[np.float32]
+    stored: dict[str, Tensor]
+    associations: Associations
+    encoder: str
+    score: BankScore = BankScore()
+
+    @classmethod
+    def build(
+        cls,
+        texts: Sequence[str],
+        log_frequency: NDArray[np.floating[Any]],
+        vectors: Tensor,
+        *,
+        encoder: str,
+        associations: Associations | None = None,
+        score: BankScore | None = None,
+    ) -> PhraseBank:
+        """Of vectors (N, D) of length 1; what disk rounds is rounded here already.
+
+        Raises:
+            ValueError: there is no term, or not one vector and one frequency for each.
+        """
+        if not len(texts) == len(log_frequency) == len(vectors) > 0:
+            raise ValueError(f"{len(texts)} terms, {len(log_frequency)} frequencies, {len(vectors)} vectors")
+        rounded = log_frequency.astype(np.float16).astype(np.float32)
+        keys = tuple(map(term_key, texts))
+        stored, known = pack({VECTORS: vectors}), associations or Associations.none(len(texts))
+        return cls(tuple(texts), keys, rounded, stored, known, encoder, score or BankScore())
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @cached_property
+    def vectors(self) -> NDArray[np.float32]:
+        """(N, D), of length 1 but for rounding."""
+        vectors: NDArray[np.float32] = unpack(self.stored)[VECTORS].numpy()
+        return vectors
+
+    @cached_property
+    def terms(self) -> TermIndex:
+        """Finds the bank's terms in a document's text."""
+        return TermIndex(self.keys)
+
+    @cached_property
+    def _index(self) -> Any:
+        """A FAISS index of inner products; a last coordinate carries the frequency's part of the score."""
+        import faiss  # here, because only retrieval needs it
+
+        index = faiss.IndexFlatIP(self.vectors.shape[1] + 1)
+        index.add(np.hstack([self.vectors, self.score.frequency * self.log_frequency[:, None]]))
+        return index
+
+    def search(
+        self, documents: NDArray[np.float32], count: int, texts: Sequence[TextTerms] | None = None
+    ) -> list[list[Retrieved]]:
+        """The `count` best terms of each document, best first; fewer when the bank has fewer.
+
+        Args:
+            documents: (B, D) vectors of the pair encoder the bank was built with, of length 1.
+            texts: what `terms` read in each document: the terms that stand in the text are never given,
+                but vote for those like them, and the nearest are told as evidence.
+        """
+        read = texts or [TextTerms()] * len(documents)
+        wanted = max(count, self.score.scored) + max((len(text.numbers) for text in read), default=0)
+        queries = np.hstack([documents, np.ones((len(documents), 1), dtype=np.float32)])
+        _, found = self._index.search(queries, min(wanted, len(self)))
+        return [
+            self._rank(document, numbers, text, count)
+            for document, numbers, text in zip(documents, found, read, strict=True)
+        ]
+
+    def _rank(
+        self, document: NDArray[np.float32], found: NDArray[np.int64], text: TextTerms, count: int
+    ) -> list[Retrieved]:
+        present = np.asarray(text.numbers, dtype=np.int64)
+        numbers = found[~np.isin(found, present)][: max(count, self.score.scored)]
+        similarity = self.vectors[numbers] @ document
+        nearest, likeness = self._nearest(numbers, present)
+        scores = (
+            similarity
+            + self.score.frequency * self.log_frequency[numbers]
+            + self.score.words * self._shares_of_words(numbers, text)
+            + self.score.likeness * likeness
+            + self.score.association * self._votes(document, present)[numbers]
+        )
+        best = np.argsort(-scores, kind="stable")[:count]
+        return [
+            Retrieved(
+                self.texts[numbers[row]],
+                float(similarity[row]),
+                float(scores[row]),
+                tuple(self.texts[number] for number in nearest[row]),
+            )
+            for row in best
+        ]
+
+    def _shares_of_words(self, numbers: NDArray[np.int64], text: TextTerms) -> NDArray[np.float32]:
+        """(K,) of the words of each term, how many stand in the text."""
+        keys = (self.keys[number].split(" ") for number in numbers)
+        shares = [sum(word in text.stems for word in words) / len(words) for words in keys]
+        return np.array(shares, dtype=np.float32)
+
+    def _nearest(
+        self, numbers: NDArray[np.int64], present: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """For each of K terms the nearest terms of the text, best first, and their mean cosine (K,)."""
+        cosine = self.vectors[numbers] @ self.vectors[present].T  # (K, S)
+        nearest = np.argsort(-cosine, axis=1, kind="stable")[:, : self.score.nearest]
+        if not nearest.shape[1]:
+            return present[nearest], np.zeros(len(numbers), dtype=np.float32)
+        return present[nearest], np.take_along_axis(cosine, nearest, axis=1).mean(axis=1)
+
+    def _votes(self, document: NDArray[np.float32], present: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(N,) what the terms of the text say of all terms, going by what documents use together."""
+        logits = self.score.sharpness * (self.vectors[present] @ document)
+        weights = np.exp(logits - logits.max(initial=0.0))
+        return self.associations.votes(present.tolist(), weights / max(weights.sum(), 1.0e-30))
+
+    def frequency_of(self, text: str) -> float:
+        """The log frequency of a term; 0 when the bank has it not."""
+        number = self.terms.numbers.get(term_key(text))
+        return 0.0 if number is None else float(self.log_frequency[number])
+
+    def save(self, path: Path) -> None:
+        """Write the bank; the same bank gives the same bytes."""
+        header = {
+            "format": FORMAT,
+            "encoder": self.encoder,
+            "score": asdict(self.score),
+            "documents": self.associations.documents,
+        }
+        tensors = {
+            **self.stored,
+            "log_frequency": torch.from_numpy(self.log_frequency).half(),
+            "texts": _packed(self.texts),
+            "keys": _packed(self.keys),
+            **self.associations.packed(),
+        }
+        replace_file(path, save(tensors, {"bank": json.dumps(header, sort_keys=True)}))
+
+    @classmethod
+    def load(cls, path: Path, *, encoder: str) -> PhraseBank:
+        """Open a bank for the pair encoder with this hash.
+
+        Raises:
+            ModelLoadError: there is no bank, it is damaged, or it was built with another encoder.
+        """
+        if not path.is_file():
+            raise ModelLoadError(f"No phrase bank at {path}: build one with `python -m kpdemo train bank`.")
+        try:
+            with safe_open(path, "pt") as file:
+                header = json.loads(file.metadata()["bank"])
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            if header["format"] != FORMAT:
+                raise ModelLoadError(f"The bank {path} has format {header['format']}: update kpdemo.")
+            bank = cls._of(header, tensors)
+        except (OSError, ValueError, KeyError, TypeError, zlib.error, SafetensorError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise ModelLoadError(f"The bank {path} cannot be read ({reason}): restore it.") from error
+        if bank.encoder != encoder:
+            raise ModelLoadError(
+                f"The bank {path} was built with the pair encoder {bank.encoder[:12]}, not with "
+                f"{encoder[:12]}: build it anew with `python -m kpdemo train bank`."
+            )
+        return bank
+
+    @classmethod
+    def _of(cls, header: Mapping[str, Any], tensors: dict[str, Tensor]) -> PhraseBank:
+        """From what a file holds."""
+        texts, keys = _unpacked(tensors["texts"]), _unpacked(tensors["keys"])
+        frequency = tensors["log_frequency"].float().numpy()
+        stored = {name: value for name, value in tensors.items() if name.startswith(VECTORS)}
+        associations = Associations.unpacked(tensors, header["documents"])
+        bank = cls(
+            texts, keys, frequency, stored, associations, header["encoder"], BankScore(**header["score"])
+        )
+        if not len(texts) == len(keys) == len(frequency) == len(bank.vectors) == len(associations.uses):
+            raise ValueError("its parts differ in length")
+        return bank
+
+
+def _packed(lines: Sequence[str]) -> Tensor:
+    return torch.frombuffer(bytearray(zlib.compress("\n".join(lines).encode(), _LEVEL)), dtype=torch.uint8)
+
+
+def _unpacked(packed: Tensor) -> tuple[str, ...]:
+    return tuple(zlib.decompress(packed.numpy().tobytes()).decode().split("\n"))

@@ -1,0 +1,120 @@
+"""BERT's encoder from PyTorch's own layers, for prediction.
+
+The same numbers as Transformers' `BertModel` from the same weights, but without importing Transformers,
+which takes longer than everything else that a first prediction needs; and PyTorch runs these layers fused.
+Letters: W windows, T tokens, D width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+_LAYER = "encoder.layer."
+_RENAMED = {
+    "attention.output.dense": "self_attn.out_proj",
+    "attention.output.LayerNorm": "norm1",
+    "intermediate.dense": "linear1",
+    "output.dense": "linear2",
+    "output.LayerNorm": "norm2",
+}
+_PROJECTIONS = ("query", "key", "value")
+
+
+@dataclass(frozen=True)
+class BertConfig:
+    """What of Transformers' BERT configuration prediction needs, under the same names."""
+
+    vocab_size: int
+    hidden_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    intermediate_size: int
+    max_position_embeddings: int
+    type_vocab_size: int
+    layer_norm_eps: float
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any]) -> BertConfig | None:
+        """From the configuration of a checkpoint; None when it is not plain BERT."""
+        plain = (
+            described.get("model_type") == "bert"
+            and described.get("hidden_act") == "gelu"
+            and described.get("position_embedding_type", "absolute") == "absolute"
+            and not described.get("is_decoder")
+        )
+        return cls(**{name: described[name] for name in cls.__dataclass_fields__}) if plain else None
+
+
+@dataclass(frozen=True)
+class EncoderOutput:
+    """Attributes:
+    last_hidden_state: (W, T, D), as Transformers calls it.
+    """
+
+    last_hidden_state: Tensor
+
+
+class BertEncoder(nn.Module):
+    """Token ids to last hidden states; parameters are set by `load_bert_weights`."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        width = config.hidden_size
+        self.config = config
+        self.words = nn.Embedding(config.vocab_size, width)
+        self.positions = nn.Embedding(config.max_position_embeddings, width)
+        self.token_types = nn.Embedding(config.type_vocab_size, width)
+        self.norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
+        layer = nn.TransformerEncoderLayer(
+            width,
+            config.num_attention_heads,
+            config.intermediate_size,
+            activation="gelu",
+            layer_norm_eps=config.layer_norm_eps,
+            batch_first=True,
+        )
+        self.layers = nn.TransformerEncoder(layer, config.num_hidden_layers, enable_nested_tensor=False)
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """The word embeddings, as Transformers calls them."""
+        return self.words
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> EncoderOutput:
+        """Args:
+        input_ids, attention_mask: (W, T) long; 0 in the mask is padding.
+        """
+        places = torch.arange(input_ids.shape[1], device=input_ids.device)
+        embedded = self.words(input_ids) + self.positions(places) + self.token_types.weight[0]
+        padding = None if bool(attention_mask.all()) else attention_mask == 0
+        return EncoderOutput(self.layers(self.norm(embedded), src_key_padding_mask=padding))
+
+
+def bert_state(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The state of a `BertEncoder` from that of Transformers' `BertModel`.
+
+    Raises:
+        KeyError: a weight is missing, or there is one that plain BERT has not.
+    """
+    left = dict(weights)
+    state = {
+        "words.weight": left.pop("embeddings.word_embeddings.weight"),
+        "positions.weight": left.pop("embeddings.position_embeddings.weight"),
+        "token_types.weight": left.pop("embeddings.token_type_embeddings.weight"),
+        "norm.weight": left.pop("embeddings.LayerNorm.weight"),
+        "norm.bias": left.pop("embeddings.LayerNorm.bias"),
+    }
+    for number in sorted({name.split(".")[2] for name in left if name.startswith(_LAYER)}):
+        theirs, ours = f"{_LAYER}{number}", f"layers.layers.{number}"
+        for kind in ("weight", "bias"):
+            parts = [left.pop(f"{theirs}.attention.self.{part}.{kind}") for part in _PROJECTIONS]
+            state[f"{ours}.self_attn.in_proj_{kind}"] = torch.cat(parts)
+            for old, new in _RENAMED.items():
+                state[f"{ours}.{new}.{kind}"] = left.pop(f"{theirs}.{old}.{kind}")
+    if left:
+        raise KeyError(f"{next(iter(left))} is no weight of a plain BERT")
+    return state

@@ -1,0 +1,143 @@
+"""Over-generation: absent keyphrase candidates from all beams of a search (SimCKP, section 4.3)."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+from tokenizers import Tokenizer
+
+from kpdemo.errors import KpdemoError
+from kpdemo.simckp.beam_search import Beam, SearchConfig
+from kpdemo.simckp.examples import encode_windows, encoder_text
+from kpdemo.simckp.generator import ExtractorGenerator
+from kpdemo.simckp.memory import Memory
+from kpdemo.simckp.reading import padded
+from kpdemo.simckp.targets import TargetVocabulary
+from kpdemo.text import StemmedText, phrase_key
+from kpdemo.types import Document
+
+_JOINED = re.compile(r"\s*([-‐‑–/'’])\s*")  # a WordPiece tokenizer gives "state - of - the - art" back
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedPhrase:
+    """Attributes:
+    log_probability: of its tokens and of the separator or end behind it, given what stands before it in
+        its beam; the highest of all the places where it was generated.
+    """
+
+    text: str
+    log_probability: float
+
+
+@dataclass(frozen=True)
+class SimckpGenerator:
+    """An `ExtractorGenerator` with what it takes to read and write text.
+
+    Attributes:
+        padding: the token id that fills short documents up.
+    """
+
+    name: str
+    module: ExtractorGenerator
+    tokenizer: Tokenizer
+    padding: int
+
+    def read(self, documents: Sequence[Document]) -> Memory:
+        """The first window of each document, encoded."""
+        config = self.module.extractor.config
+        windows = [
+            encode_windows(self.tokenizer, encoder_text(document), config.window, config.overlap)[0]
+            for document in documents
+        ]
+        device = next(self.module.parameters()).device
+        input_ids, mask = padded([encoding.ids for encoding in windows], self.padding)
+        return self.module.read(input_ids.to(device), mask.to(device))
+
+
+def over_generate(
+    generator: SimckpGenerator,
+    documents: Iterable[Document],
+    *,
+    search: SearchConfig | None = None,
+    batch_size: int = 8,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[list[GeneratedPhrase]]:
+    """The absent keyphrase candidates of each document, best first, in the order of the documents.
+
+    Documents are read as the answers are taken. When the device runs out of memory, the batch is halved.
+
+    Args:
+        batch_size: documents searched together.
+        progress: told after each batch how many documents are done.
+    """
+    generator.module.eval()
+    search = search or SearchConfig()
+    waiting = iter(documents)
+    done = 0
+    while batch := list(islice(waiting, batch_size)):
+        for document, beams in zip(batch, _search(generator, batch, search), strict=True):
+            yield generated_phrases(document, beams, generator.module.decoder.vocabulary, generator.tokenizer)
+        done += len(batch)
+        if progress:
+            progress(done)
+
+
+def generated_phrases(
+    document: Document, beams: Sequence[Beam], vocabulary: TargetVocabulary, tokenizer: Tokenizer
+) -> list[GeneratedPhrase]:
+    """The phrases of all beams that do not stand in the document, each once, by their stems.
+
+    They keep the order of the beams and of their places in them, and the spelling of the first. A phrase
+    that the longest length has cut off is left out.
+    """
+    text = StemmedText(document)
+    found: dict[str, GeneratedPhrase] = {}
+    for ids, log_probability in _distinct(beams, vocabulary).items():
+        phrase = _tidy(tokenizer.decode(vocabulary.tokenizer_ids(ids)))
+        key = phrase_key(phrase)
+        if known := found.get(key):
+            found[key] = GeneratedPhrase(known.text, max(known.log_probability, log_probability))
+        elif any(map(str.isalnum, phrase)) and not text.contains(phrase):
+            found[key] = GeneratedPhrase(phrase, log_probability)
+    return list(found.values())
+
+
+def _distinct(beams: Sequence[Beam], vocabulary: TargetVocabulary) -> dict[tuple[int, ...], float]:
+    """The ids of each phrase, in order of first appearance, to its highest log-probability."""
+    found: dict[tuple[int, ...], float] = {}
+    for beam in beams:
+        for first, end in vocabulary.split(beam.ids):
+            if end < len(beam.log_probabilities):  # there is a separator or an end behind it
+                ids = beam.ids[first:end]
+                gain = sum(beam.log_probabilities[first : end + 1])
+                found[ids] = max(gain, found.get(ids, gain))
+    return found
+
+
+def _tidy(phrase: str) -> str:
+    return " ".join(_JOINED.sub(r"\1", phrase).split())
+
+
+def _search(
+    generator: SimckpGenerator, documents: Sequence[Document], search: SearchConfig
+) -> list[list[Beam]]:
+    """The beams of each document; in halves when the device's memory does not hold all of them."""
+    try:
+        with torch.inference_mode():
+            return generator.module.decoder.search(generator.read(documents), search)
+    except torch.OutOfMemoryError as error:
+        if len(documents) == 1:
+            raise KpdemoError(
+                f"The device's memory does not hold a search with {search.beams} beams: use fewer, or a CPU."
+            ) from error
+    half = len(documents) // 2
+    logger.warning("out of memory with %d documents at once: going on with %d", len(documents), half or 1)
+    return _search(generator, documents[:half], search) + _search(generator, documents[half:], search)

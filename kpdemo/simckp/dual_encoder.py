@@ -1,0 +1,99 @@
+"""The dual encoder of SimCKP's reranker (section 4.3), which the phrase bank uses too.
+
+Letters: B documents, P phrases, T tokens, H width of the backbone, D width of the vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from kpdemo.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class DualEncoderConfig:
+    """Attributes:
+    width: D; 0 keeps the backbone's, as in the paper.
+    pooling: "first" is the paper's start token, "mean" that of sentence encoders.
+    temperature: τ; the paper's is 0.1.
+    """
+
+    width: int = 128
+    pooling: Literal["first", "mean"] = "mean"
+    temperature: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.width < 0:
+            raise ConfigError(f"The width of the vectors must be 0 or more, not {self.width}.")
+        if self.temperature <= 0:
+            raise ConfigError(f"The temperature must be above 0, not {self.temperature}.")
+
+
+class DualEncoder(nn.Module):
+    """Documents and phrases as vectors of length 1, whose inner product is their cosine.
+
+    One backbone reads both when no second one is given; the projections are always apart.
+    """
+
+    def __init__(
+        self, documents: nn.Module, config: DualEncoderConfig, *, phrases: nn.Module | None = None
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = documents
+        self.phrase_encoder = phrases
+        self.document_projection = self._projection(documents)
+        self.phrase_projection = self._projection(phrases or documents)
+
+    def _projection(self, encoder: nn.Module) -> nn.Linear:
+        hidden = int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
+        return nn.Linear(hidden, self.config.width or hidden)
+
+    def documents(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """(B, D) document vectors of the token ids and their mask, (B, T) long each."""
+        return projected(self.document_projection, self._pooled(self.encoder, input_ids, attention_mask))
+
+    def phrases(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """(P, D) phrase vectors of the token ids and their mask, (P, T) long each."""
+        return projected(self.phrase_projection, self.pooled_phrases(input_ids, attention_mask))
+
+    def pooled_phrases(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """(P, H) what the backbone makes of phrases, before the projection."""
+        return self._pooled(self.phrase_encoder or self.encoder, input_ids, attention_mask)
+
+    def _pooled(self, encoder: nn.Module, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        hidden: Tensor = encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        if self.config.pooling == "first":
+            return hidden[:, 0].float()
+        mask = attention_mask.unsqueeze(-1).float()
+        return (hidden.float() * mask).sum(1) / mask.sum(1).clamp(min=1)
+
+
+def projected(projection: nn.Linear, pooled: Tensor) -> Tensor:
+    """(N, D) vectors of length 1 from what the backbone made, (N, H); the tanh is that of Equation 2."""
+    return functional.normalize(torch.tanh(projection(pooled)).float(), dim=-1)
+
+
+def contrastive_loss_over(logits: Tensor, positive: Tensor, negative: Tensor, weight: Tensor) -> Tensor:
+    """Each positive of a document against all of its negatives (SimCKP, Equation 3, as section 4.3 uses it).
+
+    What is neither positive nor negative for a document takes no part: other documents' phrases that
+    stand in its text, for one.
+
+    Args:
+        logits: (B, P) similarity over temperature.
+        positive, negative: (B, P) bool, never both.
+        weight: (B, P) how much each positive counts.
+
+    Returns:
+        Scalar, in nats: the weighted mean over all positives, 0 without any.
+    """
+    against = torch.logsumexp(logits.masked_fill(~negative, -torch.inf), dim=1, keepdim=True)  # (B, 1)
+    losses = functional.softplus(against - logits)[positive]
+    weights = weight[positive]
+    return (losses * weights).sum() / weights.sum().clamp(min=torch.finfo(weights.dtype).tiny)

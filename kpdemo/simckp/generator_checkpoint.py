@@ -1,0 +1,110 @@
+"""Checkpoint folders of an extractor-generator; all that `kpdemo.simckp.checkpoint` says holds for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from kpdemo.simckp.checkpoint import (
+    StoredModel,
+    backbone_config,
+    build_extractor,
+    choose_device,
+    extractor_config,
+    extractor_settings,
+    opened_folder,
+    write_folder,
+)
+from kpdemo.simckp.decoder import DecoderConfig, KeyphraseDecoder
+from kpdemo.simckp.decoding import SimckpGenerator
+from kpdemo.simckp.generator import ExtractorGenerator
+from kpdemo.simckp.model import ContrastiveExtractor, encoder_of
+from kpdemo.simckp.predictor import Selection, SimckpPredictor
+from kpdemo.simckp.quantized import Storage
+from kpdemo.simckp.unset import unset_weights
+
+KIND = "simckp-generator"
+_EXTRACTOR, _DECODER = "extractor.", "decoder."
+
+
+def save_generator(
+    folder: Path,
+    module: ExtractorGenerator,
+    tokenizer: Any,
+    selection: Selection,
+    *,
+    name: str,
+    card: str,
+    storage: Storage = "fp16",
+) -> None:
+    """Write the folder as `save_checkpoint` does; what extractor and decoder share is written once."""
+    config = extractor_config(module.extractor, selection) | {"kind": KIND, "name": name}
+    config |= _decoder_config(module.decoder)
+    write_folder(folder, own_state(module), tokenizer, config, card=card, storage=storage)
+
+
+def load_generator(folder: Path, *, device: str = "auto") -> tuple[SimckpPredictor, SimckpGenerator]:
+    """Open a folder that `save_generator` wrote, as an extractor and a generator with the same weights.
+
+    Args:
+        device: "cpu", "cuda", or "auto" for CUDA when there is one.
+
+    Raises:
+        ModelLoadError: a file is missing or damaged, or the device is not there.
+    """
+    target = choose_device(device)
+    with opened_folder(folder, KIND) as stored:
+        build = _with_small_decoder if "decoder" in stored.config else _with_pretrained_decoder
+        module = build(stored).to(target).eval()
+    generator = SimckpGenerator(stored.config["name"], module, stored.tokenizer, stored.padding)
+    return stored.predictor(module.extractor), generator
+
+
+def own_state(module: nn.Module) -> dict[str, Tensor]:
+    """The state of a module, each tensor once, under the first of its names."""
+    names = {name for name, _ in module.named_parameters()} | {name for name, _ in module.named_buffers()}
+    return {name: value for name, value in module.state_dict().items() if name in names}
+
+
+def _decoder_config(decoder: nn.Module) -> dict[str, Any]:
+    """What the configuration says of the decoder; a pretrained one is described by the whole backbone."""
+    if isinstance(decoder, KeyphraseDecoder):
+        return {"decoder": asdict(decoder.config)}
+    described = decoder.model.config.to_diff_dict()  # type: ignore[union-attr, operator]
+    return {"backbone": backbone_config(described), "separator": decoder.vocabulary.separator}  # type: ignore[union-attr]
+
+
+def _with_small_decoder(stored: StoredModel) -> ExtractorGenerator:
+    extractor = build_extractor(stored.config, _part(stored.weights, _EXTRACTOR))
+    weights = _part(stored.weights, _DECODER)
+    width = int(stored.config["backbone"]["hidden_size"])
+    with unset_weights():
+        decoder = KeyphraseDecoder(DecoderConfig(**stored.config["decoder"]), width, weights["tokens"])
+    decoder.load_state_dict(weights, assign=True)
+    return ExtractorGenerator(extractor, decoder)
+
+
+def _with_pretrained_decoder(stored: StoredModel) -> ExtractorGenerator:
+    from transformers import AutoConfig, AutoModelForSeq2SeqLM
+
+    from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
+
+    described = dict(stored.config["backbone"])
+    config = AutoConfig.for_model(described.pop("model_type"), **described)
+    model = AutoModelForSeq2SeqLM.from_config(config)  # type: ignore[no-untyped-call]
+    extractor = ContrastiveExtractor(encoder_of(model), extractor_settings(stored.config))
+    module = ExtractorGenerator(extractor, PretrainedDecoder(model, stored.config["separator"]))
+    left = module.load_state_dict(stored.weights, strict=False)
+    lacking = [*(own_state(module).keys() - stored.weights.keys()), *left.unexpected_keys]
+    if lacking:
+        raise KeyError(f"the weight {min(lacking)} is missing or unknown")
+    return module
+
+
+def _part(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The weights whose names begin with `prefix`, without it."""
+    return {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}

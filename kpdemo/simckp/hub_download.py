@@ -1,0 +1,83 @@
+"""Fetching models of the Hugging Face Hub; nothing heavy is imported to find that one cannot be had."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from httpx2 import HTTPError
+from huggingface_hub import HfApi, snapshot_download
+from huggingface_hub.errors import (
+    EntryNotFoundError,
+    GatedRepoError,
+    HFValidationError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+)
+
+from kpdemo.errors import ModelLoadError
+
+PATIENCE = 5.0
+"""Seconds that the Hub may take to answer at all."""
+
+_DESCRIPTIONS = (".json", ".txt", ".model")
+_SAFE_WEIGHTS = re.compile(r"model.*\.safetensors")
+_OLD_WEIGHTS = re.compile(r"pytorch_model.*\.bin")
+
+
+def fetch(name: str) -> Path:
+    """The folder of a model of the Hub; one that is on this machine already is not asked for again.
+
+    Args:
+        name: "owner/name".
+
+    Raises:
+        ModelLoadError: it is not here, and there is none of that name or the Hub cannot be reached.
+    """
+    return _on_this_machine(name) or _download(name)
+
+
+def choose_files(files: Iterable[str]) -> list[str]:
+    """Of a model's files those that are needed: descriptions, and the weights in their safest form."""
+    top = sorted(file for file in files if "/" not in file)
+    safe = [file for file in top if _SAFE_WEIGHTS.fullmatch(file)]
+    weights = safe or [file for file in top if _OLD_WEIGHTS.fullmatch(file)]
+    return [file for file in top if file.endswith(_DESCRIPTIONS)] + weights
+
+
+def _on_this_machine(name: str) -> Path | None:
+    """A copy that is whole; None when there is none."""
+    patterns = [*(f"*{ending}" for ending in _DESCRIPTIONS), "model*.safetensors"]
+    try:
+        folder = Path(snapshot_download(name, local_files_only=True, allow_patterns=patterns))
+    except (EntryNotFoundError, HFValidationError):
+        return None
+    names = [path.name for path in folder.iterdir()]
+    return folder if any(_SAFE_WEIGHTS.fullmatch(n) or _OLD_WEIGHTS.fullmatch(n) for n in names) else None
+
+
+def _download(name: str) -> Path:
+    try:
+        listed = HfApi().model_info(name, timeout=PATIENCE)
+        files = choose_files(sibling.rfilename for sibling in listed.siblings or ())
+        return Path(snapshot_download(name, allow_patterns=files))
+    except OfflineModeIsEnabled as error:
+        raise ModelLoadError(
+            f"There is no folder {name!r} nor a model of that name on this machine, and HF_HUB_OFFLINE "
+            "forbids to fetch one: unset it, or give a folder."
+        ) from error
+    except GatedRepoError as error:
+        raise ModelLoadError(
+            f"The model {name!r} is given to those who ask for it on its page: do so, then log in with "
+            "`hf auth login`."
+        ) from error
+    except (RepositoryNotFoundError, HFValidationError) as error:
+        raise ModelLoadError(
+            f"There is no folder {name!r}, nor a model of that name on the Hugging Face Hub: check the name."
+        ) from error
+    except (HTTPError, OSError) as error:
+        raise ModelLoadError(
+            f"There is no folder {name!r}, and the Hugging Face Hub cannot be asked for a model of that name "
+            f"({type(error).__name__}): connect to the network, or give a folder."
+        ) from error

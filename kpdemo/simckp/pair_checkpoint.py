@@ -1,0 +1,199 @@
+"""Checkpoint folders of phrase banks and rerankers; all that `kpdemo.simckp.checkpoint` says holds for them.
+
+Both hold a pair encoder. A bank knows the encoder whose vectors it holds by `state_hash`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from kpdemo.simckp.bank import PhraseBank
+from kpdemo.simckp.bert import BertConfig, BertEncoder, bert_state
+from kpdemo.simckp.checkpoint import (
+    backbone_config,
+    choose_device,
+    opened_folder,
+    transformers_encoder,
+    write_folder,
+)
+from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
+from kpdemo.simckp.pair_encoder import PairEncoder
+from kpdemo.simckp.predictor import Selection
+from kpdemo.simckp.quantized import Storage, pack, unpack
+from kpdemo.simckp.reranker import Reranker, RerankerConfig, RerankerModel
+from kpdemo.simckp.unset import unset_weights
+
+BANK_KIND, RERANKER_KIND = "simckp-bank", "simckp-reranker"
+BANK = "bank.safetensors"
+
+_TOWERS = ("encoder.", "phrase_encoder.")
+_DUAL = "dual."
+
+
+@dataclass(frozen=True)
+class Retriever:
+    """A phrase bank with the pair encoder it was built with.
+
+    Attributes:
+        selection: how the bank's scores become an answer.
+    """
+
+    encoder: PairEncoder
+    bank: PhraseBank
+    selection: Selection
+
+
+def save_bank(
+    folder: Path,
+    module: DualEncoder,
+    bank: PhraseBank,
+    tokenizer: Any,
+    selection: Selection,
+    *,
+    name: str,
+    length: int,
+    card: str,
+    storage: Storage = "fp16",
+) -> None:
+    """Write encoder, bank, tokenizer, configuration, model card and hashes into `folder`.
+
+    Args:
+        length: tokens of a document that the encoder reads.
+    """
+    config = dual_config(module, length) | {"kind": BANK_KIND, "name": name, "selection": asdict(selection)}
+    folder.mkdir(parents=True, exist_ok=True)
+    bank.save(folder / BANK)
+    write_folder(folder, module.state_dict(), tokenizer, config, card=card, storage=storage)
+
+
+def load_bank(folder: Path, *, device: str = "auto") -> Retriever:
+    """Open a folder that `save_bank` wrote.
+
+    Args:
+        device: "cpu", "cuda", or "auto" for CUDA when there is one.
+
+    Raises:
+        ModelLoadError: a file is missing or damaged, the bank belongs to another encoder, or the device is
+            not there.
+    """
+    target = choose_device(device)
+    with opened_folder(folder, BANK_KIND) as stored:
+        module = build_dual(stored.config, stored.weights).to(target).eval()
+        bank = PhraseBank.load(folder / BANK, encoder=state_hash(stored.weights))
+        encoder = PairEncoder(module, stored.tokenizer, stored.padding, int(stored.config["length"]))
+    return Retriever(encoder, bank, stored.selection)
+
+
+def load_dual_weights(folder: Path, encoder: nn.Module, phrases: nn.Module | None) -> tuple[DualEncoder, int]:
+    """A pair encoder to train on, with the weights of a bank's folder, and the tokens of a document it reads.
+
+    Args:
+        encoder, phrases: of Transformers, of the same backbone; `phrases` where the folder has two towers.
+
+    Raises:
+        ModelLoadError: the folder is damaged, or holds an encoder of another shape.
+    """
+    with opened_folder(folder, BANK_KIND) as stored:
+        module = DualEncoder(encoder, DualEncoderConfig(**stored.config["dual"]), phrases=phrases)
+        module.load_state_dict(stored.weights)
+    return module, int(stored.config["length"])
+
+
+def save_reranker(
+    folder: Path,
+    module: RerankerModel,
+    tokenizer: Any,
+    selection: Selection,
+    *,
+    name: str,
+    length: int,
+    card: str,
+    storage: Storage = "fp16",
+) -> None:
+    """Write encoder and combination, tokenizer, configuration, model card and hashes into `folder`.
+
+    Args:
+        length: tokens of a document that the encoder reads.
+    """
+    config = dual_config(module.dual, length) | {
+        "kind": RERANKER_KIND,
+        "name": name,
+        "reranker": asdict(module.config),
+        "selection": asdict(selection),
+    }
+    write_folder(folder, module.state_dict(), tokenizer, config, card=card, storage=storage)
+
+
+def load_reranker(folder: Path, *, device: str = "auto") -> Reranker:
+    """Open a folder that `save_reranker` wrote; arguments and errors as those of `load_bank`."""
+    target = choose_device(device)
+    with opened_folder(folder, RERANKER_KIND) as stored:
+        dual = {name: value for name, value in stored.weights.items() if name.startswith(_DUAL)}
+        heads = {name: value for name, value in stored.weights.items() if name not in dual}
+        module = RerankerModel(
+            build_dual(stored.config, {name.removeprefix(_DUAL): value for name, value in dual.items()}),
+            RerankerConfig(**stored.config["reranker"]),
+        )
+        own = {name for name, _ in module.named_parameters() if not name.startswith(_DUAL)}
+        if own != heads.keys():
+            raise KeyError(f"the weights {sorted(own ^ heads.keys())} are missing or unknown")
+        module.load_state_dict(heads, strict=False)
+        module = module.to(target).eval()
+        encoder = PairEncoder(module.dual, stored.tokenizer, stored.padding, int(stored.config["length"]))
+    return Reranker(encoder, module, stored.selection)
+
+
+def dual_config(module: DualEncoder, length: int) -> dict[str, Any]:
+    """What the configuration of a checkpoint says of its pair encoder."""
+    described = module.encoder.config.to_diff_dict()  # type: ignore[union-attr, operator]
+    return {
+        "backbone": backbone_config(described),
+        "dual": asdict(module.config),
+        "towers": 1 if module.phrase_encoder is None else 2,
+        "length": length,
+    }
+
+
+def build_dual(config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> DualEncoder:
+    """The pair encoder of a stored configuration, with these weights under Transformers' names."""
+    settings, bert = DualEncoderConfig(**config["dual"]), BertConfig.of(config["backbone"])
+    prefixes = _TOWERS[: config["towers"]]
+    if bert is None:
+        towers: list[nn.Module] = [transformers_encoder(config["backbone"]) for _ in prefixes]
+        module = DualEncoder(towers[0], settings, phrases=towers[1] if len(towers) == 2 else None)
+        module.load_state_dict(weights)
+        return module
+    with unset_weights():
+        towers = [BertEncoder(bert) for _ in prefixes]
+        module = DualEncoder(towers[0], settings, phrases=towers[1] if len(towers) == 2 else None)
+    state = dict(weights)
+    for prefix in prefixes:
+        theirs = {name: state.pop(name) for name in weights if name.startswith(prefix)}
+        ours = bert_state({name.removeprefix(prefix): value for name, value in theirs.items()})
+        state |= {f"{prefix}{name}": value for name, value in ours.items()}
+    module.load_state_dict(state, assign=True)
+    return module
+
+
+def state_hash(state: Mapping[str, Tensor]) -> str:
+    """What tells one pair encoder from another: SHA-256 over the names, shapes and bytes of its weights.
+
+    Args:
+        state: of a `DualEncoder` as it was read from disk, see `stored_state`.
+    """
+    digest = hashlib.sha256()
+    for name, value in sorted(state.items()):
+        digest.update(f"{name} {tuple(value.shape)} {value.dtype}\n".encode())
+        digest.update(value.contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def stored_state(module: nn.Module, storage: Storage) -> dict[str, Tensor]:
+    """The state of a module as disk will give it back."""
+    return unpack(pack(module.state_dict(), storage))

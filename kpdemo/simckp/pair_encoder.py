@@ -1,0 +1,54 @@
+"""Documents and phrases to vectors: a dual encoder with its tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from kpdemo.simckp.dual_encoder import DualEncoder
+from kpdemo.simckp.reading import Tower, document_tokens, encode_rows, phrase_tokens
+from kpdemo.types import Document
+
+DOCUMENT_BATCH = 16
+PHRASE_BATCH = 128
+
+
+@dataclass(frozen=True)
+class PairEncoder:
+    """A `DualEncoder` with what it takes to read text.
+
+    Attributes:
+        padding: the token id that fills short texts up.
+        length: tokens of a document that are read.
+    """
+
+    module: DualEncoder
+    tokenizer: Tokenizer
+    padding: int
+    length: int
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.module.parameters()).device
+
+    def documents(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+        """(B, D) vectors of length 1."""
+        rows = [document_tokens(document, self.tokenizer, self.length) for document in documents]
+        return self._encode(self.module.documents, rows, DOCUMENT_BATCH)
+
+    def phrases(self, phrases: Sequence[str]) -> NDArray[np.float32]:
+        """(P, D) vectors of length 1."""
+        rows = [phrase_tokens(phrase, self.tokenizer) for phrase in phrases]
+        return self._encode(self.module.phrases, rows, PHRASE_BATCH)
+
+    def _encode(self, tower: Tower, rows: Sequence[Sequence[int]], size: int) -> NDArray[np.float32]:
+        if not rows:
+            return np.zeros((0, self.module.phrase_projection.out_features), dtype=np.float32)
+        with torch.inference_mode():
+            vectors = encode_rows(tower, rows, padding=self.padding, device=self.device, size=size)
+        return vectors.numpy()

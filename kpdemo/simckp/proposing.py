@@ -1,0 +1,62 @@
+"""Candidates for absent keyphrases from a phrase bank, a generator, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kpdemo.simckp.absent import AbsentCandidate, merge_candidates
+from kpdemo.simckp.bank import Retrieved
+from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.decoding import GeneratedPhrase, SimckpGenerator, over_generate
+from kpdemo.simckp.pair_checkpoint import Retriever
+from kpdemo.types import Document
+
+RETRIEVED = 50
+BATCH = 8
+
+
+@dataclass(frozen=True)
+class Proposer:
+    """Attributes:
+    retriever, generator: None to go without.
+    retrieved: how many terms of the bank are proposed.
+    """
+
+    retriever: Retriever | None
+    generator: SimckpGenerator | None
+    search: SearchConfig = field(default_factory=SearchConfig)
+    retrieved: int = RETRIEVED
+
+    def propose(self, documents: Iterable[Document]) -> Iterator[list[AbsentCandidate]]:
+        """The candidates of each document, in order; documents are read as the answers are taken."""
+        waiting = iter(documents)
+        while batch := list(islice(waiting, BATCH)):
+            generated = self.generated(batch)
+            retrieved = self.retrieved_terms(batch)
+            for document, phrases, terms in zip(batch, generated, retrieved, strict=True):
+                yield merge_candidates(document, phrases, terms)
+
+    def generated(self, documents: list[Document]) -> list[list[GeneratedPhrase]]:
+        """Over-generated phrases of each document; none without a generator."""
+        if self.generator is None:
+            return [[] for _ in documents]
+        return list(over_generate(self.generator, documents, search=self.search, batch_size=BATCH))
+
+    def retrieved_terms(
+        self, documents: list[Document], vectors: NDArray[np.float32] | None = None
+    ) -> list[list[Retrieved]]:
+        """The bank's best terms for each document; none without a bank.
+
+        Args:
+            vectors: (B, D) of the documents by the bank's encoder, when they are known already.
+        """
+        if self.retriever is None:
+            return [[] for _ in documents]
+        bank = self.retriever.bank
+        queries = self.retriever.encoder.documents(documents) if vectors is None else vectors
+        return bank.search(queries, self.retrieved, [bank.terms.read(document) for document in documents])

@@ -1,0 +1,74 @@
+"""Documents and phrases as the dual encoder reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from kpdemo.simckp.examples import encoder_text
+from kpdemo.types import Document
+
+LONGEST_PHRASE = 24
+"""Tokens of a phrase, special tokens included."""
+
+Tower = Callable[[Tensor, Tensor], Tensor]
+"""Token ids and their mask, (N, T) long each, to vectors (N, D)."""
+
+_HYPHENS = str.maketrans(dict.fromkeys("-‐‑–", " "))  # corpora differ in them: "real time", "real-time"
+
+
+def document_tokens(document: Document, tokenizer: Tokenizer, length: int) -> list[int]:
+    """The ids of the first `length` tokens, special tokens included."""
+    return _tokens(encoder_text(document), tokenizer, length)
+
+
+def phrase_tokens(phrase: str, tokenizer: Tokenizer) -> list[int]:
+    return _tokens(phrase, tokenizer, LONGEST_PHRASE)
+
+
+def _tokens(text: str, tokenizer: Tokenizer, length: int) -> list[int]:
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(length)
+    ids: list[int] = tokenizer.encode(text.translate(_HYPHENS)).ids
+    return ids
+
+
+def padded(rows: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:
+    """Token ids and mask, (N, T) long each."""
+    length = max(map(len, rows), default=0)
+    input_ids = torch.full((len(rows), length), padding)
+    mask = torch.zeros((len(rows), length), dtype=torch.long)
+    for number, row in enumerate(rows):
+        input_ids[number, : len(row)] = torch.as_tensor(row)
+        mask[number, : len(row)] = 1
+    return input_ids, mask
+
+
+def encode_rows(
+    tower: Tower,
+    rows: Sequence[Sequence[int]],
+    *,
+    padding: int,
+    device: torch.device,
+    size: int,
+) -> Tensor:
+    """(N, D) on the CPU: what `tower` makes of N rows of token ids, read `size` of like length at a time.
+
+    Args:
+        padding: the token id that fills short rows up.
+
+    Raises:
+        ValueError: there is no row.
+    """
+    order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
+    parts = []
+    for first in range(0, len(order), size):
+        input_ids, mask = padded([rows[number] for number in order[first : first + size]], padding)
+        parts.append(tower(input_ids.to(device), mask.to(device)).float().cpu())
+    if not parts:
+        raise ValueError("there is nothing to encode")
+    vectors = torch.cat(parts)
+    return torch.empty_like(vectors).index_copy_(0, torch.tensor(order), vectors)

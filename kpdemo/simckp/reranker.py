@@ -1,0 +1,199 @@
+"""Ranking of absent candidates (SimCKP, section 4.3): the dual encoder's cosine, and what else is known.
+
+Letters: B documents, P candidates, T tokens, F features, D width of the vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from kpdemo.errors import ConfigError
+from kpdemo.prmu import PhraseKinds
+from kpdemo.simckp.absent import AbsentCandidate
+from kpdemo.simckp.bank import PhraseBank
+from kpdemo.simckp.dual_encoder import DualEncoder
+from kpdemo.simckp.pair_encoder import PairEncoder
+from kpdemo.simckp.predictor import Selection
+from kpdemo.types import Document, Keyphrase, Kind
+
+FEATURES = (
+    "log-probability",
+    "generated",
+    "bank score",
+    "retrieved",
+    "log frequency",
+    "reordered",
+    "mixed",
+    "unseen",
+    "words",
+)
+COMBINATION_WIDTH = 16
+
+_KINDS = (Kind.REORDERED, Kind.MIXED, Kind.UNSEEN)
+
+
+@dataclass(frozen=True)
+class RerankerConfig:
+    """Attributes:
+    combine: add a learnt term of the candidate's features to the cosine; the paper has none.
+    minimum: keyphrases given when fewer are above the threshold (section 5.3).
+    """
+
+    combine: bool = True
+    minimum: int = 5
+
+    def __post_init__(self) -> None:
+        if self.minimum < 0:
+            raise ConfigError(f"The minimum of keyphrases must be 0 or more, not {self.minimum}.")
+
+
+@dataclass(frozen=True)
+class CandidateBatch:
+    """The candidates of some documents, flattened.
+
+    Attributes:
+        input_ids, attention_mask: (B, T) long, of the documents.
+        phrase_ids, phrase_mask: (P, T) long, of the candidates.
+        document: (P,) long, ascending: the document of each candidate.
+        features: (P, F) float, see `FEATURES`.
+        positive: (P,) bool, true for gold.
+    """
+
+    input_ids: Tensor
+    attention_mask: Tensor
+    phrase_ids: Tensor
+    phrase_mask: Tensor
+    document: Tensor
+    features: Tensor
+    positive: Tensor
+
+    def to(self, device: torch.device) -> CandidateBatch:
+        moved = {name: value.to(device, non_blocking=True) for name, value in vars(self).items()}
+        return replace(self, **moved)
+
+
+class RerankerModel(nn.Module):
+    """Scores each candidate against its document."""
+
+    def __init__(self, dual: DualEncoder, config: RerankerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.dual = dual
+        self.combination = _combination() if config.combine else None
+
+    def forward(self, batch: CandidateBatch) -> Tensor:
+        """(P,) the score of each candidate."""
+        documents = self.dual.documents(batch.input_ids, batch.attention_mask)
+        phrases = self.dual.phrases(batch.phrase_ids, batch.phrase_mask)
+        return self.score(documents[batch.document], phrases, batch.features)
+
+    def score(self, documents: Tensor, phrases: Tensor, features: Tensor) -> Tensor:
+        """(P,) from the vectors of each candidate and of its document, (P, D), and its features (P, F)."""
+        cosine = (documents * phrases).sum(-1)
+        return cosine if self.combination is None else cosine + self.combination(features).squeeze(-1)
+
+
+def candidate_features(
+    candidates: Sequence[AbsentCandidate], kinds: Sequence[Kind], bank: PhraseBank | None
+) -> NDArray[np.float32]:
+    """(P, F) what is known of each candidate besides its words, each column about 1 wide; see `FEATURES`.
+
+    Args:
+        bank: tells how frequent a candidate is; without one all count as unknown.
+    """
+    rows = [
+        [
+            (candidate.generated or 0.0) / 10,
+            float(candidate.generated is not None),
+            candidate.retrieved or 0.0,
+            float(candidate.retrieved is not None),
+            (bank.frequency_of(candidate.text) if bank else 0.0) / 10,
+            *(float(kind is known) for known in _KINDS),
+            len(candidate.text.split()) / 5,
+        ]
+        for candidate, kind in zip(candidates, kinds, strict=True)
+    ]
+    return np.array(rows, dtype=np.float32).reshape(len(rows), len(FEATURES))
+
+
+def _combination() -> nn.Sequential:
+    last = nn.Linear(COMBINATION_WIDTH, 1)
+    nn.init.zeros_(last.weight)  # training starts from the plain cosine
+    nn.init.zeros_(last.bias)
+    return nn.Sequential(nn.Linear(len(FEATURES), COMBINATION_WIDTH), nn.GELU(), last)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Attributes:
+    keyphrases: all candidates of a document, best first.
+    own: how many of them the reranker's own rule gives.
+    """
+
+    keyphrases: tuple[Keyphrase, ...]
+    own: int
+
+
+@dataclass(frozen=True)
+class Reranker:
+    """A trained reranker, ready to rank."""
+
+    encoder: PairEncoder
+    model: RerankerModel
+    selection: Selection
+
+    def rank(
+        self,
+        documents: Sequence[Document],
+        candidates: Sequence[Sequence[AbsentCandidate]],
+        *,
+        bank: PhraseBank | None = None,
+        vectors: NDArray[np.float32] | None = None,
+    ) -> list[Ranking]:
+        """Rank each document's candidates; a score is the estimated share of such candidates that are gold.
+
+        Args:
+            bank: tells how frequent a candidate is.
+            vectors: (B, D) of the documents by `encoder`, when they are known already.
+        """
+        anchors = self.encoder.documents(documents) if vectors is None else vectors
+        phrases = self.encoder.phrases([candidate.text for row in candidates for candidate in row])
+        parts = np.split(phrases, np.cumsum([len(row) for row in candidates])[:-1]) if candidates else []
+        return [
+            self._rank(document, row, anchor, part, bank)
+            for document, row, anchor, part in zip(documents, candidates, anchors, parts, strict=True)
+        ]
+
+    def _rank(
+        self,
+        document: Document,
+        candidates: Sequence[AbsentCandidate],
+        anchor: NDArray[np.float32],
+        phrases: NDArray[np.float32],
+        bank: PhraseBank | None,
+    ) -> Ranking:
+        kind_of = PhraseKinds(document)
+        kinds = [kind_of(candidate.text) for candidate in candidates]
+        features = candidate_features(candidates, kinds, bank)
+        with torch.inference_mode():
+            inputs = (torch.from_numpy(part).to(self.encoder.device) for part in (anchor, phrases, features))
+            scores = self.model.score(*inputs).float().tolist()
+        order = sorted(range(len(scores)), key=lambda number: -scores[number])
+        keyphrases = tuple(
+            Keyphrase(
+                candidates[number].text,
+                self.selection.calibration.probability(scores[number]),
+                source=candidates[number].source,
+                kind=kinds[number],
+                evidence=candidates[number].evidence,
+            )
+            for number in order
+        )
+        own = min(self.selection.count(scores, self.model.config.minimum), len(scores))
+        return Ranking(keyphrases, own)

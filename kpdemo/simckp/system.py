@@ -1,0 +1,164 @@
+"""All of SimCKP: present keyphrases are extracted, absent ones proposed and ranked.
+
+The folder of a model is that of its extractor, or of its extractor-generator, and may hold two folders more:
+`bank`, a phrase bank, and `reranker`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from kpdemo.errors import ModelLoadError
+from kpdemo.prmu import PhraseKinds
+from kpdemo.selection import keep
+from kpdemo.simckp import generator_checkpoint
+from kpdemo.simckp.absent import AbsentCandidate
+from kpdemo.simckp.checkpoint import CONFIG, load_checkpoint
+from kpdemo.simckp.generator_checkpoint import load_generator
+from kpdemo.simckp.pair_checkpoint import load_bank, load_reranker
+from kpdemo.simckp.predictor import Selection, SimckpPredictor
+from kpdemo.simckp.proposing import Proposer
+from kpdemo.simckp.reranker import Ranking, Reranker
+from kpdemo.text import readable_documents
+from kpdemo.types import Document, Keyphrase, Prediction, VectorSpace
+
+BANK, RERANKER = "bank", "reranker"
+LEAST = 5
+"""Absent keyphrases that are given at least, as by the paper's rule (SimCKP, section 5.3)."""
+
+
+@dataclass(frozen=True)
+class SystemPredictor:
+    """A `Predictor` of present and absent keyphrases.
+
+    Attributes:
+        reranker: may be None when there is one source of candidates, whose own score ranks them then.
+    """
+
+    extractor: SimckpPredictor
+    proposer: Proposer
+    reranker: Reranker | None = None
+
+    finds_absent: ClassVar[bool] = True
+
+    @property
+    def name(self) -> str:
+        return self.extractor.name
+
+    @property
+    def device(self) -> str:
+        return self.extractor.device
+
+    def predict(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Prediction]:
+        """See `kpdemo.types.Predictor`; a score is the estimated share of such candidates that are gold."""
+        read = readable_documents(documents)
+        extracted = self.extractor.predict(read, top_k=top_k, threshold=threshold)
+        return [
+            _with_absent(prediction, ranking, top_k, threshold)
+            for prediction, ranking in zip(extracted, self.rank(read), strict=True)
+        ]
+
+    def rank(self, documents: Sequence[Document]) -> list[Ranking]:
+        """All absent candidates of each document, best first."""
+        candidates = list(self.proposer.propose(documents))
+        retriever = self.proposer.retriever
+        if self.reranker is not None:
+            return self.reranker.rank(documents, candidates, bank=retriever.bank if retriever else None)
+        selection = retriever.selection if retriever else None
+        return [
+            _rank_as_proposed(document, row, selection)
+            for document, row in zip(documents, candidates, strict=True)
+        ]
+
+    def vectors(
+        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
+    ) -> list[VectorSpace]:
+        """See `kpdemo.types.Mapped`."""
+        return self.extractor.vectors(document, top_k=top_k, threshold=threshold)
+
+
+def load_system(folder: Path, *, device: str = "auto") -> SimckpPredictor | SystemPredictor:
+    """Open the folder of a model with all that is in it; without bank and generator the extractor alone.
+
+    Args:
+        device: "cpu", "cuda", or "auto" for CUDA when there is one.
+
+    Raises:
+        ModelLoadError: a file is missing or damaged, the device is not there, or there is no reranker for
+            candidates from two sources.
+    """
+    generator = None
+    if _kind(folder) == generator_checkpoint.KIND:
+        extractor, generator = load_generator(folder, device=device)
+    else:
+        extractor = load_checkpoint(folder, device=device)
+    retriever = load_bank(folder / BANK, device=device) if (folder / BANK).is_dir() else None
+    if retriever is None and generator is None:
+        return extractor
+    reranker = load_reranker(folder / RERANKER, device=device) if (folder / RERANKER).is_dir() else None
+    if reranker is None and retriever is not None and generator is not None:
+        raise ModelLoadError(
+            f"{folder} has a bank and a generator, but no reranker to compare their phrases: "
+            f"add one as {folder / RERANKER}, see `python -m kpdemo train reranker`."
+        )
+    return SystemPredictor(extractor, Proposer(retriever, generator), reranker)
+
+
+def _kind(folder: Path) -> str:
+    """What the folder says it holds; nothing where it cannot be read, which its loader explains."""
+    try:
+        described = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    return str(described.get("kind", "")) if isinstance(described, dict) else ""
+
+
+def _rank_as_proposed(
+    document: Document, candidates: Sequence[AbsentCandidate], selection: Selection | None
+) -> Ranking:
+    """By the score of their only source: the bank's, which `selection` calibrates, or a log-probability."""
+    kind_of = PhraseKinds(document)
+    scores = [_score(candidate) for candidate in candidates]
+    order = sorted(range(len(scores)), key=lambda number: -scores[number])
+    keyphrases = tuple(
+        Keyphrase(
+            candidates[number].text,
+            selection.calibration.probability(scores[number]) if selection else math.exp(scores[number]),
+            source=candidates[number].source,
+            kind=kind_of(candidates[number].text),
+            evidence=candidates[number].evidence,
+        )
+        for number in order
+    )
+    own = selection.count(scores, LEAST) if selection else LEAST
+    return Ranking(keyphrases, min(own, len(scores)))
+
+
+def _score(candidate: AbsentCandidate) -> float:
+    score = candidate.generated if candidate.retrieved is None else candidate.retrieved
+    assert score is not None  # a candidate has a source
+    return score
+
+
+def _with_absent(
+    prediction: Prediction, ranking: Ranking, top_k: int | None, threshold: float | None
+) -> Prediction:
+    ranked = ranking.keyphrases
+    kept = keep([one.score for one in ranked], top_k=top_k, threshold=threshold, own=ranking.own)
+    return Prediction(
+        prediction.present,
+        tuple(ranked[number] for number in kept),
+        prediction.language,
+        tuple(one.text for one in ranked),
+    )

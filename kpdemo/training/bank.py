@@ -1,0 +1,248 @@
+"""Training of the phrase bank: its terms, the pair encoder, the vectors of the terms, and its score."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.bank import PhraseBank
+from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, projected
+from kpdemo.simckp.pair_checkpoint import state_hash, stored_state
+from kpdemo.simckp.predictor import Selection
+from kpdemo.simckp.quantized import Storage
+from kpdemo.simckp.reading import Tower, encode_rows, phrase_tokens
+from kpdemo.simckp.terms import TermIndex
+from kpdemo.training.bank_model import BankModel
+from kpdemo.training.bank_validation import BankValidation
+from kpdemo.training.data import Source, read_source
+from kpdemo.training.extractor import set_dropout
+from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
+from kpdemo.training.pair_encoder import PairObjective, PairPart, Rates
+from kpdemo.training.pairs import PairCache, cached_pairs
+from kpdemo.training.refinement import RefinementPart
+from kpdemo.training.terms import TermCollection, cached_terms
+
+ENCODED_TOGETHER = 64
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """The training of the terms alone, with the encoder at rest.
+
+    Attributes:
+        train: documents that the terms learn from; more fields than the encoder's suit a bank that is to
+            serve them.
+        pool: documents drawn from `train`; the reranker may learn from the others.
+        rate: peak learning rate.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    train: tuple[Source, ...]
+    loop: LoopConfig
+    pool: int = 1_000_000
+    rate: float = 1e-3
+
+
+@dataclass(frozen=True)
+class BankTraining:
+    """Attributes:
+    terms: where the terms come from; documents without a text count too. `repeat` weighs a source in how
+        frequent its terms are, and so in how readily they are given.
+    train: documents the encoder learns from.
+    validation: chooses the weights of the network and of the score.
+    minimum: documents that use a term as a keyphrase before it enters the bank.
+    together: documents that use two terms before the bank knows them as a pair.
+    pool: documents drawn from `train`.
+    length: tokens of a document that are read.
+    refinement: of the terms, after the encoder; without it they stay as they are.
+    freeze_embeddings: leave the word embeddings as they were pretrained.
+    dropout: everywhere in the encoder; 0 suits a run that sees each document about once.
+    attention: Transformers' name of the kernel; "eager" trains fastest on a CPU.
+    storage: of the encoder's weights in the folder, "fp16" or "int8".
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    terms: tuple[Source, ...]
+    train: tuple[Source, ...]
+    validation: Source
+    loop: LoopConfig
+    refinement: Refinement | None = None
+    name: str = "bank"
+    data: Path = Path("data")
+    output: Path = Path("runs/bank")
+    cache: Path = Path("runs/cache")
+    backbone: str = "all-MiniLM-L6-v2"
+    model: DualEncoderConfig = field(default_factory=DualEncoderConfig)
+    objective: PairObjective = field(default_factory=PairObjective)
+    rates: Rates = field(default_factory=Rates)
+    minimum: int = 3
+    together: int = 2
+    pool: int = 1_000_000
+    length: int = 128
+    freeze_embeddings: bool = True
+    dropout: float = 0.0
+    attention: str = "eager"
+    device: str = "auto"
+    storage: Storage = "fp16"
+
+
+@dataclass(frozen=True)
+class TrainedBank:
+    """What a run leaves behind, ready to be stored."""
+
+    module: DualEncoder
+    tokenizer: Any
+    bank: PhraseBank
+    selection: Selection
+    progress: Progress
+    documents: int
+    validation: Metrics
+
+
+def train_bank(config: BankTraining, *, device: torch.device) -> TrainedBank:
+    """Train or resume as the configuration says; the best weights by validation R@50.
+
+    Raises:
+        ConfigError, InputError, ModelLoadError, TrainingError: in one sentence, before or during training.
+    """
+    torch.manual_seed(config.loop.seed)
+    encoder, tokenizer = load_backbone(config.backbone, attention=config.attention)
+    set_dropout(encoder, config.dropout)
+    found = cached_terms(
+        config.terms, config.data, config.cache, minimum=config.minimum, together=config.together
+    )
+    index = TermIndex([term.key for term in found.terms])
+    validation = BankValidation(
+        read_source(config.validation, config.data), index, tokenizer, length=config.length
+    )
+    run = _Run(config, found, index, validation, tokenizer, device)
+    pairs = run.pairs(config.train, config.pool)
+    logger.info("%d terms, %d training documents", len(found.terms), len(pairs))
+    module = run.begin(encoder)
+    progress = run.train_encoder(module, pairs)
+    run.train_terms(module)
+    vectors = validation.vectors(module.dual)
+    bank, metrics = run.build(module, vectors)
+    selection = validation.select(bank, vectors)
+    return TrainedBank(module.dual, tokenizer, bank, selection, progress, len(pairs), metrics)
+
+
+@dataclass(frozen=True)
+class _Run:
+    config: BankTraining
+    found: TermCollection
+    index: TermIndex
+    validation: BankValidation
+    tokenizer: Any
+    device: torch.device
+
+    @cached_property
+    def phrases(self) -> list[list[int]]:
+        """Token ids of each term."""
+        return [phrase_tokens(term.text, self.tokenizer.backend_tokenizer) for term in self.found.terms]
+
+    def pairs(self, sources: Sequence[Source], pool: int) -> PairCache:
+        config = self.config
+        return cached_pairs(
+            sources, config.data, self.index, self.tokenizer.backend_tokenizer, config.cache,
+            length=config.length, documents=pool, seed=config.loop.seed,
+        )  # fmt: skip
+
+    def begin(self, encoder: nn.Module) -> BankModel:
+        """A dual encoder that begins with the cosines of its backbone, and the terms where it puts them.
+
+        Both projections are the principal directions of the terms, so that a narrow vector keeps what
+        tells terms apart.
+        """
+        dual = DualEncoder(encoder, self.config.model).to(self.device).eval()
+        with torch.no_grad():
+            pooled = self._pooled_terms(dual)
+            directions = torch.linalg.eigh((pooled.T @ pooled).double()).eigenvectors.flip(1).T.float()
+            for projection in (dual.document_projection, dual.phrase_projection):
+                projection.weight.copy_(directions[: len(projection.weight)])
+                projection.bias.zero_()
+            vectors = projected(dual.phrase_projection, pooled)
+        counts = torch.tensor([term.frequency for term in self.found.terms], dtype=torch.float)
+        return BankModel(dual, vectors, torch.log1p(counts))
+
+    def _pooled_terms(self, dual: DualEncoder) -> Tensor:
+        """(N, H) what the untrained backbone makes of each term, from the cache when it is there."""
+        config = self.config
+        parts = json.dumps([config.backbone, dual.config.pooling, self.phrases])
+        path = config.cache / f"phrases-{hashlib.sha256(parts.encode()).hexdigest()[:16]}.npy"
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.save(path, self._encode(dual.pooled_phrases, self.phrases).half().numpy())
+        return torch.from_numpy(np.load(path, allow_pickle=False)).to(self.device, torch.float32)
+
+    def train_encoder(self, module: BankModel, pairs: PairCache) -> Progress:
+        """Documents, phrases and terms together."""
+        config = self.config
+        if config.freeze_embeddings:
+            module.dual.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
+        part = PairPart(
+            module, pairs, self.phrases, self.validation,
+            objective=config.objective, rates=config.rates, loop=config.loop,
+            padding=self.tokenizer.pad_token_id,
+        )  # fmt: skip
+        return train(part, config.loop, config.output, self.device, identity=_identity(config))
+
+    def train_terms(self, module: BankModel) -> None:
+        """The terms alone, with the encoder at rest."""
+        config, refinement = self.config, self.config.refinement
+        module.eval().requires_grad_(False)
+        if refinement is None:
+            return
+        pairs = self.pairs(refinement.train, refinement.pool)
+        part = RefinementPart(
+            module, pairs, self._documents(module.dual, pairs), self.validation,
+            present_weight=config.objective.present_weight, rate=refinement.rate, loop=refinement.loop,
+        )  # fmt: skip
+        fixed = {name: value for name, value in asdict(refinement).items() if name != "loop"}
+        # Of other weights it is another run: an encoder that was trained further finds no old terms here.
+        folder = config.output / "terms" / state_hash(stored_state(module.dual, "fp16"))[:12]
+        train(part, refinement.loop, folder, self.device, identity=f"{_identity(config)} {fixed}")
+
+    def _documents(self, dual: DualEncoder, pairs: PairCache) -> Tensor:
+        """(len(pairs), D) the documents by the trained encoder."""
+        return self._encode(dual.documents, [pairs[number].tokens.tolist() for number in range(len(pairs))])
+
+    @torch.no_grad()
+    def _encode(self, tower: Tower, rows: Sequence[Sequence[int]]) -> Tensor:
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.loop.precision == "bf16"):
+            return encode_rows(
+                tower, rows, padding=self.tokenizer.pad_token_id, device=self.device, size=ENCODED_TOGETHER
+            )
+
+    def build(self, module: BankModel, vectors: Tensor) -> tuple[PhraseBank, Metrics]:
+        """The bank with the score that suits the validation documents (B, D), and its figures there."""
+        bank = PhraseBank.build(
+            [term.text for term in self.found.terms],
+            module.log_frequency.cpu().numpy(),
+            module.term_vectors().detach().cpu(),
+            encoder=state_hash(stored_state(module.dual, self.config.storage)),
+            associations=self.found.associations(),
+        )
+        score, metrics = self.validation.choose_score(bank, vectors)
+        return replace(bank, score=score), metrics
+
+
+def _identity(config: BankTraining) -> str:
+    elsewhere = ("loop", "output", "cache", "data", "device", "name", "storage")
+    fixed = asdict(config) | {"refinement": None}
+    return str(sorted((name, value) for name, value in fixed.items() if name not in elsewhere))

@@ -1,0 +1,95 @@
+"""What the phrase bank is trained as: a dual encoder, and a vector of its own for each term.
+
+Letters: B documents, N terms of the bank, D width of the vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from kpdemo.simckp.dual_encoder import DualEncoder, contrastive_loss_over
+from kpdemo.training.pairs import Pair
+
+
+class BankModel(nn.Module):
+    """The term vectors start as what the phrase tower makes of the terms, and are trained along.
+
+    A term that many documents have is placed by these documents; a rare one stays near its words.
+    """
+
+    log_frequency: Tensor
+
+    def __init__(self, dual: DualEncoder, terms: Tensor, log_frequency: Tensor) -> None:
+        """Args:
+        terms: (N, D) where the term vectors start.
+        log_frequency: (N,) log(1 + gold documents) of each term.
+        """
+        super().__init__()
+        self.dual = dual
+        self.terms = nn.Parameter(terms)
+        self.frequency_weight = nn.Parameter(torch.tensor(0.5))
+        self.register_buffer("log_frequency", log_frequency)
+
+    def term_vectors(self) -> Tensor:
+        """(N, D), of length 1."""
+        return functional.normalize(self.terms, dim=-1)
+
+    def logits(self, documents: Tensor) -> Tensor:
+        """(B, N) for (B, D) document vectors: cosine over temperature, and the term's own frequency.
+
+        With the frequency apart, a vector need not tell how common its term is.
+        """
+        cosine = documents @ self.term_vectors().T
+        return cosine / self.dual.config.temperature + self.frequency_weight * self.log_frequency
+
+
+@dataclass(frozen=True)
+class TermLabels:
+    """Which terms are what for each document of a batch.
+
+    Attributes:
+        gold, present: (B, N) bool, its keyphrases and what stands in its text; a term can be both.
+        present_weight: how much a gold term that stands in the text counts; an absent one counts 1.
+    """
+
+    gold: Tensor
+    present: Tensor
+    present_weight: float
+
+    @classmethod
+    def of(cls, pairs: Sequence[Pair], terms: int, present_weight: float) -> TermLabels:
+        """Args:
+        terms: N.
+        """
+        gold, present = (
+            _marks([getattr(pair, name) for pair in pairs], terms) for name in ("gold", "present")
+        )
+        return cls(gold, present, present_weight)
+
+    @property
+    def negative(self) -> Tensor:
+        """(B, N) bool: terms of the text are never given as absent keyphrases, so they are no negatives."""
+        return ~(self.gold | self.present)
+
+    def loss(self, logits: Tensor, chosen: Tensor | slice = slice(None)) -> Tensor:
+        """Section 4.3 of SimCKP for the logits of the `chosen` terms, (B, Q)."""
+        weight = torch.where(self.present[:, chosen], self.present_weight, 1.0)
+        return contrastive_loss_over(logits, self.gold[:, chosen], self.negative[:, chosen], weight)
+
+    def to(self, device: torch.device) -> TermLabels:
+        return replace(self, gold=self.gold.to(device), present=self.present.to(device))
+
+
+def _marks(rows: Sequence[NDArray[np.int32]], terms: int) -> Tensor:
+    """(B, N) bool, true at the given numbers of each row."""
+    marks = torch.zeros(len(rows), terms, dtype=torch.bool)
+    for number, row in enumerate(rows):
+        marks[number, torch.from_numpy(row.astype(np.int64))] = True
+    return marks

@@ -1,0 +1,119 @@
+"""How well a bank ranks the absent gold of some documents, while it is trained and when its score is chosen.
+
+Letters: B documents, D width of the vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kpdemo.evaluation.metrics import DEEP_CUT, macro_average, score_kind
+from kpdemo.simckp.bank import BankScore, PhraseBank, Retrieved
+from kpdemo.simckp.dual_encoder import DualEncoder
+from kpdemo.simckp.predictor import Selection
+from kpdemo.simckp.reading import encode_rows
+from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
+from kpdemo.text import StemmedText
+from kpdemo.training.bank_model import BankModel
+from kpdemo.training.loop import Metrics
+from kpdemo.training.pairs import Pair, make_pair
+from kpdemo.training.selection import learn_selection
+from kpdemo.training.terms import bare
+from kpdemo.types import Document
+
+BATCH = 32
+MINIMUM = 5  # keyphrases given at least, as section 5.3 of SimCKP has it
+
+TRIED = {
+    "frequency": (0.02, 0.03, 0.04, 0.05, 0.06),
+    "words": (0.0, 0.03, 0.06, 0.1, 0.15),
+    "likeness": (0.0, 0.05, 0.1, 0.2, 0.3),
+    "association": (0.0, 0.02, 0.04, 0.07, 0.1),
+}
+"""The weights of `BankScore` that are tried on the validation documents."""
+
+
+class BankValidation:
+    """Documents with gold, read once and ranked often."""
+
+    def __init__(
+        self, documents: Iterable[Document], index: TermIndex, tokenizer: Any, *, length: int
+    ) -> None:
+        """Args:
+        tokenizer: a fast one of Transformers.
+        length: tokens of a document that are read.
+        """
+        self._keys, self._padding = list(index.numbers), tokenizer.pad_token_id
+        self._pairs: list[Pair] = []
+        self._texts: list[TextTerms] = []
+        self._gold: list[list[str]] = []
+        for document in documents:
+            self._texts.append(index.read(document))
+            self._pairs.append(make_pair(document, index, tokenizer.backend_tokenizer, length=length))
+            self._gold.append(absent_keys(document))
+
+    @torch.no_grad()
+    def vectors(self, dual: DualEncoder) -> Tensor:
+        """(B, D) the documents, in their order."""
+        rows, device = [pair.tokens.tolist() for pair in self._pairs], dual.document_projection.weight.device
+        vectors = encode_rows(dual.documents, rows, padding=self._padding, device=device, size=BATCH)
+        return vectors.to(device)
+
+    def measure(self, module: BankModel, vectors: Tensor) -> Metrics:
+        """The figures of the training's own logits for documents (B, D)."""
+        found = []
+        for pair, vector in zip(self._pairs, vectors, strict=True):
+            logits = module.logits(vector[None])[0]
+            logits[torch.from_numpy(pair.present.astype(np.int64)).to(logits.device)] = -torch.inf
+            best = logits.topk(min(DEEP_CUT, len(logits))).indices.tolist()
+            found.append([self._keys[number] for number in best])
+        return self._figures(found) | {"frequency weight": float(module.frequency_weight)}
+
+    def choose_score(self, bank: PhraseBank, vectors: Tensor) -> tuple[BankScore, Metrics]:
+        """The weights of the bank's score with the best R@50 and F1@5 together, and their figures.
+
+        One weight after another is set to the best of its values, twice over.
+        """
+        score, best = bank.score, self.score_figures(bank, vectors)
+        for name, values in 2 * list(TRIED.items()):
+            for value in values:
+                changed = replace(score, **{name: value})  # type: ignore[arg-type]
+                figures = self.score_figures(replace(bank, score=changed), vectors)
+                if sum(figures.values()) > sum(best.values()):
+                    score, best = changed, figures
+        return score, best
+
+    def score_figures(self, bank: PhraseBank, vectors: Tensor) -> Metrics:
+        """R@50 and F1@5 of the bank's score, for documents (B, D)."""
+        found = self._search(bank, vectors)
+        return self._figures([[term_key(term.text) for term in row] for row in found])
+
+    def select(self, bank: PhraseBank, vectors: Tensor) -> Selection:
+        """What turns the bank's scores into answers, for documents (B, D)."""
+        scored = []
+        for gold, row in zip(self._gold, self._search(bank, vectors), strict=True):
+            positive = np.array([term_key(term.text) in gold for term in row], dtype=bool)
+            scored.append((np.array([term.score for term in row], dtype=np.float32), positive))
+        return learn_selection(scored, "expected F1", minimum=MINIMUM)
+
+    def _search(self, bank: PhraseBank, vectors: Tensor) -> list[list[Retrieved]]:
+        queries = vectors.cpu().float().numpy()
+        return bank.search(queries, DEEP_CUT, self._texts)
+
+    def _figures(self, found: Sequence[Sequence[str]]) -> Metrics:
+        scores = [score_kind(gold, keys) for gold, keys in zip(self._gold, found, strict=True)]
+        figures = macro_average(scores, "skip_empty")
+        return {"R@50": figures.recall_50 or 0.0, "F1@5": figures.f1_5 or 0.0}
+
+
+def absent_keys(document: Document) -> list[str]:
+    """The `term_key` of each keyphrase that the text does not hold."""
+    text = StemmedText(document)
+    keys = (term_key(bare(phrase)) for phrase in document.keyphrases if not text.contains(phrase))
+    return [key for key in dict.fromkeys(keys) if key]

@@ -1,0 +1,75 @@
+"""Absent candidates of training documents: what the reranker learns to rank, and a cache of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from kpdemo.simckp.absent import AbsentCandidate
+from kpdemo.simckp.proposing import Proposer
+from kpdemo.simckp.terms import term_key
+from kpdemo.training.terms import bare
+from kpdemo.types import Document
+
+CACHE_VERSION = 1
+
+
+@dataclass(frozen=True)
+class ProposedDocument:
+    """A document, its candidates, and which of them are gold: `positive` is (P,) bool."""
+
+    document: Document
+    candidates: Sequence[AbsentCandidate]
+    positive: NDArray[np.bool_]
+
+
+def proposed_documents(
+    documents: Sequence[Document], proposer: Proposer, cache: Path, *, identity: str
+) -> list[ProposedDocument]:
+    """The candidates of each document; a search that was stopped goes on where it was.
+
+    Args:
+        identity: all that decides what is proposed, besides the documents.
+    """
+    texts = hashlib.sha256("\x00".join(document.text for document in documents).encode()).hexdigest()
+    name = hashlib.sha256(json.dumps([CACHE_VERSION, identity, texts]).encode()).hexdigest()[:16]
+    path = cache / f"candidates-{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = list(_read(path)) if path.is_file() else []
+    with path.open("a", encoding="utf-8") as file:
+        waiting = documents[len(known) :]
+        bar = tqdm(total=len(documents), initial=len(known), desc="candidates", unit="doc")
+        for candidates in proposer.propose(waiting):
+            file.write(json.dumps([astuple(candidate) for candidate in candidates]) + "\n")
+            known.append(candidates)
+            bar.update()
+    return [
+        ProposedDocument(document, candidates, gold_candidates(document, candidates))
+        for document, candidates in zip(documents, known, strict=True)
+    ]
+
+
+def gold_candidates(document: Document, candidates: Sequence[AbsentCandidate]) -> NDArray[np.bool_]:
+    """(P,) true where a candidate is one of the document's keyphrases."""
+    gold = {term_key(bare(keyphrase)) for keyphrase in document.keyphrases}
+    return np.array([term_key(candidate.text) in gold for candidate in candidates], dtype=bool)
+
+
+def _read(path: Path) -> Iterator[list[AbsentCandidate]]:
+    """What earlier runs wrote; a last line that a crash cut off is removed."""
+    content = path.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content):
+        path.write_bytes(whole)
+    for line in whole.splitlines():
+        yield [
+            AbsentCandidate(text, generated, retrieved, tuple(evidence))
+            for text, generated, retrieved, evidence in json.loads(line)
+        ]

@@ -1,0 +1,231 @@
+"""Training of SimCKP's extractor-generator (section 4.2), or of a decoder on an extractor that stays."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import Field
+from torch import Tensor
+
+from kpdemo.errors import ConfigError
+from kpdemo.simckp.backbone import add_separator, is_encoder_decoder, load_backbone, load_encoder_decoder
+from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.checkpoint import load_weights
+from kpdemo.simckp.decoder import DecoderConfig, KeyphraseDecoder
+from kpdemo.simckp.decoding import SimckpGenerator
+from kpdemo.simckp.generator import ExtractorGenerator
+from kpdemo.simckp.losses import contrastive_loss, generation_loss
+from kpdemo.simckp.memory import Decoder, Memory
+from kpdemo.simckp.model import Batch, ContrastiveExtractor, encoder_of
+from kpdemo.simckp.predictor import Selection
+from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
+from kpdemo.simckp.targets import IGNORED, pad_targets, shifted
+from kpdemo.training.data import ExampleCache, LabelledExample, absent_keyphrases, read_source
+from kpdemo.training.extractor import (
+    ExamplePart,
+    ExtractorTraining,
+    ValidationSet,
+    chosen_weights,
+    run_identity,
+    set_dropout,
+    trained_parameters,
+    training_examples,
+)
+from kpdemo.training.generation import GenerationValidation
+from kpdemo.training.loop import Metrics, Progress, train
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class GeneratorTraining(ExtractorTraining):
+    """All that `ExtractorTraining` has, and:
+
+    Attributes:
+        decoder: sizes of the decoder that an encoder-only backbone is given; one with a decoder keeps it.
+        fewest: a token must occur so often in the training targets for that decoder to write it.
+        separator: stands between two keyphrases, where the backbone brings its own decoder.
+        contrastive_weight: λ of Equation 5.
+        freeze_encoder: train the decoder alone, on the extractor of `start`.
+        released_filters: use only what the released code uses: documents with an absent keyphrase that fit
+            into one window, in training and validation, and batches with a present one.
+        search: how candidates are over-generated.
+        over_generated: validation documents on which R@50 is measured at each evaluation.
+    """
+
+    name: str = "generator"
+    output: Path = Path("runs/generator")
+    decoder: DecoderConfig = field(default_factory=DecoderConfig)
+    fewest: Annotated[int, Field(ge=1)] = 1
+    separator: str = "<sep>"
+    contrastive_weight: Annotated[float, Field(ge=0)] = 0.3
+    freeze_encoder: bool = False
+    released_filters: bool = False
+    search: SearchConfig = field(default_factory=SearchConfig)
+    over_generated: Annotated[int, Field(ge=0)] = 50
+
+    def __post_init__(self) -> None:
+        if self.freeze_encoder and not self.start:
+            raise ConfigError("freeze_encoder needs a trained extractor: name its folder as `start`.")
+
+
+@dataclass(frozen=True)
+class TrainedGenerator:
+    """What a run leaves behind, ready to be stored."""
+
+    module: ExtractorGenerator
+    tokenizer: Any
+    selection: Selection
+    progress: Progress
+    documents: int
+    validation: Metrics
+
+
+@dataclass(frozen=True)
+class GeneratorBatch:
+    """Attributes:
+    documents: as the extractor reads them, one window each.
+    targets: (B, L) target ids of their absent keyphrases, `IGNORED` after the end and where there are none.
+    """
+
+    documents: Batch
+    targets: Tensor
+
+    def to(self, device: torch.device) -> GeneratorBatch:
+        return GeneratorBatch(self.documents.to(device), self.targets.to(device, non_blocking=True))
+
+
+def train_generator(config: GeneratorTraining, *, device: torch.device) -> TrainedGenerator:
+    """Train or resume as the configuration says.
+
+    The weights kept are the best by validation F1@M of the present keyphrases, as in the released code; of a
+    decoder alone, by the likelihood of the absent ones.
+
+    Raises:
+        ConfigError, InputError, ModelLoadError, TrainingError: in one sentence, before or during training.
+    """
+    torch.manual_seed(config.loop.seed)  # before heads and decoder are made
+    examples = training_examples(config)
+    module, tokenizer = build_generator(config, examples)
+    documents = list(read_source(config.validation, config.data))
+    if config.released_filters:
+        documents = [document for document in documents if absent_keyphrases(document)]
+    present = ValidationSet(documents, tokenizer, config.model, config.counting)
+    reader = SimckpGenerator(config.name, module, tokenizer.backend_tokenizer, tokenizer.pad_token_id)
+    absent = GenerationValidation(reader, documents, config.search, config.over_generated)
+    part = GeneratorPart(module, config, examples, present, absent, padding=tokenizer.pad_token_id)
+    logger.info("%d training examples, %d validation documents", part.size, len(documents))
+    progress = train(part, config.loop, config.output, device, identity=run_identity(config))
+    selection, figures = present.select(module.extractor)
+    return TrainedGenerator(module, tokenizer, selection, progress, part.size, figures | absent.evaluate())
+
+
+def build_generator(config: GeneratorTraining, examples: ExampleCache) -> tuple[ExtractorGenerator, Any]:
+    """The module as training begins, and its tokenizer.
+
+    Args:
+        examples: whose absent keyphrases tell what a decoder of our own can write.
+    """
+    pretrained = is_encoder_decoder(config.backbone)
+    load = load_encoder_decoder if pretrained else load_backbone
+    model, tokenizer = load(config.backbone, attention=config.attention)
+    set_dropout(model, config.dropout)
+    encoder: Any = encoder_of(model)
+    extractor = ContrastiveExtractor(encoder, config.model)
+    if config.start:
+        load_weights(config.start, extractor)
+    decoder: Decoder
+    if pretrained:
+        decoder = PretrainedDecoder(model, add_separator(model, tokenizer, config.separator))
+    else:
+        tokens, counts = np.unique(examples.absent_tokens, return_counts=True)
+        kept = torch.from_numpy(tokens[counts >= config.fewest].astype(np.int64))
+        decoder = KeyphraseDecoder(config.decoder, encoder.config.hidden_size, kept)
+    return ExtractorGenerator(extractor, decoder), tokenizer
+
+
+class GeneratorPart(ExamplePart):
+    """Extractor and generator as the training loop sees them."""
+
+    def __init__(
+        self,
+        module: ExtractorGenerator,
+        config: GeneratorTraining,
+        examples: ExampleCache,
+        present: ValidationSet,
+        absent: GenerationValidation,
+        *,
+        padding: int,
+    ) -> None:
+        super().__init__(config, examples, _weights(examples, config), padding)
+        self.module = module
+        self.selected = "log-likelihood" if config.freeze_encoder else "F1@M"
+        self._training = config
+        self._present, self._absent = present, absent
+        self._vocabulary = module.decoder.vocabulary
+        if config.freeze_encoder:
+            module.extractor.requires_grad_(False)
+        elif config.freeze_embeddings:
+            module.extractor.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
+
+    @property
+    def size(self) -> int:
+        """Documents that are trained on."""
+        return int(np.count_nonzero(self._weights))
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        pretrained = list(self.module.extractor.encoder.parameters())
+        if isinstance(self.module.decoder, PretrainedDecoder):
+            pretrained += self.module.decoder.parameters()
+        return trained_parameters(self.module, pretrained, self._config)
+
+    def collate(self, items: Sequence[LabelledExample]) -> GeneratorBatch:
+        longest = self.module.decoder.longest
+        targets = [self._vocabulary.encode(item.absent, longest=longest) for item in items]
+        return GeneratorBatch(self.documents(items), pad_targets(targets))
+
+    def loss(self, batch: GeneratorBatch) -> Tensor:
+        """L_MLE + λ · L_CL (SimCKP, Equation 5), each averaged over the documents of the batch."""
+        documents = batch.documents
+        if self._training.freeze_encoder:
+            memory = self.module.read(documents.input_ids, documents.attention_mask)
+            return self._generation(memory, batch.targets)
+        scores, memory = self.module(documents)
+        extraction = contrastive_loss(
+            scores,
+            documents.positive,
+            documents.phrase_document,
+            documents=documents.documents,
+            temperature=self.module.extractor.config.temperature,
+        )
+        loss = self._generation(memory, batch.targets) + self._training.contrastive_weight * extraction
+        skipped = self._training.released_filters and not bool(documents.positive.any())
+        return loss * 0 if skipped else loss
+
+    def evaluate(self) -> Metrics:
+        if self._training.freeze_encoder:
+            return self._absent.evaluate()
+        return self._present.select(self.module.extractor)[1] | self._absent.evaluate()
+
+    def _generation(self, memory: Memory, targets: Tensor) -> Tensor:
+        """L_MLE; only documents with a target are read by the decoder."""
+        rows = targets[:, 0] != IGNORED
+        rows[0] |= ~rows.any()  # at least one, whose loss is 0, so that there is a gradient
+        wanted = targets[rows]
+        inputs = shifted(wanted, self._vocabulary.start)
+        log_probabilities = self.module.decoder(inputs, memory.rows(rows))
+        return generation_loss(log_probabilities, wanted, documents=len(targets))
+
+
+def _weights(examples: ExampleCache, config: GeneratorTraining) -> NDArray[np.int32]:
+    """How often each example stands in an epoch."""
+    fitting = examples.lengths < config.model.window if config.released_filters else True
+    absent = chosen_weights(examples, examples.generatable & fitting, "an absent keyphrase")
+    return absent if config.freeze_encoder or config.released_filters else examples.weights

@@ -1,0 +1,109 @@
+"""The model cards of a phrase bank and of a reranker."""
+
+from __future__ import annotations
+
+import torch
+
+from kpdemo.training.bank import BankTraining, TrainedBank
+from kpdemo.training.model_card import LICENCE, limit_note, machine, source_list
+from kpdemo.training.reranker import RerankerTraining, TrainedReranker
+
+_LIMITS = """## Limits
+
+English only. Trained on titles and abstracts of scientific papers: other kinds of text were not measured.
+Most proposals are wrong: a score says how often such phrases were among the authors' keyphrases.
+"""
+
+
+def bank_card(config: BankTraining, trained: TrainedBank, *, device: torch.device) -> str:
+    """Markdown, all of it taken from the configuration and the run."""
+    bank, loop, progress = trained.bank, config.loop, trained.progress
+    score = bank.score
+    refined = config.refinement.loop.documents if config.refinement else 0
+    return f"""# {config.name}: a bank of {len(bank):,} terms for absent keyphrases
+
+Trained by `python -m kpdemo train bank`. The terms are what at least {config.minimum} documents use as author
+keyphrases, in their commonest spelling. A pair encoder puts documents near the terms they would be given
+(the loss of SimCKP's section 4.3, Choi et al. 2023, over the whole bank); retrieving absent keyphrases is not
+part of SimCKP.
+
+## Training
+
+| | |
+|---|---|
+| encoder | {config.backbone}, {bank.vectors.shape[1]} numbers a vector |
+| documents with a keyphrase of the bank | {trained.documents:,} |
+| document visits | {progress.step * loop.batch_size:,} in {progress.step:,} steps of {loop.batch_size} |
+| weights of step | {progress.best_step:,}, the best on the validation documents |
+| document visits for the terms alone | {refined:,} |
+| time | {progress.seconds / 60:.0f} minutes on {machine(device)}, {loop.precision}, for the encoder |
+| tokens of a document | {config.length} |
+| seed | {loop.seed} |
+
+Terms from:
+
+{source_list(config.terms)}
+
+Documents from:
+
+{source_list(config.train)}
+
+Then, for the terms alone:
+
+{source_list(config.refinement.train) if config.refinement else "- none"}
+
+## Validation
+
+{config.validation.path.name}{limit_note(config.validation)}: macro recall, and F1 of macro precision and
+recall, over the documents with absent gold keyphrases. These documents chose the weights of the score: cosine
++ {score.frequency:g} log frequency + {score.words:g} share of its words in the text
++ {score.likeness:g} likeness to terms of the text + {score.association:g} association with them.
+
+| R@50 | F1@5 |
+|---|---|
+| {trained.validation["R@50"]:.3f} | {trained.validation["F1@5"]:.3f} |
+
+{_LIMITS}
+{LICENCE}"""
+
+
+def reranker_card(config: RerankerTraining, trained: TrainedReranker, *, device: torch.device) -> str:
+    """Markdown, all of it taken from the configuration and the run."""
+    loop, progress, metrics = config.loop, trained.progress, trained.validation
+    sources = " and ".join(
+        name for name, folder in (("a phrase bank", config.bank), ("a generator", config.generator)) if folder
+    )
+    parts = "the combination of features" if config.freeze_encoder else "encoder and all"
+    return f"""# {config.name}: the best of the absent candidates
+
+SimCKP's reranker (Choi et al. 2023, section 4.3), trained by `python -m kpdemo train reranker` on the
+candidates of {sources}.
+
+## Training
+
+| | |
+|---|---|
+| encoder | {config.backbone}{", from the bank" if config.share_encoder else ""} |
+| trained | {parts} |
+| documents with a gold candidate | {trained.documents:,} |
+| document visits | {progress.step * loop.batch_size:,} in {progress.step:,} steps of {loop.batch_size} |
+| weights of step | {progress.best_step:,}, the best on the validation documents |
+| time | {progress.seconds / 60:.0f} minutes on {machine(device)}, {loop.precision} |
+| learning rate | {config.learning_rate:g} encoder, {config.head_learning_rate:g} heads |
+| seed | {loop.seed} |
+
+Sources:
+
+{source_list(config.train)}
+
+## Validation
+
+{config.validation.path.name}{limit_note(config.validation)}: macro figures over the documents with absent
+gold keyphrases. These documents chose the weights and the threshold, so the figures are a little too good.
+
+| F1@5 | F1@M | P@M | R@M | R@50 |
+|---|---|---|---|---|
+| {" | ".join(f"{metrics[name]:.3f}" for name in ("F1@5", "F1@M", "P@M", "R@M", "R@50"))} |
+
+{_LIMITS}
+{LICENCE}"""

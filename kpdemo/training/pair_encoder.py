@@ -1,0 +1,145 @@
+"""Training of the pair encoder: documents near their keyphrases, over a whole bank of terms at once.
+
+Letters: B documents, T tokens, N terms of the bank, Q of them encoded for a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kpdemo.simckp.reading import padded
+from kpdemo.training.bank_model import BankModel, TermLabels
+from kpdemo.training.bank_validation import BankValidation
+from kpdemo.training.batching import length_bucketed
+from kpdemo.training.loop import LoopConfig, Metrics
+from kpdemo.training.pairs import Pair, PairCache
+
+UNSEEN_EPSILON = 1e-4
+"""Adam would blow the faint gradients of terms not seen yet up to full steps; this is above them."""
+
+
+@dataclass(frozen=True)
+class PairObjective:
+    """Attributes:
+    present_weight: how much a gold term that stands in the text counts; an absent one counts 1.
+    tower_weight: how much the loss over encoded phrases counts beside that over the bank's own vectors.
+    hard_negatives: terms a document that the bank ranks highest and that are wrong, encoded as phrases
+        beside the gold of the batch.
+    most_phrases: of all these only so many, drawn at random, are encoded for a batch.
+    """
+
+    present_weight: float = 0.3
+    tower_weight: float = 0.5
+    hard_negatives: int = 2
+    most_phrases: int = 48
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Peak learning rates; `terms` is that of the bank's own vectors."""
+
+    encoder: float = 1.5e-4
+    heads: float = 5e-4
+    terms: float = 5e-4
+    weight_decay: float = 0.01
+
+
+@dataclass(frozen=True)
+class PairBatch:
+    """Attributes:
+    input_ids, attention_mask: (B, T) long.
+    """
+
+    input_ids: Tensor
+    attention_mask: Tensor
+    labels: TermLabels
+
+    def to(self, device: torch.device) -> PairBatch:
+        moved = {name: value.to(device) for name, value in vars(self).items()}
+        return replace(self, **moved)
+
+
+class PairPart:
+    """The pair encoder as the training loop sees it."""
+
+    selected = "R@50"
+
+    def __init__(
+        self,
+        module: BankModel,
+        pairs: PairCache,
+        phrases: Sequence[Sequence[int]],
+        validation: BankValidation,
+        *,
+        objective: PairObjective,
+        rates: Rates,
+        loop: LoopConfig,
+        padding: int,
+    ) -> None:
+        """Args:
+        phrases: token ids of each term of the bank.
+        padding: the tokenizer's id for it.
+        """
+        self.module = module
+        self._pairs, self._phrases, self._validation = pairs, phrases, validation
+        self._objective, self._rates, self._loop, self._padding = objective, rates, loop, padding
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        rates, dual = self._rates, self.module.dual
+        towers = [tower for tower in (dual.encoder, dual.phrase_encoder) if tower is not None]
+        encoder = [weight for tower in towers for weight in tower.parameters() if weight.requires_grad]
+        heads = [*dual.document_projection.parameters(), *dual.phrase_projection.parameters()]
+        return [
+            {"params": encoder, "lr": rates.encoder, "weight_decay": rates.weight_decay},
+            {"params": [*heads, self.module.frequency_weight], "lr": rates.heads, "weight_decay": 0.0},
+            {"params": [self.module.terms], "lr": rates.terms, "weight_decay": 0.0, "eps": UNSEEN_EPSILON},
+        ]
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        loop = self._loop
+        return length_bucketed(
+            self._pairs.lengths, self._pairs.repeats, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
+        )
+
+    def __getitem__(self, number: int) -> Pair:
+        return self._pairs[number]
+
+    def collate(self, items: Sequence[Pair]) -> PairBatch:
+        input_ids, mask = padded([item.tokens.tolist() for item in items], self._padding)
+        return PairBatch(
+            input_ids, mask, TermLabels.of(items, len(self._phrases), self._objective.present_weight)
+        )
+
+    def loss(self, batch: PairBatch) -> Tensor:
+        """Section 4.3 of SimCKP twice: over the vectors of all terms, and over the phrases of the batch."""
+        dual, labels = self.module.dual, batch.labels
+        documents = dual.documents(batch.input_ids, batch.attention_mask)
+        with torch.autocast(documents.device.type, enabled=False):
+            logits = self.module.logits(documents)
+            over_bank = labels.loss(logits)
+        chosen = self._chosen(logits.detach(), labels)
+        phrases = dual.phrases(*self._read(chosen))
+        with torch.autocast(documents.device.type, enabled=False):
+            over_phrases = labels.loss(documents @ phrases.T / dual.config.temperature, chosen)
+        return over_bank + self._objective.tower_weight * over_phrases
+
+    def _chosen(self, logits: Tensor, labels: TermLabels) -> Tensor:
+        """(Q,) the terms to encode, drawn from the batch's gold and each document's hardest negatives."""
+        wrong = logits.masked_fill(~labels.negative, -torch.inf)
+        hard = wrong.topk(min(self._objective.hard_negatives, wrong.shape[1]), dim=1).indices
+        gold = labels.gold.any(0).nonzero().flatten()
+        both = torch.tensor(sorted({*gold.tolist(), *hard.flatten().tolist()}))
+        drawn = torch.randperm(len(both))[: self._objective.most_phrases]
+        return both[drawn].to(logits.device)
+
+    def _read(self, terms: Tensor) -> tuple[Tensor, Tensor]:
+        input_ids, mask = padded([self._phrases[number] for number in terms.tolist()], self._padding)
+        return input_ids.to(terms.device), mask.to(terms.device)
+
+    def evaluate(self) -> Metrics:
+        return self._validation.measure(self.module, self._validation.vectors(self.module.dual))

@@ -1,0 +1,157 @@
+"""Documents with the terms they were given: what the bank's encoder learns from, and a cache of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from tqdm import tqdm
+
+from kpdemo.errors import ConfigError
+from kpdemo.simckp.reading import document_tokens
+from kpdemo.simckp.terms import TermIndex, term_key
+from kpdemo.training.data import Source, read_source
+from kpdemo.training.terms import bare
+from kpdemo.types import Document
+
+CACHE_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A document as the dual encoder reads it, and its terms by number.
+
+    Attributes:
+        tokens: (T,) token ids.
+        gold: (G,) the terms among its keyphrases, ascending.
+        present: (S,) the terms that stand in its text, ascending; gold ones too.
+    """
+
+    tokens: NDArray[np.int32]
+    gold: NDArray[np.int32]
+    present: NDArray[np.int32]
+
+
+def make_pair(document: Document, index: TermIndex, tokenizer: Tokenizer, *, length: int) -> Pair:
+    numbers = {index.numbers.get(term_key(bare(text))) for text in document.keyphrases} - {None}
+    return Pair(
+        np.asarray(document_tokens(document, tokenizer, length), dtype=np.int32),
+        np.asarray(sorted(numbers), dtype=np.int32),  # type: ignore[type-var]
+        np.asarray(index.read(document).numbers, dtype=np.int32),
+    )
+
+
+_COLUMNS = ("tokens", "gold", "present")
+
+
+class PairCache:
+    """Pairs of many documents in flat arrays; documents without a gold term are left out."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[np.int32]]) -> None:
+        self._arrays = dict(arrays)
+        self._starts = {
+            name: np.append(0, np.cumsum(arrays[f"{name}_counts"], dtype=np.int64)) for name in _COLUMNS
+        }
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def lengths(self) -> NDArray[np.int32]:
+        """Tokens of each document."""
+        return self._arrays["tokens_counts"]
+
+    @property
+    def repeats(self) -> NDArray[np.int32]:
+        """How often each document stands in one epoch."""
+        return self._arrays["repeats"]
+
+    def __getitem__(self, number: int) -> Pair:
+        def row(name: str) -> NDArray[np.int32]:
+            first, end = self._starts[name][number : number + 2]
+            return self._arrays[name][first:end]
+
+        return Pair(row("tokens"), row("gold"), row("present"))
+
+    def save(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".partial.npz")
+        np.savez(partial, allow_pickle=False, **self._arrays)
+        partial.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> PairCache:
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls({name: arrays[name] for name in arrays.files})
+
+    @classmethod
+    def build(cls, pairs: Iterable[tuple[Pair, int]]) -> PairCache:
+        """From pairs, each with the number of times it stands in an epoch."""
+        columns: dict[str, list[NDArray[np.int32]]] = {name: [] for name in _COLUMNS}
+        repeats: list[int] = []
+        for pair, repeat in pairs:
+            if len(pair.gold):
+                for name in _COLUMNS:
+                    columns[name].append(getattr(pair, name))
+                repeats.append(repeat)
+        empty = np.zeros(0, dtype=np.int32)
+        arrays: dict[str, NDArray[Any]] = {"repeats": np.asarray(repeats, dtype=np.int32)}
+        for name, rows in columns.items():
+            arrays[name] = np.concatenate([empty, *rows])
+            arrays[f"{name}_counts"] = np.asarray([len(row) for row in rows], dtype=np.int32)
+        return cls(arrays)
+
+
+def cached_pairs(
+    sources: Sequence[Source],
+    folder: Path,
+    index: TermIndex,
+    tokenizer: Tokenizer,
+    cache: Path,
+    *,
+    length: int,
+    documents: int,
+    seed: int,
+) -> PairCache:
+    """Pairs of `documents` documents drawn from all sources, read from `cache` when they are there.
+
+    A source with `repeat` above 1 is always taken whole, the rest is drawn at random.
+
+    Raises:
+        ConfigError: no document has a term of the bank among its keyphrases.
+    """
+    files = [(str(source), (folder / source.path).stat().st_size) for source in sources]
+    vocabulary = hashlib.sha256(tokenizer.to_str().encode()).hexdigest()
+    parts = [CACHE_VERSION, files, list(index.numbers), vocabulary, length, documents, seed]
+    path = cache / f"pairs-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}.npz"
+    if path.is_file():
+        return PairCache.load(path)
+    chosen = draw_documents(sources, folder, documents, seed)
+    pairs = PairCache.build(
+        (make_pair(document, index, tokenizer, length=length), repeat)
+        for document, repeat in tqdm(chosen, desc="terms", unit="doc")
+    )
+    if not len(pairs):
+        raise ConfigError("No training document has a keyphrase of the bank: check the sources.")
+    pairs.save(path)
+    return pairs
+
+
+def draw_documents(
+    sources: Sequence[Source], folder: Path, documents: int, seed: int
+) -> list[tuple[Document, int]]:
+    """At most `documents` documents, each with its repetitions in an epoch."""
+    always = [
+        (doc, source.repeat) for source in sources if source.repeat > 1 for doc in read_source(source, folder)
+    ]
+    pool = [(doc, 1) for source in sources if source.repeat == 1 for doc in read_source(source, folder)]
+    random.Random(seed).shuffle(pool)
+    return [*always, *pool[: max(documents - len(always), 0)]]

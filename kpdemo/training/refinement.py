@@ -1,0 +1,89 @@
+"""Training of the terms alone, the pair encoder at rest: cheap enough to see every document several times.
+
+Letters: B documents, D width of the vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kpdemo.training.bank_model import BankModel, TermLabels
+from kpdemo.training.bank_validation import BankValidation
+from kpdemo.training.batching import length_bucketed
+from kpdemo.training.loop import LoopConfig, Metrics
+from kpdemo.training.pair_encoder import UNSEEN_EPSILON
+from kpdemo.training.pairs import Pair, PairCache
+
+
+@dataclass(frozen=True)
+class RestingBatch:
+    """Attributes:
+    documents: (B, D) their vectors.
+    """
+
+    documents: Tensor
+    labels: TermLabels
+
+    def to(self, device: torch.device) -> RestingBatch:
+        moved = {name: value.to(device) for name, value in vars(self).items()}
+        return replace(self, **moved)
+
+
+class RefinementPart:
+    """The terms as the training loop sees them."""
+
+    selected = "R@50"
+
+    def __init__(
+        self,
+        module: BankModel,
+        pairs: PairCache,
+        vectors: Tensor,
+        validation: BankValidation,
+        *,
+        present_weight: float,
+        rate: float,
+        loop: LoopConfig,
+    ) -> None:
+        """Args:
+        vectors: (len(pairs), D) of the documents.
+        present_weight: see `TermLabels`.
+        rate: peak learning rate of the terms.
+        """
+        self.module = module.requires_grad_(False)
+        module.terms.requires_grad_(True)
+        module.frequency_weight.requires_grad_(True)
+        self._pairs, self._vectors, self._validation = pairs, vectors, validation
+        self._seen = validation.vectors(module.dual)
+        self._present_weight, self._rate, self._loop = present_weight, rate, loop
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        trained = [self.module.terms, self.module.frequency_weight]
+        return [{"params": trained, "lr": self._rate, "weight_decay": 0.0, "eps": UNSEEN_EPSILON}]
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        loop, alike = self._loop, [1] * len(self._pairs)  # vectors are of one length
+        return length_bucketed(
+            alike, self._pairs.repeats, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
+        )
+
+    def __getitem__(self, number: int) -> tuple[Tensor, Pair]:
+        return self._vectors[number], self._pairs[number]
+
+    def collate(self, items: Sequence[tuple[Tensor, Pair]]) -> RestingBatch:
+        terms = len(self.module.log_frequency)
+        labels = TermLabels.of([pair for _, pair in items], terms, self._present_weight)
+        return RestingBatch(torch.stack([vector for vector, _ in items]), labels)
+
+    def loss(self, batch: RestingBatch) -> Tensor:
+        """Section 4.3 of SimCKP over all terms."""
+        with torch.autocast(batch.documents.device.type, enabled=False):
+            return batch.labels.loss(self.module.logits(batch.documents))
+
+    def evaluate(self) -> Metrics:
+        return self._validation.measure(self.module, self._seen)

@@ -1,0 +1,152 @@
+"""Training of the reranker (SimCKP, section 4.3) on candidates that generator and bank propose."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import torch
+
+from kpdemo.errors import ConfigError
+from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.counting import Counting
+from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
+from kpdemo.simckp.generator_checkpoint import load_generator
+from kpdemo.simckp.pair_checkpoint import Retriever, load_bank, load_dual_weights
+from kpdemo.simckp.predictor import Selection
+from kpdemo.simckp.proposing import Proposer
+from kpdemo.simckp.quantized import Storage
+from kpdemo.simckp.reranker import RerankerConfig, RerankerModel
+from kpdemo.training.candidates import proposed_documents
+from kpdemo.training.data import Source, read_source
+from kpdemo.training.extractor import set_dropout
+from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
+from kpdemo.training.pairs import draw_documents
+from kpdemo.training.reranker_part import CandidateReader, Rates, RerankerPart, RerankerValidation
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RerankerTraining:
+    """Attributes:
+    train: documents whose candidates are ranked; they should be new to bank and generator, whose scores
+        say too much about documents they have learnt from.
+    validation: chooses the weights, the threshold and the calibration.
+    skip, pool: of the documents drawn from `train`, the first `skip` are left out and `pool` are used.
+    bank, generator: checkpoint folders that propose candidates; at least one of them.
+    retrieved: terms of the bank that are proposed.
+    share_encoder: begin with the bank's pair encoder; without it with `backbone`.
+    freeze_encoder: train the combination of features alone.
+    backbone: encoder of the documents, and of the phrases where there are two `towers`.
+    length: tokens of a document that are read; with a shared encoder as many as it reads.
+    counting: what decides how many keyphrases a document gets: "threshold" is SimCKP's own rule.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    train: tuple[Source, ...]
+    validation: Source
+    loop: LoopConfig
+    name: str = "reranker"
+    data: Path = Path("data")
+    output: Path = Path("runs/reranker")
+    cache: Path = Path("runs/cache")
+    skip: int = 0
+    pool: int = 1_000_000
+    bank: Path | None = None
+    generator: Path | None = None
+    search: SearchConfig = field(default_factory=SearchConfig)
+    retrieved: int = 50
+    share_encoder: bool = False
+    freeze_encoder: bool = False
+    backbone: str = "all-MiniLM-L6-v2"
+    towers: Literal[1, 2] = 1
+    dual: DualEncoderConfig = field(default_factory=DualEncoderConfig)
+    model: RerankerConfig = field(default_factory=RerankerConfig)
+    length: int = 128
+    learning_rate: float = 3e-5
+    head_learning_rate: float = 3e-5
+    weight_decay: float = 0.01
+    freeze_embeddings: bool = False
+    dropout: float | Literal["pretrained"] = "pretrained"
+    attention: str = "eager"
+    counting: Counting = "expected F1"
+    device: str = "auto"
+    storage: Storage = "fp16"
+
+
+@dataclass(frozen=True)
+class TrainedReranker:
+    """What a run leaves behind, ready to be stored."""
+
+    module: RerankerModel
+    tokenizer: Any
+    length: int
+    selection: Selection
+    progress: Progress
+    documents: int
+    validation: Metrics
+
+
+def train_reranker(config: RerankerTraining, *, device: torch.device) -> TrainedReranker:
+    """Train or resume as the configuration says; the best weights by validation F1@M.
+
+    Raises:
+        ConfigError, InputError, ModelLoadError, TrainingError: in one sentence, before or during training.
+    """
+    torch.manual_seed(config.loop.seed)  # before the heads are made
+    retriever = load_bank(config.bank, device=device.type) if config.bank else None
+    proposer = _proposer(config, retriever, device)
+    drawn = draw_documents(config.train, config.data, config.skip + config.pool, config.loop.seed)
+    documents = [document for document, _ in drawn[config.skip :]]
+    validated = list(read_source(config.validation, config.data))
+    identity = str((config.bank, config.generator, config.search, config.retrieved))
+    trained_on = proposed_documents(documents, proposer, config.cache, identity=identity)
+    validation = proposed_documents(validated, proposer, config.cache, identity=identity)
+    dual, tokenizer, length = _dual_encoder(config)
+    module = RerankerModel(dual, config.model)
+    bank = retriever.bank if retriever else None
+    reader = CandidateReader(tokenizer.backend_tokenizer, tokenizer.pad_token_id, length, bank)
+    judged = RerankerValidation(validation, reader, config.counting)
+    rates = Rates(config.learning_rate, config.head_learning_rate, config.weight_decay)
+    part = RerankerPart(module, trained_on, reader, judged, loop=config.loop, rates=rates)
+    logger.info("%d training documents, %d validation documents", len(part), len(validation))
+    progress = train(part, config.loop, config.output, device, identity=_identity(config))
+    selection, metrics = judged.select(module)
+    return TrainedReranker(module, tokenizer, length, selection, progress, len(part), metrics)
+
+
+def _proposer(config: RerankerTraining, retriever: Retriever | None, device: torch.device) -> Proposer:
+    if config.generator is None and retriever is None:
+        raise ConfigError("The reranker needs candidates: set `bank`, `generator` or both in [reranker].")
+    generator = load_generator(config.generator, device=device.type)[1] if config.generator else None
+    return Proposer(retriever, generator, config.search, config.retrieved)
+
+
+def _dual_encoder(config: RerankerTraining) -> tuple[DualEncoder, Any, int]:
+    """The encoder to train, its tokenizer, and the tokens of a document it reads."""
+    encoder, tokenizer = load_backbone(config.backbone, attention=config.attention)
+    phrases = load_backbone(config.backbone, attention=config.attention)[0] if config.towers == 2 else None
+    if not config.share_encoder:
+        dual, length = DualEncoder(encoder, config.dual, phrases=phrases), config.length
+    elif config.bank is None:
+        raise ConfigError("`share_encoder` needs a `bank` in [reranker]: name its folder, or leave it out.")
+    else:
+        dual, length = load_dual_weights(config.bank, encoder, phrases)
+    for tower in (encoder, phrases):
+        if tower is not None:
+            set_dropout(tower, config.dropout)
+            if config.freeze_embeddings:
+                tower.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
+    if config.freeze_encoder:
+        dual.requires_grad_(False)
+    return dual, tokenizer, length
+
+
+def _identity(config: RerankerTraining) -> str:
+    elsewhere = ("loop", "output", "cache", "data", "device", "name", "storage", "counting")
+    return str(sorted((name, value) for name, value in asdict(config).items() if name not in elsewhere))

@@ -1,0 +1,149 @@
+"""The models of another process, seen from the program that asks them.
+
+The program stays free of their libraries and their memory: it goes on serving while they load or compute, and
+when they run out of memory. Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self
+
+from kpdemo.errors import ModelStoppedError
+from kpdemo.types import Document, Prediction, VectorSpace
+from kpdemo.worker.messages import Answer, Call, Description, Load, Open, Raised, Request, Setup
+from kpdemo.worker.process import ModelProcess
+
+
+class ModelWorker:
+    """Models in a process of their own, which starts with this object and ends with the program or `close`.
+
+    Its methods may be called from any thread; the process answers one request after the other. When it dies,
+    the request that it worked at raises, and another process takes its place.
+
+    Args:
+        load: opens a model by name, there; something that pickle takes, such as a function of a module.
+        first: the model to load at once.
+    """
+
+    def __init__(self, load: Load, first: str | None = None) -> None:
+        self._setup = Setup(load, first)
+        self._turn = Lock()
+        self._change = Lock()  # held while a process starts or ends
+        self._closed = False
+        self._process = ModelProcess(self._setup)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def open(self, model: str) -> RemotePredictor:
+        """A model as a predictor, loaded when this returns.
+
+        Raises:
+            ModelLoadError: as `load`.
+            ModelStoppedError: the process died.
+        """
+        return RemotePredictor(self, model, self._ask(Open(model)))
+
+    def call(self, model: str, method: str, *arguments: Any, **options: Any) -> Any:
+        """Call a method of a model, with values that pickle takes, and return what it does.
+
+        Raises:
+            ModelStoppedError: the process died.
+            Exception: what the method raises; of a type that only the models' libraries have, a RuntimeError.
+        """
+        return self._ask(Call(model, method, arguments, options))
+
+    def close(self) -> None:
+        """End the process; who still waits for an answer gets a ModelStoppedError."""
+        with self._change:
+            self._closed = True
+            self._process.end()
+        with self._turn:
+            self._process.close_pipes()
+
+    def _ask(self, request: Request) -> Any:
+        with self._turn:
+            answer = self._exchange(request)
+        if isinstance(answer, Raised):
+            raise answer.error
+        return answer.value
+
+    def _exchange(self, request: Request) -> Answer:
+        self._check_open()
+        if not self._process.send(request):  # it died while nobody asked: nothing is lost
+            self._replace()
+            self._process.send(request)
+        answer = self._process.receive()
+        if answer is None:
+            raise ModelStoppedError(
+                f"The model stopped before it had answered ({self._replace()}), and starts again: "
+                "ask once more, or with a shorter text."
+            )
+        return answer
+
+    def _replace(self) -> str:
+        """Another process for the one that died; returns what that one died of."""
+        with self._change:
+            cause = self._process.end()
+            self._check_open()
+            self._process.close_pipes()
+            self._process = ModelProcess(self._setup)
+        return cause
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ModelStoppedError("The models have been stopped: start the program again.")
+
+
+@dataclass(frozen=True)
+class RemotePredictor:
+    """A predictor of a `ModelWorker`."""
+
+    worker: ModelWorker
+    model: str
+    description: Description
+
+    @property
+    def name(self) -> str:
+        return self.description.name
+
+    @property
+    def device(self) -> str:
+        return self.description.device
+
+    @property
+    def finds_absent(self) -> bool:
+        return self.description.finds_absent
+
+    def predict(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Prediction]:
+        """See `kpdemo.types.Predictor`; besides, raises ModelStoppedError."""
+        found: list[Prediction] = self.worker.call(
+            self.model, "predict", list(documents), top_k=top_k, threshold=threshold
+        )
+        return found
+
+    def vectors(
+        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
+    ) -> list[VectorSpace]:
+        """See `kpdemo.types.Mapped`; besides, raises ModelStoppedError."""
+        if not self.description.has_vectors:
+            return []
+        found: list[VectorSpace] = self.worker.call(
+            self.model, "vectors", document, top_k=top_k, threshold=threshold
+        )
+        return found

@@ -1,0 +1,98 @@
+"""What runs in the process of the models: one request after the other, until its program ends."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import traceback
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Thread
+from typing import BinaryIO
+
+from kpdemo.errors import KpdemoError
+from kpdemo.quick_start import import_nltk, uncollected
+from kpdemo.types import Mapped, Predictor, finds_absent
+from kpdemo.worker.messages import Answer, Call, Description, Load, Open, Raised, Request, Returned, Setup
+
+
+def serve() -> None:
+    """Read requests from standard input and write answers to standard output, until the input ends."""
+    requests, answers = _take_pipes()
+    with uncollected():
+        setup: Setup = pickle.load(requests)
+        import_nltk()
+        inbox: SimpleQueue[Request] = SimpleQueue()
+        Thread(target=_receive, args=(requests, inbox), daemon=True).start()
+        models = _Models(setup.load)
+        if setup.first is not None:
+            with suppress(Exception):  # whoever asks for it will be told
+                models.open(setup.first)
+    with suppress(OSError):  # nobody is there to take the answer: the end that `_receive` waits for
+        while True:
+            answers.write(_pickled(models.answer(inbox.get())))
+            answers.flush()
+    os._exit(0)
+
+
+def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Standard input and output for ourselves: what a library prints must not come between the answers."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return sys.stdin.buffer, answers
+
+
+def _receive(requests: BinaryIO, inbox: SimpleQueue[Request]) -> None:
+    """Pass requests on; when their pipe ends, so did the program, however it did: leave off in mid-work."""
+    try:
+        while True:
+            inbox.put(pickle.load(requests))
+    finally:
+        os._exit(0)
+
+
+class _Models:
+    """The models that are loaded, by name."""
+
+    def __init__(self, load: Load) -> None:
+        self._load = load
+        self._loaded: dict[str, Predictor] = {}
+
+    def open(self, name: str) -> Description:
+        predictor = self._predictor(name)
+        return Description(
+            predictor.name, predictor.device, finds_absent(predictor), isinstance(predictor, Mapped)
+        )
+
+    def answer(self, request: Request) -> Answer:
+        try:
+            match request:
+                case Open(model):
+                    return Returned(self.open(model))
+                case Call(model, method, arguments, options):
+                    return Returned(getattr(self._predictor(model), method)(*arguments, **options))
+        except Exception as error:  # noqa: BLE001 - it is raised where the request came from
+            return Raised(_portable(error))
+
+    def _predictor(self, name: str) -> Predictor:
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name)
+        return self._loaded[name]
+
+
+def _portable(error: Exception) -> Exception:
+    """An error that can be raised where the libraries of the models are not; a bug's tells where it was."""
+    if isinstance(error, KpdemoError):
+        return error
+    known = type(error).__module__ == "builtins"
+    told = error if known else RuntimeError(f"{type(error).__name__}: {error}")
+    told.add_note("".join(traceback.format_exception(error)))
+    return told
+
+
+def _pickled(answer: Answer) -> bytes:
+    try:
+        return pickle.dumps(answer)
+    except Exception as error:  # noqa: BLE001 - pickle raises nearly anything
+        return pickle.dumps(Raised(RuntimeError(f"The answer cannot be sent ({error}).")))
