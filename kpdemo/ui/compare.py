@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 
 import gradio as gr
 
-from kpdemo.errors import InputError, KpdemoError, ModelLoadError
+from kpdemo.errors import InputError, KpdemoError, ModelLoadError, ModelStoppedError
+from kpdemo.quick_start import import_nltk
 from kpdemo.text import phrase_key
-from kpdemo.types import Keyphrase
+from kpdemo.types import Keyphrase, Prediction
+from kpdemo.ui.figures import score_html
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.questions import read_question
-from kpdemo.ui.results import Answer, Question, score_html
+from kpdemo.ui.results import Answer, Question
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
@@ -36,14 +38,16 @@ class Column:
     problem: str = ""
 
     @property
-    def keyphrases(self) -> Sequence[Keyphrase]:
-        return self.answer.prediction.present if self.answer else ()
+    def prediction(self) -> Prediction:
+        return self.answer.prediction if self.answer else Prediction(())
 
 
 def columns_html(columns: Sequence[Column]) -> str:
     """One list a model; a phrase that several models give says how many do."""
     agreed = Counter(
-        key for column in columns for key in {phrase_key(item.text) for item in column.keyphrases}
+        key
+        for column in columns
+        for key in {phrase_key(item.text) for item in column.prediction.present + column.prediction.absent}
     )
     lists = "".join(_column_html(column, agreed, len(columns)) for column in columns)
     return f'<div class="compare-columns" id="compare-columns">{lists}</div>'
@@ -54,8 +58,12 @@ def _column_html(column: Column, agreed: Counter[str], models: int) -> str:
         content = note_html(column.problem)
         facts = ""
     else:
-        rows = "".join(_item_html(item, agreed[phrase_key(item.text)], models) for item in column.keyphrases)
-        content = f"<ol>{rows}</ol>" if rows else note_html("No keyphrase was found.")
+        present, absent = (
+            "".join(_item_html(item, agreed[phrase_key(item.text)], models) for item in side)
+            for side in (column.prediction.present, column.prediction.absent)
+        )
+        content = f"<ol>{present}</ol>" if present else note_html("No present keyphrase was found.")
+        content += f'<p class="small">Absent</p><ol>{absent}</ol>' if absent else ""
         facts = f'<p class="small">{column.answer.seconds:.2f} s</p>'
     return f'<section class="compare-column"><h3>{escape(column.model)}</h3>{content}{facts}</section>'
 
@@ -63,7 +71,8 @@ def _column_html(column: Column, agreed: Counter[str], models: int) -> str:
 def _item_html(keyphrase: Keyphrase, votes: int, models: int) -> str:
     shared = f'<span class="votes">{votes} of {models}</span>' if votes > 1 else ""
     kind = ' class="shared"' if votes > 1 else ""
-    phrase = f'<span class="phrase" dir="auto">{escape(keyphrase.text)}</span>'
+    look = "phrase" if keyphrase.spans else "phrase chip"
+    phrase = f'<span class="{look}" dir="auto">{escape(keyphrase.text)}</span>'
     return f"<li{kind}>{score_html(keyphrase.score)} {phrase}{shared}</li>"
 
 
@@ -90,12 +99,13 @@ class CompareHandlers:
             for done, model in enumerate(name for name in self.shelf.models if name in models):
                 progress((done, len(models)), desc=model, unit="models")
                 columns.append(self._column(replace(question, model=model)))
+            import_nltk()  # not at the start: only comparing needs it
             return columns_html(columns)
 
     def _column(self, question: Question) -> Column:
         try:
             return Column(question.model, self.shelf.answer(question))
-        except ModelLoadError as error:  # one damaged model does not hide the others
+        except (ModelLoadError, ModelStoppedError) as error:  # one bad model does not hide the others
             return Column(question.model, problem=str(error))
 
 

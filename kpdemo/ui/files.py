@@ -17,14 +17,19 @@ from kpdemo.batch import BatchSummary, predict_file
 from kpdemo.documents import DOCUMENT_SUFFIXES, WHOLE_SUFFIXES, LineError, document_suffix, read_numbered
 from kpdemo.errors import InputError, KpdemoError
 from kpdemo.types import Document, Prediction, Predictor
+from kpdemo.ui.absent import chip_html
+from kpdemo.ui.figures import grouped
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.questions import check_length
-from kpdemo.ui.results import grouped
 from kpdemo.ui.widgets import empty_html, section_heading, shown_to_user
 
 EMPTY = "No predictions yet. Choose files, then press Predict files."
+FORGET = f"() => [{json.dumps(empty_html(EMPTY))}, {{__type__: 'update', value: null, interactive: false}}]"
+"""JavaScript: what stands in the place of result and download while the chosen files have none."""
+
 SHOWN_ROWS = 50
+SHOWN_ABSENT = 5
 SHOWN_PROBLEMS = 20
 MOST_FILES = 20
 BATCH_SIZE = 16
@@ -99,10 +104,6 @@ class FilesHandlers:
             # Gradio copies the file when it takes this value, before the folder goes.
             yield report_html(report), gr.update(value=str(output), interactive=True)
 
-    def forget(self) -> tuple[str, dict[str, Any]]:
-        """What stands in the place of the result while the chosen files have none."""
-        return empty_html(EMPTY), gr.update(value=None, interactive=False)
-
 
 def predict_uploads(
     predictor: Predictor, files: Sequence[Path], output: Path, progress: gr.Progress
@@ -144,7 +145,7 @@ def _table_html(rows: Sequence[dict[str, Any]]) -> str:
         document = f'<th scope="row" dir="auto">{escape(row["id"])}</th>'
         lines.append(f'<tr>{file}{document}<td dir="auto">{_phrases_html(row)}</td></tr>')
     return (
-        '<table class="keyphrases" id="files-table"><caption>Present keyphrases, best first</caption>'
+        '<table class="keyphrases" id="files-table"><caption>Keyphrases, best first</caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
     )
 
@@ -190,12 +191,9 @@ def build_files_tab(handlers: FilesHandlers) -> None:
         show_progress_on=result,
         trigger_mode="always_last",  # a click for other files counts while these are read
     )
-    upload.change(  # an answer to other files than those shown would mislead
-        handlers.forget,
-        outputs=[result, download],
-        api_name="forget_files",
-        show_progress="hidden",
-    )
+    # An answer to other files than those shown would mislead. By the browser itself: the server might answer
+    # this after the prediction, and take that away.
+    upload.change(None, None, [result, download], js=FORGET, api_name="forget_files")
 
 
 def _checked_files(paths: Sequence[str] | None) -> list[Path]:
@@ -293,4 +291,11 @@ def _problems_html(problems: Sequence[str], failed: int) -> str:
 
 
 def _phrases_html(row: dict[str, Any]) -> str:
-    return " · ".join(escape(keyphrase["text"]) for keyphrase in row["present"]) or "–"
+    """The present ones in a line, the absent ones as chips under it."""
+    present = " · ".join(escape(keyphrase["text"]) for keyphrase in row["present"]) or "–"
+    chips = "".join(chip_html(keyphrase["text"]) for keyphrase in row["absent"][:SHOWN_ABSENT])
+    if not chips:
+        return present
+    more = len(row["absent"]) - SHOWN_ABSENT
+    rest = f"<span>and {more} more</span>" if more > 0 else ""
+    return f'{present}<div class="chips"><span>Absent</span>{chips}{rest}</div>'

@@ -10,6 +10,7 @@ from kpdemo import __version__
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.results import device_name
+from kpdemo.ui.widgets import QUIETLY
 
 DOCUMENTATION = "documentation in README.md, docs/ and the model's MODEL_CARD.md"
 LICENCE = "licence Apache-2.0"
@@ -33,4 +34,4 @@ def footer_html(shelf: ModelShelf) -> str:
 
 def build_footer(handlers: FooterHandlers, page: gr.Blocks) -> None:
     footer = gr.HTML(footer_html(handlers.shelf), elem_id="page-footer")
-    page.load(handlers.show_model, outputs=footer, api_name="show_model", show_progress="hidden")
+    page.load(handlers.show_model, outputs=footer, api_name="show_model", **QUIETLY)

@@ -15,7 +15,7 @@ RENDER_LIMIT = 20_000
 MAX_LEVEL = 4
 
 # Gradio fills in the value of an HTML component with a template: these would look like one.
-_TEMPLATE_CHARACTERS = str.maketrans({"$": "&#36;", "{": "&#123;", "}": "&#125;", "`": "&#96;"})
+TEMPLATE_CHARACTERS = str.maketrans({"$": "&#36;", "{": "&#123;", "}": "&#125;", "`": "&#96;"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Mark:
 
 def escape(text: str) -> str:
     """`text` as HTML that shows exactly its characters, also in an attribute or a template."""
-    return html.escape(text, quote=True).translate(_TEMPLATE_CHARACTERS)
+    return html.escape(text, quote=True).translate(TEMPLATE_CHARACTERS)
 
 
 def shown_length(text: str, limit: int = RENDER_LIMIT) -> int:

@@ -10,9 +10,10 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 
 import kpdemo
+from kpdemo.cards import model_card
 from kpdemo.errors import KpdemoError, ModelLoadError
 from kpdemo.predictors import DEFAULT_FOLDER, DEFAULT_MODEL
-from kpdemo.types import Document, Prediction, Predictor
+from kpdemo.types import Document, Mapped, Prediction, Predictor, VectorSpace, finds_absent
 from kpdemo.ui.results import Answer, Question
 
 WARM_UP = Document("A short sentence warms the model up before the first reader comes.", title="Warm-up")
@@ -28,11 +29,18 @@ class ModelShelf:
     Args:
         models: names with a line on each, the default one first.
         load: opens a model by name; raises ModelLoadError.
+        describe: the card of a model by name, in Markdown.
     """
 
-    def __init__(self, models: Mapping[str, str], load: Callable[[str], Predictor]) -> None:
+    def __init__(
+        self,
+        models: Mapping[str, str],
+        load: Callable[[str], Predictor],
+        describe: Callable[[str], str] = model_card,
+    ) -> None:
         self.models = dict(models)
         self._load = load
+        self._describe = describe
         self._opened: dict[str, _Guarded] = {}
         self._problems: dict[str, str] = {}
         self._lock = Lock()
@@ -77,6 +85,25 @@ class ModelShelf:
         """
         return self._open(question.model).answer(question)
 
+    def spaces(self, question: Question) -> list[VectorSpace]:
+        """The vectors that a model compares when it answers; none where it compares no vectors.
+
+        Raises:
+            ModelLoadError: the model is unknown, or cannot be loaded.
+            InputError: the document cannot be read.
+        """
+        guarded = self._open(question.model)
+        return guarded.vectors(question.document, top_k=question.top_k, threshold=question.threshold)
+
+    def card(self, name: str) -> str:
+        """What a model is, in Markdown; it need not be loaded for that.
+
+        Raises:
+            ModelLoadError: the model is unknown.
+        """
+        self._check_known(name)
+        return self._describe(name)
+
     def open(self, name: str) -> Predictor:
         """A model that may be asked from any thread; the shelf answers one call after the other.
 
@@ -99,10 +126,13 @@ class ModelShelf:
         thread.start()
         return thread
 
-    def _open(self, name: str) -> _Guarded:
+    def _check_known(self, name: str) -> None:
         if name not in self.models:
             known = ", ".join(self.models)
             raise ModelLoadError(f"There is no model “{name}”: choose one of {known}.")
+
+    def _open(self, name: str) -> _Guarded:
+        self._check_known(name)
         with self._lock:
             if name not in self._opened:
                 self._opened[name] = _Guarded(self._start(name), self._lock)
@@ -152,7 +182,16 @@ class _Guarded:
                 [question.document], top_k=question.top_k, threshold=question.threshold
             )
             seconds = time.perf_counter() - started
-        return Answer(question, prediction, self.name, self.device, seconds)
+        possible = finds_absent(self._predictor)
+        return Answer(question, prediction, self.name, self.device, seconds, finds_absent=possible)
+
+    def vectors(
+        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
+    ) -> list[VectorSpace]:
+        if not isinstance(self._predictor, Mapped):
+            return []
+        with self._lock:
+            return self._predictor.vectors(document, top_k=top_k, threshold=threshold)
 
 
 def _sentence(name: str, error: Exception) -> str:

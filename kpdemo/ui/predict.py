@@ -10,12 +10,14 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.errors import KpdemoError
+from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.models import WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.questions import LARGEST_COUNT, read_question
 from kpdemo.ui.results import answer_html
 from kpdemo.ui.theme import ASSETS
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
+    QUIETLY,
     QuestionFields,
     empty_html,
     note_html,
@@ -81,6 +83,11 @@ class PredictHandlers:
         """The number counts when it is chosen by hand, the threshold when it is not."""
         return gr.update(interactive=not automatic), gr.update(interactive=automatic)
 
+    def describe_model(self, model: str) -> str:
+        """The card of a model."""
+        with shown_to_user(KpdemoError):
+            return markdown_html(self.shelf.card(model))
+
     def explain_problem(self) -> str:
         """A box that says why the default model cannot be used; empty when it can."""
         problem = self.shelf.problem(patience=WARM_UP_PATIENCE)
@@ -97,9 +104,9 @@ def build_predict_tab(
         with gr.Column(scale=5, min_width=320):
             title, document = _text_fields()
             buttons = _example_buttons(examples)
-            fields = _option_fields(handlers.shelf, title, document)
+            fields = _option_fields(handlers, title, document)
             run = gr.Button("Predict", variant="primary", elem_id="predict-run")
-        with gr.Column(scale=6, min_width=320):
+        with gr.Column(scale=7, min_width=320):
             section_heading("Keyphrases", "predict-heading")
             problem = gr.HTML("", elem_id="predict-problem")
             result = gr.HTML(empty_html(EMPTY), elem_id="predict-result")
@@ -116,7 +123,7 @@ def build_predict_tab(
         api_name="choose_rule",
         show_progress="hidden",
     )
-    page.load(handlers.explain_problem, outputs=problem, api_name="explain_problem", show_progress="hidden")
+    page.load(handlers.explain_problem, outputs=problem, api_name="explain_problem", **QUIETLY)
     return fields
 
 
@@ -130,7 +137,7 @@ def _on_predict(
 ) -> None:
     answered = event(
         handlers.predict,
-        [fields.title, fields.document, fields.model, fields.automatic, fields.count, fields.threshold],
+        fields.all,
         result,
         api_name=api_name,
         concurrency_limit=1,
@@ -164,9 +171,9 @@ def _example_buttons(examples: Sequence[Example]) -> list[gr.Button]:
         ]
 
 
-def _option_fields(shelf: ModelShelf, title: gr.Textbox, document: gr.Textbox) -> QuestionFields:
+def _option_fields(handlers: PredictHandlers, title: gr.Textbox, document: gr.Textbox) -> QuestionFields:
     with gr.Group():
-        model = gr.Dropdown(shelf.choices, value=shelf.default, label="Model", elem_id="predict-model")
+        model = _model_field(handlers)
         automatic = gr.Checkbox(
             True, label="Automatic number: the model's own rule", elem_id="predict-automatic"
         )
@@ -187,3 +194,13 @@ def _option_fields(shelf: ModelShelf, title: gr.Textbox, document: gr.Textbox) -
                 elem_id="predict-threshold",
             )
     return QuestionFields(title, document, model, automatic, count, threshold)
+
+
+def _model_field(handlers: PredictHandlers) -> gr.Dropdown:
+    """The models, each with its line, and the card of the chosen one folded under them."""
+    shelf = handlers.shelf
+    model = gr.Dropdown(shelf.choices, value=shelf.default, label="Model", elem_id="predict-model")
+    with gr.Accordion("About this model", open=False, elem_id="predict-about"):
+        card = gr.HTML(handlers.describe_model(shelf.default), elem_id="predict-card", elem_classes="card")
+    model.change(handlers.describe_model, model, card, api_name="describe_model", **QUIETLY)
+    return model

@@ -5,7 +5,8 @@ from __future__ import annotations
 from kpdemo.errors import InputError
 from kpdemo.text import check_readable
 from kpdemo.types import Document
-from kpdemo.ui.results import Question, grouped
+from kpdemo.ui.figures import grouped
+from kpdemo.ui.results import Question
 
 LARGEST_COUNT = 20
 LONGEST_TEXT = 250_000

@@ -13,12 +13,13 @@ from typing import Any
 
 from kpdemo.batch import document_record
 from kpdemo.types import Document, Keyphrase, Prediction
+from kpdemo.ui.absent import absent_html, nothing_absent_html
+from kpdemo.ui.figures import grouped, score_html
 from kpdemo.ui.marks import escape, mark_id, marked_html, shown_length
 
 INLINE_LIMIT = 3_000
 """Texts up to so many characters stand inside the command and the program; longer ones are a file."""
 
-NARROW_SPACE = "\u202f"
 TEXT_FILE = "document.txt"
 
 PRESENT_RULE = (
@@ -41,22 +42,21 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, from which model, where it was computed, and in how many seconds."""
+    """What came back, from which model, where it was computed, and in how many seconds.
+
+    `finds_absent` tells whether the model could have given absent keyphrases.
+    """
 
     question: Question
     prediction: Prediction
     model: str
     device: str
     seconds: float
+    finds_absent: bool = False
 
 
 def device_name(device: str) -> str:
     return "GPU" if device.startswith("cuda") else device.upper()
-
-
-def grouped(number: int) -> str:
-    """12345 as "12 345", with narrow spaces."""
-    return f"{number:,}".replace(",", NARROW_SPACE)
 
 
 def as_record(answer: Answer) -> dict[str, Any]:
@@ -75,13 +75,21 @@ def as_json(answer: Answer) -> str:
 
 
 def as_csv(answer: Answer) -> str:
-    """One keyphrase a row; `first` is the offset of the first character of its first occurrence."""
+    """One keyphrase a row, the present ones first.
+
+    `first` is the offset of the first character of the first occurrence; `kind` is "present", or of an absent
+    one "reordered", "mixed", "unseen" or, where the model does not tell, "absent".
+    """
     stream = io.StringIO()
     writer = csv.writer(stream)
-    writer.writerow(["keyphrase", "score", "count", "first"])
+    writer.writerow(["keyphrase", "score", "count", "first", "kind", "source", "evidence"])
     for keyphrase in answer.prediction.present:
         first = keyphrase.spans[0][0] if keyphrase.spans else ""
-        writer.writerow([keyphrase.text, f"{keyphrase.score:.6f}", len(keyphrase.spans), first])
+        places = [len(keyphrase.spans), first]
+        writer.writerow([keyphrase.text, f"{keyphrase.score:.6f}", *places, "present", "", ""])
+    for keyphrase in answer.prediction.absent:
+        told = [keyphrase.kind or "absent", keyphrase.source or "", "; ".join(keyphrase.evidence)]
+        writer.writerow([keyphrase.text, f"{keyphrase.score:.6f}", 0, "", *told])
     return stream.getvalue()
 
 
@@ -118,20 +126,13 @@ def python_lines(question: Question) -> str:
         f"{path}import kpdemo\n\n"
         f"{read}document = kpdemo.Document({body}{title})\n"
         f"[prediction] = kpdemo.load_predictor({question.model!r}).predict([document]{options})\n"
-        "for keyphrase in prediction.present:\n"
-        '    print(f"{keyphrase.score:.2f}  {keyphrase.text}  {keyphrase.spans}")\n'
+        "for keyphrase in prediction.present + prediction.absent:\n"
+        """    print(f"{keyphrase.score:.2f}  {keyphrase.text}  {keyphrase.spans or 'absent'}")\n"""
     )
 
 
-def score_html(score: float) -> str:
-    """A short bar and two decimals."""
-    width = round(100 * min(max(score, 0.0), 1.0))
-    bar = f'<span class="bar" aria-hidden="true"><span style="width:{width}%"></span></span>'
-    return f'<span class="score">{bar}{score:.2f}</span>'
-
-
 def answer_html(answer: Answer) -> str:
-    """The whole result: marked text, table, buttons, code and small print."""
+    """The whole result: marked text, present and absent keyphrases, buttons, code and small print."""
     document = answer.question.document
     present = answer.prediction.present
     marked = marked_html(document.text, present)
@@ -140,7 +141,7 @@ def answer_html(answer: Answer) -> str:
         f'<div class="marked-text" id="predict-text" dir="auto" tabindex="0" role="region" '
         f'aria-label="Text with its present keyphrases marked">{marked}</div>',
         f'<p class="small">{PRESENT_RULE}</p>',
-        _table(present, shown_length(document.text)) if present else _nothing_found(answer.question),
+        _lists(answer),
         _buttons(answer),
         _code(answer.question),
         f'<p class="small" id="predict-facts">{_facts(answer)}</p>',
@@ -162,9 +163,20 @@ def _cut_note(text: str) -> str:
     )
 
 
-def _nothing_found(question: Question) -> str:
-    advice = "Lower the threshold" if question.threshold is not None else "Add some sentences"
-    return f'<p class="note">No keyphrase was found. {advice} and predict again.</p>'
+def _lists(answer: Answer) -> str:
+    """The present keyphrases, and the absent ones beside them where there is room."""
+    present, absent = answer.prediction.present, answer.prediction.absent
+    shown = shown_length(answer.question.document.text)
+    found = _table(present, shown) if present else _nothing_found(answer)
+    if not absent:
+        return found + nothing_absent_html(possible=answer.finds_absent)
+    return f'<div class="keyphrase-lists"><div>{found}</div>{absent_html(absent)}</div>'
+
+
+def _nothing_found(answer: Answer) -> str:
+    advice = "Lower the threshold" if answer.question.threshold is not None else "Add some sentences"
+    what = "present keyphrase" if answer.prediction.absent else "keyphrase"
+    return f'<p class="note">No {what} was found. {advice} and predict again.</p>'
 
 
 def _table(present: Sequence[Keyphrase], shown: int) -> str:
@@ -191,7 +203,8 @@ def _row(keyphrase: Keyphrase, shown: int) -> str:
 
 
 def _buttons(answer: Answer) -> str:
-    phrases = "\n".join(keyphrase.text for keyphrase in answer.prediction.present)
+    prediction = answer.prediction
+    phrases = "\n".join(keyphrase.text for keyphrase in prediction.present + prediction.absent)
     return (
         '<div class="actions" role="group" aria-label="Keep the keyphrases">'
         + _keeper("predict-copy", "Copy", phrases)
@@ -230,7 +243,8 @@ def _code(question: Question) -> str:
 
 
 def _facts(answer: Answer) -> str:
-    count = len(answer.prediction.present)
-    noun = "keyphrase" if count == 1 else "keyphrases"
+    present, absent = len(answer.prediction.present), len(answer.prediction.absent)
+    count = f"{present} present and {absent} absent" if absent else f"{present}"
+    noun = "keyphrase" if present + absent == 1 else "keyphrases"
     device = escape(device_name(answer.device))
     return f"{count} {noun} · {answer.seconds:.2f} s on {device} · model {escape(answer.model)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -23,9 +24,24 @@ CONTENT_POLICY = (
 class SecurityMiddleware:
     """Adds the security headers, and refuses what another site's page sends in a reader's name."""
 
-    def __init__(self, app: ASGIApp, *, frame_ancestors: str = "'none'") -> None:
+    def __init__(
+        self, app: ASGIApp, *, frame_ancestors: str = "'none'", never_framed: Sequence[str] = ()
+    ) -> None:
+        """Wrap `app`.
+
+        Args:
+            app: the web application.
+            frame_ancestors: the sites that may show it in a frame.
+            never_framed: paths, and what is under them, that no site may show in a frame.
+        """
         self._app = app
-        self._headers = {
+        self._never_framed = tuple(never_framed)
+        self._framed = self._headers_for(frame_ancestors)
+        self._unframed = self._headers_for("'none'")
+
+    @staticmethod
+    def _headers_for(frame_ancestors: str) -> dict[str, str]:
+        return {
             "content-security-policy": CONTENT_POLICY.format(ancestors=frame_ancestors),
             "x-content-type-options": "nosniff",
             "referrer-policy": "same-origin",
@@ -38,9 +54,13 @@ class SecurityMiddleware:
             await self._app(scope, receive, send)
             return
 
+        path = scope["path"]
+        closed = any(path == root or path.startswith(f"{root}/") for root in self._never_framed)
+        headers = self._unframed if closed else self._framed
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(self._headers)
+                MutableHeaders(scope=message).update(headers)
             await send(message)
 
         if is_foreign(scope["method"], Headers(scope=scope)):

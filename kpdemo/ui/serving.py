@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
 import logging
+import os
 import socket
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import uvicorn
 from fastapi import FastAPI
 
 from kpdemo.errors import KpdemoError
 
-LAST_PORT = 65_535
 GOODBYE_SECONDS = 1
 """An open page keeps a connection for as long as it is open: do not wait for its reader."""
 
@@ -30,14 +32,6 @@ class PageServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def port_number(text: str) -> int:
-    """A port as the command line takes it; 0 is any that is free."""
-    port = int(text)
-    if not 0 <= port <= LAST_PORT:
-        raise argparse.ArgumentTypeError(f"{port} is no port: give a number from 0 to {LAST_PORT}")
-    return port
-
-
 def listen(host: str, port: int) -> socket.socket:
     """Take the port, before anything heavy is loaded.
 
@@ -45,7 +39,12 @@ def listen(host: str, port: int) -> socket.socket:
         ServeError: it cannot be had.
     """
     try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        listener = socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        )
+        # asyncio sets it only for sockets that it makes: without it each answer would wait 40 ms for an ACK.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             message = f"Port {port} is in use: stop what uses it, or give another --port."
@@ -55,11 +54,37 @@ def listen(host: str, port: int) -> socket.socket:
         raise ServeError(message) from error
 
 
-def serve(pages: FastAPI, listener: socket.socket) -> None:
-    """Print the address, and serve until Ctrl+C."""
+def address_of(listener: socket.socket) -> str:
+    """Where a browser on this machine finds what is served there."""
     host, port = listener.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    config = uvicorn.Config(pages, log_level="warning", timeout_graceful_shutdown=GOODBYE_SECONDS)
-    print(f"Serving on http://{shown}:{port} – Ctrl+C stops.", flush=True)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def serve(
+    pages: FastAPI, listener: socket.socket, notes: Sequence[str] = (), *, behind_proxy: bool = False
+) -> None:
+    """Print the address and then the `notes`, and serve until Ctrl+C.
+
+    Args:
+        pages: the web application.
+        listener: the port, taken.
+        notes: what else there is to say at the start, a sentence each.
+        behind_proxy: whether everybody comes through a proxy that says who asks, and how.
+    """
+    config = uvicorn.Config(
+        pages,
+        log_level="warning",
+        timeout_graceful_shutdown=GOODBYE_SECONDS,
+        forwarded_allow_ips="*" if behind_proxy else None,
+    )
+    print(f"Serving on {address_of(listener)} – Ctrl+C stops.", *notes, sep="\n", flush=True)
     with suppress(KeyboardInterrupt):
         PageServer(config).run(sockets=[listener])
+
+
+@contextmanager
+def private_uploads() -> Iterator[Path]:
+    """A folder for what readers upload, of this process alone; it goes when the pages stop."""
+    with TemporaryDirectory(prefix="kpdemo-", ignore_cleanup_errors=True) as folder:
+        os.environ["GRADIO_TEMP_DIR"] = folder
+        yield Path(folder)

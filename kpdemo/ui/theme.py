@@ -8,6 +8,7 @@ import gradio as gr
 from gradio.themes import Base, colors, sizes
 
 ASSETS = Path(__file__).parent.parent / "assets"
+SCRIPTS = (ASSETS / "page.js", ASSETS / "charts.js")
 
 SYSTEM_FONTS = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "sans-serif")
 SYSTEM_MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "DejaVu Sans Mono", "monospace")
@@ -60,7 +61,7 @@ def build_theme() -> gr.themes.Base:
         button_primary_background_fill="*primary_600",
         button_primary_background_fill_hover="*primary_700",
         button_primary_background_fill_dark="*primary_600",
-        button_primary_background_fill_hover_dark="*primary_500",
+        button_primary_background_fill_hover_dark="*primary_700",
         button_primary_text_color="white",
         button_primary_text_color_dark="white",
         button_secondary_background_fill="white",
@@ -80,10 +81,12 @@ def build_theme() -> gr.themes.Base:
     )
 
 
-def head() -> str:
-    """The page script, for the head of every page."""
-    script = (ASSETS / "page.js").read_text(encoding="utf-8")
-    return f'<meta name="color-scheme" content="light dark"><script>{script}</script>'
+def head(*more: Path) -> str:
+    """The scripts of every page, and more after them, for its head."""
+    scripts = [path.read_text(encoding="utf-8") for path in (*SCRIPTS, *more)]
+    return '<meta name="color-scheme" content="light dark">' + "".join(
+        f"<script>{script}</script>" for script in scripts
+    )
 
 
 def stylesheet() -> Path:

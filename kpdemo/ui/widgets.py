@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import gradio as gr
+from gradio.components import FormComponent
 
-from kpdemo.ui.marks import escape
+from kpdemo.ui.marks import escape as escape
 
 MODEL_QUEUE = "model"
 """One event of this queue at a time: they share the processor or the accelerator."""
+
+QUIETLY: dict[str, Any] = {"show_progress": "hidden", "queue": False}
+"""For an event that fills a part of the page and has no error to show.
+
+It answers the request that asks. All queued events of a page listen to one stream: one that begins just as
+the server closes the stream after another would wait for ever. Not for what may fail: of these answers Gradio
+shows no error.
+"""
+
+THEME_BUTTON = '<button type="button" id="page-theme" data-theme>Light / dark</button>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +37,11 @@ class QuestionFields:
     automatic: gr.Checkbox
     count: gr.Slider
     threshold: gr.Textbox
+
+    @property
+    def all(self) -> list[FormComponent]:
+        """In the order of the arguments of `kpdemo.ui.questions.read_question`."""
+        return [self.title, self.document, self.model, self.automatic, self.count, self.threshold]
 
 
 @contextmanager
@@ -51,9 +68,34 @@ def empty_html(text: str) -> str:
     return f'<p class="empty">{escape(text)}</p>'
 
 
-def page_header(name: str, purpose: str) -> gr.HTML:
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """Where the header leads."""
+
+    text: str
+    address: str
+    new_tab: bool = False
+    current: bool = False
+
+
+def page_header(name: str, purpose: str, links: Sequence[PageLink] = ()) -> gr.HTML:
+    navigation = f'<nav aria-label="Pages">{links_html(links)}</nav>' if links else ""
     return gr.HTML(
         f'<div class="page-header"><div><h1>{escape(name)}</h1><p>{escape(purpose)}</p></div>'
-        '<button type="button" id="page-theme" data-theme>Light / dark</button></div>',
+        f'<div class="page-tools">{navigation}{THEME_BUTTON}</div></div>',
         elem_id="page-header",
     )
+
+
+def links_html(links: Sequence[PageLink]) -> str:
+    """Links beside each other; the one to the page that is open says so."""
+    return "".join(_link_html(link) for link in links)
+
+
+def _link_html(link: PageLink) -> str:
+    attributes = [f'href="{escape(link.address)}"']
+    if link.new_tab:
+        attributes.append('target="_blank" rel="noopener"')
+    if link.current:
+        attributes.append('aria-current="page"')
+    return f"<a {' '.join(attributes)}>{escape(link.text)}</a>"

@@ -1,0 +1,107 @@
+"""Charts as plotly.js reads them, which comes with Gradio: plain data, so that Python needs no library.
+
+What is drawn is dark on white, as it is saved; on the page the stylesheet gives the same chart the colours of
+the theme. Texts may be anything: plotly.js reads some HTML, so they are escaped.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import gradio as gr
+from gradio.components.plot import PlotData
+
+from kpdemo.ui.marks import escape
+
+Chart = dict[str, Any]
+
+# Okabe and Ito's colours, of which each has a shape or a pattern of its own too.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star")
+PATTERNS = ("", "/", "x", ".", "-", "+", "\\")
+INK, GRID, LINE = "#0f172a", "#cbd5e1", "#64748b"
+LONGEST_LABEL = 26
+
+
+def figure(traces: Sequence[Chart], layout: Chart) -> Chart:
+    """What plotly.js draws, from its traces and their layout."""
+    # The page has buttons of its own for saving, which a keyboard reaches; plotly's are without names.
+    config = {"displayModeBar": False, "displaylogo": False, "toImageButtonOptions": {"format": "svg"}}
+    return {"data": list(traces), "layout": layout, "config": config}
+
+
+def plain_layout(height: int, *, legend: bool = False) -> Chart:
+    """Paper, font and margins of a chart of so many pixels, with its legend on top."""
+    layout: Chart = {
+        "height": height,
+        "margin": {"l": 8, "r": 16, "t": 56 if legend else 28, "b": 8},
+        "paper_bgcolor": "#ffffff",
+        "plot_bgcolor": "#ffffff",
+        "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
+        "showlegend": legend,
+        "dragmode": False,  # on a phone a finger scrolls the page
+    }
+    if legend:
+        layout["legend"] = {
+            "orientation": "h",
+            "x": 0,
+            "xref": "container",
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+        }
+    return layout
+
+
+def titled_axis(title: str) -> Chart:
+    return {
+        "title": {"text": title, "standoff": 8, "font": {"size": 13}},
+        "automargin": True,
+        "gridcolor": GRID,
+        "linecolor": LINE,
+        "zeroline": False,
+    }
+
+
+def escaped(text: str) -> str:
+    return html.escape(text, quote=False)
+
+
+def in_template(text: str) -> str:
+    """For inside a template, where %{…} would be filled in."""
+    return escaped(short(text)).replace("%{", "% {").replace("{", "(").replace("}", ")")
+
+
+def short(text: str) -> str:
+    """The beginning of a long label; its table has all of it."""
+    return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
+
+
+def show_chart(chart: Chart | None) -> gr.Plot:
+    """The new value of a `gr.Plot`; without a chart it is not seen."""
+    if chart is None:
+        return gr.Plot(value=None, visible=False)
+    return gr.Plot(value=PlotData(type="plotly", plot=json.dumps(chart)), visible=True)
+
+
+def chart_buttons(chart: str, says: str, file: str) -> str:
+    """Under a chart: what it shows, for a screen reader, and buttons that save it; charts.js does the work.
+
+    Args:
+        chart: the `elem_id` of its `gr.Plot`.
+        says: what it shows; a table on the page must have the same figures.
+        file: the name of the saved file, without its ending.
+    """
+    buttons = "".join(
+        f'<button type="button" class="keep" data-chart="{chart}" data-format="{format}" '
+        f'data-file="{escape(file)}" aria-label="Save the chart “{escape(says)}” as {format.upper()}">'
+        f"Save {format.upper()}</button>"
+        for format in ("svg", "png")
+    )
+    return (
+        f'<p class="actions" data-chart-name="{chart}" '
+        f'data-says="{escape(says)}; the table has the same figures">{buttons}</p>'
+    )

@@ -1,0 +1,17 @@
+"""Numbers as the pages show them. No Gradio here."""
+
+from __future__ import annotations
+
+NARROW_SPACE = "\u202f"
+
+
+def grouped(number: int) -> str:
+    """12345 as "12 345", with narrow spaces."""
+    return f"{number:,}".replace(",", NARROW_SPACE)
+
+
+def score_html(score: float) -> str:
+    """A short bar and two decimals."""
+    width = round(100 * min(max(score, 0.0), 1.0))
+    bar = f'<span class="bar" aria-hidden="true"><span style="width:{width}%"></span></span>'
+    return f'<span class="score">{bar}{score:.2f}</span>'

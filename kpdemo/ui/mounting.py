@@ -1,0 +1,85 @@
+"""Mounting Gradio pages in a web application, with what nobody needs closed."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from fastapi import FastAPI, Request
+from gradio.utils import get_upload_folder
+
+from kpdemo.quick_start import pages_only
+from kpdemo.ui.theme import build_theme, head, stylesheet
+
+CLOSED_DOCS: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
+UPLOADS = "GRADIO_TEMP_DIR"
+"""The variable that Gradio reads when pages are built and when they are mounted."""
+THREADS = 100
+"""Events that may run at once. With Gradio's 40, a class of raters who press at once waits."""
+
+
+def mount_pages(
+    server: FastAPI,
+    build: Callable[[], gr.Blocks],
+    path: str,
+    *,
+    max_file_size: str,
+    styles: Sequence[Path] = (),
+    scripts: Sequence[Path] = (),
+    user_of: Callable[[Request], Awaitable[str | None]] | Callable[[Request], str | None] | None = None,
+) -> None:
+    """Serve pages under `path`; what is mounted at / comes last.
+
+    Args:
+        server: the web application.
+        build: makes the pages.
+        path: where they are.
+        max_file_size: of an upload, such as "20mb".
+        styles: stylesheets besides the common one.
+        scripts: scripts besides the common one.
+        user_of: the name of who asks, or None, which is refused; without it everybody may come in.
+    """
+    with _own_uploads(path), pages_only():
+        pages = build()
+        pages.max_threads = THREADS  # the queue reads it once
+        pages.queue(default_concurrency_limit=None, api_open=False)
+    with (
+        _own_uploads(path),
+        warnings.catch_warnings(action="ignore", category=UserWarning),  # on SSR, though it is off
+    ):
+        gr.mount_gradio_app(
+            server,
+            pages,
+            path=path,
+            auth_dependency=user_of,
+            app_kwargs=dict(CLOSED_DOCS),  # Gradio writes into it
+            theme=build_theme(),
+            css_paths=[stylesheet(), *styles],
+            head=head(*scripts),
+            footer_links=[],
+            run_history=False,
+            ssr_mode=False,
+            enable_monitoring=False,
+            show_error=False,
+            max_file_size=max_file_size,
+        )
+
+
+@contextmanager
+def _own_uploads(path: str) -> Iterator[None]:
+    """Let what is made here keep its uploads in a folder of its own.
+
+    An application of Gradio's serves every file of its folder to everybody who may enter: what is uploaded
+    behind the sign-in must not lie in the folder of the public page.
+    """
+    common = get_upload_folder()
+    os.environ[UPLOADS] = str(Path(common) / (path.strip("/") or "public"))
+    try:
+        yield
+    finally:
+        os.environ[UPLOADS] = common

@@ -1,0 +1,49 @@
+"""What `python app.py` is told by its options and by the environment."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+LAST_PORT = 65_535
+
+
+@dataclass(frozen=True)
+class Settings:
+    host: str
+    port: int
+    model: str | None
+    device: str
+    database_url: str | None
+    """None leaves the choice to annotation."""
+    in_space: bool
+
+
+def read_settings(arguments: Sequence[str] | None, environment: Mapping[str, str]) -> Settings:
+    """Command-line options; in a Hugging Face Space the default is to listen on every address."""
+    in_space = "SPACE_ID" in environment
+    parser = argparse.ArgumentParser(
+        prog="app.py", description="Serve the keyphrase page and, under /annotate, annotation."
+    )
+    parser.add_argument("--host", default="0.0.0.0" if in_space else "127.0.0.1", help="default: %(default)s")
+    parser.add_argument("--port", type=port_number, default=7860, help="default: %(default)s")
+    parser.add_argument("--model", help="the model chosen at first: a name or a checkpoint folder")
+    parser.add_argument(
+        "--device", default="auto", choices=("auto", "cpu", "cuda"), help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--database-url",
+        metavar="URL",
+        default=environment.get("KPDEMO_DATABASE_URL") or None,
+        help="accounts, projects and ratings: sqlite:///PATH or postgresql://USER@HOST/NAME; "
+        "default: the variable KPDEMO_DATABASE_URL, else sqlite:///data/kpdemo.db",
+    )
+    return Settings(**vars(parser.parse_args(arguments)), in_space=in_space)
+
+
+def port_number(text: str) -> int:
+    """A port as the command line takes it; 0 is any that is free."""
+    if not (text.isascii() and text.isdigit() and int(text) <= LAST_PORT):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: give a number from 0 to {LAST_PORT}")
+    return int(text)

@@ -1,0 +1,141 @@
+"""The Semantic space page: how a model sees a text, the document among its phrases in the plane."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from kpdemo.errors import InputError, KpdemoError
+from kpdemo.evaluation.projection import Method, project
+from kpdemo.types import VectorSpace
+from kpdemo.ui.charts import chart_buttons, show_chart
+from kpdemo.ui.figures import grouped
+from kpdemo.ui.marks import escape
+from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.questions import read_question
+from kpdemo.ui.results import Question
+from kpdemo.ui.space_map import document_cosines, map_chart, map_table_html, most_telling
+from kpdemo.ui.widgets import MODEL_QUEUE, QuestionFields, empty_html, section_heading, shown_to_user
+
+EMPTY = (
+    "No map yet. Put a text on the Keyphrases page, then press Draw: it takes that text, with its options."
+)
+SPACES = ("extractor", "reranker")
+"""The spaces that have a place on the page, by their names."""
+
+METHODS = [("PCA, at once", Method.PCA.value), ("t‑SNE, some seconds", Method.TSNE.value)]
+MEANINGS = {
+    "extractor": "Where the model compares the document with the phrases that stand in it. Absent keyphrases "
+    "have no place here.",
+    "reranker": "Where the model compares the document with phrases, whether they stand in it or not.",
+}
+READINGS = {
+    Method.PCA: "PCA shows the two directions in which the vectors differ most. What is far apart here is "
+    "far apart; what is close may differ in directions that are not shown.",
+    Method.TSNE: "t‑SNE keeps neighbours together. The axes, the sizes of groups and the distances between "
+    "groups mean nothing.",
+}
+TOO_FEW = "The points are too few for t‑SNE, so that they are laid out by PCA."
+SHOWN_TITLE = 80
+
+
+@dataclass(frozen=True)
+class SpaceHandlers:
+    shelf: ModelShelf
+
+    def draw(
+        self,
+        title: str,
+        document: str,
+        model: str,
+        automatic: bool,
+        count: float,
+        threshold: str,
+        method: str,
+    ) -> tuple[Any, ...]:
+        """What was drawn; then for each of `SPACES` its place, what it is, its chart, buttons and table."""
+        with shown_to_user(KpdemoError):
+            question = read_question(title, document, model, automatic, count, threshold)
+            started = time.perf_counter()
+            spaces = {space.name: space for space in self.shelf.spaces(question)}
+            if not spaces:
+                raise InputError(
+                    f"The model “{model}” compares no vectors, so that there is nothing to draw: choose "
+                    "another one on the Keyphrases page."
+                )
+            parts = [part for name in SPACES for part in _parts(name, spaces.get(name), Method(method))]
+            return _facts_html(question, time.perf_counter() - started), *parts
+
+
+def build_space_tab(handlers: SpaceHandlers, fields: QuestionFields) -> None:
+    """The layout to choose and a button, and under them a place for each space."""
+    section_heading("Semantic space", "space-heading")
+    with gr.Row(elem_id="space-controls"):
+        method = gr.Radio(METHODS, value=Method.PCA.value, label="Layout", elem_id="space-method", scale=4)
+        run = gr.Button("Draw", variant="primary", elem_id="space-run", scale=0, min_width=140)
+    facts = gr.HTML(empty_html(EMPTY), elem_id="space-facts")
+    parts = [part for name in SPACES for part in _build_place(name)]
+    run.click(
+        handlers.draw,
+        [*fields.all, method],
+        [facts, *parts],
+        api_name="draw_space",
+        concurrency_limit=1,
+        concurrency_id=MODEL_QUEUE,
+        show_progress="minimal",
+        show_progress_on=facts,
+        trigger_mode="always_last",
+    )
+
+
+def _build_place(name: str) -> tuple[gr.Column, gr.HTML, gr.Plot, gr.HTML, gr.HTML]:
+    """The chart of a space with its table beside it, out of sight until there is something to draw."""
+    with gr.Column(visible=False, elem_id=f"space-{name}") as place:
+        about = gr.HTML("", elem_id=f"space-{name}-about")
+        with gr.Row(elem_classes="columns"):
+            with gr.Column(scale=7, min_width=480):
+                chart = gr.Plot(visible=False, show_label=False, container=False, elem_id=_chart_id(name))
+                buttons = gr.HTML("", elem_id=f"space-{name}-save")
+            with gr.Column(scale=4, min_width=340):
+                table = gr.HTML("", elem_id=f"space-{name}-table")
+    return place, about, chart, buttons, table
+
+
+def _parts(name: str, space: VectorSpace | None, method: Method) -> tuple[Any, ...]:
+    """The place of a space filled, or put out of sight when the model has no such space."""
+    if space is None:
+        return gr.Column(visible=False), "", show_chart(None), "", ""
+    shown = most_telling(space)
+    plane = project(shown.vectors, method)
+    cosines = document_cosines(shown)
+    sentences = [MEANINGS[name], READINGS[plane.method]]
+    if plane.method is not method:
+        sentences.append(TOO_FEW)
+    if len(shown.points) < len(space.points):
+        whole, drawn = grouped(len(space.points) - 1), grouped(len(shown.points) - 1)
+        sentences.append(f"Of {whole} phrases the best {drawn} are drawn.")
+    about = f'<h3>{name.capitalize()}</h3><p class="small">{escape(" ".join(sentences))}</p>'
+    says = f"The document and its phrases in the space of the {name}"
+    return (
+        gr.Column(visible=True),
+        about,
+        show_chart(map_chart(shown, plane, cosines)),
+        chart_buttons(_chart_id(name), says, f"{name}-space"),
+        map_table_html(shown, cosines),
+    )
+
+
+def _chart_id(name: str) -> str:
+    return f"space-{name}-chart"
+
+
+def _facts_html(question: Question, seconds: float) -> str:
+    first = " ".join((question.document.title or question.document.body).split())
+    beginning = first if len(first) <= SHOWN_TITLE else f"{first[: SHOWN_TITLE - 1]}…"
+    return (
+        f'<p><q dir="auto">{escape(beginning)}</q> <span class="small">model {escape(question.model)} · '
+        f"{seconds:.2f} s</span></p>"
+    )
