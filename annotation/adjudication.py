@@ -1,0 +1,177 @@
+"""Pairs whose raters disagree: what is flagged, in what order, and what an adjudicator sees of it.
+
+Adjudicators never learn who gave which grade. What they are shown hangs on the grades and comments alone:
+grades stand in their own order, comments in the order of a hash of their words, so that neither a place
+nor a number can be followed from pair to pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from hashlib import sha256
+
+from annotation.errors import AnnotationError, GradeError
+from annotation.notes import kept_text
+from annotation.scale import CLSS_POINTS, Scale
+from annotation.types import Cause
+
+NOTE_LENGTH = 4_000
+BEGINNING_LENGTH = 80
+"""Characters of a text that stand for it in the queue."""
+
+CAUSES: dict[Cause, tuple[str, str]] = {
+    Cause.OVERLOOKED_TEXT: ("Overlooked text", "Somebody missed a part of the pair."),
+    Cause.MISUNDERSTOOD: ("Misunderstood", "A word or the whole text was taken in another sense."),
+    Cause.SCALE: ("Scale", "The same view of the pair, put in other points."),
+    Cause.GUIDELINE: ("Guideline", "The guidelines do not say, or say it unclearly."),
+    Cause.TRUE_AMBIGUITY: ("True ambiguity", "The pair can be read in more than one way."),
+}
+"""The name of each cause of a disagreement, and what it means."""
+
+
+class AdjudicationError(AnnotationError):
+    """The decision cannot be taken as it is."""
+
+
+class ConflictError(AdjudicationError):
+    """Somebody decided, or rated, while the adjudicator was looking at the pair."""
+
+
+class Which(StrEnum):
+    """A part of the queue."""
+
+    OPEN = "open"
+    """Flagged, and without a decision or with ratings that changed after it."""
+    DECIDED = "decided"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueEntry:
+    """A pair in the queue; of its texts only a beginning."""
+
+    pair_id: int
+    external_id: str
+    type: str
+    beginning: str
+    spread: Decimal
+    ratings: int
+    is_flagged: bool
+    is_open: bool
+    decided: Decimal | None
+    is_changed: bool
+    """A rating is younger than the decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePage:
+    entries: tuple[QueueEntry, ...]
+    counts: dict[Which, int]
+    """Of the comparison type that was asked for."""
+    types: tuple[str, ...]
+    """Those that have pairs in the queue."""
+    next_offset: int | None
+    """Where the next page begins; None at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A grade that stands in place of the mean, or, without one, that an earlier was withdrawn."""
+
+    grade: Decimal | None
+    cause: Cause | None
+    note: str
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AdjudicationItem:
+    """A pair with what its raters said, without who said it."""
+
+    pair_id: int
+    external_id: str
+    type: str
+    left: str
+    right: str
+    grades: tuple[Decimal, ...]
+    """From the lowest to the highest."""
+    comments: tuple[str, ...]
+    spread: Decimal
+    is_flagged: bool
+    is_changed: bool
+    decision: Decision | None
+    history: tuple[Decision, ...]
+    """Every decision and withdrawal, the last first."""
+    version: str
+    """Stands for the ratings and decisions above; another one means that something changed."""
+
+    @property
+    def is_open(self) -> bool:
+        return self.is_flagged and (self.decision is None or self.is_changed)
+
+
+def spread(grades: Sequence[Decimal]) -> Decimal:
+    """The distance between the highest and the lowest grade; 0 with fewer than two."""
+    return max(grades) - min(grades) if grades else Decimal(0)
+
+
+def is_flagged(grades: Sequence[Decimal], threshold: Decimal) -> bool:
+    """Whether any two grades differ by `threshold` or more."""
+    return len(grades) > 1 and spread(grades) >= threshold
+
+
+def shuffled(comments: Iterable[str], pair_id: int) -> tuple[str, ...]:
+    """Comments in an order that hangs on the pair and their words, not on who wrote them or when."""
+    return tuple(sorted(comments, key=lambda text: (sha256(f"{pair_id}:{text}".encode()).digest(), text)))
+
+
+def beginning(text: str, length: int = BEGINNING_LENGTH) -> str:
+    """The first words of a text on one line."""
+    line = " ".join(text[: 4 * length].split())
+    return line if len(line) <= length and len(text) <= 4 * length else f"{line[:length].rstrip()}…"
+
+
+def version_of(last_change: int | None, ratings: Iterable[tuple[int, int, datetime]]) -> str:
+    """A stamp of the last decision and, after a dash, of the ratings (id, quarters, when)."""
+    seen = ";".join(f"{id}:{quarters}:{at.isoformat()}" for id, quarters, at in sorted(ratings))
+    return f"{last_change or 0}-{sha256(seen.encode()).hexdigest()[:16]}"
+
+
+def conflict_sentence(expected: str, found: str, last: Decision | None) -> str:
+    """What an adjudicator is told who looked at the version `expected` and saves when another is there.
+
+    Args:
+        last: the last decision or withdrawal.
+    """
+    if last is None or expected.partition("-")[0] == found.partition("-")[0]:
+        return "A rating of this pair changed meanwhile: look at the grades again, then save."
+    if last.grade is None:
+        return f"{last.by} withdrew the decision meanwhile: save again to decide all the same."
+    cause = f", {CAUSES[last.cause][0].lower()}" if last.cause else ""
+    note = f", “{beginning(last.note)}”" if last.note else ""
+    return (
+        f"{last.by} decided {grade_text(last.grade)}{cause}{note} meanwhile, and yours was not saved: "
+        "save again to replace it."
+    )
+
+
+def grade_text(grade: Decimal) -> str:
+    """A grade without noughts at its end: 2.75, 3."""
+    return f"{grade.normalize():f}"
+
+
+def check_decision(grade: Decimal, note: str, step: Decimal) -> str:
+    """The note as it is kept.
+
+    Raises:
+        GradeError: the grade is not on the project's scale.
+        NoteError: the note is too long.
+    """
+    if not Scale(CLSS_POINTS, step).allows(grade):
+        raise GradeError(f"A decision is a grade of 0 to 4 in steps of {step}, not {grade}: choose one.")
+    return kept_text(note, "note", NOTE_LENGTH)

@@ -1,0 +1,174 @@
+"""Krippendorff's α (Content Analysis, 2004, chapter 11): one minus observed over expected disagreement.
+
+A pair counts when two raters or more graded it. At the interval level α needs three sums of each pair only,
+so memory grows with the ratings and not with the square of the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Level = Literal["nominal", "ordinal", "interval"]
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+_ONE_VALUE = 1e-12
+"""A spread so small beside the values is what rounding leaves of none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number, or why there is none. Undefined is never 0, 1 or nan."""
+
+    value: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grades:
+    """Ratings, one at each place of the three arrays: of which pair, by which rater, and the grade."""
+
+    pairs: Integers
+    raters: Integers
+    values: Floats
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def only(self, chosen: Mask) -> Grades:
+        """The ratings where `chosen` is true."""
+        return Grades(self.pairs[chosen], self.raters[chosen], self.values[chosen])
+
+    def comparable(self) -> Grades:
+        """The ratings on pairs that have two or more; pairs are numbered anew, without gaps."""
+        if not len(self):
+            return self
+        counts = np.bincount(self.pairs)
+        enough = counts >= 2
+        numbers = np.cumsum(enough) - 1
+        kept = enough[self.pairs]
+        return Grades(numbers[self.pairs[kept]], self.raters[kept], self.values[kept])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Of each comparable pair: how many ratings, their sum, the sum of their squares."""
+
+    counts: Floats
+    totals: Floats
+    squares: Floats
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+
+def grades_of_table(table: Sequence[Sequence[float | None]]) -> Grades:
+    """The ratings of a table with a row for each rater and a column for each pair; None is missing."""
+    found = [
+        (pair, rater, float(value))
+        for rater, row in enumerate(table)
+        for pair, value in enumerate(row)
+        if value is not None
+    ]
+    columns = np.array(found, dtype=np.float64).reshape(-1, 3)
+    return Grades(columns[:, 0].astype(np.int64), columns[:, 1].astype(np.int64), columns[:, 2])
+
+
+def krippendorff_alpha(grades: Grades, level: Level = "interval") -> Figure:
+    """α of all ratings, or the reason why it is undefined."""
+    comparable = grades.comparable()
+    if reason := why_undefined(comparable):
+        return Figure(None, reason)
+    if level == "interval":
+        return Figure(alpha_of_sums(sums_of_pairs(comparable)))
+    nominal, ordinal = alphas_of_categories(comparable)
+    return Figure(nominal if level == "nominal" else ordinal)
+
+
+def why_undefined(comparable: Grades) -> str:
+    """Why these ratings have no α, in words; empty when they have one."""
+    pairs = 0 if not len(comparable) else int(comparable.pairs.max()) + 1
+    if pairs < 2:
+        return (
+            "No pair has two ratings yet." if pairs == 0 else "Only one pair has two ratings; it takes two."
+        )
+    low, high = comparable.values.min(), comparable.values.max()
+    if low == high:
+        return f"All {len(comparable)} ratings are {low:g}: agreement cannot be told from one grade alone."
+    return ""
+
+
+def sums_of_pairs(comparable: Grades) -> Sums:
+    """What interval α needs of each pair. Grades are counted from the lowest: α stays, rounding shrinks."""
+    values = comparable.values - comparable.values.min()
+    pairs = comparable.pairs
+    return Sums(
+        np.bincount(pairs).astype(np.float64),
+        _summed(pairs, values),
+        _summed(pairs, values * values),
+    )
+
+
+def _summed(pairs: Integers, values: Floats) -> Floats:
+    return np.asarray(np.bincount(pairs, weights=values), dtype=np.float64)
+
+
+def alpha_of_sums(sums: Sums) -> float:
+    """Interval α of pairs that use more than one grade."""
+    totals = interval_parts(sums).sum(axis=0)
+    return float(alphas_of_parts(totals[None, :])[0])
+
+
+def interval_parts(sums: Sums) -> Floats:
+    """Of each pair (N, 4) what adds up over pairs: ratings, sum, squares, disagreement inside the pair.
+
+    Over the ordered pairs of c values with sum s and squares q, the squared differences add up to
+    2(cq - s²); each value is compared with c - 1 others.
+    """
+    inside = 2 * (sums.counts * sums.squares - sums.totals**2) / (sums.counts - 1)
+    return np.stack([sums.counts, sums.totals, sums.squares, inside], axis=1)
+
+
+def alphas_of_parts(parts: Floats) -> Floats:
+    """Interval α of each row of added-up `interval_parts` (R, 4); nan where a row has one grade only.
+
+    D_o = inside / n and D_e = 2(nQ - S²) / (n(n - 1)).
+    """
+    n, total, squares, inside = parts.T
+    spread = n * squares - total**2
+    defined = spread > _ONE_VALUE * n * squares
+    ratio = np.full(len(parts), np.nan)
+    np.divide(inside * (n - 1), 2 * spread, out=ratio, where=defined)
+    return 1 - ratio
+
+
+def alphas_of_categories(comparable: Grades) -> tuple[float, float]:
+    """Nominal and ordinal α of pairs that use more than one grade.
+
+    Both weigh one matrix (V, V): how often two grades meet in a pair.
+    """
+    domain, places = np.unique(comparable.values, return_inverse=True)
+    pairs = int(comparable.pairs.max()) + 1
+    cells = comparable.pairs * len(domain) + places
+    counts = np.bincount(cells, minlength=pairs * len(domain)).reshape(pairs, len(domain)).astype(np.float64)
+    weighed = counts / (counts.sum(axis=1, keepdims=True) - 1)
+    together = counts.T @ weighed - np.diag(weighed.sum(axis=0))
+    each = counts.sum(axis=0)
+    by_chance = (np.outer(each, each) - np.diag(each)) / (each.sum() - 1)
+
+    def alpha(distances: Floats) -> float:
+        return float(1 - (together * distances).sum() / (by_chance * distances).sum())
+
+    return alpha(1 - np.eye(len(domain))), alpha(_ordinal_distances(each))
+
+
+def _ordinal_distances(each: Floats) -> Floats:
+    """Squared number of ratings between two values, those of the two themselves counted half."""
+    middles = np.cumsum(each) - each / 2
+    return np.square(middles[:, None] - middles[None, :])

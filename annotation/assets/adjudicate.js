@@ -1,0 +1,202 @@
+(() => {
+  "use strict";
+  if (!location.pathname.endsWith("/adjudicate")) return;
+  const TOP = 16, PATIENCE = 20_000;
+  const by = (id) => document.getElementById(id);
+  const form = () => by("adjudicate-form");
+  let grade = null; // quarters
+  let waiting = 0; // a timer while an answer is due
+  let shownData = null; // of the form as it was drawn last; Gradio changes it in place
+
+  // Drafts outlive an error, a reload and a lost sign-in; the tab keeps them, not the server.
+  const draftName = (data) => `kpdemo-adjudicate:${data.user}:${data.project}:${data.pair}`;
+  const stored = (name) => { try { return JSON.parse(sessionStorage.getItem(name)); } catch { return null; } };
+  const store = (name, value) => {
+    try {
+      if (value === null) sessionStorage.removeItem(name);
+      else sessionStorage.setItem(name, JSON.stringify(value));
+    } catch { /* a private window keeps none */ }
+  };
+  const keysOn = () => { try { return localStorage.getItem("kpdemo-adjudicate-keys") !== "off"; } catch { return true; } };
+
+  const cause = () => form()?.querySelector("input[name=adjudicate-cause]:checked")?.value ?? "";
+  const number = (quarters) => String(quarters / 4);
+  const pointName = (quarters) => form().querySelector(`#adjudicate-scale [data-quarters="${quarters}"] b`).textContent;
+  const between = (quarters) => {
+    const low = Math.floor(quarters / 4) * 4;
+    if (low === quarters) return pointName(low);
+    return `between ${low / 4} ${pointName(low)} and ${low / 4 + 1} ${pointName(low + 4)}`;
+  };
+
+  const paint = () => {
+    const chosen = grade !== null, points = form().querySelectorAll("#adjudicate-scale button");
+    const near = chosen ? Math.min(TOP, Math.round(grade / 4) * 4) : 0;
+    for (const point of points) {
+      const value = Number(point.dataset.quarters);
+      point.setAttribute("aria-checked", String(chosen && value === grade));
+      point.classList.toggle("rate-near", chosen && value !== grade && Math.abs(value - grade) < 4);
+      point.tabIndex = value === near ? 0 : -1;
+    }
+    by("adjudicate-value").querySelector("b").textContent = chosen ? number(grade) : "";
+    by("adjudicate-value").querySelector("span").textContent = chosen ? between(grade) : "No grade chosen yet";
+    const mark = by("adjudicate-mark");
+    if (by("adjudicate-said")?.dataset.kind === "missing") say("", "note");
+    mark.hidden = !chosen;
+    if (chosen) mark.style.setProperty("--at", number(grade));
+    by("adjudicate-save").disabled = !chosen || !cause() || waiting !== 0;
+  };
+
+  const keepDraft = () => {
+    const data = form().dataset;
+    const draft = { quarters: grade, cause: cause(), note: by("adjudicate-note").value };
+    const settled = { quarters: data.quarters === "" ? null : Number(data.quarters), cause: data.cause, note: by("adjudicate-note").defaultValue };
+    const same = JSON.stringify(draft) === JSON.stringify(settled);
+    store(draftName(data), same ? null : draft);
+    by("adjudicate-draft").hidden = same;
+  };
+
+  const fill = (quarters, why, note) => {
+    grade = quarters;
+    for (const radio of form().querySelectorAll("input[name=adjudicate-cause]")) radio.checked = radio.value === why;
+    by("adjudicate-note").value = note;
+  };
+
+  const settle = () => {
+    const data = form().dataset;
+    fill(data.quarters === "" ? null : Number(data.quarters), data.cause, by("adjudicate-note").defaultValue);
+  };
+
+  // Called when a pair is on the page for the first time.
+  const shown = () => {
+    shownData = form() ? { ...form().dataset } : null;
+    if (!shownData) return;
+    const data = shownData, draft = stored(draftName(data));
+    settle();
+    if (draft) fill(draft.quarters, draft.cause, draft.note);
+    by("adjudicate-draft").hidden = !draft;
+    by("adjudicate-keys").checked = keysOn();
+    form().querySelector("[data-adjudicate=previous]").disabled = !data.previous;
+    form().querySelector("[data-adjudicate=next]").disabled = !data.next;
+    paint();
+    const address = new URL(location.href);
+    address.searchParams.set("pair", data.pair);
+    history.replaceState(history.state, "", address);
+    document.querySelector(".adj-queue [aria-current]")?.scrollIntoView({ block: "nearest" });
+  };
+
+  const say = (text, kind) => {
+    const said = by("adjudicate-said");
+    Object.assign(said, { className: text ? "note" : "adj-said", textContent: text });
+    said.dataset.kind = kind;
+  };
+
+  const rest = () => { clearTimeout(waiting); waiting = 0; if (form()) paint(); };
+
+  const ask = (what, more = {}) => {
+    if (waiting) return;
+    const queue = document.querySelector(".adj-queue")?.dataset ?? {};
+    const asked = { what, which: queue.which, type: queue.type, shown: queue.shown, ...more };
+    waiting = setTimeout(() => {
+      rest();
+      say("The server does not answer, and it is not known whether this was saved: look at the connection and try again. What you chose and wrote is kept.", "problem");
+    }, PATIENCE);
+    if (form()) paint();
+    document.querySelector("#adjudicate-said").dispatchEvent(new CustomEvent("adjudicate", { bubbles: true, detail: asked }));
+  };
+
+  const take = (quarters) => {
+    if (waiting) return;
+    const step = Number(form().dataset.step);
+    grade = Math.max(0, Math.min(TOP, Math.round(quarters / step) * step));
+    paint();
+    keepDraft();
+  };
+  const move = (direction) => take(grade === null ? (direction > 0 ? 0 : TOP) : grade + direction * Number(form().dataset.step));
+  const decision = () => {
+    const data = form().dataset;
+    return { pair: data.pair, version: data.version, grade: grade === null ? "" : number(grade), cause: cause(), note: by("adjudicate-note").value };
+  };
+  // The button is off while something is missing; the key says what it is.
+  const saveByKey = () => {
+    const missing = grade === null ? "grade" : !cause() ? "cause" : "";
+    if (!missing) { ask("save", decision()); return; }
+    say(`Choose a ${missing} first.`, "missing");
+    const first = missing === "grade" ? "#adjudicate-scale [tabindex='0']" : "input[name=adjudicate-cause]";
+    form().querySelector(first).focus();
+  };
+  const go = (pair) => { if (pair) ask("show", { pair }); };
+
+  const act = (button) => {
+    const data = button.dataset;
+    switch (data.adjudicate) {
+      case "part": ask("show", { which: data.part, shown: "" }); break;
+      case "more": ask("show", { pair: form()?.dataset.pair ?? "", shown: String(Number(document.querySelector(".adj-queue").dataset.shown) + 200) }); break;
+      case "pair": go(data.pair); break;
+      case "choose": case "dot": take(Number(data.quarters)); break;
+      case "down": move(-1); break;
+      case "up": move(1); break;
+      case "previous": go(form().dataset.previous); break;
+      case "next": go(form().dataset.next); break;
+      case "withdraw": ask("withdraw", { pair: form().dataset.pair, version: form().dataset.version }); break;
+      case "save": ask("save", decision()); break;
+      case "discard": store(draftName(form().dataset), null); settle(); by("adjudicate-draft").hidden = true; paint(); by("adjudicate-note").focus(); break;
+    }
+  };
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.("button[data-adjudicate]");
+    drawn();
+    if (button && !button.disabled) act(button);
+  });
+  document.addEventListener("input", (event) => {
+    if (event.target.id === "adjudicate-note" || event.target.name === "adjudicate-cause") { keepDraft(); paint(); }
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.id === "adjudicate-type") ask("show", { type: event.target.value, shown: "" });
+    if (event.target.id === "adjudicate-keys") {
+      try { localStorage.setItem("kpdemo-adjudicate-keys", event.target.checked ? "on" : "off"); } catch { /* not kept */ }
+    }
+  });
+
+  const writing = (target) => target.closest?.("textarea, select, input:not([type=radio], [type=checkbox]), [contenteditable=true]");
+  document.addEventListener("keydown", (event) => {
+    drawn();
+    if (!form() || event.isComposing || event.altKey || !by("adjudicate-keys").checked) return;
+    if ((event.ctrlKey || event.metaKey) && event.key === "Enter") {
+      event.preventDefault();
+      if (!event.repeat && !waiting) saveByKey();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || writing(event.target)) return;
+    const onScale = event.target.closest?.("#adjudicate-scale");
+    const point = { ArrowRight: 4, ArrowUp: 4, ArrowLeft: -4, ArrowDown: -4 }[event.key];
+    if (onScale && point) {
+      take(grade === null ? 0 : grade + point);
+      form().querySelector("#adjudicate-scale [tabindex='0']").focus();
+    } else if (/^[0-4]$/.test(event.key)) take(Number(event.key) * 4);
+    else if (event.key === "[") move(-1);
+    else if (event.key === "]") move(1);
+    else if (event.repeat) return;
+    else if (event.key.toLowerCase() === "n") go(form().dataset.next);
+    else if (event.key.toLowerCase() === "p") go(form().dataset.previous);
+    else return;
+    event.preventDefault();
+  });
+
+  let comes = false; // the next pair was asked for here, and takes the focus
+  const drawn = () => {
+    if (form()?.dataset.drawn === shownData?.drawn) return;
+    shown();
+    if (comes) by("adjudicate-heading")?.focus({ preventScroll: true });
+    if (comes && innerWidth <= 700) by("adjudicate-heading")?.scrollIntoView({ block: "start" });
+    comes = false;
+  };
+  new MutationObserver(drawn).observe(document.documentElement, { childList: true, subtree: true, attributeFilter: ["data-drawn"] });
+  document.addEventListener("adjudicate-answer", () => {
+    const said = by("adjudicate-said"), old = shownData;
+    if (said?.dataset.saved && old?.pair === said.dataset.saved) store(draftName(old), null);
+    comes = waiting !== 0 && said?.dataset.kind !== "problem";
+    rest();
+    drawn();
+  });
+})();

@@ -1,0 +1,257 @@
+// The rating page: finds its form whenever Gradio has put it there, and wires it to keys, buttons and tabs.
+(() => {
+  "use strict";
+  const parts = (window.kpdemoRate ??= {});
+  if (parts.isWired) return;
+  parts.isWired = true;
+  const API = "/annotate/api";
+  const LOOK_AGAIN = 20_000;
+  const KEYS = new Set(["0", "1", "2", "3", "4", "[", "]", "ArrowLeft", "ArrowRight", "Enter", "Backspace", "s", "c", "?"]);
+  const REPEATABLE = new Set(["[", "]", "ArrowLeft", "ArrowRight"]);
+  const TYPING = "textarea, select, [contenteditable], input:not([type=radio], [type=checkbox], [type=button])";
+
+  let root = null;
+  let session = null;
+  let sender = null;
+  let store = null;
+  let hasKeys = true;
+  let hasShown = false;
+
+  const find = (selector) => root.querySelector(selector);
+  const isOpen = () => root?.isConnected && !find("dialog[open]");
+  const say = (text) => { find("#rate-live").textContent = text; };
+
+  const changed = () => {
+    if (!root?.isConnected) return;
+    const { activeElement } = document;
+    const wasThere = activeElement === document.body || find("#rate-work").contains(activeElement);
+    const isNewPair = parts.render(root, session);
+    if (find("#rate-scale").contains(activeElement)) find("#rate-scale [tabindex='0']").focus({ preventScroll: true });
+    if (!isNewPair) return;
+    // The new pair is what is read next; without this the focus would be lost with the disabled button.
+    if (hasShown && wasThere && !activeElement.matches(TYPING)) find("#rate-pair").focus({ preventScroll: true });
+    if (hasShown && root.getBoundingClientRect().top < 0) root.scrollIntoView({ block: "start" });
+    hasShown = true;
+  };
+
+  // Start once for a form; a form that Gradio put there anew goes on with the same session.
+  const start = (form) => {
+    const isSame = root && ["project", "storage"].every((name) => root.dataset[name] === form.dataset[name]);
+    root = form;
+    restoreOptions();
+    if (isSame) {
+      changed();
+      return;
+    }
+    sender?.leave();
+    const { project, user, storage, step, mayRevise } = form.dataset;
+    store = new parts.Store(storage);
+    session = new parts.Session({ store, step: Number(step), mayRevise: mayRevise === "true", changed, say, opened });
+    sender = new parts.Sender({
+      api: API, project, user, store, changed,
+      received: (answer) => session.received(answer),
+      refused: (entry, sentence) => session.refused(entry, sentence),
+      lost,
+    });
+    session.sender = sender;
+    listenToTabs(storage);
+    sender.adopt();
+    sender.askQueue();
+    welcomeBack();
+    loadHistory();
+    changed();
+  };
+
+  const listenToTabs = (name) => {
+    session.channel?.close();
+    session.channel = new BroadcastChannel(`kpdemo-rate:${name}`);
+    session.channel.onmessage = ({ data }) => session.answeredElsewhere(data.answered);
+  };
+
+  const loadHistory = async () => {
+    const askedAt = Date.now();
+    const { project } = root.dataset;
+    const { status, body } = await sender.get(`projects/${project}/history`);
+    if (status === 200 && project === root.dataset.project) session.takeHistory(body.pairs, askedAt);
+  };
+
+  // The session ended: sign in, and come back to the pair that was being graded.
+  const lost = () => {
+    session.form?.keep();
+    const { form } = session;
+    const last = sender.outbox.findLast((entry) => entry.kind === "rating");
+    store.write("lost", { pair: form?.isNew ? form.pair.id : last?.pair ?? null, isSent: !form?.isNew && Boolean(last) });
+    sender.leave();
+    location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
+  };
+
+  const welcomeBack = async () => {
+    const was = store.read("lost");
+    if (!was) return;
+    store.remove("lost");
+    const draft = was.pair && store.draft(was.pair);
+    if (!was.isSent) {
+      session.notify(draft ? "You are signed in again. What you had filled in is kept." : "You are signed in again.");
+      if (!draft) return;
+    }
+    await sender.run();
+    if (!was.isSent && session.ready.some((pair) => pair.id === was.pair)) return;
+    const { status, body } = await sender.get(`pairs/${was.pair}`);
+    if (status === 200 && was.isSent) {
+      session.open(body);
+      session.notify("You are signed in again. This is the pair that you had just graded: its grade and comment are saved now.");
+    } else if (status >= 400 && draft) {
+      session.notify("The pair that you were grading has gone to somebody else meanwhile.", draft.comment);
+      store.dropDraft(was.pair);
+    }
+  };
+
+  // Buttons
+
+  const opened = (key) => {
+    if (key === "s") openSkip();
+    else if (key === "c") openComment();
+    else find("#rate-help").showModal();
+  };
+
+  const openSkip = () => {
+    if (!session.form || session.earlier) return;
+    const dialog = find("#rate-skip");
+    dialog.querySelector("form").reset();
+    find("#rate-skip-confirm").disabled = true;
+    dialog.dataset.pair = session.form.pair.id;
+    dialog.showModal();
+    dialog.querySelector("[name=rate-reason]").focus();
+  };
+
+  const openComment = () => {
+    if (!session.form) return;
+    const panel = find("#rate-comment");
+    panel.hidden = !panel.hidden && document.activeElement === find("#rate-comment-text");
+    changed();
+    if (!panel.hidden) find("#rate-comment-text").focus();
+  };
+
+  const openEarlier = (pair) => {
+    if (!pair) return;
+    session.open(pair);
+    find("#rate-pair").focus({ preventScroll: true });
+  };
+
+  const ACTIONS = {
+    choose: ({ value }) => session.choose(Number(value) * parts.QUARTERS),
+    up: () => session.move(1),
+    down: () => session.move(-1),
+    submit: () => session.submit(),
+    back: () => session.back(),
+    return: () => session.close(),
+    change: () => openEarlier(session.last?.pair),
+    open: ({ id }) => openEarlier(session.recent.find((pair) => String(pair.id) === id)),
+    skip: openSkip,
+    comment: openComment,
+    "keep-comment": () => session.keepComment(),
+    help: () => find("#rate-help").showModal(),
+    close: (_, button) => button.closest("dialog").close(),
+    dismiss: ({ id }) => session.dismiss(id),
+    copy: () => {},  // the script of every page does it
+  };
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.("#rate-form [data-rate]");
+    if (button && session) ACTIONS[button.dataset.rate](button.dataset, button);
+  });
+
+  document.addEventListener("input", ({ target }) => {
+    if (!target.closest?.("#rate-form") || !session) return;
+    if (target.matches("#rate-comment-text, #rate-flag")) session.write(find("#rate-comment-text").value, find("#rate-flag").checked);
+    if (target.name === "rate-reason") find("#rate-skip-confirm").disabled = false;
+    if (target.id === "rate-keys-on") parts.keepOption("keys", hasKeys = target.checked);
+  });
+
+  document.addEventListener("submit", (event) => {
+    const dialog = event.target.closest("#rate-skip");
+    if (!dialog) return;
+    const reason = dialog.querySelector("[name=rate-reason]:checked")?.value;
+    if (reason && dialog.dataset.pair === String(session.form?.pair.id)) session.skip(reason, find("#rate-skip-note").value);
+  });
+
+  document.addEventListener("toggle", ({ target }) => {
+    if (!target.closest?.("#rate-form") || target.tagName !== "DETAILS") return;
+    if (target.id === "rate-guidelines") parts.keepOption("guidelines", target.open);
+    else if (target.open) loadHistory().then(changed);
+  }, true);
+
+  const restoreOptions = () => {
+    const { keys = true, guidelines } = parts.options();
+    hasKeys = find("#rate-keys-on").checked = keys;
+    if (guidelines !== undefined) find("#rate-guidelines").open = guidelines;
+  };
+
+  // Keys
+
+  const isFree = (target, key) => {
+    if (target.closest?.(TYPING)) return false;
+    const control = target.closest?.("button, a, summary, input, [role=button], [role=tab]");
+    // Enter on the scale and its steps submits; on another control it presses that control.
+    return key !== "Enter" || !control || Boolean(control.closest("#rate-scale, .rate-steps, #rate-submit"));
+  };
+
+  const ARROWS = {
+    ArrowLeft: () => session.move(-1),
+    ArrowRight: () => session.move(1),
+    ArrowUp: () => session.movePoint(-1),
+    ArrowDown: () => session.movePoint(1),
+  };
+
+  const pressed = (event) => {
+    if (!isOpen() || event.isComposing || event.metaKey) return;
+    const isComposedKey = event.getModifierState("AltGraph");  // [ and ] on many keyboards
+    if ((event.ctrlKey || event.altKey) && !isComposedKey) return;
+    if (event.key === "Escape" && session.pair) {
+      if (event.target.closest?.("#rate-comment")) find("#rate-pair").focus();
+      else session.close();
+      return;
+    }
+    if (event.target.closest?.("#rate-scale") && event.key in ARROWS) {  // a radio group has these, keys on or off
+      event.preventDefault();
+      ARROWS[event.key]();
+      return;
+    }
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    if (!hasKeys || !KEYS.has(key) || !isFree(event.target, key)) return;
+    event.preventDefault();
+    if (!event.repeat || REPEATABLE.has(key)) session.press(key);
+  };
+  document.addEventListener("keydown", pressed);
+
+  // The page itself
+
+  document.addEventListener("visibilitychange", () => {
+    if (!session) return;
+    if (document.hidden) session.form?.pause();
+    else {
+      session.form?.resume();
+      sender.askQueue();
+    }
+  });
+  addEventListener("online", () => sender?.wake());
+  addEventListener("pagehide", () => {
+    session?.form?.pause();
+    sender?.leave();
+  });
+  addEventListener("pageshow", (event) => { if (event.persisted && session) location.reload(); });
+  setInterval(() => {
+    if (session && !document.hidden && ["waiting", "done"].includes(session.phase)) sender.askQueue();
+  }, LOOK_AGAIN);
+
+  const look = () => {
+    const form = document.getElementById("rate-form");
+    if (form && form !== root) start(form);
+  };
+  const watch = () => {
+    new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+    look();
+  };
+  if (document.body) watch();
+  else addEventListener("DOMContentLoaded", watch);
+})();

@@ -1,0 +1,148 @@
+// Sends what was answered, in order, one at a time, until the server has it.
+(() => {
+  "use strict";
+  const parts = (window.kpdemoRate ??= {});
+  const PATIENCE = 20_000;
+  const FIRST_PAUSE = 1000;
+  const LONGEST_PAUSE = 15_000;
+  const KEEPALIVE_LIMIT = 50_000;  // browsers refuse more for a request that outlives its page
+
+  const ROUTES = {
+    rating: (entry) => ["PUT", `pairs/${entry.pair}/rating`],
+    comment: (entry) => ["PUT", `pairs/${entry.pair}/comment`],
+    skip: (entry) => ["POST", `pairs/${entry.pair}/skip`],
+  };
+
+  // Status 0: no answer, or none of ours.
+  const ask = async (api, user, method, path, body) => {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    try {
+      const response = await fetch(`${api}/${path}`, {
+        method,
+        body: text,
+        headers: { accept: "application/json", "x-rater": user, ...(text && { "content-type": "application/json" }) },
+        cache: "no-store",
+        credentials: "same-origin",
+        redirect: "manual",  // else a lost session looks like an answer: the sign-in page
+        keepalive: text !== undefined && text.length < KEEPALIVE_LIMIT,
+        signal: AbortSignal.timeout(PATIENCE),
+      });
+      if (response.type === "opaqueredirect") return { status: 401, body: {} };
+      return { status: response.status, body: await response.json() };
+    } catch {
+      return { status: 0, body: {} };
+    }
+  };
+
+  class Sender {
+    constructor({ api, project, user, store, received, refused, lost, changed }) {
+      Object.assign(this, { api, project, user, store, received, refused, lost, changed });
+      this.outbox = [];
+      this.wantsQueue = false;
+      this.running = null;
+      this.isStopped = false;
+      this.failures = 0;
+      this.savedAt = null;
+      this.wake = () => {};
+    }
+
+    adopt() {
+      this.outbox.unshift(...this.store.adopt());
+      this.store.keepOutbox(this.outbox);
+    }
+
+    add(...entries) {
+      for (const entry of entries) this.outbox.push({ id: parts.random(), at: Date.now(), ...entry });
+      this.store.keepOutbox(this.outbox);
+      this.run();
+    }
+
+    askQueue() {
+      this.wantsQueue = true;
+      this.run();
+    }
+
+    get(path) { return ask(this.api, this.user, "GET", path); }
+
+    leave() {
+      this.isStopped = true;
+      this.store.leave(this.outbox);
+    }
+
+    // Pairs whose grade or skip the server may not have yet.
+    pending() { return new Set(this.outbox.filter((entry) => entry.kind !== "comment").map((entry) => entry.pair)); }
+
+    // What is left to send of a pair that was refused.
+    withdraw(pair) {
+      const taken = this.outbox.filter((entry) => entry.pair === pair);
+      this.#keep(this.outbox.filter((entry) => entry.pair !== pair));
+      return taken;
+    }
+
+    state() {
+      if (this.outbox.length) return this.failures ? "trying" : "saving";
+      if (this.failures) return "unreachable";
+      return this.savedAt ? "saved" : "idle";
+    }
+
+    // Until all is sent; a call while it runs is the same run.
+    run() {
+      this.running ??= this.#run().finally(() => {
+        this.running = null;
+        if (this.#hasWork) this.run();
+      });
+      return this.running;
+    }
+
+    get #hasWork() { return !this.isStopped && (this.outbox.length > 0 || this.wantsQueue); }
+
+    async #run() {
+      while (this.#hasWork) await this.#step(this.outbox[0]);
+    }
+
+    async #step(entry) {
+      const { status, body } = entry
+        ? await ask(this.api, this.user, ...ROUTES[entry.kind](entry), entry.body)
+        : await this.get(`projects/${this.project}/queue`);
+      if (this.isStopped) return;
+      if (status === 0 || status === 429 || status >= 500) {
+        await this.#pause();
+        return;
+      }
+      this.failures = 0;
+      if (status === 401) {
+        this.isStopped = true;
+        this.lost();
+        return;
+      }
+      if (entry) this.#keep(this.outbox.filter((other) => other.id !== entry.id));
+      else this.wantsQueue = false;
+      if (status < 300) {
+        if (body.saved_at) this.savedAt = new Date(body.saved_at);
+        this.received(body, entry);
+      } else {
+        this.refused(entry, body.error ?? `The server answered ${status}: tell your administrator.`);
+      }
+      this.changed();
+    }
+
+    #keep(outbox) {
+      this.outbox = outbox;
+      this.store.keepOutbox(outbox);
+    }
+
+    // Again after 1, 2, 4 … seconds, or as soon as the browser says that it is online.
+    async #pause() {
+      const wait = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** this.failures);
+      this.failures += 1;
+      this.store.keepOutbox(this.outbox);  // says that this page lives
+      this.changed();
+      await new Promise((resolve) => {
+        this.wake = resolve;
+        setTimeout(resolve, wait);
+      });
+    }
+  }
+
+  Object.assign(parts, { Sender });
+})();

@@ -1,0 +1,260 @@
+// What the rater is doing: the pair shown, what comes next, the keys that wait. Nothing here waits for the server.
+(() => {
+  "use strict";
+  const parts = (window.kpdemoRate ??= {});
+  const AHEAD = 2;
+  const RECENT = 20;
+  const UNDO_TIME = 5000;
+  const ELSEWHERE = 60_000;
+  const KEY_PATIENCE = 30_000;  // older keys were meant for a pair that nobody had seen yet
+
+  class Session {
+    constructor({ store, step, mayRevise, changed, say, opened }) {
+      Object.assign(this, { store, step, mayRevise, changed, say, opened });
+      this.sender = null;
+      this.channel = null;
+      this.progress = null;
+      this.isSynced = false;
+      this.isWaiting = false;
+      this.problem = "";
+      this.ready = [];    // what the server has given out, the pair to grade first
+      this.history = null;  // own answers, newest first, once they are known
+      this.answers = [];  // those of this page
+      this.earlier = null;
+      this.form = null;
+      this.last = null;
+      this.typed = [];
+      this.notices = [];
+      this.elsewhere = new Map();
+    }
+
+    get pair() { return this.earlier ?? this.ready[0] ?? null; }
+    get isReadOnly() { return this.earlier !== null && this.earlier.grade !== null && !this.mayRevise; }
+    get phase() {
+      if (this.pair) return "pair";
+      if (this.problem) return "problem";
+      if (!this.isSynced) return "loading";
+      if (this.sender.pending().size) return "dry";
+      return this.isWaiting ? "waiting" : "done";
+    }
+    get keysWait() { return this.phase === "loading" || this.phase === "dry"; }
+    get rated() {
+      return (this.progress?.rated ?? 0) + this.sender.outbox.filter((entry) => entry.isNew).length;
+    }
+    get recent() {
+      const own = new Set(this.answers.map((pair) => pair.id));
+      return [...this.answers, ...(this.history ?? []).filter((pair) => !own.has(pair.id))].slice(0, RECENT);
+    }
+
+    // What the rater does
+
+    choose(quarters) {
+      if (!this.form || this.isReadOnly) return;
+      this.form.choose(quarters);
+      this.changed();
+    }
+
+    move(steps, size = this.step) {
+      if (!this.form || this.isReadOnly) return;
+      if (this.form.grade === null) this.say("Choose a grade from 0 to 4 first.");
+      else this.choose(this.form.grade + steps * size);
+    }
+
+    // To the point below (-1) or above (1), as the arrows of a group of radio buttons go.
+    movePoint(direction) {
+      if (!this.form || this.isReadOnly) return;
+      const { grade } = this.form;
+      const point = grade === null ? 0 : direction + (direction > 0 ? Math.floor : Math.ceil)(grade / parts.QUARTERS);
+      this.choose(point * parts.QUARTERS);
+    }
+
+    write(comment, isFlagged) {
+      this.form?.write(comment, isFlagged);
+      this.changed();
+    }
+
+    keepComment() {
+      const { form } = this;
+      if (!form?.isCommentNew) return;
+      this.sender.add(...form.commentEntries());
+      Object.assign(form.pair, { comment: form.comment, flagged: form.isFlagged });
+      form.keep();
+      this.changed();
+    }
+
+    submit() {
+      const { form } = this;
+      if (!form || form.grade === null || this.isReadOnly) return;
+      const answer = form.answer();
+      this.#leavePair(answer, [form.ratingEntry(), ...form.commentEntries()], `Graded ${answer.grade}.`);
+    }
+
+    skip(reason, note) {
+      const { form } = this;
+      if (!form || this.earlier) return;
+      this.#leavePair(form.answer(null), [...form.commentEntries(), form.skipEntry(reason, note)], "Skipped.");
+    }
+
+    #leavePair(answer, entries, said) {
+      const { id } = answer;
+      this.answers = [answer, ...this.answers.filter((pair) => pair.id !== id)].slice(0, RECENT);
+      this.last = { pair: answer, said, until: Date.now() + UNDO_TIME };
+      setTimeout(() => this.changed(), UNDO_TIME + 20);
+      this.store.dropDraft(id);
+      this.form = null;
+      this.earlier = null;
+      this.ready = this.ready.filter((pair) => pair.id !== id);
+      this.channel?.postMessage({ answered: id });
+      this.sender.add(...entries);
+      this.show();
+      this.say(this.pair ? `${said} Next pair.` : said);
+    }
+
+    back() {
+      const at = this.earlier ? this.recent.findIndex((pair) => pair.id === this.earlier.id) + 1 : 0;
+      const pair = this.recent[at];
+      if (pair) this.open(pair);
+      else if (at) this.say(`Only your last ${this.recent.length} answers can be opened.`);
+      else this.say(this.history ? "There is no earlier answer." : "Your earlier answers are on their way.");
+    }
+
+    open(pair) {
+      this.earlier = pair;
+      this.last = null;
+      this.show();
+    }
+
+    // A grade that was not submitted is forgotten then; a comment is not.
+    close() {
+      if (!this.earlier) return;
+      if (!this.isReadOnly) this.form.grade = this.form.saved;
+      this.earlier = null;
+      this.show();
+    }
+
+    // While the next pair is on its way, keys wait for it.
+    press(key) {
+      if (!this.keysWait || (key === "Backspace" && !this.typed.length)) {
+        this.#act(key);
+        return;
+      }
+      this.typed.push({ key, at: Date.now() });
+      this.changed();
+    }
+
+    #act(key) {
+      if (/^[0-4]$/.test(key)) this.choose(Number(key) * parts.QUARTERS);
+      else if (key === "[" || key === "ArrowLeft") this.move(-1);
+      else if (key === "]" || key === "ArrowRight") this.move(1);
+      else if (key === "Enter") this.submit();
+      else if (key === "Backspace") this.back();
+      else {
+        this.typed = [];
+        this.opened(key);
+      }
+    }
+
+    #replay() {
+      while (this.typed.length && !this.keysWait) {
+        const { key, at } = this.typed.shift();
+        if (this.pair && Date.now() - at < KEY_PATIENCE) {
+          this.#act(key);
+          continue;
+        }
+        this.typed = [];
+        if (this.pair) this.notify("Keys that you typed while there was no connection were not used: nobody had seen the pair.");
+      }
+    }
+
+    // What the server says
+
+    received(answer) {
+      this.problem = "";
+      if (answer.progress) this.progress = answer.progress;
+      if (answer.project) {
+        this.step = answer.project.step * parts.QUARTERS;
+        this.mayRevise = answer.project.may_revise;
+      }
+      if (answer.pairs) this.#take(answer.pairs, Boolean(answer.waiting), Boolean(answer.project));
+      this.#replay();
+    }
+
+    #take(pairs, isWaiting, isAsked) {
+      const pending = this.sender.pending();
+      const given = pairs.filter((pair) => !pending.has(pair.id) && !this.#isOnItsWayElsewhere(pair.id));
+      const [first] = this.ready;
+      const isGone = isAsked && first && !given.some((pair) => pair.id === first.id) && !this.store.draft(first.id);
+      // The pair that is being looked at stays where it is, whatever the server would give out first.
+      this.ready = first && !isGone ? [first, ...given.filter((pair) => pair.id !== first.id)].slice(0, AHEAD) : given;
+      this.isWaiting = isWaiting;
+      this.isSynced = true;
+      this.show();
+    }
+
+    refused(entry, sentence) {
+      if (!entry) {
+        this.problem = sentence;
+        return;
+      }
+      const isComment = entry.kind === "comment";
+      const taken = isComment ? [entry] : [entry, ...this.sender.withdraw(entry.pair)];
+      const comment = taken.find((other) => other.kind === "comment")?.body.text ?? "";
+      const what = { rating: `Your grade ${entry.body.grade}`, skip: "Your skip", comment: "Your comment" }[entry.kind];
+      this.notify(`${what} for “${entry.about}” was refused. ${sentence}`, comment);
+      if (isComment) return;
+      this.answers = this.answers.filter((pair) => pair.id !== entry.pair);
+      if (this.last?.pair.id === entry.pair) this.last = null;
+      this.#askAnew();
+    }
+
+    // Another tab of the same rater has answered this pair.
+    answeredElsewhere(id) {
+      this.elsewhere.set(id, Date.now());
+      if (!this.ready.some((pair) => pair.id === id)) return;
+      const isShown = this.ready[0].id === id && !this.earlier;
+      const comment = isShown && this.form.isCommentNew ? this.form.comment : "";
+      this.ready = this.ready.filter((pair) => pair.id !== id);
+      if (isShown) this.form = null;
+      this.#askAnew();
+      this.show();
+      if (isShown) this.notify("You answered the pair that was shown here in another tab.", comment);
+    }
+
+    // The server may not have it yet from the other tab, and give the pair out once more.
+    #isOnItsWayElsewhere(id) { return Date.now() - (this.elsewhere.get(id) ?? 0) < ELSEWHERE; }
+
+    #askAnew() {
+      if (!this.ready.length) this.isSynced = false;
+      this.sender.askQueue();
+    }
+
+    // What was answered while the list was on its way may not be in it.
+    takeHistory(pairs, askedAt) {
+      const pending = this.sender.pending();
+      this.answers = this.answers.filter((pair) => pending.has(pair.id) || Date.parse(pair.rated_at) >= askedAt);
+      this.history = pairs;
+      this.changed();
+    }
+
+    notify(text, copy = "") {
+      this.notices.push({ id: parts.random(), text, copy });
+      this.changed();
+    }
+
+    dismiss(id) {
+      this.notices = this.notices.filter((notice) => notice.id !== id);
+      this.changed();
+    }
+
+    show() {
+      const { pair, form } = this;
+      if (form?.pair.id !== pair?.id || form?.isEarlier !== Boolean(this.earlier)) {
+        form?.pause();
+        this.form = pair && new parts.Form(pair, Boolean(this.earlier), this.store);
+      }
+      this.changed();
+    }
+  }
+
+  Object.assign(parts, { Session });
+})();

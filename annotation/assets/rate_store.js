@@ -1,0 +1,92 @@
+// What the rating page keeps in the browser: answers on their way, drafts, and options.
+(() => {
+  "use strict";
+  const parts = (window.kpdemoRate ??= {});
+  const DAY = 86_400_000;
+  const DRAFT_DAYS = 30;
+  const OWNER_SILENT = 180_000;  // a hidden tab may wake once a minute only
+  const OPTIONS = "kpdemo-rate-options";
+
+  const random = () => Array.from(crypto.getRandomValues(new Uint32Array(2)), (part) => part.toString(36)).join("");
+
+  // Keys begin with the name that the server made of account and project, so that nobody is given another's.
+  class Store {
+    constructor(name) {
+      this.prefix = `kpdemo-rate:${name}:`;
+      this.memory = new Map();
+      this.isSafe = true;
+      this.tab = random();
+      for (const key of this.#keys("draft:")) if (Date.now() - (this.read(key)?.at ?? 0) > DRAFT_DAYS * DAY) this.remove(key);
+    }
+
+    read(key) {
+      try {
+        return JSON.parse(this.memory.get(key) ?? localStorage.getItem(this.prefix + key));
+      } catch {
+        return null;
+      }
+    }
+
+    // In a private window, or when the room is used up, memory has to do; the page then says so.
+    write(key, value) {
+      const text = JSON.stringify(value);
+      try {
+        localStorage.setItem(this.prefix + key, text);
+        this.memory.delete(key);
+      } catch {
+        this.memory.set(key, text);
+        this.isSafe = false;
+      }
+    }
+
+    remove(key) {
+      this.memory.delete(key);
+      try { localStorage.removeItem(this.prefix + key); } catch { /* it was never there */ }
+    }
+
+    draft(pair) { return this.read(`draft:${pair}`); }
+    keepDraft(pair, draft) { this.write(`draft:${pair}`, { ...draft, at: Date.now() }); }
+    dropDraft(pair) { this.remove(`draft:${pair}`); }
+
+    keepOutbox(entries) {
+      if (entries.length) this.write(`outbox:${this.tab}`, { entries, seen: Date.now() });
+      else this.remove(`outbox:${this.tab}`);
+    }
+
+    // A page that goes leaves its answers to the next one, of this tab or another.
+    leave(entries) {
+      if (entries.length) this.write(`outbox:${this.tab}`, { entries, seen: 0 });
+    }
+
+    // The answers that closed or reloaded pages left, oldest first.
+    adopt() {
+      const found = [];
+      for (const key of this.#keys("outbox:")) {
+        const box = this.read(key);
+        if (!box || key === `outbox:${this.tab}` || Date.now() - box.seen < OWNER_SILENT) continue;
+        found.push(...box.entries);
+        this.remove(key);
+      }
+      return found.sort((one, other) => one.at - other.at);
+    }
+
+    #keys(start) {
+      const keys = [];
+      try {
+        for (let at = 0; at < localStorage.length; at += 1) {
+          const key = localStorage.key(at);
+          if (key.startsWith(this.prefix + start)) keys.push(key.slice(this.prefix.length));
+        }
+      } catch { /* no storage */ }
+      return keys;
+    }
+  }
+
+  // Of the browser, not of an account: whether keys are on, which parts are unfolded.
+  const options = () => { try { return JSON.parse(localStorage.getItem(OPTIONS)) ?? {}; } catch { return {}; } };
+  const keepOption = (name, value) => {
+    try { localStorage.setItem(OPTIONS, JSON.stringify({ ...options(), [name]: value })); } catch { /* forgotten */ }
+  };
+
+  Object.assign(parts, { Store, options, keepOption, random });
+})();

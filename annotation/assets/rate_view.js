@@ -1,0 +1,221 @@
+// Puts what the session holds into the form. Texts of pairs go in as text, never as markup.
+(() => {
+  "use strict";
+  const parts = (window.kpdemoRate ??= {});
+  const AT_ONCE = 8000;
+  const REST_AFTER = 50;
+  const MESSAGES = {
+    loading: () => "Loading the next pair.",
+    dry: () => "The next pair is on its way.",
+    waiting: () => "Nothing to grade at the moment: other raters have the remaining pairs, and some may come back. "
+      + "This page looks again every 20 seconds.",
+    done: (session) => (session.progress?.total
+      ? `You have graded all ${session.progress.total} pairs. Thank you. Your last answers are below.`
+      : "There are no pairs for you to grade. Ask the project's administrator whether pairs were imported."),
+    problem: (session) => session.problem,
+  };
+
+  const time = (moment) => moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+
+  const setText = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+
+  const pointName = (root, value) => root.querySelector(`#rate-scale [data-value="${value}"] b`).textContent;
+
+  // "2.75" and "between 2 Somewhat related but not similar and 3 Somewhat similar".
+  const gradeWords = (root, quarters) => {
+    if (quarters === null) return ["", "No grade yet: choose 0 to 4."];
+    const low = Math.floor(quarters / parts.QUARTERS);
+    const grade = String(quarters / parts.QUARTERS);
+    if (quarters % parts.QUARTERS === 0) return [grade, pointName(root, low)];
+    return [grade, `between ${low} ${pointName(root, low)} and ${low + 1} ${pointName(root, low + 1)}`];
+  };
+
+  const showSaved = (root, sender) => {
+    const count = new Set(sender.outbox.map((entry) => entry.pair)).size;
+    const where = sender.store.isSafe ? "kept in this browser" : "kept only while this page is open";
+    const words = {
+      idle: "",
+      saving: "Saving…",
+      saved: sender.savedAt ? `Saved ${time(sender.savedAt)}` : "",
+      trying: `Not saved: trying again. ${count} ${count === 1 ? "answer" : "answers"} ${where}.`,
+      unreachable: "No connection: trying again.",
+    };
+    const element = root.querySelector("#rate-saved");
+    element.dataset.state = sender.state();
+    setText(element, words[sender.state()]);
+  };
+
+  const showScale = (root, session) => {
+    const { grade } = session.form;
+    const low = grade === null ? 0 : Math.floor(grade / parts.QUARTERS);
+    for (const button of root.querySelectorAll("#rate-scale [role=radio]")) {
+      const value = Number(button.dataset.value);
+      const distance = grade === null ? 1 : Math.abs(value - grade / parts.QUARTERS);
+      button.setAttribute("aria-checked", String(distance === 0));
+      button.classList.toggle("rate-near", distance > 0 && distance < 1);
+      button.tabIndex = value === low ? 0 : -1;
+      button.disabled = session.isReadOnly;
+    }
+    const [number, words] = gradeWords(root, grade);
+    setText(root.querySelector("#rate-value b"), number);
+    setText(root.querySelector("#rate-value span"), words);
+    const steps = { up: parts.TOP, down: 0 };
+    for (const [action, end] of Object.entries(steps)) {
+      root.querySelector(`[data-rate=${action}]`).disabled = session.isReadOnly || grade === null || grade === end;
+    }
+    const submit = root.querySelector("#rate-submit");
+    submit.disabled = grade === null || session.isReadOnly;
+    setText(submit.querySelector("span"), session.earlier ? "Save this answer" : "Submit and next");
+  };
+
+  const showEarlier = (root, session) => {
+    const note = root.querySelector("#rate-earlier");
+    note.hidden = !session.earlier;
+    setText(note.querySelector("span"), session.isReadOnly
+      ? "An earlier answer. In this project a grade that was given stays as it is."
+      : session.earlier?.grade === null
+        ? "You skipped this pair: grade it while it has not gone to others, or go on with the current pair."
+        : "An earlier answer: choose another grade and save it, or go on with the current pair.");
+    root.querySelector("[data-rate=skip]").disabled = Boolean(session.earlier);
+  };
+
+  // Whether the comment is unfolded is the reader's choice, but one that is there is shown.
+  const showComment = (root, session, isNewPair) => {
+    const { comment, isFlagged, isCommentNew } = session.form;
+    const panel = root.querySelector("#rate-comment");
+    const text = root.querySelector("#rate-comment-text");
+    if (isNewPair && !panel.contains(document.activeElement)) panel.hidden = !comment && !isFlagged;
+    if (text.value !== comment) text.value = comment;
+    root.querySelector("#rate-flag").checked = isFlagged;
+    root.querySelector("[data-rate=keep-comment]").disabled = !isCommentNew;
+    root.querySelector("[data-rate=comment]").setAttribute("aria-expanded", String(!panel.hidden));
+  };
+
+  // Laying out a long text takes a while: its beginning is there at once, the rest a moment later.
+  const showText = (box, text) => {
+    box.scrollTop = 0;
+    box.textContent = text.slice(0, AT_ONCE);
+    if (text.length <= AT_ONCE) return;
+    const beginning = box.firstChild;
+    setTimeout(() => {
+      if (beginning.parentNode === box) beginning.appendData(text.slice(AT_ONCE));
+    }, REST_AFTER);
+  };
+
+  const showPair = (root, session) => {
+    const { pair } = session;
+    const pairElement = root.querySelector("#rate-pair");
+    const shown = `${pair.id}${session.earlier ? " earlier" : ""}`;
+    const isNewPair = pairElement.dataset.shown !== shown;
+    if (isNewPair) {
+      pairElement.dataset.shown = shown;
+      setText(root.querySelector("#rate-type"), pair.type_label);
+      setText(root.querySelector("#rate-larger"), pair.larger_label);
+      setText(root.querySelector("#rate-smaller"), pair.smaller_label);
+      setText(root.querySelector("#rate-question"), pair.question);
+      for (const side of ["left", "right"]) {
+        showText(root.querySelector(`#rate-${side}`), pair[side]);
+      }
+      pairElement.setAttribute("aria-label", `Pair, ${pair.type_label}`);
+      for (const part of root.querySelectorAll("#rate-guidelines [data-type]")) part.hidden = part.dataset.type !== pair.type;
+    }
+    showEarlier(root, session);
+    showScale(root, session);
+    showComment(root, session, isNewPair);
+    return isNewPair;
+  };
+
+  const button = (text, action, id) => {
+    const element = document.createElement("button");
+    Object.assign(element, { type: "button", className: "keep", textContent: text });
+    Object.assign(element.dataset, { rate: action, id });
+    return element;
+  };
+
+  // Only notices that came or went are touched: a screen reader reads each once.
+  const showNotices = (root, session) => {
+    const list = root.querySelector("#rate-notices");
+    const wanted = new Set(session.notices.map((notice) => notice.id));
+    for (const element of [...list.children]) if (!wanted.has(element.dataset.id)) element.remove();
+    const there = new Set([...list.children].map((element) => element.dataset.id));
+    for (const notice of session.notices.filter(({ id }) => !there.has(id))) {
+      const element = document.createElement("div");
+      element.className = "note";
+      element.setAttribute("role", "alert");
+      element.dataset.id = notice.id;
+      const sentence = document.createElement("p");
+      sentence.dir = "auto";
+      sentence.textContent = notice.text;
+      element.append(sentence);
+      if (notice.copy) {
+        const quote = document.createElement("blockquote");
+        Object.assign(quote, { dir: "auto", textContent: notice.copy });
+        const copy = button("Copy the comment", "copy", notice.id);
+        copy.dataset.copy = "";
+        copy.dataset.content = notice.copy;
+        element.append(quote, copy);
+      }
+      element.append(button("Close", "dismiss", notice.id));
+      list.append(element);
+    }
+  };
+
+  const showUndo = (root, session) => {
+    const line = root.querySelector("#rate-undo");
+    const { last } = session;
+    const isOn = Boolean(last) && Date.now() < last.until && (session.mayRevise || last.pair.grade === null);
+    line.classList.toggle("rate-off", !isOn);  // keeps its room, so that nothing jumps
+    line.querySelector("button").disabled = !isOn;
+    if (isOn) setText(line.querySelector("span"), last.said);
+  };
+
+  const showHistory = (root, session) => {
+    const panel = root.querySelector("#rate-history");
+    setText(root.querySelector("#rate-history-rule"), session.mayRevise
+      ? "Open one to look at it or to change it. Every change is kept."
+      : "In this project a grade that was given stays as it is: open one to look at it.");
+    const list = panel.querySelector("ol");
+    const state = JSON.stringify(session.recent.map((pair) => [pair.id, pair.grade, pair.rated_at]));
+    if (!panel.open || list.dataset.state === state) return;
+    list.dataset.state = state;
+    list.replaceChildren(...session.recent.map((pair) => {
+      const item = document.createElement("li");
+      const open = button("", "open", pair.id);
+      const grade = document.createElement("b");
+      grade.textContent = pair.grade ?? "skipped";
+      const text = document.createElement("span");
+      Object.assign(text, { dir: "auto", textContent: pair.right.slice(0, 120) });
+      open.append(grade, " ", text);
+      item.append(open);
+      return item;
+    }));
+    if (!session.recent.length) list.textContent = session.history ? "No answers yet." : "Your answers are on their way.";
+  };
+
+  // Show everything; whether another pair than before is shown.
+  const render = (root, session) => {
+    const { phase, progress } = session;
+    const total = progress?.total ?? 0;
+    root.dataset.phase = phase;
+    setText(root.querySelector("#rate-count"), total ? `${session.rated} of ${total}` : "");
+    root.querySelector(".rate-done").hidden = !total;
+    root.querySelector("#rate-type").hidden = phase !== "pair";
+    Object.assign(root.querySelector("#rate-progress"), { value: session.rated, max: Math.max(1, total) });
+    root.querySelector("#rate-work").hidden = phase !== "pair";
+    const message = root.querySelector("#rate-message");
+    message.hidden = phase === "pair";
+    message.querySelector("a").hidden = phase !== "done";
+    if (phase !== "pair") {
+      const typed = session.typed.map(({ key }) => key).join(" ");
+      setText(message.querySelector("span"), MESSAGES[phase](session) + (typed ? ` Typed already: ${typed}` : ""));
+    }
+    const isNewPair = phase === "pair" && showPair(root, session);
+    showSaved(root, session.sender);
+    showNotices(root, session);
+    showUndo(root, session);
+    showHistory(root, session);
+    return isNewPair;
+  };
+
+  Object.assign(parts, { render });
+})();

@@ -1,0 +1,42 @@
+(() => {
+  "use strict";
+  // The same choice as on the other pages, before anything is painted.
+  const KEY = "kpdemo-theme";
+  const root = document.documentElement;
+  try { root.dataset.theme = localStorage.getItem(KEY) ?? ""; } catch { /* a private window */ }
+
+  const isDark = () => root.dataset.theme
+    ? root.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+
+  const switched = () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    try { localStorage.setItem(KEY, root.dataset.theme); } catch { /* a private window */ }
+  };
+
+  const shown = (event) => {
+    for (const field of event.target.form.querySelectorAll("[autocomplete$=password]")) {
+      field.type = event.target.checked ? "text" : "password";
+    }
+  };
+
+  // A second press while the first is answered would count as a second attempt.
+  const sent = (event) => {
+    if (event.target.dataset.sent) event.preventDefault();
+    event.target.dataset.sent = "yes";
+    for (const field of event.target.querySelectorAll("[autocomplete$=password]")) field.type = "password";
+  };
+
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const button of document.querySelectorAll("[data-theme-button]")) {
+      button.hidden = false;
+      button.addEventListener("click", switched);
+    }
+    for (const label of document.querySelectorAll("[data-show]")) {
+      label.hidden = false;
+      label.querySelector("input").addEventListener("change", shown);
+    }
+    for (const form of document.forms) form.addEventListener("submit", sent);
+  });
+  addEventListener("pageshow", () => { for (const form of document.forms) delete form.dataset.sent; });
+})();

@@ -1,0 +1,67 @@
+"""What a rater is given to grade: the order of a project's pairs, and a pair as its raters may see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from hashlib import sha256
+
+
+def position_of(seed: int, type: str, external_id: str) -> int:
+    """The place of a pair in a random order that the seed alone decides: 0 to 2**63 - 1.
+
+    It hangs on no other pair, so that a later import leaves the order of the earlier pairs as it was.
+    """
+    digest = sha256(f"{seed}:{type}:{external_id}".encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+@dataclass(frozen=True, slots=True)
+class RaterPair:
+    """A pair and what this rater said of it. Genre, intended grade, source and id in the file stay hidden."""
+
+    id: int
+    type: str
+    left: str
+    right: str
+    grade: Decimal | None = None
+    comment: str = ""
+    is_flagged: bool = False
+    rated_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RaterProject:
+    """What a rater needs to know of the project."""
+
+    id: int
+    name: str
+    step: Decimal
+    may_revise: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    rated: int
+    total: int
+    """As many as this rater can have graded in the end: graded, held, and open to him."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The pair to grade now and the ones after it."""
+
+    project: RaterProject
+    pairs: tuple[RaterPair, ...]
+    is_waiting: bool
+    """Nothing now, but others hold pairs that may come back."""
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A grade that is committed, and the rater's queue after it."""
+
+    at: datetime
+    queue: Queue

@@ -1,0 +1,156 @@
+"""How sure α is: the percentile bootstrap over pairs, and how many pairs a narrow interval takes.
+
+Pairs that are alike in what α needs are drawn as one class: a resample is a multinomial draw of class sizes,
+which has the same distribution as drawing pairs one by one and costs as much for a thousand pairs as for a
+hundred thousand. Every interval starts from the seed, so that it does not hang on what else is computed, and
+classes are sorted, so that it does not hang on the order of pairs or raters either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from annotation.agreement import (
+    Floats,
+    Grades,
+    Integers,
+    Sums,
+    alpha_of_sums,
+    alphas_of_categories,
+    alphas_of_parts,
+    interval_parts,
+    sums_of_pairs,
+    why_undefined,
+)
+
+CONFIDENCE = 0.95
+DEFAULT_RESAMPLES = 1000
+DEFAULT_SEED = 2014
+UNDEFINED_SHARE = 0.05
+"""With a larger share of resamples without α, its quantiles would say little, and none are given."""
+_CELLS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Alpha:
+    """α of some ratings, at the interval level with its bootstrap interval, and at two other levels."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    pairs: int = 0
+    """Pairs with two ratings or more: the others say nothing about agreement."""
+    ratings: int = 0
+    """On these pairs."""
+    nominal: float | None = None
+    """Only where it was asked for, like the ordinal one."""
+    ordinal: float | None = None
+    reason: str = ""
+    """Why there is no value."""
+    interval_reason: str = ""
+    """Why there is a value without an interval."""
+    undefined_resamples: int = 0
+    """Resamples that drew one grade only; they are left out of the interval."""
+
+    @property
+    def width(self) -> float | None:
+        return None if self.low is None or self.high is None else self.high - self.low
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How many more pairs with two ratings would bring α's interval to a width: an estimate."""
+
+    width: float
+    """Now."""
+    target: float
+    more_pairs: int
+
+
+def measure(
+    grades: Grades,
+    *,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = DEFAULT_SEED,
+    categories: bool = False,
+) -> Alpha:
+    """α of these ratings with its interval, or the reason why it is undefined.
+
+    Args:
+        grades: the ratings.
+        resamples: how many times to draw as many pairs as there are.
+        seed: what the draws start from.
+        categories: whether to give α at the nominal and the ordinal level too.
+    """
+    comparable = grades.comparable()
+    pairs = 0 if not len(comparable) else int(comparable.pairs.max()) + 1
+    if reason := why_undefined(comparable):
+        return Alpha(None, pairs=pairs, ratings=len(comparable), reason=reason)
+    sums = sums_of_pairs(comparable)
+    drawn = resampled_alphas(sums, resamples=resamples, seed=seed)
+    defined = drawn[~np.isnan(drawn)]
+    left_out = resamples - len(defined)
+    low = high = None
+    interval_reason = ""
+    if not resamples:
+        interval_reason = "No resamples were asked for."
+    elif left_out > UNDEFINED_SHARE * resamples:
+        interval_reason = f"{left_out} of {resamples} resamples drew one grade only: too few for an interval."
+    else:
+        tail = (1 - CONFIDENCE) / 2
+        low, high = (float(edge) for edge in np.quantile(defined, [tail, 1 - tail]))
+    nominal, ordinal = alphas_of_categories(comparable) if categories else (None, None)
+    return Alpha(
+        alpha_of_sums(sums),
+        low,
+        high,
+        pairs,
+        len(comparable),
+        nominal,
+        ordinal,
+        interval_reason=interval_reason,
+        undefined_resamples=left_out,
+    )
+
+
+def resampled_alphas(sums: Sums, *, resamples: int, seed: int) -> Floats:
+    """Interval α of each resample; nan where it drew one grade only."""
+    classes, sizes = classes_of_pairs(sums)
+    parts = interval_parts(classes)
+    rng = np.random.default_rng(seed)
+    at_once = max(1, _CELLS_AT_ONCE // len(sizes))
+    alphas = [
+        alphas_of_parts(draw(sizes, min(at_once, resamples - first), rng) @ parts)
+        for first in range(0, resamples, at_once)
+    ]
+    return np.concatenate([np.empty(0), *alphas])
+
+
+def draw(sizes: Integers, resamples: int, rng: np.random.Generator) -> Floats:
+    """How often each class (C) comes in each resample (R, C) of as many pairs as there are."""
+    count = int(sizes.sum())
+    return rng.multinomial(count, sizes / count, size=resamples).astype(np.float64)
+
+
+def classes_of_pairs(sums: Sums) -> tuple[Sums, Integers]:
+    """The distinct kinds of pair in a fixed order, and how many pairs are of each."""
+    order = np.lexsort((sums.squares, sums.totals, sums.counts))
+    columns = np.stack([sums.counts, sums.totals, sums.squares])[:, order]
+    starts = np.flatnonzero(np.r_[True, (columns[:, 1:] != columns[:, :-1]).any(axis=0)])
+    sizes = np.diff(np.r_[starts, len(order)])
+    return Sums(*columns[:, starts]), sizes
+
+
+def plan(alpha: Alpha, target: float = 0.05) -> Plan | None:
+    """The pairs still wanted, if new ones are like the old ones; None where there is no interval.
+
+    The width of an interval shrinks with the square root of the number of pairs.
+    """
+    width = alpha.width
+    if width is None:
+        return None
+    wanted = ceil(alpha.pairs * (width / target) ** 2)
+    return Plan(width, target, max(0, wanted - alpha.pairs))

@@ -1,0 +1,30 @@
+"""The command line: `python -m annotation user`, `project`, `import`, `agreement` and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import typer
+
+from annotation.commands import adjudications, agreement, gold, importing, projects, remarks, users
+from annotation.errors import AnnotationError
+from db import DatabaseError
+from db.command import run_command
+
+PROGRAM = "python -m annotation"
+SUBJECTS = (users, projects, importing, agreement, remarks, adjudications, gold)
+
+app = typer.Typer(
+    help="Grade pairs of texts: accounts, projects, agreement, adjudication and gold sets.",
+    epilog=f"`{PROGRAM} COMMAND --help` shows what a command takes, with examples.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for subject in SUBJECTS:
+    subject.register(app)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line, by default this process's own, and return its exit status."""
+    return run_command(app, PROGRAM, arguments, (AnnotationError, DatabaseError))

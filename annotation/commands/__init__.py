@@ -1,0 +1,1 @@
+"""The commands of `python -m annotation`, one file for each subject."""

@@ -1,0 +1,89 @@
+"""The command that lists pairs whose raters disagree: python -m annotation adjudications PROJECT."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from annotation.adjudication import QueueEntry, Which, beginning, grade_text
+from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.services.adjudication import AdjudicationService
+from annotation.services.projects import ProjectService
+from annotation.terminal import show_json, show_line, show_table
+from db import DEFAULT_URL
+
+_AT_ONCE = 1_000
+_SHOWN = 32
+"""Characters of a text in the table."""
+_HEADERS = ("Spread", "Ratings", "Type", "Id", "State", "Decision", "Begins")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("adjudications")(adjudications)
+
+
+def adjudications(
+    project: Annotated[str, typer.Argument(help="Name of the project.")],
+    which: Annotated[
+        Which, typer.Option(help="Pairs that wait for a decision, have one, or both.")
+    ] = Which.OPEN,
+    type: Annotated[str | None, typer.Option(help="Only this comparison type.")] = None,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """List the pairs whose ratings are too far apart, largest spread first.
+
+    Example: python -m annotation adjudications news --which all --json
+    """
+    database = open_database(database_url)
+    project_id = ProjectService(database).get(project).id
+    service = AdjudicationService(database)
+    page = service.queue(project_id, which, type, limit=_AT_ONCE)
+    entries, counts = list(page.entries), page.counts
+    while page.next_offset is not None:
+        page = service.queue(project_id, which, type, offset=page.next_offset, limit=_AT_ONCE)
+        entries.extend(page.entries)
+    if as_json:
+        pairs = [_as_json(entry) for entry in entries]
+        show_json({"project": project, "which": which.value, "counts": counts, "pairs": pairs})
+        return
+    if entries:
+        rows = [_cells(entry) for entry in entries]
+        show_table(_HEADERS, rows, right=("Spread", "Ratings", "Decision"))
+    show_line(f"{counts[Which.OPEN]:,} open, {counts[Which.DECIDED]:,} decided.")
+
+
+def _as_json(entry: QueueEntry) -> dict[str, Any]:
+    return {
+        "id": entry.external_id,
+        "type": entry.type,
+        "spread": float(entry.spread),
+        "ratings": entry.ratings,
+        "flagged": entry.is_flagged,
+        "open": entry.is_open,
+        "decision": None if entry.decided is None else float(entry.decided),
+        "ratings_changed_since": entry.is_changed,
+        "beginning": entry.beginning,
+    }
+
+
+def _cells(entry: QueueEntry) -> tuple[object, ...]:
+    decided = "" if entry.decided is None else grade_text(entry.decided)
+    return (
+        grade_text(entry.spread),
+        entry.ratings,
+        entry.type,
+        entry.external_id,
+        state_of(entry),
+        decided,
+        beginning(entry.beginning, _SHOWN),
+    )
+
+
+def state_of(entry: QueueEntry) -> str:
+    """Open, reopened or decided."""
+    if not entry.is_open:
+        return "decided"
+    return "open" if entry.decided is None else "reopened"

@@ -1,0 +1,153 @@
+"""The command that prints agreement: python -m annotation agreement PROJECT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from annotation.agreement_report import BUCKET_NAMES, AgreementReport, Part, report_to_json, shares
+from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha
+from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.services.agreement import AgreementService
+from annotation.services.projects import ProjectService
+from annotation.terminal import show_json, show_line, show_table
+from db import DEFAULT_URL
+
+MOST_RESAMPLES = 100_000
+_FIGURES = ("Pairs", "α all", "95 %", "α unadjudicated", "95 % ", "Nominal", "Ordinal", "Flagged")
+_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation agreement news
+  python -m annotation agreement news --json | jq .alpha.all
+  python -m annotation agreement news --resamples 5000 --seed 7
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("agreement", epilog=_EXAMPLES)(agreement)
+
+
+def agreement(
+    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    resamples: Annotated[
+        int, typer.Option(min=0, max=MOST_RESAMPLES, help="How often the bootstrap draws.")
+    ] = DEFAULT_RESAMPLES,
+    seed: Annotated[int, typer.Option(min=0, help="What the draws start from.")] = DEFAULT_SEED,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Print how far raters agree: Krippendorff's α with 95 % intervals, and who and what lowers it.
+
+    Figures are of grades with two raters or more. α is 1 where all agree and 0 where grades fit no better
+    than by chance; it is undefined, with the reason, where there is nothing to compare.
+    """
+    database = open_database(database_url)
+    project_id = ProjectService(database).get(project).id
+    report = AgreementService(database).report(project_id, resamples=resamples, seed=seed)
+    if as_json:
+        show_json(report_to_json(report))
+        return
+    _show(report)
+
+
+def _show(report: AgreementReport) -> None:
+    whole = report.whole
+    parts = [
+        ("all pairs", whole),
+        *((part.name, part) for part in report.by_type if part.pairs),
+        *((f"genre {part.name or '(none)'}", part) for part in report.by_genre),
+    ]
+    show_table(
+        ("", *_FIGURES),
+        [(name, *_part_cells(part)) for name, part in parts],
+        title=report.project,
+        right=_FIGURES,
+    )
+    for label, alpha in (("All", whole.all), ("Unadjudicated", whole.unadjudicated)):
+        if reason := alpha.reason or alpha.interval_reason:
+            show_line(f"{label}: {reason}")
+    _show_raters(report)
+    _show_grades(report)
+    show_line("")
+    if report.plan and report.plan.more_pairs:
+        show_line(
+            f"The interval is {report.plan.width:.3f} wide. About {report.plan.more_pairs:,} more pairs with "
+            f"two ratings would bring it to {report.plan.target:g}: an estimate, from 1/√n."
+        )
+    show_line(
+        f"{whole.pairs:,} pairs, {whole.ratings:,} grades, {whole.finished:,} pairs finished, "
+        f"{whole.flagged:,} flagged (grades {report.threshold:g} or more apart), {whole.decided:,} decided."
+    )
+    show_line(
+        f"Krippendorff's α, interval level; percentile bootstrap over pairs, {report.resamples:,} resamples, "
+        f"seed {report.seed}."
+    )
+
+
+def _show_raters(report: AgreementReport) -> None:
+    if not report.raters:
+        return
+    names = report.rater_names
+    without = {row.rater: row.alpha for row in report.left_out}
+    columns = ("Grades", "Mean", "SD", "Median s", "Above others", "α without", "95 %")
+    rows = [
+        (
+            names[row.rater],
+            f"{row.ratings:,}",
+            _number(row.mean),
+            _number(row.spread),
+            _number(row.median_seconds, 1),
+            "–" if row.bias is None else f"{row.bias:+.2f}",
+            *_alpha_cells(without[row.rater]),
+        )
+        for row in sorted(report.raters, key=lambda row: names[row.rater].casefold())
+    ]
+    show_line("")
+    show_table(("Rater", *columns), rows, right=columns)
+    if report.rater_pairs:
+        pair_columns = ("Pairs", "α", "95 %")
+        pairs = [
+            (
+                " – ".join(sorted((names[row.first], names[row.second]), key=str.casefold)),
+                f"{row.alpha.pairs:,}",
+                *_alpha_cells(row.alpha),
+            )
+            for row in report.rater_pairs
+        ]
+        show_line("")
+        show_table(("Two raters", *pair_columns), pairs, right=pair_columns)
+
+
+def _show_grades(report: AgreementReport) -> None:
+    parts = [part for part in report.by_type if part.ratings]
+    if parts:
+        show_line("")
+        rows = [(part.name, *(f"{share:.1%}" for share in shares(part.buckets) or ())) for part in parts]
+        show_table(("Share of grades", *BUCKET_NAMES), rows, right=BUCKET_NAMES)
+
+
+def _part_cells(part: Part) -> Sequence[str]:
+    return (
+        f"{part.all.pairs:,}",
+        *_alpha_cells(part.all),
+        *_alpha_cells(part.unadjudicated),
+        _number(part.all.nominal, 3),
+        _number(part.all.ordinal, 3),
+        f"{part.flagged:,}",
+    )
+
+
+def _alpha_cells(alpha: Alpha) -> tuple[str, str]:
+    value = "undefined" if alpha.value is None else f"{alpha.value:.3f}"
+    if alpha.low is None or alpha.high is None:
+        return value, "–"
+    return value, f"{alpha.low:.3f} to {alpha.high:.3f}"
+
+
+def _number(value: float | None, decimals: int = 2) -> str:
+    return "–" if value is None else f"{value:.{decimals}f}"

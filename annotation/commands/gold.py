@@ -1,0 +1,59 @@
+"""The command that writes the gold set: python -m annotation export PROJECT --format F --output DIR."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
+from annotation.services.gold import GoldService
+from annotation.services.projects import ProjectService
+from annotation.terminal import ProgressLine, show_json, show_line
+from db import DEFAULT_URL
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("export")(export)
+
+
+def export(
+    project: Annotated[str, typer.Argument(help="Name of the project.")],
+    output: Annotated[
+        Path, typer.Option(metavar="DIR", help="A folder that is empty, or does not exist yet.")
+    ],
+    format: Annotated[Format, typer.Option(help="Of the files.")] = Format.JSONL,
+    unfinished: Annotated[
+        Unfinished,
+        typer.Option(
+            help="Pairs without a gold grade: refuse to export, leave them out, or list them in a file."
+        ),
+    ] = Unfinished.REFUSE,
+    raters: Annotated[
+        RaterColumns,
+        typer.Option(help="Single ratings: none, of “rater 1” and so on, or with account names."),
+    ] = RaterColumns.ANONYMOUS,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier export in DIR.")] = False,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Write the gold set: adjudicated grade, else mean, with a manifest.
+
+    Example: python -m annotation export news --format csv --output news-gold --unfinished list
+    """
+    database = open_database(database_url)
+    project_id = ProjectService(database).get(project).id
+    service = GoldService(database)
+    total = service.counts(project_id).pairs
+    options = ExportOptions(format, unfinished, raters)
+    with ProgressLine("Exporting", total=total, unit="pairs") as line:
+        exported = service.export(project_id, output, options, force=force, progress=line.show)
+    if as_json:
+        show_json(exported.manifest | {"manifest_sha256": exported.manifest_sha256, "output": str(output)})
+        return
+    for file in exported.manifest["files"]:
+        show_line(f"{output / file['name']}: {file['rows']:,} rows, SHA-256 {file['sha256']}")
+    show_line(f"{output / 'manifest.json'}: SHA-256 {exported.manifest_sha256}")

@@ -1,0 +1,154 @@
+"""`python -m annotation import`: pairs and ratings from files or standard input."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Annotated, BinaryIO, cast
+
+import typer
+
+from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.exchange import FileFormat, Source, open_source, open_stream, read_items
+from annotation.services.importing import ImportService
+from annotation.services.projects import ProjectService
+from annotation.terminal import ProgressLine, show_json, show_line
+from annotation.types import ImportSummary, NewPair, NewRating
+from db import DEFAULT_URL
+from db.command import CallError
+
+STDIN = "-"
+_MOST_NAMED = 5
+_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation import news pairs.tsv
+  python -m annotation import news pairs.jsonl.gz ratings.csv
+  python -m annotation import clss paragraph2sentence.test.input.tsv word2sense.test.input.tsv
+  zcat pairs.jsonl.gz | python -m annotation import news - --format jsonl
+
+\b
+Pairs have the fields id, type, left and right and, if wished, genre, intended, source and ratings;
+ratings in long form have id, rater and grade. Everything is imported, or nothing.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("import", epilog=_EXAMPLES)(import_files)
+
+
+def import_files(
+    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE…", help="TSV, CSV, JSON Lines or .gz; - is standard input.")
+    ],
+    type: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="The comparison type of pairs that name none.")
+    ] = None,
+    format: Annotated[FileFormat | None, typer.Option(help="Instead of what the files' names say.")] = None,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Import pairs and ratings: all files together, or nothing."""
+    sizes = [_size(name) for name in files]
+    if files.count(STDIN) > 1:
+        raise CallError("Standard input can be read once; give - once.")
+    database = open_database(database_url)
+    into = ProjectService(database).get(project)
+    types = into.settings.types
+    stdin = _whole(sys.stdin.buffer) if STDIN in files else None
+    reader = _Reader(files, stdin, format, type or (types[0] if len(types) == 1 else None))
+    names = [Path(name).name for name in files]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
+    with ProgressLine("Importing", total=total, unit="rows") as line:
+        summary = ImportService(database).import_pairs(
+            into.id,
+            reader.items(),
+            progress=lambda done: line.show(reader.bytes_read(), count=done),
+            files=names,
+        )
+    if as_json:
+        show_json(
+            {
+                "project": into.name,
+                "pairs": summary.pairs,
+                "ratings": summary.ratings,
+                "duplicates": list(summary.duplicates),
+            }
+        )
+    else:
+        show_line(summary_text(summary, into.name))
+
+
+def summary_text(summary: ImportSummary, project: str) -> str:
+    """What was imported, in a sentence or two."""
+    text = (
+        f"Imported {_number(summary.pairs, 'pair')} and {_number(summary.ratings, 'rating')} into {project}."
+    )
+    if not summary.duplicates:
+        return text
+    count = len(summary.duplicates)
+    named = ", ".join(summary.duplicates[:_MOST_NAMED]) + (", …" if count > _MOST_NAMED else "")
+    were = "was" if count == 1 else "were"
+    return f"{text} {_number(count, 'pair')} {were} there already and {were} left out: {named}."
+
+
+class _Reader:
+    """Reads the files one after the other, and knows how far it is."""
+
+    def __init__(
+        self, files: Sequence[str], stdin: BinaryIO | None, format: FileFormat | None, type: str | None
+    ) -> None:
+        self._files = files
+        self._stdin = stdin
+        self._format = format
+        self._type = type
+        self._done = 0
+        self._open: Source | None = None
+
+    def items(self) -> Iterator[NewPair | NewRating]:
+        for name in self._files:
+            with ExitStack() as stack:
+                if name == STDIN:
+                    stream = cast(io.BufferedReader, self._stdin)
+                    source = open_stream(stream, "standard input")
+                else:
+                    source = stack.enter_context(open_source(Path(name)))
+                self._open = source
+                yield from read_items(source, format=self._format, type=self._type)
+                self._open = None
+                self._done += source.size or 0
+
+    def bytes_read(self) -> int:
+        here = self._open.position() if self._open is not None and self._open.position is not None else 0
+        return self._done + here
+
+
+def _whole(stream: BinaryIO) -> BinaryIO:
+    """All of a stream, read before the import begins: a slow pipe would keep raters from saving."""
+    copy = TemporaryFile()  # noqa: SIM115  # for as long as the command runs
+    shutil.copyfileobj(stream, copy)
+    copy.seek(0)
+    return cast(BinaryIO, copy)
+
+
+def _size(name: str) -> int | None:
+    if name == STDIN:
+        return None
+    path = Path(name)
+    if path.is_dir():
+        raise CallError(f"{name}: a folder, not a file; name the files in it.")
+    if not path.exists():
+        raise CallError(f"{name}: no such file; check the name.")
+    return path.stat().st_size
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,269 @@
+"""`python -m annotation project`: making, showing and deleting projects, and who works in them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.errors import SettingsError
+from annotation.projects import GroupCounts, Member, ProjectCounts, check_settings
+from annotation.services.projects import ProjectService
+from annotation.terminal import show_json, show_line, show_table
+from annotation.types import Project, ProjectSettings, Role
+from db import DEFAULT_URL
+from db.command import CallError
+
+_DEFAULTS = ProjectSettings("")
+_LARGEST_FILE = 1_000_000
+_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation project create news --types sentence2phrase --raters 3 --guidelines news.md
+  python -m annotation project add-member news Ana --role rater
+  python -m annotation project show news
+  python -m annotation project list --json
+  python -m annotation project delete news --yes
+"""
+
+
+class Order(StrEnum):
+    RANDOM = "random"
+    FILE = "file"
+
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The project's name.")]
+UserArgument = Annotated[str, typer.Argument(metavar="USER", help="The account's name.")]
+
+projects = typer.Typer(help="Projects: pairs to grade, and how.", epilog=_EXAMPLES, rich_markup_mode=None)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.add_typer(projects, name="project")
+
+
+def _grade(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise typer.BadParameter(f"{text!r} is no number, such as 0.25") from None
+
+
+@projects.command(epilog=_EXAMPLES)
+def create(
+    name: NameArgument,
+    types: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TYPE,…", help=f"Comparison types; by default {', '.join(_DEFAULTS.types)}."),
+    ] = None,
+    raters: Annotated[
+        int, typer.Option(metavar="K", help="How many raters grade each pair, 1 to 20.")
+    ] = _DEFAULTS.raters_per_pair,
+    threshold: Annotated[
+        Decimal,
+        typer.Option(
+            metavar="GRADES",
+            parser=_grade,
+            help="A pair is flagged when two ratings differ by so much or more, 0.25 to 4.",
+        ),
+    ] = _DEFAULTS.threshold,
+    step: Annotated[
+        Decimal, typer.Option(metavar="GRADES", parser=_grade, help="Between grades: 0.25, 0.5 or 1.")
+    ] = _DEFAULTS.step,
+    guidelines: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Markdown that raters are shown.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the random order.")] = _DEFAULTS.seed,
+    order: Annotated[Order, typer.Option(help="In which raters meet the pairs.")] = Order.RANDOM,
+    revise: Annotated[
+        bool, typer.Option("--revise/--no-revise", help="Whether raters may change their grades.")
+    ] = True,
+    lease: Annotated[
+        int, typer.Option(metavar="MINUTES", help="After so long an abandoned pair goes to others.")
+    ] = _DEFAULTS.lease_minutes,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Make a project; pairs are imported into it afterwards."""
+    settings = ProjectSettings(
+        name=name,
+        types=_DEFAULTS.types if types is None else tuple(part for text in types for part in text.split(",")),
+        guidelines="" if guidelines is None else _read(guidelines),
+        raters_per_pair=raters,
+        threshold=threshold,
+        step=step,
+        is_random=order is Order.RANDOM,
+        seed=seed,
+        may_revise=revise,
+        lease_minutes=lease,
+    )
+    try:
+        checked = check_settings(settings)
+    except SettingsError as error:
+        raise CallError(str(error)) from None
+    project = ProjectService(open_database(database_url)).create(checked)
+    if as_json:
+        show_json(_as_json(project))
+    else:
+        show_line(
+            f"Created {project.name}. Next: python -m annotation import {shlex.quote(project.name)} FILE"
+        )
+
+
+@projects.command("list")
+def list_projects(as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL) -> None:
+    """List the projects, and how far they are."""
+    service = ProjectService(open_database(database_url))
+    found = [(project, service.counts(project.id)) for project in service.list()]
+    if as_json:
+        show_json([{**_as_json(project), "counts": _totals(counts)} for project, counts in found])
+        return
+    if not found:
+        show_line("No projects yet. Make one: python -m annotation project create NAME")
+        return
+    figures = ("Raters", "Pairs", "Ratings", "Finished", "Flagged")
+    rows = [
+        [project.name, project.settings.raters_per_pair, *_figures(_totals(counts))]
+        for project, counts in found
+    ]
+    show_table(("Project", *figures), rows, right=figures)
+
+
+@projects.command()
+def show(name: NameArgument, as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL) -> None:
+    """Show a project: its settings, who works in it, and how far each type and genre is."""
+    service = ProjectService(open_database(database_url))
+    project = service.get(name)
+    members, counts = service.members(project.id), service.counts(project.id)
+    if as_json:
+        groups = [{"type": group.type, "genre": group.genre, **_totals(group)} for group in counts.groups]
+        show_json(
+            {
+                **_as_json(project),
+                "counts": {**_totals(counts), "groups": groups},
+                "members": [{"user": member.user.name, "roles": _roles(member)} for member in members],
+            }
+        )
+        return
+    show_table(("Setting", "Value"), _settings_rows(project.settings), title=project.name)
+    show_line("")
+    if members:
+        show_table(("Member", "Roles"), [[member.user.name, ", ".join(_roles(member))] for member in members])
+        show_line("")
+    figures = ("Pairs", "Ratings", "Finished", "Flagged")
+    rows = [[group.type, group.genre or "–", *_figures(_totals(group))] for group in counts.groups]
+    show_table(("Type", "Genre", *figures), [*rows, ["all", "", *_figures(_totals(counts))]], right=figures)
+
+
+@projects.command()
+def delete(
+    name: NameArgument,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete it, with its pairs and ratings.")] = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Delete a project with everything in it; accounts stay."""
+    service = ProjectService(open_database(database_url))
+    project = service.get(name)
+    counts = service.counts(project.id)
+    what = f"{project.name} with {counts.pairs:,} pairs and {counts.ratings:,} ratings"
+    if not yes:
+        raise CallError(f"This would delete {what}: add --yes if that is what you want.")
+    service.delete(project.name)
+    show_line(f"Deleted {what}.")
+
+
+@projects.command("add-member")
+def add_member(
+    name: NameArgument,
+    user: UserArgument,
+    role: Annotated[Role, typer.Option(help="What the user may do.")] = Role.RATER,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Give an account a role in a project."""
+    service = ProjectService(open_database(database_url))
+    project = service.get(name)
+    member = service.add_member(project.id, user, role)
+    show_line(f"{member.user.name} is now {', '.join(_roles(member))} in {project.name}.")
+
+
+@projects.command("remove-member")
+def remove_member(
+    name: NameArgument,
+    user: UserArgument,
+    role: Annotated[Role | None, typer.Option(help="This role only; all if not given.")] = None,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Take a role in a project from an account; what it graded stays."""
+    service = ProjectService(open_database(database_url))
+    project = service.get(name)
+    service.remove_member(project.id, user, role)
+    show_line(f"{user} is no longer {role or 'a member'} in {project.name}.")
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_FILE)
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except OSError as error:
+        raise CallError(f"{path}: cannot be read ({error.strerror}); check the name.") from None
+    except UnicodeDecodeError as error:
+        raise CallError(
+            f"{path}: byte {error.start + 1} is no UTF-8; save the guidelines as UTF-8."
+        ) from None
+
+
+def _settings_rows(settings: ProjectSettings) -> list[list[str]]:
+    return [
+        ["Comparison types", ", ".join(settings.types)],
+        ["Raters for a pair", str(settings.raters_per_pair)],
+        ["Flagged from", str(settings.threshold)],
+        ["Step", str(settings.step)],
+        ["Order", f"random, seed {settings.seed}" if settings.is_random else "as in the file"],
+        ["Raters may revise", "yes" if settings.may_revise else "no"],
+        ["Lease", f"{settings.lease_minutes} minutes"],
+        ["Guidelines", f"{len(settings.guidelines):,} characters" if settings.guidelines else "none"],
+    ]
+
+
+def _as_json(project: Project) -> dict[str, Any]:
+    settings = project.settings
+    return {
+        "id": project.id,
+        "name": project.name,
+        "types": list(settings.types),
+        "guidelines": settings.guidelines,
+        "raters_per_pair": settings.raters_per_pair,
+        "threshold": float(settings.threshold),
+        "step": float(settings.step),
+        "order": (Order.RANDOM if settings.is_random else Order.FILE).value,
+        "seed": settings.seed,
+        "may_revise": settings.may_revise,
+        "lease_minutes": settings.lease_minutes,
+        "created_at": project.created_at.isoformat(),
+    }
+
+
+def _totals(counts: ProjectCounts | GroupCounts) -> dict[str, int]:
+    return {
+        "pairs": counts.pairs,
+        "ratings": counts.ratings,
+        "finished": counts.finished,
+        "flagged": counts.flagged,
+    }
+
+
+def _figures(totals: dict[str, int]) -> Sequence[str]:
+    return [f"{figure:,}" for figure in totals.values()]
+
+
+def _roles(member: Member) -> list[str]:
+    return sorted(role.value for role in member.roles)

@@ -1,0 +1,71 @@
+"""The command that lists what raters said beside their grades: python -m annotation remarks PROJECT."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from annotation.adjudication import beginning
+from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.services.projects import ProjectService
+from annotation.services.remarks import Remark, RemarkKind, RemarkService
+from annotation.terminal import show_json, show_line, show_table
+from db import DEFAULT_URL
+
+_SHOWN = 48
+"""Characters of a text in the table."""
+_HEADERS = ("Kind", "Type", "Id", "Rater", "Reason", "Text", "When (UTC)")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("remarks")(remarks)
+
+
+def remarks(
+    project: Annotated[str, typer.Argument(help="Name of the project.")],
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """List the comments and skips of the raters, flagged comments first, then the newest.
+
+    Example: python -m annotation remarks news --json
+    """
+    database = open_database(database_url)
+    found = ProjectService(database).get(project)
+    page = RemarkService(database).remarks(found.id, limit=None)
+    if as_json:
+        said = [_as_json(remark) for remark in page.items]
+        show_json({"project": found.name, "counts": page.counts, "remarks": said})
+        return
+    if page.items:
+        show_table(_HEADERS, [_cells(remark) for remark in page.items])
+    flags, comments, skips = (page.counts[kind] for kind in RemarkKind)
+    show_line(f"{flags:,} flagged, {comments:,} other comments, {skips:,} skipped.")
+
+
+def _as_json(remark: Remark) -> dict[str, Any]:
+    return {
+        "kind": remark.kind,
+        "id": remark.external_id,
+        "type": remark.type,
+        "left": remark.left,
+        "right": remark.right,
+        "rater": remark.rater,
+        "reason": remark.reason,
+        "text": remark.text,
+        "at": remark.at.isoformat(),
+    }
+
+
+def _cells(remark: Remark) -> tuple[object, ...]:
+    return (
+        remark.kind,
+        remark.type,
+        remark.external_id,
+        remark.rater,
+        remark.reason or "",
+        beginning(remark.text, _SHOWN),
+        f"{remark.at:%Y-%m-%d %H:%M}",
+    )

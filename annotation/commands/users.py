@@ -1,0 +1,163 @@
+"""`python -m annotation user`: accounts, where there is no page or nobody can sign in."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.passwords import LONGEST_PASSWORD
+from annotation.services.accounts import Account, AccountService
+from annotation.services.projects import ProjectService
+from annotation.types import Role
+from db import DEFAULT_URL
+from db.command import CallError
+
+_LONGEST_LINE = 4 * LONGEST_PASSWORD + 2
+DEFAULT_ADDRESS = "http://127.0.0.1:7860"
+_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation user add Ana --administrator
+  echo "correct horse battery" | python -m annotation user add Ben --password-stdin
+  python -m annotation user invite --project news --role rater --address https://rate.example.org
+  python -m annotation user invite Ana          a link with which Ana chooses a new password
+  python -m annotation user list --json
+"""
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")]
+AddressOption = Annotated[
+    str, typer.Option("--address", metavar="URL", help="Where the pages are served, for the link.")
+]
+StdinOption = Annotated[
+    bool, typer.Option("--password-stdin", help="Read the password from standard input, one line.")
+]
+
+users = typer.Typer(help="Accounts of those who grade.", epilog=_EXAMPLES, rich_markup_mode=None)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.add_typer(users, name="user")
+
+
+@users.command(epilog=_EXAMPLES)
+def add(
+    name: NameArgument,
+    administrator: Annotated[
+        bool, typer.Option("--administrator", help="Of the whole server, not of one project.")
+    ] = False,
+    password_stdin: StdinOption = False,
+    address: AddressOption = DEFAULT_ADDRESS,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Add an account, and print the link with which its owner chooses a password."""
+    password = _read_password() if password_stdin else None
+    accounts = _accounts(database_url)
+    user = accounts.add_user(name, password, is_administrator=administrator)
+    if password is None:
+        print(_link(address, accounts.invite(user.name)))
+    else:
+        print(f"Added {user.name}.")
+
+
+@users.command("list")
+def list_users(as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL) -> None:
+    """List the accounts: one a line, what they may do, and in which projects."""
+    found = _accounts(database_url).accounts()
+    if as_json:
+        print(json.dumps([_as_json(account) for account in found], ensure_ascii=False, indent=2))
+        return
+    for account in found:
+        print("\t".join((account.user.name, account.state, *(f"{p}: {r}" for p, r in account.roles))))
+
+
+@users.command()
+def disable(name: NameArgument, database_url: DatabaseOption = DEFAULT_URL) -> None:
+    """Shut an account out, at once; what it rated stays."""
+    _accounts(database_url).disable(name)
+
+
+@users.command()
+def enable(name: NameArgument, database_url: DatabaseOption = DEFAULT_URL) -> None:
+    """Let a disabled account sign in again."""
+    _accounts(database_url).enable(name)
+
+
+@users.command()
+def promote(name: NameArgument, database_url: DatabaseOption = DEFAULT_URL) -> None:
+    """Make an account administrator of the whole server."""
+    _accounts(database_url).set_administrator(name, True)
+
+
+@users.command()
+def demote(name: NameArgument, database_url: DatabaseOption = DEFAULT_URL) -> None:
+    """Make an administrator an ordinary user."""
+    _accounts(database_url).set_administrator(name, False)
+
+
+@users.command()
+def password(
+    name: NameArgument, password_stdin: StdinOption = False, database_url: DatabaseOption = DEFAULT_URL
+) -> None:
+    """Give an account a password, and sign out all its browsers."""
+    if not password_stdin:
+        raise CallError("A password on the command line is seen by others: give --password-stdin.")
+    _accounts(database_url).set_password(name, _read_password())
+
+
+@users.command(epilog=_EXAMPLES)
+def invite(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="An account that is to choose a password.")
+    ] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", metavar="PROJECT", help="Invite to this project.")
+    ] = None,
+    role: Annotated[Role | None, typer.Option("--role", help="With --project; rater if not given.")] = None,
+    address: AddressOption = DEFAULT_ADDRESS,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Print a link that can be used once, within seven days."""
+    if role is not None and project is None:
+        raise CallError(f"The role {role} in which project? Give --project too.")
+    if name is None and project is None:
+        raise CallError("Whom to invite? Give the NAME of an account, or --project for a new one.")
+    database = open_database(database_url)
+    project_id = None if project is None else ProjectService(database).get(project).id
+    given = None if project is None else (role or Role.RATER)
+    print(_link(address, AccountService(database).invite(name, project_id=project_id, role=given)))
+
+
+def _accounts(url: str) -> AccountService:
+    return AccountService(open_database(url))
+
+
+def _read_password() -> str:
+    if sys.stdin.isatty():
+        print("Password, then Enter:", file=sys.stderr)
+    line = sys.stdin.buffer.readline(_LONGEST_LINE)
+    try:
+        return line.decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise CallError("The password on standard input is not UTF-8: save or type it so.") from None
+
+
+def _link(address: str, token: str) -> str:
+    return f"{address.rstrip('/')}/invitation/{token}"
+
+
+def _as_json(account: Account) -> dict[str, object]:
+    user = account.user
+    return {
+        "name": user.name,
+        "administrator": user.is_administrator,
+        "disabled": user.is_disabled,
+        "has_password": user.has_password,
+        "created_at": account.created_at.isoformat(),
+        "roles": [{"project": project, "role": role} for project, role in account.roles],
+    }

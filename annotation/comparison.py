@@ -1,0 +1,139 @@
+"""Comparison types: what stands left and right, the question, and an example of each grade.
+
+The first four are those of SemEval-2014 Task 3 (Jurgens et al. 2014, section 2.1). A project may have types
+of its own; those named like "title2abstract" are labelled from their name.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_SIZES = re.compile(r"([^\W\d](?:[^\W_]|[_-])*?)2([^\W\d](?:[^\W_]|[_-])*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A pair and the grade that it deserves."""
+
+    grade: int
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonType:
+    name: str
+    """As files and projects write it, such as sentence2phrase."""
+    label: str
+    """As people read it, such as "sentence to phrase"."""
+    larger: str
+    """The heading of the left, larger item."""
+    smaller: str
+    """The heading of the right, smaller item."""
+    question: str
+    examples: tuple[Example, ...] = ()
+    """From 4 to 0, with one larger item, so that only the smaller one changes; none for a project's own."""
+
+
+def comparison_type(name: str) -> ComparisonType:
+    """The type of that name: one of the five known, else one made from the name."""
+    known = COMPARISON_TYPES.get(name)
+    if known is not None:
+        return known
+    sizes = _SIZES.fullmatch(name)
+    if sizes is None:
+        return _type(name, "larger item", "smaller item", label=name)
+    larger, smaller = (size.replace("_", " ").strip(" -") for size in sizes.groups())
+    return _type(name, larger or "larger item", smaller or "smaller item")
+
+
+def _type(
+    name: str,
+    larger: str,
+    smaller: str,
+    left: str = "",
+    rights: tuple[str, ...] = (),
+    *,
+    label: str = "",
+) -> ComparisonType:
+    possessive = f"{larger}'" if larger.endswith("s") else f"{larger}'s"
+    grades = range(len(rights) - 1, -1, -1)
+    return ComparisonType(
+        name=name,
+        label=label or f"{larger} to {smaller}",
+        larger=larger[:1].upper() + larger[1:],
+        smaller=smaller[:1].upper() + smaller[1:],
+        question=f"How much of the {possessive} meaning does the {smaller} carry?",
+        examples=tuple(Example(grade, left, right) for grade, right in zip(grades, rights, strict=True)),
+    )
+
+
+_KNOWN = (
+    _type(
+        "paragraph2sentence",
+        "paragraph",
+        "sentence",
+        "The library closed its reading room for the summer because the roof let in rain. Volunteers carried "
+        "nine thousand books into the school gym, where readers can borrow them on weekdays. The room is to "
+        "open again in October, once the new roof is on.",
+        (
+            "Until its reading room gets a new roof in October, because rain came in, the library lends its "
+            "books from the school gym.",
+            "While its leaking roof is repaired, a library lends some of its books from the town hall.",
+            "Volunteers at the school sorted old books for a sale that will pay for new gym equipment.",
+            "The town museum opens at ten and is free for children.",
+            "Add the egg whites slowly, or the dough will not rise.",
+        ),
+    ),
+    _type(
+        "sentence2phrase",
+        "sentence",
+        "phrase",
+        "The night train to Vienna was cancelled because snow had brought down a power line.",
+        (
+            "cancellation of the Vienna night train after snow broke a power line",
+            "a train delayed by winter weather",
+            "clearing snow from the railway tracks",
+            "the queue at the ticket office",
+            "the taste of ripe apricots",
+        ),
+    ),
+    _type(
+        "phrase2word",
+        "phrase",
+        "word",
+        "a small boat moved with oars",
+        ("rowboat", "canoe", "oar", "harbour", "grammar"),
+    ),
+    _type(
+        "word2sense",
+        "word",
+        "sense",
+        "mouse (noun)",
+        (
+            "mouse (noun): a device under the hand that moves the pointer on a computer screen",
+            "touchpad (noun): a flat surface that moves the pointer on a screen when a finger slides over it",
+            "pointer (noun): the small arrow on a screen that shows where a click will go",
+            "printer (noun): a machine that puts on paper what a computer sends to it",
+            "hailstone (noun): a lump of ice that falls from a cloud",
+        ),
+    ),
+    _type(
+        "document2keyphrase",
+        "document",
+        "keyphrase",
+        "Where to put stations for hired bicycles. A city can pay for only so many stations. We describe the "
+        "trips of a year as a graph and choose the stations with a greedy algorithm whose result is provably "
+        "close to the best. In three cities the chosen stations serve a fifth more trips than those that "
+        "the planners had picked.",
+        (
+            "placement of bicycle hire stations",
+            "bike sharing",
+            "greedy algorithm",
+            "car parking fees",
+            "protein folding",
+        ),
+    ),
+)
+COMPARISON_TYPES = {known.name: known for known in _KNOWN}

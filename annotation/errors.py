@@ -1,0 +1,58 @@
+"""Errors with one sentence for the user: what is wrong, the value, what to do."""
+
+
+class AnnotationError(Exception):
+    """The base of every error that annotation raises on purpose."""
+
+
+class GradeError(AnnotationError, ValueError):
+    """The grade is not on the project's scale."""
+
+
+class ImportFileError(AnnotationError, ValueError):
+    """A file cannot be imported: the message names file, line and field."""
+
+
+class SettingsError(AnnotationError, ValueError):
+    """A setting of a project, or a name, cannot be used as it is."""
+
+
+class NotFoundError(AnnotationError, LookupError):
+    """There is no such project, pair or user."""
+
+
+class AccessError(AnnotationError):
+    """The user is not signed in, or has not the role that this needs."""
+
+
+class SignedOutError(AccessError):
+    """Nobody is signed in: the session ended, or there was none."""
+
+
+class SignInError(AnnotationError):
+    """The name and password do not fit, or there were too many attempts."""
+
+
+class TooManyAttemptsError(SignInError):
+    """The door is closed for a while."""
+
+    def __init__(self, minutes: int) -> None:
+        noun = "minute" if minutes == 1 else "minutes"
+        super().__init__(f"There were too many attempts: try again in {minutes} {noun}.")
+        self.minutes = minutes
+
+
+class InvitationError(AnnotationError):
+    """The link was used already, ended, or is not known."""
+
+
+class AssignmentError(AnnotationError):
+    """The pair is not the rater's to grade: given to others meanwhile, or closed to changes."""
+
+
+class ExportError(AnnotationError):
+    """The gold set cannot be written."""
+
+
+class NoteError(AnnotationError, ValueError):
+    """A comment or note cannot be kept as it is."""

@@ -1,0 +1,295 @@
+"""Rows of the files that hold pairs and ratings: TSV, CSV, JSON Lines, the task's own TSV; plain or .gz.
+
+Every reader is lazy: a file costs the memory of one row. What is no row is explained with file and line.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from itertools import chain
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO, cast
+
+from annotation.comparison import COMPARISON_TYPES
+from annotation.errors import ImportFileError
+from annotation.spreadsheet import GOLD_COLUMN, restored
+
+LONGEST_LINE = 8 * 2**20
+"""Bytes of a line, and characters of a cell that runs over several lines."""
+MOST_EMPTY_LINES = 100_000
+RATING_COLUMN = "rating:"
+"""Begins the header of a column with the grades of one rater: "rating:ana"."""
+PAIR_FIELDS = frozenset({"id", "left", "right"})
+RATING_FIELDS = frozenset({"id", "rater", "grade"})
+
+_UTF8_MARK = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_GZIP_MARK = b"\x1f\x8b"
+_JSON = json.JSONDecoder(parse_float=Decimal, parse_constant=Decimal)
+_NAMED_TYPE = re.compile(r"[^\W\d]\w*2\w+")
+_CSV_ADVICE = {
+    "unexpected end of data": 'a field begins with " and is never closed; close it',
+    "field larger than field limit": f"a field of more than {LONGEST_LINE:,} characters; "
+    'look for a " that is never closed, or shorten it',
+    "new-line character seen": "a line break of an old Macintosh in it; save the file with usual ones",
+    "expected after": 'a field begins with " and goes on after the closing one; '
+    'put the whole field in quotes and write "" for each " in it',
+}
+
+
+class FileFormat(StrEnum):
+    TSV = "tsv"
+    CSV = "csv"
+    JSONL = "jsonl"
+    SEMEVAL = "semeval"
+    """The task's own input files: no header, no quotes, the comparison type in the file's name."""
+
+
+SUFFIXES = {
+    ".tsv": FileFormat.TSV,
+    ".tab": FileFormat.TSV,
+    ".csv": FileFormat.CSV,
+    ".jsonl": FileFormat.JSONL,
+    ".ndjson": FileFormat.JSONL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An open file of pairs or ratings."""
+
+    name: str
+    """As messages call it."""
+    stream: BinaryIO
+    size: int | None = None
+    """Bytes on the disk."""
+    position: Callable[[], int] | None = None
+    """How many of them have been read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    line: int
+    """Where it begins, from 1."""
+    fields: dict[str, Any]
+    """By names in small letters. Cells of tables are text; JSON numbers are Decimals or whole numbers."""
+
+
+@contextmanager
+def open_source(path: Path, *, name: str = "") -> Iterator[Source]:
+    """Open a file, compressed or not; `name` is what messages call it, by default its path."""
+    with path.open("rb") as stream:
+        yield open_stream(stream, name or str(path), path.stat().st_size)
+
+
+def open_stream(stream: io.BufferedReader, name: str, size: int | None = None) -> Source:
+    """A stream that is open already, compressed or not."""
+    is_gzip = stream.peek(2)[:2] == _GZIP_MARK
+    text = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if is_gzip else stream
+    return Source(name, text, size, None if size is None else stream.tell)
+
+
+def read_rows(source: Source, *, format: FileFormat | None, type: str | None) -> Iterator[Row]:
+    """The rows of an open file.
+
+    Args:
+        source: the file.
+        format: None finds it out from the name's suffix and the first line.
+        type: the comparison type of the task's own files, which name none.
+
+    Raises:
+        ImportFileError: a line is no row.
+    """
+    with _readable(source.name):
+        lines = _lines(source)
+        first = next((line for line in lines if line[1].strip()), None)
+        if first is None:
+            raise ImportFileError(f"{source.name}: the file is empty; give one with at least one row.")
+        found = format or _format_of(source.name, first)
+        lines = chain([first], lines)
+        if found is FileFormat.JSONL:
+            yield from _json_rows(source.name, lines)
+        elif found is FileFormat.SEMEVAL or (found is FileFormat.TSV and _has_no_header(first)):
+            yield from _task_rows(source.name, lines, type)
+        else:
+            delimiter = "\t" if found is FileFormat.TSV else _separator(first)
+            yield from _table_rows(source.name, lines, delimiter, first[0] - 1)
+
+
+def type_of_name(name: str) -> str | None:
+    """The comparison type that a file's name begins with, as in paragraph2sentence.test.input.tsv."""
+    base = PurePath(name).name
+    stem = base.split(".")[0]
+    if stem in COMPARISON_TYPES or _NAMED_TYPE.fullmatch(stem) or (stem and ".input." in base):
+        return stem
+    return None
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise ImportFileError(
+            f"{name}: the compressed data end too early or are damaged; compress the file again."
+        ) from None
+
+
+def _lines(source: Source) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers and ends, decoded one at a time."""
+    number = empty = 0
+    while line := source.stream.readline(LONGEST_LINE + 1):
+        number += 1
+        where = f"{source.name}, line {number}"
+        if number == 1:
+            if line.startswith(_UTF16_MARKS):
+                raise ImportFileError(f"{where}: the file is UTF-16; save it as UTF-8.")
+            line = line.removeprefix(_UTF8_MARK)
+        empty = empty + 1 if line.isspace() else 0
+        if empty > MOST_EMPTY_LINES:  # a small .gz may hold billions of them
+            raise ImportFileError(
+                f"{where}: {MOST_EMPTY_LINES:,} empty lines one after the other; delete them."
+            )
+        if len(line) > LONGEST_LINE:
+            raise ImportFileError(f"{where}: longer than {LONGEST_LINE:,} bytes; shorten its texts.")
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ImportFileError(
+                f"{where}: byte {error.start + 1} is no UTF-8 (0x{line[error.start]:02x}); save it as UTF-8."
+            ) from None
+        yield number, text
+
+
+def _format_of(name: str, first: tuple[int, str]) -> FileFormat:
+    suffixes = [suffix.lower() for suffix in PurePath(name).suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+    if suffixes and suffixes[-1] in SUFFIXES:
+        return SUFFIXES[suffixes[-1]]
+    text = first[1].lstrip()
+    if text.startswith("["):
+        raise ImportFileError(f"{name}: one JSON array; write JSON Lines, one object a line.")
+    if text.startswith("{"):
+        return FileFormat.JSONL
+    return FileFormat.TSV if "\t" in text else FileFormat.CSV
+
+
+def _names(text: str, delimiter: str) -> set[str]:
+    return {cell.strip().strip('"').strip().lower() for cell in text.split(delimiter)}
+
+
+def _has_no_header(first: tuple[int, str]) -> bool:
+    names = _names(first[1], "\t")
+    known = PAIR_FIELDS | RATING_FIELDS | {"type", "genre", "intended", "source", "ratings"}
+    return len(names & known) < 2
+
+
+def _separator(first: tuple[int, str]) -> str:
+    """Comma, semicolon or tab: whichever stands most often in the header."""
+    return max((",", ";", "\t"), key=first[1].count)
+
+
+def _json_rows(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
+    for number, text in lines:
+        if not text.strip():
+            continue
+        where = f"{name}, line {number}"
+        try:
+            value = _JSON.decode(text)
+        except RecursionError:
+            raise ImportFileError(f"{where}: nested too deeply; write one flat object a line.") from None
+        except ValueError as error:
+            reason = getattr(error, "msg", "a number with too many digits")
+            raise ImportFileError(f"{where}: no JSON ({reason}); write one object a line.") from None
+        if not isinstance(value, dict):
+            raise ImportFileError(f"{where}: JSON, but no object; write one object {{…}} a line.")
+        yield Row(number, {key.strip().lower(): field for key, field in value.items()})
+
+
+def _task_rows(name: str, lines: Iterable[tuple[int, str]], type: str | None) -> Iterator[Row]:
+    if type is None:
+        raise ImportFileError(
+            f"{name}, line 1: no header with id, left and right (or id, rater and grade); add one, or, "
+            "for an input file of SemEval-2014 Task 3, name its comparison type."
+        )
+    most = 4 if type == "word2sense" else 3
+    for number, text in lines:
+        cells = text.rstrip("\r\n").split("\t")
+        if not text.strip():
+            continue
+        if not 2 <= len(cells) <= most:
+            raise ImportFileError(
+                f"{name}, line {number}: {len(cells)} fields between tabs, not 2 to {most} (larger item, "
+                f"smaller item, {'sense number, ' if most == 4 else ''}id); add what is missing, or a header."
+            )
+        id = cells[-1].strip() if len(cells) > 2 else ""
+        fields: dict[str, Any] = {
+            "id": id or f"{type}-{number}",
+            "type": type,
+            "left": cells[0],
+            "right": cells[1],
+        }
+        if type == "word2sense":
+            fields["source"] = cells[2] if len(cells) == 4 else None
+        elif "-" in id:
+            fields["genre"] = id.rpartition("-")[0]
+        yield Row(number, fields)
+
+
+def _table_rows(name: str, lines: Iterable[tuple[int, str]], delimiter: str, skipped: int) -> Iterator[Row]:
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    reader = csv.reader((text for _, text in lines), delimiter=delimiter, strict=True)
+    header: list[str] | None = None
+    is_protected = False
+    while True:
+        number = skipped + reader.line_num + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            advice = next((text for part, text in _CSV_ADVICE.items() if part in str(error)), str(error))
+            raise ImportFileError(f"{name}, line {number}: {advice}.") from None
+        if cells is None:
+            return
+        if not any(cell.strip() for cell in cells):
+            continue
+        if header is None:
+            header = _header(name, number, cells)
+            is_protected = delimiter != "\t" and GOLD_COLUMN in header
+            continue
+        if len(cells) > len(header):
+            raise ImportFileError(
+                f"{name}, line {number}: {len(cells)} fields under a header of {len(header)}; put fields "
+                "with the separator in quotes."
+            )
+        if is_protected:
+            cells = [restored(cell) for cell in cells]
+        yield Row(number, dict(zip(header, cells, strict=False)))
+
+
+def _header(name: str, number: int, cells: list[str]) -> list[str]:
+    names = []
+    for cell in cells:
+        column = cell.strip()
+        is_rating = column.lower().startswith(RATING_COLUMN)
+        label = column[len(RATING_COLUMN) :].strip()
+        names.append(f"{RATING_COLUMN}{label}" if is_rating else column.lower())
+    twice = next((column for column in names if column and names.count(column) > 1), None)
+    if twice is not None:
+        raise ImportFileError(f"{name}, line {number}: the column {twice!r} stands twice; delete one.")
+    if not (PAIR_FIELDS.issubset(names) or RATING_FIELDS.issubset(names)):
+        raise ImportFileError(
+            f"{name}, line {number}: the header has {', '.join(names)[:200]}; it needs id, left and right, "
+            "or, for ratings, id, rater and grade."
+        )
+    return names

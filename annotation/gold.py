@@ -1,0 +1,259 @@
+"""The gold set: the grade that stands for each pair, the rows of its files and their manifest.
+
+Gold is the adjudicated grade while there is one, else the mean of the ratings, rounded half to even to
+four decimals (2.6667): what no rounding touches is exact, because grades are quarters.
+
+A row has, in this order: id, type, genre, left, right, gold, gold_source (adjudicated or mean), mean,
+spread, rating_count, cause, intended, source, and the ratings. `source` is the text that came with the pair,
+so that a gold set can be imported again; `ratings` are absent, or of "rater 1" and so on, or of names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_EVEN, Decimal
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any
+
+from annotation.adjudication import is_flagged, spread
+from annotation.scale import CLSS_POINTS
+from annotation.types import Cause, ProjectSettings, RatedPair
+
+MANIFEST_FORMAT = 1
+PLACES = Decimal("0.0001")
+
+
+class Format(StrEnum):
+    SEMEVAL = "semeval"
+    JSONL = "jsonl"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+class Unfinished(StrEnum):
+    """What becomes of pairs without a gold grade."""
+
+    REFUSE = "refuse"
+    LEAVE_OUT = "leave-out"
+    LIST = "list"
+    """Write them to a file of their own."""
+
+
+class RaterColumns(StrEnum):
+    """How single ratings are written."""
+
+    NONE = "none"
+    ANONYMOUS = "anonymous"
+    NAMED = "named"
+
+
+class GoldSource(StrEnum):
+    ADJUDICATED = "adjudicated"
+    MEAN = "mean"
+
+
+class Reason(StrEnum):
+    """Why a pair is unfinished."""
+
+    TOO_FEW_RATINGS = "too_few_ratings"
+    NOT_ADJUDICATED = "not_adjudicated"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    format: Format = Format.JSONL
+    unfinished: Unfinished = Unfinished.REFUSE
+    raters: RaterColumns = RaterColumns.ANONYMOUS
+
+
+@dataclass(frozen=True, slots=True)
+class GoldRow:
+    """A line of the gold set, or, with a reason and without a grade, of the list of unfinished pairs."""
+
+    id: str
+    type: str
+    genre: str | None
+    left: str
+    right: str
+    gold: Decimal | None
+    gold_source: GoldSource | None
+    mean: Decimal | None
+    spread: Decimal
+    rating_count: int
+    ratings: tuple[tuple[str, Decimal], ...]
+    """Label of the rater, and grade, in the order of the labels."""
+    cause: Cause | None
+    intended: Decimal | None
+    source: str | None
+    reason: Reason | None = None
+
+
+def mean_grade(grades: Sequence[Decimal]) -> Decimal | None:
+    """The mean, rounded half to even to four decimals; None of no grades."""
+    if not grades:
+        return None
+    return (sum(grades, Decimal(0)) / len(grades)).quantize(PLACES, ROUND_HALF_EVEN)
+
+
+def reason_of(pair: RatedPair, settings: ProjectSettings) -> Reason | None:
+    """Why `pair` has no gold grade yet; a decision finishes a pair however many ratings it has."""
+    if pair.adjudicated is not None:
+        return None
+    if len(pair.ratings) < settings.raters_per_pair:
+        return Reason.TOO_FEW_RATINGS
+    grades = [grade for _, grade in pair.ratings]
+    return Reason.NOT_ADJUDICATED if is_flagged(grades, settings.threshold) else None
+
+
+def gold_row(pair: RatedPair, settings: ProjectSettings, labels: Mapping[str, str] | None) -> GoldRow:
+    """The row of a pair.
+
+    Args:
+        pair: its raters are named by any key.
+        settings: the project's.
+        labels: what stands for each key in the file; None leaves single ratings out.
+    """
+    grades = [grade for _, grade in pair.ratings]
+    reason, mean = reason_of(pair, settings), mean_grade(grades)
+    gold = None if reason else mean if pair.adjudicated is None else pair.adjudicated
+    source = GoldSource.MEAN if pair.adjudicated is None else GoldSource.ADJUDICATED
+    ratings = [] if labels is None else [(labels[rater], grade) for rater, grade in pair.ratings]
+    return GoldRow(
+        id=pair.external_id,
+        type=pair.type,
+        genre=pair.genre,
+        left=pair.left,
+        right=pair.right,
+        gold=gold,
+        gold_source=None if reason else source,
+        mean=mean,
+        spread=spread(grades),
+        rating_count=len(grades),
+        ratings=tuple(sorted(ratings, key=lambda rating: label_key(rating[0]))),
+        cause=pair.cause,
+        intended=pair.intended,
+        source=pair.source,
+        reason=reason,
+    )
+
+
+def rater_numbers(raters: Iterable[int], seed: int, known: Mapping[int, int]) -> dict[int, int]:
+    """A number for each rater, 1 and up, that says nothing of name, account or order of arrival.
+
+    Args:
+        raters: ids of the accounts that rated in a project.
+        seed: the project's.
+        known: the numbers of an earlier export, which stay.
+    """
+    newcomers = sorted(
+        set(raters) - set(known), key=lambda rater: sha256(f"{seed}:rater:{rater}".encode()).digest()
+    )
+    first = max(known.values(), default=0) + 1
+    return {**known, **{rater: number for number, rater in enumerate(newcomers, first)}}
+
+
+def anonymous_label(number: int) -> str:
+    return f"rater {number}"
+
+
+def label_key(label: str) -> tuple[int, str]:
+    """Sorts labels so that rater 10 comes after rater 9."""
+    return (len(label), label) if label.removeprefix("rater ").isdecimal() else (0, label)
+
+
+def scale_text() -> str:
+    """The scale as text, one point a line, for its hash: the protocol that raters were given."""
+    return "".join(f"{point.value}\t{point.name}\t{point.description}\n" for point in CLSS_POINTS)
+
+
+@dataclass
+class Tally:
+    """Counts of rows as they go by."""
+
+    _counts: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+    _order: list[str] = field(default_factory=list)
+
+    def add(self, row: GoldRow) -> None:
+        counts = self._counts.setdefault((row.type, row.genre or ""), Counter())
+        counts["pairs"] += 1
+        counts["ratings"] += row.rating_count
+        counts[str(row.reason or row.gold_source)] += 1
+
+    def as_json(self) -> dict[str, Any]:
+        """Counts of all pairs, and per type and genre; unknown genres stand under an empty name."""
+        types = sorted({type for type, _ in self._counts})
+        return {
+            **_counted(self._counts.values()),
+            "by_type": {type: self._of_type(type) for type in types},
+        }
+
+    def unfinished(self) -> int:
+        """How many of the rows had a reason."""
+        return sum(counts[reason] for counts in self._counts.values() for reason in Reason)
+
+    def _of_type(self, type: str) -> dict[str, Any]:
+        genres = {genre: counts for (of, genre), counts in sorted(self._counts.items()) if of == type}
+        return {
+            **_counted(genres.values()),
+            "by_genre": {genre: _counted([counts]) for genre, counts in genres.items()},
+        }
+
+
+def _counted(many: Iterable[Counter[str]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for counts in many:
+        total.update(counts)
+    finished = {source.value: total[source] for source in GoldSource}
+    open_pairs = {reason.value: total[reason] for reason in Reason}
+    return {"pairs": total["pairs"], "ratings": total["ratings"], **finished, **open_pairs}
+
+
+def manifest(
+    settings: ProjectSettings,
+    options: ExportOptions,
+    *,
+    version: str,
+    counts: Mapping[str, Any],
+    agreement: Mapping[str, Any] | None,
+    files: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """What a reader of the gold set must know of how it came about. It holds no time of day.
+
+    Args:
+        settings: the project's.
+        version: of this software.
+        counts: of `Tally`.
+        agreement: α with its intervals; None when it was not computed.
+        files: name, bytes, SHA-256, rows and lines of each file.
+    """
+    return {
+        "manifest_format": MANIFEST_FORMAT,
+        "software": {"name": "kpdemo", "version": version},
+        "project": settings.name,
+        "protocol": {
+            "scale": [
+                {"value": point.value, "name": point.name, "description": point.description}
+                for point in CLSS_POINTS
+            ],
+            "scale_sha256": sha256(scale_text().encode()).hexdigest(),
+            "guidelines_sha256": sha256(settings.guidelines.encode()).hexdigest(),
+            "types": list(settings.types),
+            "step": float(settings.step),
+            "adjudication_threshold": float(settings.threshold),
+            "raters_per_pair": settings.raters_per_pair,
+            "order": "random" if settings.is_random else "import",
+            "seed": settings.seed,
+            "gold": "the adjudicated grade, else the mean of the ratings, rounded half to even to 4 decimals",
+        },
+        "options": {
+            "format": options.format.value,
+            "unfinished": options.unfinished.value,
+            "raters": options.raters.value,
+        },
+        "counts": dict(counts),
+        "agreement": None if agreement is None else dict(agreement),
+        "files": [dict(file) for file in files],
+    }

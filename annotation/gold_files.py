@@ -1,0 +1,279 @@
+"""Files of a gold set, one row at a time: constant memory, and the same bytes for the same rows.
+
+jsonl: gold.jsonl, grades as numbers, `ratings` as [{"rater": …, "grade": …}].
+csv: gold.csv, UTF-8 with a header, a column "rating:LABEL" for each rater; cells made safe (spreadsheet.py).
+parquet: gold.parquet, the columns of jsonl.
+semeval: the layout of SemEval-2014 Task 3, TYPE.input.tsv (larger, smaller, id; for word2sense word, sense
+key, word#pos#number, id) and TYPE.gs.tsv (a grade), line by line the same pairs, without header or quotes;
+tabs and line breaks in texts become spaces. It has no place for single ratings.
+
+Unfinished pairs that are listed go to unfinished.jsonl, .csv, .parquet or, for semeval, .tsv (type, id,
+reason), with the column `reason`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from decimal import Decimal
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Protocol, Self
+
+from annotation.adjudication import grade_text
+from annotation.gold import Format, GoldRow
+from annotation.spreadsheet import GOLD_COLUMN, protected
+
+ROWS_AT_ONCE = 2_000
+"""Rows of a Parquet row group: what is held in memory."""
+
+_FIELD_ENDS = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_LINE_ENDS_IN_JSON = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+_QUOTED = re.compile(r'[",\r\n]')
+_SENSE_NUMBER = re.compile(r"\S+#[a-z]#\d+")
+_UNSAFE_IN_NAME = re.compile(r"[^\w.-]+")
+
+
+class RowWriter(Protocol):
+    """Takes rows, and knows how many each of its files has."""
+
+    rows: dict[str, int]
+
+    def add(self, row: GoldRow) -> None:
+        """Write a row."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def open_gold(format: Format, folder: Path, types: Sequence[str], labels: Sequence[str] | None) -> RowWriter:
+    """A writer of finished pairs.
+
+    Args:
+        format: which.
+        folder: exists and has no such files yet.
+        types: comparison types; each has its files in the semeval layout, also when empty.
+        labels: of the raters, in order; None writes no single ratings.
+    """
+    if format is Format.SEMEVAL:
+        return SemevalWriter(folder, types)
+    return _open_table(format, folder, "gold", labels, is_unfinished=False)
+
+
+def open_unfinished(format: Format, folder: Path, labels: Sequence[str] | None) -> RowWriter:
+    """A writer of pairs without a gold grade."""
+    if format is Format.SEMEVAL:
+        return UnfinishedTsvWriter(folder)
+    return _open_table(format, folder, "unfinished", labels, is_unfinished=True)
+
+
+def _open_table(
+    format: Format, folder: Path, stem: str, labels: Sequence[str] | None, *, is_unfinished: bool
+) -> RowWriter:
+    path = folder / f"{stem}.{format.value}"
+    if format is Format.CSV:
+        return CsvWriter(path, labels or (), is_unfinished=is_unfinished)
+    if format is Format.PARQUET:
+        return ParquetWriter(path, has_ratings=labels is not None, is_unfinished=is_unfinished)
+    return JsonlWriter(path, has_ratings=labels is not None, is_unfinished=is_unfinished)
+
+
+class _Files:
+    """Text files that are closed together."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def _open(self, path: Path) -> IO[str]:
+        self.rows[path.name] = 0
+        return self._stack.enter_context(path.open("x", encoding="utf-8", newline=""))
+
+    def _own(self, resource: AbstractContextManager[Any]) -> Any:
+        return self._stack.enter_context(resource)
+
+
+class JsonlWriter(_Files):
+    def __init__(self, path: Path, *, has_ratings: bool, is_unfinished: bool) -> None:
+        super().__init__()
+        self._file, self._name = self._open(path), path.name
+        self._options = {"has_ratings": has_ratings, "is_unfinished": is_unfinished}
+
+    def add(self, row: GoldRow) -> None:
+        line = json.dumps(row_values(row, **self._options), ensure_ascii=False)
+        self._file.write(f"{line.translate(_LINE_ENDS_IN_JSON)}\n")
+        self.rows[self._name] += 1
+
+
+class CsvWriter(_Files):
+    def __init__(self, path: Path, labels: Sequence[str], *, is_unfinished: bool) -> None:
+        super().__init__()
+        self._labels, self._name, self._is_unfinished = tuple(labels), path.name, is_unfinished
+        self._file = self._open(path)
+        self._file.write(_csv_line(self._header()))
+
+    def add(self, row: GoldRow) -> None:
+        values = row_values(row, has_ratings=False, is_unfinished=self._is_unfinished)
+        graded = dict(row.ratings)
+        cells = [_cell(value) for value in values.values()]
+        self._file.write(_csv_line([*cells, *(_cell(graded.get(label)) for label in self._labels)]))
+        self.rows[self._name] += 1
+
+    def _header(self) -> list[str]:
+        ratings = [f"rating:{label}" for label in self._labels]
+        return [*COLUMNS, *(["reason"] if self._is_unfinished else []), *ratings]
+
+
+class ParquetWriter(_Files):
+    """Row groups of `ROWS_AT_ONCE` rows; pyarrow is imported here only."""
+
+    def __init__(self, path: Path, *, has_ratings: bool, is_unfinished: bool) -> None:
+        import pyarrow as pa  # type: ignore[import-untyped]
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+        super().__init__()
+        self._options = {"has_ratings": has_ratings, "is_unfinished": is_unfinished}
+        self._schema = _parquet_schema(pa, has_ratings=has_ratings, is_unfinished=is_unfinished)
+        self._table, self._name = pa.Table, path.name
+        self.rows[path.name] = 0
+        self._waiting: list[dict[str, Any]] = []
+        self._writer = self._own(pq.ParquetWriter(path, self._schema, compression="zstd"))
+        self._stack.callback(self._flush)
+
+    def add(self, row: GoldRow) -> None:
+        self._waiting.append(row_values(row, **self._options))
+        self.rows[self._name] += 1
+        if len(self._waiting) == ROWS_AT_ONCE:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._writer.write_table(self._table.from_pylist(self._waiting, schema=self._schema))
+            self._waiting.clear()
+
+
+class SemevalWriter(_Files):
+    def __init__(self, folder: Path, types: Sequence[str]) -> None:
+        super().__init__()
+        self._folder = folder
+        self._pairs: dict[str, tuple[IO[str], IO[str]]] = {}
+        for type in types:
+            self._files_of(type)
+
+    def add(self, row: GoldRow) -> None:
+        texts, grades = self._files_of(row.type)
+        fields = [row.left, row.right, row.id]
+        if row.type == "word2sense":
+            is_number = row.source is not None and _SENSE_NUMBER.fullmatch(row.source)
+            fields.insert(2, row.source or "" if is_number else "")
+        texts.write("\t".join(_FIELD_ENDS.sub(" ", field) for field in fields) + "\n")
+        grades.write(f"{grade_text(row.gold or Decimal(0))}\n")
+        for file in (texts, grades):
+            self.rows[Path(file.name).name] += 1
+
+    def _files_of(self, type: str) -> tuple[IO[str], IO[str]]:
+        if type not in self._pairs:
+            stem = _UNSAFE_IN_NAME.sub("_", type).lstrip(".") or "type"
+            while f"{stem}.gs.tsv" in self.rows:
+                stem += "_"
+            files = (self._folder / f"{stem}.input.tsv", self._folder / f"{stem}.gs.tsv")
+            self._pairs[type] = (self._open(files[0]), self._open(files[1]))
+        return self._pairs[type]
+
+
+class UnfinishedTsvWriter(_Files):
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._file = self._open(folder / "unfinished.tsv")
+
+    def add(self, row: GoldRow) -> None:
+        fields = (row.type, row.id, str(row.reason))
+        self._file.write("\t".join(_FIELD_ENDS.sub(" ", field) for field in fields) + "\n")
+        self.rows["unfinished.tsv"] += 1
+
+
+COLUMNS = (
+    "id",
+    "type",
+    "genre",
+    "left",
+    "right",
+    "gold",
+    GOLD_COLUMN,
+    "mean",
+    "spread",
+    "rating_count",
+    "cause",
+    "intended",
+    "source",
+)
+
+
+def row_values(row: GoldRow, *, has_ratings: bool, is_unfinished: bool) -> dict[str, Any]:
+    """The values of a row by column, as JSON has them."""
+    values: dict[str, Any] = {
+        "id": row.id,
+        "type": row.type,
+        "genre": row.genre,
+        "left": row.left,
+        "right": row.right,
+        "gold": _number(row.gold),
+        GOLD_COLUMN: None if row.gold_source is None else row.gold_source.value,
+        "mean": _number(row.mean),
+        "spread": _number(row.spread),
+        "rating_count": row.rating_count,
+        "cause": None if row.cause is None else row.cause.value,
+        "intended": _number(row.intended),
+        "source": row.source,
+    }
+    if is_unfinished:
+        values["reason"] = None if row.reason is None else row.reason.value
+    if has_ratings:
+        values["ratings"] = [{"rater": label, "grade": float(grade)} for label, grade in row.ratings]
+    return values
+
+
+def _number(grade: Decimal | None) -> float | None:
+    return None if grade is None else float(grade)
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return protected(value)
+        case float() | Decimal():
+            return grade_text(Decimal(str(value)))
+    return str(value)
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    """A line as RFC 4180 has it; csv.writer leaves a lone carriage return bare, which ends a line."""
+    quoted = ('"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell for cell in cells)
+    return ",".join(quoted) + "\n"
+
+
+def _parquet_schema(pa: Any, *, has_ratings: bool, is_unfinished: bool) -> Any:
+    numbers = dict.fromkeys(("gold", "mean", "spread", "intended"), pa.float64())
+    kinds = {**dict.fromkeys(COLUMNS, pa.string()), **numbers, "rating_count": pa.int32()}
+    fields = [pa.field(name, kinds[name]) for name in COLUMNS]
+    if is_unfinished:
+        fields.append(pa.field("reason", pa.string()))
+    if has_ratings:
+        rating = pa.struct([pa.field("rater", pa.string()), pa.field("grade", pa.float64())])
+        fields.append(pa.field("ratings", pa.list_(rating)))
+    return pa.schema(fields)

@@ -1,0 +1,24 @@
+"""What raters write beside a grade: comments, and notes on a skipped pair."""
+
+from __future__ import annotations
+
+from annotation.errors import NoteError
+
+LONGEST_COMMENT = 4_000
+LONGEST_NOTE = 2_000
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def kept_text(text: str, what: str, longest: int) -> str:
+    """The text as it is kept: without space around it, and with a sign for what no database takes.
+
+    Args:
+        what: the word for it in the message: "comment".
+
+    Raises:
+        NoteError: it is too long.
+    """
+    kept = "".join(_REPLACEMENT if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text).strip()
+    if len(kept) > longest:
+        raise NoteError(f"The {what} has {len(kept):,} characters: give at most {longest:,}.")
+    return kept

@@ -1,0 +1,160 @@
+"""What a project is made of: which settings can be used, who works in it, and how far it is."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from annotation.errors import SettingsError
+from annotation.names import composed, name_key
+from annotation.types import ProjectSettings, Role, User
+
+LONGEST_NAME = 120
+LONGEST_KEY = 360
+"""A few characters grow when they are written out; the database has room for so many."""
+LONGEST_TYPE = 80
+LONGEST_GUIDELINES = 100_000
+MOST_TYPES = 50
+MOST_RATERS = 20
+LONGEST_LEASE = 7 * 24 * 60
+STEPS = (Decimal("0.25"), Decimal("0.5"), Decimal(1))
+LOWEST_THRESHOLD, HIGHEST_THRESHOLD = Decimal("0.25"), Decimal(4)
+LARGEST_SEED = 2**63 - 1
+
+_TYPE = re.compile(r"\w[\w+-]*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    user: User
+    roles: frozenset[Role]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCounts:
+    """How far the pairs of one type and genre are."""
+
+    type: str
+    genre: str | None
+    pairs: int
+    ratings: int
+    finished: int
+    """Pairs with all the ratings that the project asks for."""
+    flagged: int
+    """Pairs whose ratings differ by the threshold or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectCounts:
+    pairs: int
+    ratings: int
+    finished: int
+    flagged: int
+    groups: tuple[GroupCounts, ...]
+    """In the order of the project's types, then by genre."""
+
+
+def sum_counts(groups: Iterable[GroupCounts]) -> ProjectCounts:
+    """The counts of all the groups together."""
+    kept = tuple(groups)
+    return ProjectCounts(
+        pairs=sum(group.pairs for group in kept),
+        ratings=sum(group.ratings for group in kept),
+        finished=sum(group.finished for group in kept),
+        flagged=sum(group.flagged for group in kept),
+        groups=kept,
+    )
+
+
+def check_settings(settings: ProjectSettings) -> ProjectSettings:
+    """The settings as they are kept: names composed and without needless space.
+
+    Raises:
+        SettingsError: one of them cannot be used.
+    """
+    _check_whole("number of raters for a pair", settings.raters_per_pair, 1, MOST_RATERS)
+    _check_whole("lease", settings.lease_minutes, 1, LONGEST_LEASE, "minutes")
+    _check_whole("seed", settings.seed, 0, LARGEST_SEED)
+    return replace(
+        settings,
+        name=check_project_name(settings.name),
+        types=_check_types(settings.types),
+        guidelines=_check_guidelines(settings.guidelines),
+        threshold=_check_threshold(settings.threshold),
+        step=_check_step(settings.step),
+    )
+
+
+def check_project_name(name: str) -> str:
+    """The name as it is kept: composed, without space around it, single spaces within.
+
+    Raises:
+        SettingsError: it cannot be used.
+    """
+    kept = composed(name, "The project's name")
+    if not name_key(kept):
+        raise SettingsError(f"The project's name is empty: give 1 to {LONGEST_NAME} characters.")
+    if len(kept) > LONGEST_NAME or len(name_key(kept)) > LONGEST_KEY:
+        raise SettingsError(
+            f"The project's name has {len(kept)} characters: give 1 to {LONGEST_NAME}, without ligatures."
+        )
+    return kept
+
+
+def _check_types(types: tuple[str, ...]) -> tuple[str, ...]:
+    kept = tuple(dict.fromkeys(unicodedata.normalize("NFC", type.strip()) for type in types))
+    if not kept:
+        raise SettingsError(
+            "The project has no comparison types: give at least one, such as sentence2phrase."
+        )
+    if len(kept) > MOST_TYPES:
+        raise SettingsError(f"The project has {len(kept)} comparison types: give at most {MOST_TYPES}.")
+    for type in kept:
+        if not _TYPE.fullmatch(type) or len(type) > LONGEST_TYPE:
+            raise SettingsError(
+                f"{_shown(type)} is no name of a comparison type: "
+                f"give letters, digits, _ and -, at most {LONGEST_TYPE}, such as title2abstract."
+            )
+    return kept
+
+
+def _check_guidelines(guidelines: str) -> str:
+    if len(guidelines) > LONGEST_GUIDELINES:
+        raise SettingsError(
+            f"The guidelines have {len(guidelines):,} characters: give at most {LONGEST_GUIDELINES:,}."
+        )
+    if "\0" in guidelines or _SURROGATE.search(guidelines):
+        raise SettingsError("The guidelines hold a NUL or half a character: save them as UTF-8 text.")
+    return guidelines
+
+
+def _check_threshold(threshold: Decimal) -> Decimal:
+    on_scale = threshold.is_finite() and LOWEST_THRESHOLD <= threshold <= HIGHEST_THRESHOLD
+    if not on_scale or threshold % LOWEST_THRESHOLD != 0:
+        raise SettingsError(
+            f"The threshold is {LOWEST_THRESHOLD} to {HIGHEST_THRESHOLD} in steps of {LOWEST_THRESHOLD}, "
+            f"not {threshold}."
+        )
+    return threshold
+
+
+def _check_step(step: Decimal) -> Decimal:
+    for known in STEPS:
+        if step == known:
+            return known
+    raise SettingsError(f"The step is {', '.join(map(str, STEPS[:-1]))} or {STEPS[-1]}, not {step}.")
+
+
+def _check_whole(what: str, value: int, low: int, high: int, unit: str = "") -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise SettingsError(
+            f"The {what} is a whole number from {low} to {high} {unit}".rstrip() + f", not {value}."
+        )
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= LONGEST_TYPE else f"{text[:LONGEST_TYPE]}…")

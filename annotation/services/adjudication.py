@@ -1,0 +1,265 @@
+"""Adjudication: the queue of pairs whose raters disagree, and decisions that two cannot take unawares."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+from sqlalchemy import exists, func, select, tuple_
+from sqlalchemy.orm import Session
+
+from annotation.adjudication import (
+    AdjudicationError,
+    AdjudicationItem,
+    ConflictError,
+    Decision,
+    QueuePage,
+    Which,
+    check_decision,
+    conflict_sentence,
+    shuffled,
+    version_of,
+)
+from annotation.clock import Clock, utcnow
+from annotation.errors import NotFoundError
+from annotation.services.adjudication_queue import ORDER, Queue, entry_of
+from annotation.services.projects import find_project
+from annotation.types import Cause, from_quarters, to_quarters
+from db import Database
+from db.models import Adjudication, AdjudicationChange, Comment, Pair, Project, Rating, User
+
+PAGE_SIZE = 50
+
+
+class Neighbours(NamedTuple):
+    """The pairs before and after one in a part of the queue."""
+
+    previous: int | None
+    next: int | None
+
+
+class AdjudicationService:
+    def __init__(self, database: Database, *, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def queue(
+        self,
+        project_id: int,
+        which: Which = Which.OPEN,
+        type: str | None = None,
+        *,
+        offset: int = 0,
+        limit: int = PAGE_SIZE,
+    ) -> QueuePage:
+        """A page of the queue, largest spread first, then in the order of rating.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            queue = Queue(project)
+            statement = queue.entries(which, type).offset(offset).limit(limit + 1)
+            rows = session.execute(statement).all()
+            counts = queue.counts(session, type)
+            types = session.scalars(queue.select(Pair.type).distinct().order_by(Pair.type)).all()
+            entries = tuple(entry_of(row, project.threshold_quarters) for row in rows[:limit])
+        return QueuePage(entries, counts, tuple(types), offset + limit if len(rows) > limit else None)
+
+    def item(self, project_id: int, pair_id: int) -> AdjudicationItem:
+        """A pair with what was said of it, and nothing of who said it.
+
+        Raises:
+            NotFoundError: the project has no such pair.
+        """
+        with self._database.reading() as session:
+            pair = _pair(session, project_id, pair_id)
+            return _item(session, pair, find_project(session, project_id))
+
+    def neighbours(
+        self, project_id: int, pair_id: int, which: Which = Which.OPEN, type: str | None = None
+    ) -> Neighbours:
+        """The pairs before and after `pair_id`, whether or not it is itself in this part of the queue."""
+        with self._database.reading() as session:
+            pair = _pair(session, project_id, pair_id)
+            here = tuple_(-pair.spread_quarters, pair.position, pair.id)
+            ids = Queue(find_project(session, project_id)).select(Pair.id, which=which, type=type)
+            later = ids.where(tuple_(*ORDER) > here).order_by(*ORDER)
+            earlier = ids.where(tuple_(*ORDER) < here).order_by(*(column.desc() for column in ORDER))
+            after, before = session.scalar(later.limit(1)), session.scalar(earlier.limit(1))
+        return Neighbours(before, after)
+
+    def first(self, project_id: int, which: Which = Which.OPEN, type: str | None = None) -> int | None:
+        """The first pair of a part of the queue; None when it is empty."""
+        page = self.queue(project_id, which, type, limit=1)
+        return page.entries[0].pair_id if page.entries else None
+
+    def decide(
+        self,
+        project_id: int,
+        pair_id: int,
+        by: int,
+        grade: Decimal,
+        cause: Cause,
+        note: str = "",
+        *,
+        expected: str | None = None,
+    ) -> AdjudicationItem:
+        """Make `grade` the gold grade of a pair, in place of any decision before.
+
+        Args:
+            by: the adjudicator's id.
+            expected: the version of the item that the adjudicator was looking at; with it, a decision or
+                rating that came meanwhile is told and not overruled unseen.
+
+        Raises:
+            GradeError: the grade is not on the project's scale.
+            ConflictError: the pair is not at the version `expected`.
+            AdjudicationError: the raters of the pair agree, and nobody decided on it before.
+        """
+        with self._database.session() as session:
+            pair = _pair(session, project_id, pair_id, lock=True)
+            project = find_project(session, project_id)  # once the pair is locked its step and threshold stay
+            note = check_decision(grade, note, from_quarters(project.step_quarters))
+            standing = _standing(session, pair_id)
+            wanted = (by, to_quarters(grade), cause.value, note)
+            if standing is not None and _same(standing, wanted) and not _is_changed(session, standing):
+                return _item(session, pair, project)  # the answer to the first click was lost: saved already
+            _check_version(session, pair, expected)
+            if standing is None and pair.spread_quarters < project.threshold_quarters:
+                raise AdjudicationError(
+                    f"The ratings of this pair are {from_quarters(pair.spread_quarters)} apart, less than "
+                    f"{from_quarters(project.threshold_quarters)}: their mean is its gold grade."
+                )
+            at = self._now(session, pair_id)
+            if standing is None:
+                standing = Adjudication(project_id=project_id, pair_id=pair_id)
+                session.add(standing)
+            standing.adjudicator_id, standing.quarters, standing.cause, standing.note = wanted
+            standing.decided_at = at
+            session.add(_change(project_id, pair_id, at, *wanted))
+            session.flush()
+            return _item(session, pair, project)
+
+    def withdraw(
+        self, project_id: int, pair_id: int, by: int, *, expected: str | None = None
+    ) -> AdjudicationItem:
+        """Take the decision on a pair back, so that it is open again; the history keeps it.
+
+        Raises:
+            ConflictError: the pair is not at the version `expected`.
+            AdjudicationError: there is no decision.
+        """
+        with self._database.session() as session:
+            project = find_project(session, project_id)
+            pair = _pair(session, project_id, pair_id, lock=True)
+            _check_version(session, pair, expected)
+            standing = _standing(session, pair_id)
+            if standing is None:
+                raise AdjudicationError("Nobody has decided on this pair: there is nothing to withdraw.")
+            session.delete(standing)
+            session.add(_change(project_id, pair_id, self._now(session, pair_id), by, None, None, ""))
+            session.flush()
+            return _item(session, pair, project)
+
+    def _now(self, session: Session, pair_id: int) -> datetime:
+        """This moment, but not before the ratings that the decision is about: clocks differ."""
+        last = session.scalar(select(func.max(Rating.updated_at)).where(Rating.pair_id == pair_id))
+        return max(self._clock(), last) if last else self._clock()
+
+
+def _item(session: Session, pair: Pair, project: Project) -> AdjudicationItem:
+    grades = session.scalars(
+        select(Rating.quarters).where(Rating.pair_id == pair.id).order_by(Rating.quarters)
+    ).all()
+    comments = session.scalars(
+        select(Comment.text).where(Comment.pair_id == pair.id, Comment.text != "")
+    ).all()
+    standing = _standing(session, pair.id)
+    history = _history(session, pair.id)
+    return AdjudicationItem(
+        pair_id=pair.id,
+        external_id=pair.external_id,
+        type=pair.type,
+        left=pair.left,
+        right=pair.right,
+        grades=tuple(from_quarters(quarters) for quarters in grades),
+        comments=shuffled(comments, pair.id),
+        spread=from_quarters(pair.spread_quarters),
+        is_flagged=pair.spread_quarters >= project.threshold_quarters,
+        is_changed=standing is not None and _is_changed(session, standing),
+        decision=history[0] if standing is not None else None,
+        history=history,
+        version=_version(session, pair.id),
+    )
+
+
+def _history(session: Session, pair_id: int) -> tuple[Decision, ...]:
+    rows = session.execute(
+        select(AdjudicationChange, User.name)
+        .join(User, User.id == AdjudicationChange.adjudicator_id)
+        .where(AdjudicationChange.pair_id == pair_id)
+        .order_by(AdjudicationChange.id.desc())
+    )
+    return tuple(
+        Decision(
+            None if change.quarters is None else from_quarters(change.quarters),
+            Cause(change.cause) if change.cause else None,
+            change.note,
+            name,
+            change.at,
+        )
+        for change, name in rows
+    )
+
+
+def _version(session: Session, pair_id: int) -> str:
+    last = select(func.max(AdjudicationChange.id)).where(AdjudicationChange.pair_id == pair_id)
+    ratings = session.execute(
+        select(Rating.id, Rating.quarters, Rating.updated_at).where(Rating.pair_id == pair_id)
+    )
+    return version_of(session.scalar(last), [(row.id, row.quarters, row.updated_at) for row in ratings])
+
+
+def _check_version(session: Session, pair: Pair, expected: str | None) -> None:
+    found = _version(session, pair.id)
+    if expected is not None and expected != found:
+        history = _history(session, pair.id)
+        raise ConflictError(conflict_sentence(expected, found, history[0] if history else None))
+
+
+def _standing(session: Session, pair_id: int) -> Adjudication | None:
+    return session.scalar(select(Adjudication).where(Adjudication.pair_id == pair_id))
+
+
+def _is_changed(session: Session, standing: Adjudication) -> bool:
+    younger = exists().where(Rating.pair_id == standing.pair_id, Rating.updated_at > standing.decided_at)
+    return bool(session.scalar(select(younger)))
+
+
+def _same(standing: Adjudication, wanted: tuple[int, int, str, str]) -> bool:
+    return wanted == (standing.adjudicator_id, standing.quarters, standing.cause, standing.note)
+
+
+def _change(
+    project_id: int, pair_id: int, at: datetime, by: int, quarters: int | None, cause: str | None, note: str
+) -> AdjudicationChange:
+    return AdjudicationChange(
+        project_id=project_id,
+        pair_id=pair_id,
+        adjudicator_id=by,
+        quarters=quarters,
+        cause=cause,
+        note=note,
+        at=at,
+    )
+
+
+def _pair(session: Session, project_id: int, pair_id: int, *, lock: bool = False) -> Pair:
+    statement = select(Pair).where(Pair.id == pair_id, Pair.project_id == project_id)
+    pair = session.scalar(statement.with_for_update() if lock else statement)
+    if pair is None:
+        raise NotFoundError(f"The project has no pair {pair_id}: choose one from the queue.")
+    return pair

@@ -1,0 +1,80 @@
+"""The queue of pairs whose raters disagree, as statements: its parts, its order, its counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Row, Select, and_, case, exists, func, or_, select
+from sqlalchemy.orm import Session
+
+from annotation.adjudication import BEGINNING_LENGTH, QueueEntry, Which, beginning
+from annotation.types import from_quarters
+from db.models import Adjudication, Pair, Project, Rating
+
+_READ_LENGTH = 4 * BEGINNING_LENGTH + 1
+
+ORDER: tuple[Any, ...] = (-Pair.spread_quarters, Pair.position, Pair.id)
+_CHANGED = exists().where(Rating.pair_id == Pair.id, Rating.updated_at > Adjudication.decided_at)
+
+
+class Queue:
+    """The pairs of a project that are flagged or decided, and the conditions of its parts."""
+
+    def __init__(self, project: Project) -> None:
+        flagged, decided = Pair.spread_quarters >= project.threshold_quarters, Adjudication.id.is_not(None)
+        self.open = and_(flagged, or_(~decided, _CHANGED))
+        self.decided = and_(decided, ~and_(flagged, _CHANGED))
+        # Most pairs are neither, and their texts make the table long: both kinds are found by an index.
+        of_flagged = select(Pair.id).where(Pair.project_id == project.id, flagged)
+        of_decided = select(Adjudication.pair_id).where(Adjudication.project_id == project.id)
+        self._within = Pair.id.in_(of_flagged.union(of_decided))
+
+    def select(self, *columns: Any, which: Which = Which.ALL, type: str | None = None) -> Select[Any]:
+        """`columns` of the pairs, with their decisions."""
+        statement = (
+            select(*columns)
+            .select_from(Pair)
+            .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
+            .where(self._within)
+        )
+        if which is not Which.ALL:
+            statement = statement.where(self.open if which is Which.OPEN else self.decided)
+        return statement if type is None else statement.where(Pair.type == type)
+
+    def entries(self, which: Which, type: str | None) -> Select[Any]:
+        """The pairs in order, for `entry_of`."""
+        left = func.substr(Pair.left, 1, _READ_LENGTH)
+        columns = (
+            Pair.id,
+            Pair.external_id,
+            Pair.type,
+            left.label("left"),
+            Pair.spread_quarters,
+            Pair.rating_count,
+            Adjudication.quarters,
+            case((self.open, 1), else_=0).label("is_open"),
+            case((and_(Adjudication.id.is_not(None), _CHANGED), 1), else_=0).label("is_changed"),
+        )
+        return self.select(*columns, which=which, type=type).order_by(*ORDER)
+
+    def counts(self, session: Session, type: str | None) -> dict[Which, int]:
+        """How many pairs each part has."""
+        sums = [func.coalesce(func.sum(case((part, 1), else_=0)), 0) for part in (self.open, self.decided)]
+        opened, decided = session.execute(self.select(*sums, type=type)).one()
+        return {Which.OPEN: opened, Which.DECIDED: decided, Which.ALL: opened + decided}
+
+
+def entry_of(row: Row[Any], threshold: int) -> QueueEntry:
+    """A row of `Queue.entries`."""
+    return QueueEntry(
+        pair_id=row.id,
+        external_id=row.external_id,
+        type=row.type,
+        beginning=beginning(row.left),
+        spread=from_quarters(row.spread_quarters),
+        ratings=row.rating_count,
+        is_flagged=row.spread_quarters >= threshold,
+        is_open=bool(row.is_open),
+        decided=None if row.quarters is None else from_quarters(row.quarters),
+        is_changed=bool(row.is_changed),
+    )

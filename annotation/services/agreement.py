@@ -1,0 +1,224 @@
+"""The agreement of a project, read at one moment and kept for as long as nothing in it changes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from annotation.agreement import Grades, Integers
+from annotation.agreement_report import (
+    NO_GENRE,
+    SHOWN_CHARACTERS,
+    AgreementReport,
+    ProjectGrades,
+    WidePair,
+    build_report,
+    widest,
+)
+from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
+from annotation.services.numbering import numbers_of
+from annotation.services.projects import find_project
+from annotation.types import QUARTERS_PER_POINT
+from db import Database
+from db.models import Adjudication, AdjudicationChange, Pair, Project, Rating, RatingChange, User
+
+KEPT_REPORTS = 8
+SHARE_OF_TIME = 0.05
+
+Version = tuple[object, ...]
+Question = tuple[int, ...]
+"""Project, resamples, seed."""
+
+
+@dataclass
+class _Kept:
+    """The last report of one question, and the state of the data that it was made from."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    version: Version | None = None
+    report: AgreementReport | None = None
+    raters: tuple[int, ...] = ()
+    """The accounts of its raters: their names may change meanwhile."""
+    made_at: float = 0.0
+    seconds: float = 0.0
+    """How long making it took."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The grades of a project, and the ids that its numbers stand for."""
+
+    data: ProjectGrades
+    pair_ids: Integers
+    rater_ids: tuple[int, ...]
+
+
+class AgreementService:
+    """Reports on agreement. Who may see one is for the caller to `require`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._kept: OrderedDict[Question, _Kept] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def version(self, project_id: int) -> str:
+        """What changes whenever the project's report would: cheap to ask for again and again.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            return repr(_version(session, find_project(session, project_id)))
+
+    def report(
+        self,
+        project_id: int,
+        *,
+        resamples: int = DEFAULT_RESAMPLES,
+        seed: int = DEFAULT_SEED,
+        named: bool = True,
+    ) -> AgreementReport:
+        """The agreement of a project as it is now.
+
+        Args:
+            project_id: which project.
+            resamples: of the bootstrap.
+            seed: of the bootstrap; the same ratings and seed give the same intervals.
+            named: whether raters have their names; else they are "Rater 1" and so on.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        kept = self._place(project_id, resamples, seed)
+        # Who opens the page while somebody else's report is being made waits for that one.
+        with kept.lock, self._database.reading() as session:
+            project = find_project(session, project_id)
+            version = _version(session, project)
+            if kept.report is None or kept.version != version:
+                started = time.monotonic()
+                read = _read_grades(session, project)
+                report = build_report(read.data, resamples=resamples, seed=seed)
+                kept.report = replace(report, project=project.name, widest=_read_widest(session, read))
+                kept.raters, kept.version = read.rater_ids, version
+                kept.made_at = time.monotonic()
+                kept.seconds = kept.made_at - started
+            report, raters = kept.report, kept.raters
+            if not named or not raters:
+                return report
+            named_users = select(User.id, User.name).where(User.id.in_(raters))
+            names = dict(session.execute(named_users).all())
+            return replace(report, rater_names=tuple(names[rater] for rater in raters))
+
+    def may_renew(
+        self, project_id: int, *, resamples: int = DEFAULT_RESAMPLES, seed: int = DEFAULT_SEED
+    ) -> bool:
+        """Whether a page that renews itself may ask for a new report: making them takes at most a 20th of
+        the time, so that a project of 100,000 pairs can be watched while it is graded."""
+        kept = self._place(project_id, resamples, seed)
+        return time.monotonic() - kept.made_at >= kept.seconds / SHARE_OF_TIME
+
+    def _place(self, *question: int) -> _Kept:
+        with self._lock:
+            kept = self._kept.setdefault(question, _Kept())
+            self._kept.move_to_end(question)
+            while len(self._kept) > KEPT_REPORTS:
+                self._kept.popitem(last=False)
+            return kept
+
+
+def _version(session: Session, project: Project) -> Version:
+    """Every change of a rating or a decision adds to a history that never shrinks, so counting is enough.
+
+    The largest id would not do: on PostgreSQL a smaller one may be committed later.
+    """
+
+    def count(table: type[RatingChange | AdjudicationChange]) -> int | None:
+        return session.scalar(select(func.count()).select_from(table).where(table.project_id == project.id))
+
+    return (
+        project.created_at.isoformat(),
+        project.name,
+        tuple(project.types),
+        project.threshold_quarters,
+        project.raters_per_pair,
+        session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project.id)),
+        count(RatingChange),
+        count(AdjudicationChange),
+    )
+
+
+def _read_grades(session: Session, project: Project) -> _Read:
+    """The pairs in the order of import, the raters in an order that tells nothing of them; no texts."""
+    pairs = session.execute(
+        select(Pair.id, Pair.type, Pair.genre)
+        .where(Pair.project_id == project.id)
+        .order_by(Pair.import_order)
+    ).all()
+    ratings = session.execute(
+        select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds).where(
+            Rating.project_id == project.id
+        )
+    ).all()
+    decided = session.scalars(select(Adjudication.pair_id).where(Adjudication.project_id == project.id)).all()
+    count = len(ratings)
+    pair_ids = np.fromiter((row[0] for row in pairs), np.int64, len(pairs))
+    order = np.argsort(pair_ids)
+
+    def numbers(ids: Iterable[int], size: int) -> Integers:
+        return order[np.searchsorted(pair_ids, np.fromiter(ids, np.int64, size), sorter=order)]
+
+    numbered = numbers_of(session, project)
+    raters = np.fromiter((numbered[row[1]] - 1 for row in ratings), np.int64, count)
+    quarters = np.fromiter((row[2] for row in ratings), np.float64, count)
+    seconds = np.fromiter((np.nan if row[3] is None else row[3] for row in ratings), np.float64, count)
+    is_decided = np.zeros(len(pairs), dtype=np.bool_)
+    is_decided[numbers(decided, len(decided))] = True
+    types = tuple(dict.fromkeys([*project.types, *sorted({row[1] for row in pairs})]))
+    genres = tuple(sorted({row[2] or NO_GENRE for row in pairs}))
+    type_number = {name: number for number, name in enumerate(types)}
+    genre_number = {name: number for number, name in enumerate(genres)}
+    data = ProjectGrades(
+        types=types,
+        genres=genres,
+        type_of_pair=np.fromiter((type_number[row[1]] for row in pairs), np.int64, len(pairs)),
+        genre_of_pair=np.fromiter((genre_number[row[2] or NO_GENRE] for row in pairs), np.int64, len(pairs)),
+        decided=is_decided,
+        grades=Grades(numbers((row[0] for row in ratings), count), raters, quarters / QUARTERS_PER_POINT),
+        seconds=seconds,
+        raters=len(numbered),
+        threshold=project.threshold_quarters / QUARTERS_PER_POINT,
+        raters_per_pair=project.raters_per_pair,
+    )
+    return _Read(data, pair_ids, tuple(sorted(numbered, key=lambda rater: numbered[rater])))
+
+
+def _read_widest(session: Session, read: _Read) -> tuple[WidePair, ...]:
+    found = widest(read.data)
+    ids = [int(read.pair_ids[number]) for number in found.pairs]
+    beginning = SHOWN_CHARACTERS + 1
+    rows = session.execute(
+        select(
+            Pair.id,
+            Pair.external_id,
+            Pair.type,
+            Pair.genre,
+            func.substr(Pair.left, 1, beginning),
+            func.substr(Pair.right, 1, beginning),
+        ).where(Pair.id.in_(ids))
+    )
+    found_pairs = {
+        id: WidePair(id, external_id, type, genre, left, right)
+        for id, external_id, type, genre, left, right in rows
+    }
+    columns = zip(ids, found.pairs, found.lows, found.highs, found.ratings, strict=True)
+    return tuple(
+        replace(found_pairs[id], low=low, high=high, ratings=count, decided=bool(read.data.decided[number]))
+        for id, number, low, high, count in columns
+    )

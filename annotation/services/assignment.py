@@ -1,0 +1,185 @@
+"""Handing out pairs: exactly as many raters a pair as the project asks for, and no rater twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from sqlalchemy import Connection, insert, update
+
+from annotation.assignment import Queue, RaterPair, Saved
+from annotation.clock import Clock, utcnow
+from annotation.errors import AssignmentError
+from annotation.notes import LONGEST_NOTE, kept_text
+from annotation.services.claims import (
+    claim_pairs,
+    held_pairs,
+    last_rated_position,
+    may_come_back,
+    return_expired,
+    return_held,
+    wait_for_pair,
+)
+from annotation.services.counting import ProgressCounter
+from annotation.services.desk import ASSIGNMENTS, SKIPS, AnyRow, Desk, open_desk, repeated_if_undone
+from annotation.services.own_pairs import lock_own_pair, pair_seen
+from annotation.services.tally import recount
+from annotation.types import SkipReason
+from db import Database
+
+AHEAD = 2
+"""A rater holds the pair that is shown and the one after it."""
+
+
+class AssignmentService:
+    """Gives pairs to raters for a time, and takes back what they leave.
+
+    A pair is a rater's from the claim until his lease ends; reading the queue renews it.
+    """
+
+    def __init__(self, database: Database, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+        self._progress = ProgressCounter()
+
+    def queue(self, project_id: int, rater_id: int, count: int = AHEAD) -> Queue:
+        """The pairs that the rater holds, filled up to `count` with new ones.
+
+        Raises:
+            NotFoundError: there is no such project.
+            AccessError: the user is no rater of it.
+        """
+
+        def claim() -> Queue:
+            with self._database.session() as session:
+                connection = session.connection()
+                now = self._clock()
+                desk = open_desk(connection, project_id, rater_id, now)
+                return self.fill(connection, desk, now, count=count)
+
+        return self.or_wait(repeated_if_undone(claim), rater_id)
+
+    def claim(self, project_id: int, rater_id: int, count: int = AHEAD) -> list[RaterPair]:
+        """The pairs of `queue`."""
+        return list(self.queue(project_id, rater_id, count).pairs)
+
+    def skip(self, pair_id: int, rater_id: int, reason: SkipReason, note: str = "") -> Saved:
+        """Give the pair to somebody else, for a reason; the rater's queue after that.
+
+        He is not offered the pair again, but may still grade it while it has a place for him.
+
+        Raises:
+            NotFoundError: there is no such pair.
+            AccessError: the user is no rater of its project.
+            AssignmentError: the pair was never his, or he graded it.
+        """
+        said = kept_text(note, "note", LONGEST_NOTE)
+
+        def skip() -> Saved:
+            with self._database.session() as session:
+                connection = session.connection()
+                now = self._clock()
+                row, desk = lock_own_pair(connection, pair_id, rater_id, now)
+                if row.state == "rated":
+                    raise AssignmentError(
+                        "You graded this pair already: change its grade instead of skipping it."
+                    )
+                is_new = row.state != "skipped"
+                if is_new:
+                    _skip(connection, row, desk, reason, said, now)
+                queue = self.fill(connection, desk, now, after=row.position, skipped=int(is_new))
+                return Saved(now, queue)
+
+        saved = repeated_if_undone(skip)
+        return replace(saved, queue=self.or_wait(saved.queue, rater_id))
+
+    def give_back(self, project_id: int, rater_id: int) -> int:
+        """Let go of what the rater holds, so that others can have it at once; how many pairs."""
+
+        def give_back() -> int:
+            with self._database.session() as session:
+                return return_held(session.connection(), project_id, rater_id)
+
+        return repeated_if_undone(give_back)
+
+    def expire(self, project_id: int) -> int:
+        """Give back the pairs whose lease ran out; every claim does so before it looks for a pair."""
+        returned = 0
+        while True:
+            with self._database.session() as session:
+                some = return_expired(session.connection(), project_id, self._clock())
+            returned += some
+            if not some:
+                return returned
+
+    def fill(
+        self,
+        connection: Connection,
+        desk: Desk,
+        now: datetime,
+        *,
+        count: int = AHEAD,
+        after: int | None = None,
+        rated: int = 0,
+        skipped: int = 0,
+    ) -> Queue:
+        """The queue within a transaction that may write; for the services of annotation.
+
+        Args:
+            after: the position to go on from, if the rater holds nothing.
+            rated: how many pairs this transaction has added to those that he graded.
+            skipped: how many it has taken from those that he can have.
+        """
+        if desk.has_expired:
+            return_expired(connection, desk.project.id, now, but_rater=desk.rater_id)
+        rows = held_pairs(connection, desk, now)
+        known = self._progress.remembered(desk, rated=rated, skipped=skipped)
+        is_all = known is not None and known.rated + len(rows) >= known.total
+        if len(rows) < count and not is_all:  # else all that is open is his already: do not look through it
+            if rows:
+                after = rows[-1].position
+            elif after is None:
+                after = last_rated_position(connection, desk)
+            rows += claim_pairs(connection, desk, now, count=count - len(rows), cursor=after)
+        pairs = tuple(pair_seen(row) for row in rows[:count])
+        is_waiting = not pairs and may_come_back(connection, desk)
+        progress = known or self._progress.count(connection, desk)
+        # What was imported since the last count makes it no fewer than these.
+        total = max(progress.total, progress.rated + len(pairs))
+        return Queue(desk.project, pairs, is_waiting, replace(progress, total=total))
+
+    def or_wait(self, queue: Queue, rater_id: int) -> Queue:
+        """The queue itself, but for an empty one a second look at pairs that others had locked just then."""
+        if queue.pairs or not queue.is_waiting or self._database.is_sqlite:
+            return queue
+
+        def wait() -> Queue:
+            with self._database.session() as session:
+                connection = session.connection()
+                now = self._clock()
+                desk = open_desk(connection, queue.project.id, rater_id, now)
+                wait_for_pair(connection, desk, now)
+                return self.fill(connection, desk, now)
+
+        return repeated_if_undone(wait)
+
+
+def _skip(
+    connection: Connection, row: AnyRow, desk: Desk, reason: SkipReason, note: str, now: datetime
+) -> None:
+    connection.execute(
+        update(ASSIGNMENTS)
+        .where(ASSIGNMENTS.c.id == row.assignment_id)
+        .values(state="skipped", lease_expires_at=None)
+    )
+    connection.execute(
+        insert(SKIPS).values(
+            project_id=desk.project.id,
+            pair_id=row.id,
+            rater_id=desk.rater_id,
+            reason=reason.value,
+            note=note,
+            at=now,
+        )
+    )
+    recount(connection, row.id)

@@ -1,0 +1,32 @@
+"""Who did what: one row in the same transaction as the change."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from db.models import AuditEvent
+
+
+def record(
+    session: Session,
+    at: datetime,
+    action: str,
+    *,
+    user_id: int | None = None,
+    project_id: int | None = None,
+    **detail: Any,
+) -> None:
+    """Write down that `action`, such as "project created", was done.
+
+    Args:
+        session: the transaction of the change itself.
+        at: when.
+        action: what, at most 40 characters.
+        user_id: who; None stands for the command line.
+        project_id: where; None stands for the server.
+        detail: what JSON can hold.
+    """
+    session.add(AuditEvent(at=at, user_id=user_id, project_id=project_id, action=action, detail=detail))

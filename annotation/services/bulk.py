@@ -1,0 +1,44 @@
+"""Asking for and inserting many rows at once, the fastest way of each database."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from sqlalchemy import ColumnElement, String, Table, any_, bindparam, insert
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+
+def is_among(
+    session: Session, column: InstrumentedAttribute[str], values: Collection[str]
+) -> ColumnElement[bool]:
+    """Whether a column has one of many values: `IN`, which PostgreSQL reads faster as one array."""
+    if session.connection().dialect.name == "postgresql":
+        return column == any_(bindparam(None, list(values), ARRAY(String)))
+    return column.in_(values)
+
+
+def insert_rows(session: Session, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows that all have the same columns; their values are what the driver takes as it is."""
+    connection = session.connection()
+    if not rows:
+        return
+    if connection.dialect.name == "postgresql":
+        _copy(cast("Connection[Any]", connection.connection.driver_connection), table.name, rows)
+    else:
+        connection.execute(insert(table), rows)
+
+
+def _copy(connection: Connection[Any], table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    from psycopg import sql
+
+    columns = list(rows[0])
+    names = sql.SQL(", ").join(map(sql.Identifier, columns))
+    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row([row[column] for column in columns])

@@ -1,0 +1,88 @@
+"""All services of annotation on one database, as the pages and routes are given them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
+
+from annotation.services.accounts import AccountService
+from annotation.services.adjudication import AdjudicationService
+from annotation.services.agreement import AgreementService
+from annotation.services.assignment import AssignmentService
+from annotation.services.events import EventService
+from annotation.services.gold import GoldService
+from annotation.services.importing import ImportService
+from annotation.services.overview import OverviewService
+from annotation.services.projects import ProjectService
+from annotation.services.ratings import RatingService
+from annotation.services.remarks import RemarkService
+from db import DEFAULT_URL, Database, DatabaseError
+from db.errors import UnreachableError as UnreachableError  # for annotation.web, which knows no db
+from db.models import Project
+from db.schema import prepare
+
+SPACE_DISK = Path("/data")
+"""What a Hugging Face Space keeps when it starts again, where its owner has added it."""
+
+
+@dataclass(frozen=True)
+class Services:
+    database: Database
+    accounts: AccountService
+    projects: ProjectService
+    importing: ImportService
+    assignment: AssignmentService
+    ratings: RatingService
+    agreement: AgreementService
+    adjudication: AdjudicationService
+    gold: GoldService
+    events: EventService
+    overview: OverviewService
+    remarks: RemarkService
+
+    def answers(self) -> bool:
+        """Whether the database can be asked at this moment."""
+        try:
+            with self.database.reading() as session:
+                session.execute(select(Project.id).limit(1))  # a file that was deleted comes back empty
+        except (SQLAlchemyError, DatabaseError):
+            return False
+        return True
+
+
+def open_services(database: Database) -> Services:
+    """The services on `database`, whose tables are up to date."""
+    assignment = AssignmentService(database)
+    return Services(
+        database=database,
+        accounts=AccountService(database),
+        projects=ProjectService(database),
+        importing=ImportService(database),
+        assignment=assignment,
+        ratings=RatingService(database, assignments=assignment),
+        agreement=AgreementService(database),
+        adjudication=AdjudicationService(database),
+        gold=GoldService(database),
+        events=EventService(database),
+        overview=OverviewService(database),
+        remarks=RemarkService(database),
+    )
+
+
+def open_annotation(url: str | None = None, *, in_space: bool = False) -> Services:
+    """The services on the database at `url`, by default a file, with its tables up to date.
+
+    Raises:
+        DatabaseError: it cannot be used as it is.
+    """
+    database = Database(url or default_url(in_space=in_space))
+    prepare(database)
+    return open_services(database)
+
+
+def default_url(*, in_space: bool, disk: Path = SPACE_DISK) -> str:
+    """Under data/, or on the disk of the Space."""
+    return f"sqlite:///{disk / 'kpdemo.db'}" if in_space and disk.is_dir() else DEFAULT_URL

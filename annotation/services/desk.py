@@ -1,0 +1,161 @@
+"""A rater in a project: what every statement about his queue needs, and the locks it takes.
+
+Whoever changes the assignments of a pair holds the lock of its row. A transaction waits for a lock only while
+it holds none, and passes over locked pairs after that, so that no two can wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias, TypeVar, cast
+
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Integer,
+    Row,
+    Table,
+    and_,
+    bindparam,
+    exists,
+    literal_column,
+    or_,
+    select,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import OperationalError
+
+from annotation.assignment import RaterProject
+from annotation.errors import AccessError, NotFoundError
+from annotation.types import from_quarters
+from db.models import Assignment, Comment, Membership, Pair, Project, Rating, RatingChange, Skip, User
+
+PAIRS = cast(Table, Pair.__table__)
+ASSIGNMENTS = cast(Table, Assignment.__table__)
+RATINGS = cast(Table, Rating.__table__)
+CHANGES = cast(Table, RatingChange.__table__)
+SKIPS = cast(Table, Skip.__table__)
+COMMENTS = cast(Table, Comment.__table__)
+PROJECTS = cast(Table, Project.__table__)
+_USERS = cast(Table, User.__table__)
+_MEMBERSHIPS = cast(Table, Membership.__table__)
+
+Built = TypeVar("Built")
+Result = TypeVar("Result")
+AnyRow: TypeAlias = Row[*tuple[Any, ...]]
+RATER: BindParameter[int] = bindparam("rater", type_=Integer)
+PROJECT: BindParameter[int] = bindparam("project", type_=Integer)
+# Written out, not bound: only then does the database see that its partial indexes serve.
+HAS_SLOT = PAIRS.c.open_slots > literal_column("0")
+IS_HELD = ASSIGNMENTS.c.state == literal_column("'held'")
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A rater in a project: what every statement about his queue needs."""
+
+    project: RaterProject
+    rater_id: int
+    lease: timedelta
+    has_expired: bool
+    """Somebody else's lease ran out."""
+
+
+_RATES_HERE = and_(
+    _MEMBERSHIPS.c.project_id == PROJECTS.c.id,
+    _MEMBERSHIPS.c.user_id == _USERS.c.id,
+    _MEMBERSHIPS.c.role == literal_column("'rater'"),
+)
+_HELD = ASSIGNMENTS.alias("held")
+DESK_COLUMNS = (
+    PROJECTS.c.id.label("project_id"),
+    PROJECTS.c.name.label("project_name"),
+    PROJECTS.c.step_quarters,
+    PROJECTS.c.may_revise,
+    PROJECTS.c.lease_minutes,
+    exists(
+        select(literal_column("1"))
+        .select_from(_USERS.outerjoin(_MEMBERSHIPS, _RATES_HERE))
+        .where(
+            _USERS.c.id == RATER,
+            _USERS.c.disabled_at.is_(None),
+            or_(_USERS.c.is_administrator, _MEMBERSHIPS.c.user_id.is_not(None)),
+        )
+        .correlate(PROJECTS)
+    ).label("is_rater"),
+    exists(
+        select(literal_column("1"))
+        .select_from(_HELD)
+        .where(
+            _HELD.c.project_id == PROJECTS.c.id,
+            _HELD.c.state == literal_column("'held'"),
+            _HELD.c.lease_expires_at <= bindparam("now"),
+            _HELD.c.rater_id != RATER,
+        )
+        .correlate(PROJECTS)
+    ).label("has_expired"),
+)
+_DESK = select(*DESK_COLUMNS).where(PROJECTS.c.id == PROJECT)
+
+
+def desk_of(row: AnyRow, rater_id: int) -> Desk:
+    """The desk in a row that has `DESK_COLUMNS`.
+
+    Raises:
+        AccessError: the user is no rater of the project.
+    """
+    if not row.is_rater:
+        raise AccessError(
+            f"You are no rater of the project {row.project_name!r}: ask its administrator to add you."
+        )
+    step = from_quarters(row.step_quarters)
+    project = RaterProject(row.project_id, row.project_name, step, row.may_revise)
+    return Desk(project, rater_id, timedelta(minutes=row.lease_minutes), row.has_expired)
+
+
+def open_desk(connection: Connection, project_id: int, rater_id: int, now: datetime) -> Desk:
+    """The project as its rater meets it.
+
+    Raises:
+        NotFoundError: there is no such project.
+        AccessError: the user is no rater of it.
+    """
+    row = connection.execute(_DESK, {"project": project_id, "rater": rater_id, "now": now}).one_or_none()
+    if row is None:
+        raise NotFoundError(f"There is no project {project_id}: see the list of projects.")
+    return desk_of(row, rater_id)
+
+
+_LOCK_PAIR = select(PAIRS.c.id).where(PAIRS.c.id == bindparam("pair")).with_for_update(key_share=True)
+
+
+def lock_pair(connection: Connection, pair_id: int) -> None:
+    """Wait for the row of the pair; SQLite has the whole database locked already."""
+    if connection.dialect.name != "sqlite":
+        connection.execute(_LOCK_PAIR, {"pair": pair_id})
+
+
+def per_system(table: Table, build: Callable[[sqlite.Insert], Built]) -> dict[str, Built]:
+    """A statement INSERT … ON CONFLICT for each system; both write it in the same way."""
+    return {
+        "sqlite": build(sqlite.insert(table)),
+        "postgresql": build(cast(sqlite.Insert, postgresql.insert(table))),
+    }
+
+
+_UNDONE = ("40001", "40P01")
+"""The server undid a transaction for the sake of another: serialisation failure, deadlock."""
+_ATTEMPTS = 3
+
+
+def repeated_if_undone(transaction: Callable[[], Result]) -> Result:
+    """What `transaction` returns; it runs again when the server undid it in favour of somebody else's."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return transaction()
+        except OperationalError as error:
+            if getattr(error.orig, "sqlstate", None) not in _UNDONE:
+                raise
+    return transaction()

@@ -1,0 +1,256 @@
+"""The gold set: what stands for each pair, counted, streamed and exported with its manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from annotation import __version__
+from annotation.clock import Clock, utcnow
+from annotation.errors import ExportError
+from annotation.gold import (
+    ExportOptions,
+    Format,
+    RaterColumns,
+    Tally,
+    Unfinished,
+    anonymous_label,
+    gold_row,
+    label_key,
+    manifest,
+)
+from annotation.gold_agreement import AgreementTally
+from annotation.gold_files import open_gold, open_unfinished
+from annotation.gold_folder import GoldFolder, describe_files, write_manifest
+from annotation.services.audit import record
+from annotation.services.gold_rows import (
+    count_unfinished,
+    first_unfinished,
+    names_of,
+    rater_ids,
+    stream_pairs,
+)
+from annotation.services.numbering import NUMBERS, numbers_of
+from annotation.services.projects import as_project, find_project
+from annotation.types import ProjectSettings, RatedPair
+from db import Database
+from db.models import Export, Project, User
+
+"""Where an export keeps the numbers it gave to raters, so that the next gives the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldCounts:
+    """How far a project is from a gold set."""
+
+    pairs: int
+    too_few_ratings: int
+    not_adjudicated: int
+
+    @property
+    def finished(self) -> int:
+        return self.pairs - self.too_few_ratings - self.not_adjudicated
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedGold:
+    manifest: dict[str, Any]
+    manifest_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRecord:
+    """An export of the past."""
+
+    at: datetime
+    by: str | None
+    """None for the command line."""
+    options: ExportOptions
+    pairs: int
+    manifest_sha256: str
+
+
+class GoldService:
+    def __init__(self, database: Database, *, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def rated_pairs(self, project_id: int) -> Iterator[RatedPair]:
+        """Every pair with its ratings, by account name, in the order of import; all as of one moment."""
+        with self._database.reading() as session:
+            find_project(session, project_id)
+            yield from stream_pairs(session, project_id)
+
+    def counts(self, project_id: int) -> GoldCounts:
+        """How many pairs have a gold grade, and what the others lack."""
+        with self._database.reading() as session:
+            return GoldCounts(*count_unfinished(session, find_project(session, project_id)))
+
+    def check(self, project_id: int, options: ExportOptions) -> GoldCounts:
+        """What an export would find.
+
+        Raises:
+            ExportError: it would be refused.
+        """
+        with self._database.reading() as session:
+            return _checked_counts(session, find_project(session, project_id), options)
+
+    def export(
+        self,
+        project_id: int,
+        folder: Path,
+        options: ExportOptions,
+        *,
+        by: int | None = None,
+        force: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> ExportedGold:
+        """Write the gold set to a folder, whole or not at all, and write down that it was done.
+
+        Args:
+            folder: empty, or does not exist yet.
+            by: the account; None stands for the command line.
+            force: an earlier export in the folder is replaced.
+            progress: is called with the number of pairs that are done, now and then.
+
+        Raises:
+            ExportError: pairs are unfinished and to be refused, there are none, or the folder is not free.
+        """
+        with GoldFolder(folder, force=force) as target:
+            with self._database.reading() as session:
+                project = find_project(session, project_id)
+                counts = _checked_counts(session, project, options)
+                numbers = _numbers(session, project, options)
+                labels = _labels(session, project, options, numbers)
+                settings = as_project(project).settings
+                written = _write(session, project_id, target.partial, settings, options, labels, progress)
+            digest = write_manifest(target.partial, written)
+            pairs = counts.finished
+            kept: dict[str, Any] = dict(written["options"])
+            if numbers is not None:
+                kept[NUMBERS] = {str(rater): number for rater, number in numbers.items()}
+            with self._database.session() as session:
+                now = self._clock()
+                session.add(
+                    Export(
+                        project_id=project_id,
+                        user_id=by,
+                        format=options.format.value,
+                        options=kept,
+                        pairs=pairs,
+                        manifest_sha256=digest,
+                        created_at=now,
+                    )
+                )
+                record(
+                    session,
+                    now,
+                    "gold exported",
+                    user_id=by,
+                    project_id=project_id,
+                    pairs=pairs,
+                    manifest_sha256=digest,
+                    **written["options"],
+                )
+                session.flush()
+                target.publish()
+        return ExportedGold(written, digest)
+
+    def exports(self, project_id: int, limit: int = 20) -> list[ExportRecord]:
+        """The exports of a project, the last first."""
+        statement = (
+            select(Export, User.name)
+            .outerjoin(User, User.id == Export.user_id)
+            .where(Export.project_id == project_id)
+            .order_by(Export.id.desc())
+            .limit(limit)
+        )
+        with self._database.reading() as session:
+            return [_as_record(row, name) for row, name in session.execute(statement)]
+
+
+def _write(
+    session: Session,
+    project_id: int,
+    folder: Path,
+    settings: ProjectSettings,
+    options: ExportOptions,
+    labels: dict[str, str] | None,
+    progress: Callable[[int], None] | None,
+) -> dict[str, Any]:
+    """Write the files of a gold set; what its manifest says."""
+    tally, agreement = Tally(), AgreementTally(settings)
+    columns = None if labels is None else sorted(labels.values(), key=label_key)
+    with ExitStack() as files:
+        gold = files.enter_context(open_gold(options.format, folder, settings.types, columns))
+        listed = None
+        if options.unfinished is Unfinished.LIST:
+            listed = files.enter_context(open_unfinished(options.format, folder, columns))
+        for done, pair in enumerate(stream_pairs(session, project_id), 1):
+            row = gold_row(pair, settings, labels)
+            tally.add(row)
+            agreement.add(pair)
+            if row.reason is None:
+                gold.add(row)
+            elif listed is not None:
+                listed.add(row)
+            if progress and done % 1000 == 0:
+                progress(done)
+    rows = {**gold.rows, **(listed.rows if listed else {})}
+    return manifest(
+        settings,
+        options,
+        version=__version__,
+        counts=tally.as_json(),
+        agreement=agreement.as_json(),
+        files=describe_files(folder, rows),
+    )
+
+
+def _checked_counts(session: Session, project: Project, options: ExportOptions) -> GoldCounts:
+    counts = GoldCounts(*count_unfinished(session, project))
+    if not counts.pairs:
+        raise ExportError(f"Project {project.name!r} has no pairs yet: import some first.")
+    missing = counts.pairs - counts.finished
+    if missing and options.unfinished is Unfinished.REFUSE:
+        first = first_unfinished(session, project)
+        where = f", the first is {first[1]!r} ({first[0]})" if first else ""
+        raise ExportError(
+            f"{missing:,} of {counts.pairs:,} pairs have no gold grade yet{where}; "
+            f"{counts.too_few_ratings:,} lack ratings and {counts.not_adjudicated:,} a decision: "
+            "finish them, or have them left out (leave-out) or listed in a file of their own (list)."
+        )
+    return counts
+
+
+def _numbers(session: Session, project: Project, options: ExportOptions) -> dict[int, int] | None:
+    """The number of each rater, where raters are numbered."""
+    return numbers_of(session, project) if options.raters is RaterColumns.ANONYMOUS else None
+
+
+def _labels(
+    session: Session, project: Project, options: ExportOptions, numbers: dict[int, int] | None
+) -> dict[str, str] | None:
+    """What stands in the files for each account name; None where single ratings are left out."""
+    if options.raters is RaterColumns.NONE:
+        return None
+    names = names_of(session, rater_ids(session, project.id))
+    if numbers is None:
+        return {name: name for name in names.values()}
+    return {name: anonymous_label(numbers[rater]) for rater, name in names.items()}
+
+
+def _as_record(row: Export, name: str | None) -> ExportRecord:
+    options = ExportOptions(
+        Format(row.options["format"]),
+        Unfinished(row.options["unfinished"]),
+        RaterColumns(row.options["raters"]),
+    )
+    return ExportRecord(row.created_at, name, options, row.pairs, row.manifest_sha256)

@@ -1,0 +1,124 @@
+"""Pairs with all that was said of them, streamed in the order of import."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import ColumnElement, Executable, Row, and_, case, exists, func, or_, select
+from sqlalchemy.orm import Session
+
+from annotation.types import Cause, RatedPair, from_quarters
+from db.models import Adjudication, Pair, Project, Rating, User
+
+_AT_ONCE = 500
+
+
+def stream_pairs(session: Session, project_id: int) -> Iterator[RatedPair]:
+    """Every pair of the project, its raters by account name; a few hundred are held at a time."""
+    names = _names(session, project_id)
+    last = -1
+    while pairs := session.execute(_pairs_after(project_id, last)).all():
+        ratings = _ratings_of(session, [pair.id for pair in pairs])
+        for pair in pairs:
+            yield _rated_pair(pair, [(names[rater], grade) for rater, grade in ratings[pair.id]])
+        last = pairs[-1].import_order
+
+
+def rater_ids(session: Session, project_id: int) -> list[int]:
+    """Everybody who has rated in the project."""
+    return list(session.scalars(select(Rating.rater_id).where(Rating.project_id == project_id).distinct()))
+
+
+def names_of(session: Session, user_ids: Sequence[int]) -> dict[int, str]:
+    found = session.execute(select(User.id, User.name).where(User.id.in_(user_ids)))
+    return {row.id: row.name for row in found}
+
+
+def count_unfinished(session: Session, project: Project) -> tuple[int, int, int]:
+    """How many pairs there are, how many have too few ratings, how many are flagged and undecided."""
+    few, flagged = _lacks(project)
+    sums = [func.coalesce(func.sum(case((lack, 1), else_=0)), 0) for lack in (few, flagged)]
+    counted = select(func.count(Pair.id), *sums).where(Pair.project_id == project.id)
+    pairs, without_ratings, without_decision = session.execute(counted).one()
+    return pairs, without_ratings, without_decision
+
+
+def first_unfinished(session: Session, project: Project) -> tuple[str, str] | None:
+    """Type and id of the first pair, in the order of import, without a gold grade."""
+    row = session.execute(
+        select(Pair.type, Pair.external_id)
+        .where(Pair.project_id == project.id, or_(*_lacks(project)))
+        .order_by(Pair.import_order)
+        .limit(1)
+    ).first()
+    return None if row is None else (row.type, row.external_id)
+
+
+def _lacks(project: Project) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """The two conditions of an unfinished pair, of which one holds."""
+    undecided = ~exists().where(Adjudication.pair_id == Pair.id)
+    is_rated = Pair.rating_count >= project.raters_per_pair
+    is_flagged = Pair.spread_quarters >= project.threshold_quarters
+    return and_(undecided, ~is_rated), and_(undecided, is_rated, is_flagged)
+
+
+def _names(session: Session, project_id: int) -> dict[int, str]:
+    return names_of(session, rater_ids(session, project_id))
+
+
+def _pairs_after(project_id: int, import_order: int) -> Executable:
+    return (
+        select(
+            Pair.id,
+            Pair.external_id,
+            Pair.type,
+            Pair.left,
+            Pair.right,
+            Pair.genre,
+            Pair.intended_quarters,
+            Pair.source,
+            Pair.import_order,
+            Adjudication.quarters,
+            Adjudication.cause,
+            Adjudication.note,
+            User.name.label("adjudicator"),
+        )
+        .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
+        .outerjoin(User, User.id == Adjudication.adjudicator_id)
+        .where(Pair.project_id == project_id, Pair.import_order > import_order)
+        .order_by(Pair.import_order)
+        .limit(_AT_ONCE)
+    )
+
+
+def _ratings_of(session: Session, pair_ids: Sequence[int]) -> dict[int, list[tuple[int, Decimal]]]:
+    rows = session.execute(
+        select(Rating.pair_id, Rating.rater_id, Rating.quarters)
+        .where(Rating.pair_id.in_(pair_ids))
+        .order_by(Rating.pair_id, Rating.rater_id)
+    )
+    ratings: dict[int, list[tuple[int, Decimal]]] = defaultdict(list)
+    for pair_id, rater_id, quarters in rows:
+        ratings[pair_id].append((rater_id, from_quarters(quarters)))
+    return ratings
+
+
+def _rated_pair(pair: Row[Any], ratings: list[tuple[str, Decimal]]) -> RatedPair:
+    return RatedPair(
+        id=pair.id,
+        external_id=pair.external_id,
+        type=pair.type,
+        left=pair.left,
+        right=pair.right,
+        genre=pair.genre,
+        intended=None if pair.intended_quarters is None else from_quarters(pair.intended_quarters),
+        source=pair.source,
+        ratings=tuple(ratings),
+        adjudicated=None if pair.quarters is None else from_quarters(pair.quarters),
+        adjudicator=pair.adjudicator,
+        cause=Cause(pair.cause) if pair.cause else None,
+        note=pair.note or "",
+    )

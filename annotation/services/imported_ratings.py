@@ -1,0 +1,233 @@
+"""Ratings that come from files: accounts of their raters, and rows, in the transaction of the import."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+
+from sqlalchemy import (
+    ColumnElement,
+    Table,
+    bindparam,
+    exists,
+    insert,
+    literal_column,
+    select,
+    update,
+)
+from sqlalchemy.orm import Session
+
+from annotation.errors import ImportFileError, SettingsError
+from annotation.names import LONGEST_NAME
+from annotation.services.bulk import insert_rows
+from annotation.services.tally import TAKES_A_SLOT, refresh_pairs
+from annotation.services.users import find_user, new_user
+from annotation.types import Project, Role, from_quarters
+from db.models import Assignment, Membership, Pair, Rating, RatingChange
+
+_PAIRS = cast(Table, Pair.__table__)
+_ASSIGNMENTS = cast(Table, Assignment.__table__)
+_RATINGS = cast(Table, Rating.__table__)
+_HISTORY = cast(Table, RatingChange.__table__)
+_NUMBERED = re.compile(r"(?:rater )?([0-9]+)")
+"""Raters without a name of their own, as files and anonymous exports number them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRating:
+    pair_id: int
+    external_id: str
+    rater: str
+    quarters: int
+    place: str
+    """Begins messages."""
+
+
+@dataclass(slots=True)
+class _Pairs:
+    """What there is already of pairs that get more ratings."""
+
+    open_slots: dict[int, int]
+    ratings: dict[tuple[int, int], int]
+    """Pair and rater: quarters."""
+    states: dict[tuple[int, int], str]
+    """Pair and rater: of the assignment."""
+
+
+class RatingWriter:
+    """Writes the ratings of one import."""
+
+    def __init__(self, session: Session, project: Project, now: datetime) -> None:
+        self.written = 0
+        self._session = session
+        self._project = project
+        self._now = now
+        self._accounts: dict[str, int] = {}
+        self._members = set(
+            session.scalars(
+                select(Membership.user_id).where(
+                    Membership.project_id == project.id, Membership.role == Role.RATER.value
+                )
+            )
+        )
+
+    def write(self, ratings: Sequence[ImportedRating]) -> None:
+        """Write the ratings of pairs that have no others; their pairs count them already.
+
+        Raises:
+            ImportFileError: one rater twice on a pair.
+        """
+        known: set[tuple[int, int]] = set()
+        rows = []
+        for rating in ratings:
+            key = (rating.pair_id, self._account(rating))
+            if key in known:
+                raise ImportFileError(
+                    f"{rating.place}: {rating.rater!r} rated the pair {rating.external_id!r} twice; keep one "
+                    "of the grades."
+                )
+            known.add(key)
+            rows.append((key[1], rating))
+        self._insert(rows)
+
+    def merge(self, ratings: Sequence[ImportedRating]) -> list[bool]:
+        """Write ratings of pairs that may have others, and count these anew.
+
+        Returns:
+            Of each, whether it was new; one that was there with the same grade is not.
+
+        Raises:
+            ImportFileError: the rater gave another grade, or the pair has all its raters.
+        """
+        if not ratings:
+            return []
+        pairs = self._pairs(sorted({rating.pair_id for rating in ratings}))
+        is_new, rows = [], []
+        for rating in ratings:
+            rater_id = self._account(rating)
+            key = (rating.pair_id, rater_id)
+            is_new.append(not self._is_there(rating, key, pairs))
+            if not is_new[-1]:
+                continue
+            pairs.ratings[key] = rating.quarters
+            if pairs.states.get(key) not in TAKES_A_SLOT:
+                self._take_slot(rating, pairs)
+            rows.append((rater_id, rating))
+        self._insert(rows)
+        refresh_pairs(self._session, {rating.pair_id for _, rating in rows})
+        return is_new
+
+    def _pairs(self, ids: Sequence[int]) -> _Pairs:
+        locked = select(Pair.id, Pair.open_slots).where(Pair.id.in_(ids)).order_by(Pair.id)
+        slots = self._session.execute(locked.with_for_update(key_share=True))
+        ratings = select(Rating.pair_id, Rating.rater_id, Rating.quarters).where(Rating.pair_id.in_(ids))
+        states = select(Assignment.pair_id, Assignment.rater_id, Assignment.state)
+        return _Pairs(
+            open_slots=dict(slots.all()),
+            ratings={(pair, rater): quarters for pair, rater, quarters in self._session.execute(ratings)},
+            states={
+                (pair, rater): state
+                for pair, rater, state in self._session.execute(states.where(Assignment.pair_id.in_(ids)))
+            },
+        )
+
+    def _is_there(self, rating: ImportedRating, key: tuple[int, int], pairs: _Pairs) -> bool:
+        before = pairs.ratings.get(key)
+        if before is not None and before != rating.quarters:
+            raise ImportFileError(
+                f"{rating.place}: {rating.rater!r} graded the pair {rating.external_id!r} "
+                f"{from_quarters(before)} before and {from_quarters(rating.quarters)} here; keep one of them."
+            )
+        return before is not None
+
+    def _take_slot(self, rating: ImportedRating, pairs: _Pairs) -> None:
+        if pairs.open_slots[rating.pair_id] == 0:
+            raise ImportFileError(
+                f"{rating.place}: the pair {rating.external_id!r} has all the "
+                f"{self._project.settings.raters_per_pair} raters that the project asks for, without "
+                f"{rating.rater!r}; raise that number or leave the rating out."
+            )
+        pairs.open_slots[rating.pair_id] -= 1
+
+    def _insert(self, ratings: Sequence[tuple[int, ImportedRating]]) -> None:
+        """Rows of ratings with their raters; history and assignments follow from them within the database."""
+        if not ratings:
+            return
+        connection = self._session.connection()
+        same = {"project_id": self._project.id, "created_at": self._now, "updated_at": self._now}
+        rows = [
+            {**same, "pair_id": rating.pair_id, "rater_id": rater_id, "quarters": rating.quarters}
+            for rater_id, rating in ratings
+        ]
+        insert_rows(self._session, _RATINGS, rows)
+        for statement in (_KEEP_HISTORY, _TURN_RATED, _ASSIGN):
+            connection.execute(statement, {"ids": list({row["pair_id"] for row in rows}), "now": self._now})
+        self.written += len(rows)
+
+    def _account(self, rating: ImportedRating) -> int:
+        """The account of the rater, a member of the project; a new one cannot sign in until it is invited."""
+        found = self._accounts.get(rating.rater)
+        if found is not None:
+            return found
+        name = self._name(rating.rater)
+        row = find_user(self._session, name)
+        if row is None:
+            try:
+                row = new_user(self._session, name, self._now)
+            except SettingsError as error:
+                raise ImportFileError(f"{rating.place}, rater {rating.rater!r}: {error}") from None
+        if row.id not in self._members:
+            self._members.add(row.id)
+            self._session.add(Membership(project_id=self._project.id, user_id=row.id, role=Role.RATER.value))
+            self._session.flush()
+        self._accounts[rating.rater] = row.id
+        return row.id
+
+    def _name(self, rater: str) -> str:
+        """A numbered rater is one of this project's, not the same as number 1 of another."""
+        numbered = _NUMBERED.fullmatch(rater)
+        if numbered is None:
+            return rater
+        number = f"/{numbered[1]}"
+        name = self._project.name
+        room = LONGEST_NAME - len(number)
+        return (name if len(name) <= room else f"{name[: room - 1]}…") + number
+
+
+_THEIRS = _RATINGS.c.pair_id.in_(bindparam("ids", expanding=True))
+_NOW = bindparam("now", type_=_RATINGS.c.created_at.type)
+_OF_RATING = (_RATINGS.c.project_id, _RATINGS.c.pair_id, _RATINGS.c.rater_id)
+
+
+def _has_no(table: Table) -> ColumnElement[bool]:
+    """Of a rating: its rater has no row in `table` for the pair. The pairs are locked or new: it stays so."""
+    return ~exists().where(table.c.pair_id == _RATINGS.c.pair_id, table.c.rater_id == _RATINGS.c.rater_id)
+
+
+# Every other rating has its history, so that those without are the ones just inserted.
+_KEEP_HISTORY = insert(_HISTORY).from_select(
+    ["project_id", "pair_id", "rater_id", "quarters", "origin", "at"],
+    select(*_OF_RATING, _RATINGS.c.quarters, literal_column("'import'"), _NOW).where(
+        _THEIRS, _has_no(_HISTORY)
+    ),
+)
+_ASSIGN = insert(_ASSIGNMENTS).from_select(
+    ["project_id", "pair_id", "rater_id", "state", "position", "claimed_at"],
+    select(*_OF_RATING, literal_column("'rated'"), _PAIRS.c.position, _NOW)
+    .join(_PAIRS, _PAIRS.c.id == _RATINGS.c.pair_id)
+    .where(_THEIRS, _has_no(_ASSIGNMENTS)),
+)
+_TURN_RATED = (
+    update(_ASSIGNMENTS)
+    .where(
+        _ASSIGNMENTS.c.pair_id.in_(bindparam("ids", expanding=True)),
+        _ASSIGNMENTS.c.state != "rated",
+        exists().where(
+            _RATINGS.c.pair_id == _ASSIGNMENTS.c.pair_id, _RATINGS.c.rater_id == _ASSIGNMENTS.c.rater_id
+        ),
+    )
+    .values(state="rated", lease_expires_at=None)
+)

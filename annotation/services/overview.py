@@ -1,0 +1,127 @@
+"""What a user finds on coming in: the projects, the own roles in them, and how far each is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, and_, case, exists, func, or_, select
+
+from annotation.errors import NotFoundError
+from annotation.services.users import find_user
+from annotation.types import Role, User
+from db import Database
+from db.models import Adjudication, Membership, Pair, Project, Rating
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectLine:
+    """A project as one of its members, or an administrator of the server, sees it in the list."""
+
+    id: int
+    name: str
+    roles: frozenset[Role]
+    """The own ones; administrators of the server may have none."""
+    pairs: int
+    finished: int
+    """Pairs with all the ratings that the project asks for."""
+    to_adjudicate: int
+    raters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Who asks, and the project that the page is about."""
+
+    user: User
+    project: str | None = None
+    roles: frozenset[Role] = frozenset()
+    """In the project; administrators of the server have every role but that of a rater."""
+
+
+class OverviewService:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def projects(self, user: User) -> list[ProjectLine]:
+        """The projects of `user` by name, those of an administrator of the server being all."""
+        statement = select(Project.id, Project.name).order_by(Project.name_key)
+        with self._database.reading() as session:
+            roles: dict[int, set[Role]] = {}
+            own = select(Membership.project_id, Membership.role).where(Membership.user_id == user.id)
+            for project_id, role in session.execute(own):
+                roles.setdefault(project_id, set()).add(Role(role))
+            if not user.is_administrator:
+                statement = statement.where(Project.id.in_(roles))
+            shown = session.execute(statement).all()
+            ids = [row.id for row in shown]
+            counted = {row.project_id: row for row in session.execute(_counts(ids))}
+            opened = {row[0]: row[1] for row in session.execute(_to_adjudicate(ids))}
+            raters = {row[0]: row[1] for row in session.execute(_raters(ids))}
+        return [
+            ProjectLine(
+                id=row.id,
+                name=row.name,
+                roles=frozenset(roles.get(row.id, ())),
+                pairs=counted[row.id].pairs if row.id in counted else 0,
+                finished=counted[row.id].finished if row.id in counted else 0,
+                to_adjudicate=opened.get(row.id, 0),
+                raters=raters.get(row.id, 0),
+            )
+            for row in shown
+        ]
+
+    def place(self, user_name: str, project_id: int | None) -> Place:
+        """Who asks and where; a project in which the user has no role is left out, as if it were none.
+
+        Raises:
+            NotFoundError: there is no such user.
+        """
+        with self._database.reading() as session:
+            row = find_user(session, user_name)
+            if row is None:
+                raise NotFoundError(f"There is no account named {user_name!r}: sign in anew.")
+            user = User(row.id, row.name, is_administrator=row.is_administrator)
+            project = None if project_id is None else session.get(Project, project_id)
+            if project is None:
+                return Place(user)
+            held = select(Membership.role).where(
+                Membership.project_id == project.id, Membership.user_id == user.id
+            )
+            roles = {Role(role) for role in session.scalars(held)}
+            if user.is_administrator:
+                roles |= {Role.ADMINISTRATOR, Role.ADJUDICATOR}
+            return Place(user, project.name, frozenset(roles)) if roles else Place(user)
+
+
+def _counts(project_ids: list[int]) -> Select[int, int, Any]:
+    finished = case((Pair.rating_count >= Project.raters_per_pair, 1), else_=0)
+    return (
+        select(Pair.project_id, func.count().label("pairs"), func.sum(finished).label("finished"))
+        .join(Project, Project.id == Pair.project_id)
+        .where(Pair.project_id.in_(project_ids))
+        .group_by(Pair.project_id)
+    )
+
+
+def _to_adjudicate(project_ids: list[int]) -> Select[int, int]:
+    """Flagged pairs without a decision, or with a rating that came after it."""
+    changed = exists().where(Rating.pair_id == Pair.id, Rating.updated_at > Adjudication.decided_at)
+    return (
+        select(Pair.project_id, func.count())
+        .join(
+            Project,
+            and_(Project.id == Pair.project_id, Pair.spread_quarters >= Project.threshold_quarters),
+        )
+        .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
+        .where(Pair.project_id.in_(project_ids), or_(Adjudication.id.is_(None), changed))
+        .group_by(Pair.project_id)
+    )
+
+
+def _raters(project_ids: list[int]) -> Select[int, int]:
+    return (
+        select(Membership.project_id, func.count())
+        .where(Membership.project_id.in_(project_ids), Membership.role == Role.RATER)
+        .group_by(Membership.project_id)
+    )

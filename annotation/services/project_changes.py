@@ -1,0 +1,131 @@
+"""Changing a project's settings: what may change, and what follows for its pairs, in the same transaction."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import ColumnElement, bindparam, func, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from annotation.assignment import position_of
+from annotation.errors import SettingsError
+from annotation.names import name_key
+from annotation.types import ProjectSettings, from_quarters, to_quarters
+from db.models import Adjudication, Assignment, Pair, Project, Rating
+
+_AT_ONCE = 2_000
+
+
+def apply_settings(session: Session, row: Project, before: ProjectSettings, after: ProjectSettings) -> None:
+    """Write the settings to the project's row and bring its pairs in line.
+
+    Raises:
+        SettingsError: the change would falsify what was graded already; nothing is written then.
+    """
+    _check_types(session, row, before, after)
+    reordered = (before.is_random, before.seed) != (after.is_random, after.seed)
+    coarser = before.step % after.step != 0
+    if reordered or coarser or before.raters_per_pair != after.raters_per_pair:
+        lock_pairs(session, row.id)
+    if coarser:
+        _check_step(session, row, before.step, after.step)
+    if before.raters_per_pair != after.raters_per_pair:
+        _change_slots(session, row, after.raters_per_pair - before.raters_per_pair)
+    row.name, row.name_key = after.name, name_key(after.name)
+    row.guidelines = after.guidelines
+    row.types = list(after.types)
+    row.raters_per_pair = after.raters_per_pair
+    row.threshold_quarters = to_quarters(after.threshold)
+    row.step_quarters = to_quarters(after.step)
+    row.may_revise, row.lease_minutes = after.may_revise, after.lease_minutes
+    row.is_random, row.seed = after.is_random, after.seed
+    if reordered:
+        _reorder(session, row)
+
+
+def lock_pairs(session: Session, project_id: int, *, is_deleting: bool = False) -> None:
+    """Wait for raters who are grading, and let others wait; SQLite has them waiting already.
+
+    In the order of ids, as everywhere, so that nobody waits for each other.
+
+    Args:
+        is_deleting: wait also for those who only refer to a pair, such as with a comment.
+    """
+    pairs = select(Pair.id).where(Pair.project_id == project_id).order_by(Pair.id)
+    session.execute(pairs.with_for_update(key_share=not is_deleting)).close()
+
+
+def _check_types(session: Session, row: Project, before: ProjectSettings, after: ProjectSettings) -> None:
+    for type in before.types:
+        if type in after.types:
+            continue
+        pairs = session.scalar(
+            select(func.count()).select_from(Pair).where(Pair.project_id == row.id, Pair.type == type)
+        )
+        if pairs:
+            raise SettingsError(f"The type {type!r} has {pairs:,} pairs: keep it.")
+
+
+def _check_step(session: Session, row: Project, before: Decimal, after: Decimal) -> None:
+    """A coarser step must hold the grades that were given."""
+    step = to_quarters(after)
+    grades: tuple[tuple[str, InstrumentedAttribute[Any], ColumnElement[bool]], ...] = (
+        ("grade", Rating.quarters, Rating.project_id == row.id),
+        ("decision", Adjudication.quarters, Adjudication.project_id == row.id),
+    )
+    for what, quarters, in_project in grades:
+        off = session.scalar(select(quarters).where(in_project, quarters % step != 0).limit(1))
+        if off is not None:
+            raise SettingsError(
+                f"There is a {what} of {from_quarters(off)} already, which steps of {after} have not: "
+                f"keep {before}."
+            )
+
+
+def _change_slots(session: Session, row: Project, difference: int) -> None:
+    if difference < 0:
+        fewest = session.scalar(select(func.min(Pair.open_slots)).where(Pair.project_id == row.id))
+        if fewest is not None and fewest + difference < 0:
+            taken = row.raters_per_pair - fewest
+            raise SettingsError(
+                f"There is a pair that {taken} raters have graded or hold: "
+                f"{row.raters_per_pair + difference} raters for a pair are too few, give {taken} or more."
+            )
+    session.execute(
+        update(Pair)
+        .where(Pair.project_id == row.id)
+        .values(open_slots=Pair.open_slots + difference)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _reorder(session: Session, row: Project) -> None:
+    rated = session.scalar(select(Rating.id).where(Rating.project_id == row.id).limit(1))
+    if rated is not None:
+        raise SettingsError(
+            "The order and its seed stay as they are once a pair is graded: raters would meet pairs in an "
+            "order that nobody can repeat."
+        )
+    pairs = (
+        select(Pair.id, Pair.type, Pair.external_id, Pair.import_order)
+        .where(Pair.project_id == row.id)
+        .execution_options(yield_per=_AT_ONCE)
+    )
+    table = Pair.__table__
+    move = update(table).where(table.c.id == bindparam("pair")).values(position=bindparam("place"))  # type: ignore[arg-type]
+    for part in session.execute(pairs).partitions():
+        moves = [
+            {
+                "pair": id,
+                "place": position_of(row.seed, type, external_id) if row.is_random else import_order,
+            }
+            for id, type, external_id, import_order in part
+        ]
+        session.connection().execute(move, moves)
+    session.execute(
+        update(Assignment)
+        .where(Assignment.project_id == row.id)
+        .values(position=select(Pair.position).where(Pair.id == Assignment.pair_id).scalar_subquery())
+        .execution_options(synchronize_session=False)
+    )

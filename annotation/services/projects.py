@@ -1,0 +1,271 @@
+"""Projects: their settings, who works in them, and how far they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Integer, delete, func, select
+from sqlalchemy import cast as sql_cast
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from annotation.clock import Clock, utcnow
+from annotation.errors import NotFoundError, SettingsError
+from annotation.names import can_be_stored, name_key
+from annotation.projects import GroupCounts, Member, ProjectCounts, check_settings, sum_counts
+from annotation.services.audit import record
+from annotation.services.claims import return_held
+from annotation.services.project_changes import apply_settings, lock_pairs
+from annotation.services.users import as_user, get_user, id_of
+from annotation.types import Project, ProjectSettings, Role, User, from_quarters, to_quarters
+from db import Database, models
+
+_SHOWN = 120
+
+
+class ProjectService:
+    """Projects and their members. Who is allowed to call a method is for the caller to `require`."""
+
+    def __init__(self, database: Database, *, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def create(self, settings: ProjectSettings, created_by: User | None = None) -> Project:
+        """A new project, without pairs; the user who made it becomes its administrator.
+
+        Raises:
+            SettingsError: a setting cannot be used, or the name is taken.
+        """
+        kept = check_settings(settings)
+        now = self._clock()
+        with self._database.session() as session:
+            row = models.Project(
+                name=kept.name,
+                name_key=name_key(kept.name),
+                guidelines=kept.guidelines,
+                types=list(kept.types),
+                raters_per_pair=kept.raters_per_pair,
+                threshold_quarters=to_quarters(kept.threshold),
+                step_quarters=to_quarters(kept.step),
+                is_random=kept.is_random,
+                seed=kept.seed,
+                may_revise=kept.may_revise,
+                lease_minutes=kept.lease_minutes,
+                created_by=id_of(created_by),
+                created_at=now,
+            )
+            session.add(row)
+            _flush_name(session, kept.name)
+            if created_by is not None:
+                session.add(
+                    models.Membership(project_id=row.id, user_id=created_by.id, role=Role.ADMINISTRATOR.value)
+                )
+            who = id_of(created_by)
+            record(session, now, "project created", user_id=who, project_id=row.id, name=kept.name)
+            return as_project(row)
+
+    def get(self, name_or_id: str | int) -> Project:
+        """The project of that name, however it is written, or of that id.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        with self._database.reading() as session:
+            return as_project(find_project(session, name_or_id))
+
+    def list(self, user: User | None = None) -> list[Project]:
+        """The projects in which `user` has a role, by name; None, like an administrator, sees all."""
+        statement = select(models.Project).order_by(models.Project.name_key)
+        if user is not None and not user.is_administrator:
+            mine = select(models.Membership.project_id).where(models.Membership.user_id == user.id)
+            statement = statement.where(models.Project.id.in_(mine))
+        with self._database.reading() as session:
+            return [as_project(row) for row in session.scalars(statement)]
+
+    def update(self, project_id: int, settings: ProjectSettings, *, by: User | None = None) -> Project:
+        """Change settings, with what follows from them, in one transaction.
+
+        Raises:
+            NotFoundError: there is no such project.
+            SettingsError: a setting cannot be used, or would falsify what was graded already.
+        """
+        kept = check_settings(settings)
+        now = self._clock()
+        with self._database.session() as session:
+            row = find_project(session, project_id, lock=True)
+            before = as_project(row).settings
+            names = ProjectSettings.__slots__
+            changed = [name for name in names if getattr(before, name) != getattr(kept, name)]
+            if changed:
+                with session.no_autoflush:  # a name that is taken is found out below, where it is explained
+                    apply_settings(session, row, before, kept)
+                _flush_name(session, kept.name)
+                record(
+                    session, now, "project changed", user_id=id_of(by), project_id=row.id, settings=changed
+                )
+            return as_project(row)
+
+    def delete(self, name: str, *, by: User | None = None) -> None:
+        """Delete a project with its pairs, ratings and decisions; accounts and audit events stay.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        now = self._clock()
+        with self._database.session() as session:
+            row = find_project(session, name, lock=True)
+            record(session, now, "project deleted", user_id=id_of(by), name=row.name)
+            session.flush()
+            lock_pairs(session, row.id, is_deleting=True)
+            session.execute(delete(models.Project).where(models.Project.id == row.id))
+
+    def members(self, project_id: int) -> tuple[Member, ...]:
+        """Who works in the project, by name."""
+        statement = (
+            select(models.User, models.Membership.role)
+            .join(models.Membership, models.Membership.user_id == models.User.id)
+            .where(models.Membership.project_id == project_id)
+            .order_by(models.User.name_key)
+        )
+        found: dict[User, set[Role]] = {}
+        with self._database.reading() as session:
+            for user, role in session.execute(statement):
+                found.setdefault(as_user(user), set()).add(Role(role))
+        return tuple(Member(user, frozenset(roles)) for user, roles in found.items())
+
+    def add_member(self, project_id: int, user_name: str, role: Role, *, by: User | None = None) -> Member:
+        """Give a user a role in the project; giving it twice is giving it once.
+
+        Raises:
+            NotFoundError: there is no such project or account.
+        """
+        now = self._clock()
+        with self._database.session() as session:
+            project = find_project(session, project_id, lock=True)
+            user = get_user(session, user_name)
+            roles = _roles(session, project.id, user.id)
+            if role not in roles:
+                session.add(models.Membership(project_id=project.id, user_id=user.id, role=role.value))
+                record(
+                    session,
+                    now,
+                    "member added",
+                    user_id=id_of(by),
+                    project_id=project.id,
+                    member=user.name,
+                    role=role.value,
+                )
+            return Member(as_user(user), frozenset(roles | {role}))
+
+    def remove_member(
+        self, project_id: int, user_name: str, role: Role | None = None, *, by: User | None = None
+    ) -> None:
+        """Take a role of the project from a user, or all of them; what they graded stays.
+
+        Raises:
+            NotFoundError: there is no such project or account, or the user has not the role.
+        """
+        now = self._clock()
+        with self._database.session() as session:
+            project = find_project(session, project_id, lock=True)
+            user = get_user(session, user_name)
+            roles = _roles(session, project.id, user.id)
+            taken = roles if role is None else roles & {role}
+            if not taken:
+                what = "no role" if role is None else f"not the role {role.value}"
+                raise NotFoundError(f"{user.name!r} has {what} in {project.name!r}: see the list of members.")
+            if Role.RATER in taken:
+                return_held(session.connection(), project.id, user.id)  # others need not wait for the lease
+            for gone in sorted(taken):
+                membership = session.get(models.Membership, (project.id, user.id, gone.value))
+                session.delete(membership)
+                record(
+                    session,
+                    now,
+                    "member removed",
+                    user_id=id_of(by),
+                    project_id=project.id,
+                    member=user.name,
+                    role=gone.value,
+                )
+
+    def counts(self, project_id: int) -> ProjectCounts:
+        """How far the project is, for each type and genre; read from an index, without the texts.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        pair = models.Pair
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            statement = (
+                select(
+                    pair.type,
+                    pair.genre,
+                    func.count(),
+                    func.sum(pair.rating_count),
+                    func.sum(sql_cast(pair.rating_count >= project.raters_per_pair, Integer)),
+                    func.sum(sql_cast(pair.spread_quarters >= project.threshold_quarters, Integer)),
+                )
+                .where(pair.project_id == project.id)
+                .group_by(pair.type, pair.genre)
+            )
+            found = session.execute(statement)
+            groups = [GroupCounts(type, genre, *map(int, figures)) for type, genre, *figures in found]
+        places = {type: place for place, type in enumerate(project.types)}
+        return sum_counts(sorted(groups, key=lambda group: (places[group.type], group.genre or "")))
+
+
+def find_project(session: Session, name_or_id: str | int, *, lock: bool = False) -> models.Project:
+    """The row of a project; locked, nobody else can change its settings or import into it.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    statement = select(models.Project)
+    if isinstance(name_or_id, int):
+        statement = statement.where(models.Project.id == name_or_id)
+    else:
+        key = name_key(name_or_id) if can_be_stored(name_or_id) else ""
+        statement = statement.where(models.Project.name_key == key)
+    if lock:  # raters go on: their rows only refer to this one
+        statement = statement.with_for_update(key_share=True)
+    row = session.scalar(statement)
+    if row is None:
+        shown = name_or_id if isinstance(name_or_id, int) else repr(name_or_id[:_SHOWN])
+        raise NotFoundError(f"There is no project {shown}: see the list of projects.")
+    return row
+
+
+def as_project(row: models.Project) -> Project:
+    settings = ProjectSettings(
+        name=row.name,
+        types=tuple(row.types),
+        guidelines=row.guidelines,
+        raters_per_pair=row.raters_per_pair,
+        threshold=from_quarters(row.threshold_quarters),
+        step=from_quarters(row.step_quarters),
+        is_random=row.is_random,
+        seed=row.seed,
+        may_revise=row.may_revise,
+        lease_minutes=row.lease_minutes,
+    )
+    return Project(id=row.id, settings=settings, created_at=row.created_at)
+
+
+def _flush_name(session: Session, name: str) -> None:
+    try:
+        session.flush()
+    except IntegrityError as error:
+        if "name_key" not in str(error.orig):
+            raise
+        raise SettingsError(f"There is a project named {name!r} already: take another name.") from None
+
+
+def _roles(session: Session, project_id: int, user_id: int) -> set[Role]:
+    found: Sequence[str] = session.scalars(
+        select(models.Membership.role).where(
+            models.Membership.project_id == project_id, models.Membership.user_id == user_id
+        )
+    ).all()
+    return {Role(role) for role in found}

@@ -1,0 +1,133 @@
+"""What raters said of pairs beside their grades: comments, flags, and why they skipped one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import CompoundSelect, case, func, literal, or_, select, union_all
+
+from annotation.adjudication import beginning
+from annotation.types import SkipReason
+from db import Database
+from db.models import Comment, Pair, Skip, User
+
+PAGE_LENGTH = 200
+BEGINNING_LENGTH = 160
+_READ_LENGTH = 4 * BEGINNING_LENGTH + 1
+
+
+class RemarkKind(StrEnum):
+    """A flag is a comment, perhaps without words, that asks to be looked at."""
+
+    FLAG = "flag"
+    COMMENT = "comment"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    kind: RemarkKind
+    external_id: str
+    pair_id: int
+    type: str
+    left: str
+    """Its first words, as those of `right`."""
+    right: str
+    rater: str
+    reason: SkipReason | None
+    """Only of a skip."""
+    text: str
+    """The comment, or the note of a skip; may be empty."""
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RemarkPage:
+    counts: Mapping[RemarkKind, int]
+    """Of the whole project."""
+    items: tuple[Remark, ...]
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+class RemarkService:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def remarks(self, project_id: int, *, limit: int | None = PAGE_LENGTH, offset: int = 0) -> RemarkPage:
+        """What was said in a project: flags first, and then the newest first.
+
+        Args:
+            limit: how many at most; None for all.
+        """
+        said = _said(project_id).subquery()
+        counting = select(said.c.kind, func.count()).group_by(said.c.kind)
+        listing = (
+            select(
+                said.c.kind,
+                Pair.external_id,
+                Pair.id,
+                Pair.type,
+                func.substr(Pair.left, 1, _READ_LENGTH).label("left"),
+                func.substr(Pair.right, 1, _READ_LENGTH).label("right"),
+                User.name,
+                said.c.reason,
+                said.c.text,
+                said.c.at,
+            )
+            .join(Pair, Pair.id == said.c.pair_id)
+            .join(User, User.id == said.c.user_id)
+            .order_by(
+                case((said.c.kind == RemarkKind.FLAG.value, 0), else_=1),
+                said.c.at.desc(),
+                said.c.kind,
+                said.c.id.desc(),
+            )
+            .limit(limit)
+            .offset(offset)
+        )
+        with self._database.reading() as session:
+            found = {RemarkKind(kind): number for kind, number in session.execute(counting)}
+            items = tuple(_remark(row) for row in session.execute(listing))
+        return RemarkPage({kind: found.get(kind, 0) for kind in RemarkKind}, items)
+
+
+def _said(project_id: int) -> CompoundSelect[Any]:
+    kind = case((Comment.is_flagged, RemarkKind.FLAG.value), else_=RemarkKind.COMMENT.value)
+    comments = select(
+        kind.label("kind"),
+        Comment.id,
+        Comment.pair_id,
+        Comment.user_id,
+        literal("").label("reason"),
+        Comment.text,
+        Comment.updated_at.label("at"),
+    ).where(
+        Comment.project_id == project_id,
+        or_(Comment.is_flagged, Comment.text != ""),  # else it was taken back
+    )
+    skips = select(
+        literal(RemarkKind.SKIP.value), Skip.id, Skip.pair_id, Skip.rater_id, Skip.reason, Skip.note, Skip.at
+    ).where(Skip.project_id == project_id)
+    return union_all(comments, skips)
+
+
+def _remark(row: Any) -> Remark:
+    return Remark(
+        kind=RemarkKind(row.kind),
+        external_id=row.external_id,
+        pair_id=row.id,
+        type=row.type,
+        left=beginning(row.left, BEGINNING_LENGTH),
+        right=beginning(row.right, BEGINNING_LENGTH),
+        rater=row.name,
+        reason=SkipReason(row.reason) if row.reason else None,
+        text=row.text,
+        at=row.at,
+    )

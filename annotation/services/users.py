@@ -1,0 +1,92 @@
+"""Rows of users within a transaction of a service's: finding, adding, turning into plain values."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Select, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from annotation.errors import NotFoundError, SettingsError
+from annotation.names import can_be_stored, check_name, name_key
+from annotation.types import User
+from db import models
+
+_SHOWN = 100
+
+
+def find_user(session: Session, name: str, *, lock: bool = False) -> models.User | None:
+    """The row of the account of that name, however it is written."""
+    if not can_be_stored(name):
+        return None
+    key = name_key(name)
+    statement = select(models.User).where(models.User.name_key == key)
+    return session.scalar(_locked(statement) if lock else statement)
+
+
+def _locked(statement: Select[models.User]) -> Select[models.User]:
+    return statement.with_for_update().execution_options(populate_existing=True)
+
+
+def get_user(session: Session, name: str, *, lock: bool = False) -> models.User:
+    """The row of the account of that name.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    row = find_user(session, name, lock=lock)
+    if row is None:
+        shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+        raise NotFoundError(f"There is no account named {shown!r}: see the list of accounts.")
+    return row
+
+
+def new_user(
+    session: Session,
+    name: str,
+    now: datetime,
+    *,
+    is_administrator: bool = False,
+    password_hash: str | None = None,
+) -> models.User:
+    """The row of a new account, flushed so that it has its id.
+
+    Raises:
+        SettingsError: the name cannot be used, or is taken.
+    """
+    kept = check_name(name)
+    if find_user(session, kept) is not None:
+        raise name_is_taken(kept)
+    row = models.User(
+        name=kept,
+        name_key=name_key(kept),
+        is_administrator=is_administrator,
+        password_hash=password_hash,
+        created_at=now,
+    )
+    session.add(row)
+    try:
+        session.flush()
+    except IntegrityError:  # somebody else was quicker
+        raise name_is_taken(kept) from None
+    return row
+
+
+def name_is_taken(name: str) -> SettingsError:
+    return SettingsError(f"There is an account named {name!r} already: take another name.")
+
+
+def as_user(row: models.User) -> User:
+    return User(
+        id=row.id,
+        name=row.name,
+        is_administrator=row.is_administrator,
+        is_disabled=row.disabled_at is not None,
+        has_password=row.password_hash is not None,
+    )
+
+
+def id_of(user: User | None) -> int | None:
+    """Who does it, as the audit keeps it; None is the command line."""
+    return None if user is None else user.id

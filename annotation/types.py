@@ -1,0 +1,139 @@
+"""The values that travel between services, pages and the command line. No rows leave a service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+QUARTERS_PER_POINT = 4
+
+
+class Role(StrEnum):
+    """What a user may do in a project; a user may have several."""
+
+    ADMINISTRATOR = "administrator"
+    ADJUDICATOR = "adjudicator"
+    RATER = "rater"
+
+
+class SkipReason(StrEnum):
+    NOT_UNDERSTOOD = "not_understood"
+    BROKEN_TEXT = "broken_text"
+    NOT_MY_LANGUAGE = "not_my_language"
+    OTHER = "other"
+
+
+class Cause(StrEnum):
+    """Why raters differed."""
+
+    OVERLOOKED_TEXT = "overlooked_text"
+    MISUNDERSTOOD = "misunderstood"
+    SCALE = "scale"
+    GUIDELINE = "guideline"
+    TRUE_AMBIGUITY = "true_ambiguity"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    id: int
+    name: str
+    is_administrator: bool = False
+    """Of the whole server: may do everything in every project."""
+    is_disabled: bool = False
+    has_password: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSettings:
+    """What is chosen when a project is made. Grades are Decimals, 0 to 4."""
+
+    name: str
+    types: tuple[str, ...] = ("paragraph2sentence", "sentence2phrase", "phrase2word", "word2sense")
+    guidelines: str = ""
+    raters_per_pair: int = 2
+    threshold: Decimal = Decimal(1)
+    """A pair is flagged when two of its ratings differ by so much or more."""
+    step: Decimal = Decimal("0.25")
+    is_random: bool = True
+    seed: int = 20140301
+    may_revise: bool = True
+    lease_minutes: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    id: int
+    settings: ProjectSettings
+    created_at: datetime
+
+    @property
+    def name(self) -> str:
+        return self.settings.name
+
+
+@dataclass(frozen=True, slots=True)
+class NewPair:
+    """A pair as it is imported, with the ratings that come with it."""
+
+    id: str
+    type: str
+    left: str
+    right: str
+    genre: str | None = None
+    intended: Decimal | None = None
+    source: str | None = None
+    ratings: tuple[tuple[str, Decimal], ...] = ()
+    """Rater and grade; a rater named by a number is one of the project's own."""
+    place: str = field(default="", compare=False)
+    """Where it was read, such as "pairs.tsv, line 3", for messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewRating:
+    """A rating of a pair that is already in the project: the long form of import."""
+
+    pair_id: str
+    rater: str
+    grade: Decimal
+    type: str | None = None
+    """Needed only where two types share the id."""
+    place: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSummary:
+    pairs: int
+    ratings: int
+    duplicates: tuple[str, ...] = field(default=())
+    """Ids that were already there, or whose texts were, and were left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatedPair:
+    """A pair with everything that was said of it; raters are numbered or named by whoever asks."""
+
+    id: int
+    external_id: str
+    type: str
+    left: str
+    right: str
+    genre: str | None
+    intended: Decimal | None
+    source: str | None
+    ratings: tuple[tuple[str, Decimal], ...]
+    adjudicated: Decimal | None = None
+    adjudicator: str | None = None
+    cause: Cause | None = None
+    note: str = ""
+
+
+def to_quarters(grade: Decimal) -> int:
+    """A grade as the whole number of quarters that the database holds."""
+    return int(grade * QUARTERS_PER_POINT)
+
+
+def from_quarters(quarters: int) -> Decimal:
+    """The grade that `quarters` stand for: 11 is 2.75."""
+    return Decimal(quarters) / QUARTERS_PER_POINT

@@ -1,0 +1,284 @@
+"""The adjudication page as HTML: the queue, the pair with its anonymous grades, and the decision."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from decimal import Decimal
+from uuid import uuid4
+
+from annotation.adjudication import (
+    CAUSES,
+    NOTE_LENGTH,
+    AdjudicationItem,
+    Decision,
+    QueueEntry,
+    QueuePage,
+    Which,
+    grade_text,
+)
+from annotation.comparison import ComparisonType, comparison_type
+from annotation.scale import CLSS_POINTS
+from annotation.services.adjudication import Neighbours
+from annotation.types import QUARTERS_PER_POINT, Cause, Project, User, to_quarters
+from annotation.ui.rate import STEP_NAMES, point_html
+from annotation.ui.wording import counted, grouped, time_html
+from kpdemo.ui.widgets import empty_html, escape
+
+PARTS = {Which.OPEN: "Open", Which.DECIDED: "Decided", Which.ALL: "All"}
+KEYS = "0–4 choose a grade, [ and ] a step down and up, P and N previous and next, Ctrl+Enter saves."
+NO_PAIRS = "No pairs yet. Import a file of pairs, then let raters grade them."
+TOP_QUARTERS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The part of the queue that is shown."""
+
+    which: Which = Which.OPEN
+    type: str | None = None
+    shown: int = 50
+
+
+def queue_html(page: QueuePage, view: View, current: int | None) -> str:
+    """The filters, and the pairs with their spread and state."""
+    parts = "".join(_part_html(part, page.counts[part], view) for part in Which)
+    entries = "".join(_entry_html(entry, current) for entry in page.entries)
+    listed = f"<ol>{entries}</ol>" if entries else f'<p class="small">{escape(_empty_part(view))}</p>'
+    more = ""
+    if page.next_offset is not None:
+        rest = page.counts[view.which] - len(page.entries)
+        more = f'<button type="button" class="keep" data-adjudicate="more">{grouped(rest)} more</button>'
+    return (
+        f'<nav class="adj-queue" aria-label="Queue" data-which="{view.which}" data-shown="{view.shown}"'
+        f' data-type="{escape(view.type or "")}">'
+        f'<div class="adj-parts" role="group" aria-label="Which pairs">{parts}</div>'
+        f"{_types_html(page.types, view)}{listed}{more}</nav>"
+    )
+
+
+def item_html(item: AdjudicationItem, project: Project, user: User, around: Neighbours) -> str:
+    """The pair, its grades and comments, the form of the decision and its history."""
+    names = comparison_type(item.type)
+    decision = item.decision
+    settled = "" if decision is None or decision.grade is None else str(to_quarters(decision.grade))
+    attributes = {
+        "drawn": uuid4().hex,
+        "project": project.id,
+        "user": user.id,
+        "pair": item.pair_id,
+        "version": item.version,
+        "step": to_quarters(project.settings.step),
+        "previous": around.previous or "",
+        "next": around.next or "",
+        "quarters": settled,
+        "cause": decision.cause.value if decision and decision.cause else "",
+    }
+    data = "".join(f' data-{name}="{escape(str(value))}"' for name, value in attributes.items())
+    return (
+        f'<div id="adjudicate-form" class="rate adj"{data}>{_head_html(item, names)}{_pair_html(item, names)}'
+        f"{_line_html(item)}{_comments_html(item)}{_decision_html(item, project)}</div>"
+    )
+
+
+def nothing_html(project_has_pairs: bool, view: View, threshold: Decimal) -> str:
+    """What stands in the place of a pair when none is left."""
+    if not project_has_pairs:
+        return empty_html(NO_PAIRS)
+    if view.which is Which.DECIDED:
+        return empty_html("No decisions yet. Open pairs are under Open.")
+    return empty_html(
+        f"Nothing to decide: no pair waits whose grades are {grade_text(threshold)} or more apart."
+    )
+
+
+def answer_html(text: str, kind: str = "note", *, saved: int | None = None) -> str:
+    """What became of the last thing that was asked.
+
+    Args:
+        text: the sentence; empty says nothing.
+        kind: saved, note or problem.
+        saved: the pair whose draft is no longer needed.
+    """
+    role = "alert" if kind == "problem" else "status"
+    mark = f' data-saved="{saved}"' if saved is not None else ""
+    ground = ' class="note"' if kind == "problem" else ' class="adj-said"'
+    return (
+        f'<p id="adjudicate-said" role="{role}" data-kind="{kind}" data-answer="{uuid4().hex}"{mark}{ground}>'
+        f"{escape(text)}</p>"
+    )
+
+
+def _part_html(part: Which, count: int, view: View) -> str:
+    pressed = str(part is view.which).lower()
+    return (
+        f'<button type="button" data-adjudicate="part" data-part="{part}" aria-pressed="{pressed}">'
+        f"{PARTS[part]} <span>{grouped(count)}</span></button>"
+    )
+
+
+def _types_html(types: tuple[str, ...], view: View) -> str:
+    if len(types) < 2 and view.type is None:
+        return ""
+    listed = types if view.type is None or view.type in types else (*types, view.type)
+    options = "".join(
+        f'<option value="{escape(name)}"{" selected" if name == view.type else ""}>'
+        f"{escape(comparison_type(name).label)}</option>"
+        for name in listed
+    )
+    return (
+        '<label class="adj-type">Type <select id="adjudicate-type">'
+        f'<option value="">all types</option>{options}</select></label>'
+    )
+
+
+def _empty_part(view: View) -> str:
+    return {
+        Which.OPEN: "No pair waits for a decision.",
+        Which.DECIDED: "No decisions yet.",
+        Which.ALL: "No pair is or was flagged.",
+    }[view.which]
+
+
+def _entry_html(entry: QueueEntry, current: int | None) -> str:
+    here = ' aria-current="true"' if entry.pair_id == current else ""
+    state = "open"
+    if entry.decided is not None:
+        state = f"decided {grade_text(entry.decided)}" if not entry.is_open else "open again"
+    return (
+        f'<li><button type="button" data-adjudicate="pair" data-pair="{entry.pair_id}"{here}>'
+        f'<span class="adj-spread"><b>{grade_text(entry.spread)}</b> apart</span>'
+        f'<span class="adj-kind">{escape(comparison_type(entry.type).label)}</span>'
+        f'<span class="adj-state" data-open="{str(entry.is_open).lower()}">{state}</span>'
+        f'<bdi class="adj-beginning">{escape(entry.beginning)}</bdi></button></li>'
+    )
+
+
+def _head_html(item: AdjudicationItem, names: ComparisonType) -> str:
+    if item.is_changed:
+        state = "Ratings changed since the decision."
+    elif item.decision is not None:
+        state = "Decided."
+    else:
+        state = "Open." if item.is_flagged else "The raters agree: the mean is the gold grade."
+    note = ' class="adj-changed"' if item.is_changed else ""
+    return (
+        f'<div class="adj-head"><h2 id="adjudicate-heading" tabindex="-1">{escape(_capital(names.label))} · '
+        f"<bdi>{escape(item.external_id)}</bdi></h2><p{note}>{state}</p></div>"
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _pair_html(item: AdjudicationItem, names: ComparisonType) -> str:
+    sides = (("left", names.larger, item.left), ("right", names.smaller, item.right))
+    boxes = "".join(
+        f'<section class="rate-item"><h3 id="adjudicate-{side}-name">{escape(_capital(name))}</h3>'
+        f'<div id="adjudicate-{side}" class="rate-text" dir="auto" lang="" tabindex="0" role="group"'
+        f' aria-labelledby="adjudicate-{side}-name">{escape(text)}</div></section>'
+        for side, name, text in sides
+    )
+    return f'<div class="rate-items" role="group" aria-label="Pair">{boxes}</div>'
+
+
+def _line_html(item: AdjudicationItem) -> str:
+    ticks = "".join(
+        f'<span class="adj-tick" style="--at:{point.value}" aria-hidden="true">{point.value}</span>'
+        for point in CLSS_POINTS
+    )
+    seen: Counter[Decimal] = Counter()
+    dots = []
+    for grade in item.grades:
+        text = grade_text(grade)
+        dots.append(
+            '<button type="button" class="adj-dot" data-adjudicate="dot"'
+            f' data-quarters="{to_quarters(grade)}" style="--at:{text};--level:{seen[grade]}"'
+            f' aria-label="A rater graded {text}: take {text}" title="{text}"></button>'
+        )
+        seen[grade] += 1
+    height = max(seen.values(), default=1)
+    raters = counted(len(item.grades), "grade")
+    return (
+        '<section class="adj-grades" aria-labelledby="adjudicate-grades-name">'
+        '<h3 id="adjudicate-grades-name">'
+        f"{raters}, {grade_text(item.spread)} apart</h3>"
+        f'<div class="adj-track" style="--height:{height}">{ticks}{"".join(dots)}'
+        '<span id="adjudicate-mark" class="adj-mark" aria-hidden="true" hidden></span></div></section>'
+    )
+
+
+def _comments_html(item: AdjudicationItem) -> str:
+    if not item.comments:
+        return ""
+    listed = "".join(f'<li dir="auto">{escape(comment)}</li>' for comment in item.comments)
+    return f'<section class="adj-comments"><h3>Comments of raters</h3><ul>{listed}</ul></section>'
+
+
+def _decision_html(item: AdjudicationItem, project: Project) -> str:
+    step = STEP_NAMES[to_quarters(project.settings.step)]
+    points = "".join(
+        point_html(point, f'data-adjudicate="choose" data-quarters="{QUARTERS_PER_POINT * point.value}"')
+        for point in CLSS_POINTS
+    )
+    causes = "".join(_cause_html(cause) for cause in Cause)
+    note = item.decision.note if item.decision else ""
+    withdraw = (
+        '<button type="button" class="keep" data-adjudicate="withdraw">Withdraw the decision</button>'
+        if item.decision
+        else ""
+    )
+    return f"""
+<h3 id="adjudicate-decision-name">Decision</h3>
+<div id="adjudicate-scale" role="radiogroup" aria-labelledby="adjudicate-decision-name">{points}</div>
+<div class="rate-steps">
+<button type="button" data-adjudicate="down" aria-label="{step} down" aria-keyshortcuts="[">−{step}
+ <kbd aria-hidden="true">[</kbd></button>
+<button type="button" data-adjudicate="up" aria-label="{step} up" aria-keyshortcuts="]">+{step}
+ <kbd aria-hidden="true">]</kbd></button>
+<output id="adjudicate-value" aria-live="polite"><b></b> <span></span></output>
+</div>
+<fieldset class="adj-causes"><legend>Cause of the disagreement, needed</legend>{causes}</fieldset>
+<label for="adjudicate-note" class="adj-label">Note, if you like</label>
+<textarea id="adjudicate-note" rows="2" dir="auto" maxlength="{NOTE_LENGTH}">{escape(note)}</textarea>
+<p id="adjudicate-draft" class="small" hidden>Your draft, not saved yet.
+ <button type="button" class="keep" data-adjudicate="discard">Drop it</button></p>
+<div class="adj-actions">
+<button type="button" class="keep" data-adjudicate="previous" aria-keyshortcuts="P">‹ Previous
+ <kbd aria-hidden="true">P</kbd></button>
+<button type="button" class="keep" data-adjudicate="next" aria-keyshortcuts="N">Next ›
+ <kbd aria-hidden="true">N</kbd></button>
+{withdraw}
+<button type="button" id="adjudicate-save" class="rate-primary" data-adjudicate="save"
+ aria-keyshortcuts="Control+Enter" disabled><span>Save and next</span>
+ <kbd aria-hidden="true">Ctrl+Enter</kbd></button>
+</div>
+<p class="rate-row"><label><input type="checkbox" id="adjudicate-keys" checked> Use keys</label>
+ <span class="small">{KEYS}</span></p>
+{_history_html(item.history)}"""
+
+
+def _cause_html(cause: Cause) -> str:
+    name, meaning = CAUSES[cause]
+    return (
+        f'<label><input type="radio" name="adjudicate-cause" value="{cause.value}">'
+        f"<span><b>{escape(name)}</b> {escape(meaning)}</span></label>"
+    )
+
+
+def _history_html(history: tuple[Decision, ...]) -> str:
+    if not history:
+        return ""
+    rows = "".join(
+        f"<li><b>{'withdrawn' if one.grade is None else grade_text(one.grade)}</b> "
+        f"{escape(CAUSES[one.cause][0].lower() if one.cause else '')} <bdi>{escape(one.by)}</bdi> "
+        f"{time_html(one.at)}{_note_html(one.note)}</li>"
+        for one in history
+    )
+    count = counted(len(history), "entry", "entries")
+    return f'<details id="adjudicate-history"><summary>History, {count}</summary><ol>{rows}</ol></details>'
+
+
+def _note_html(note: str) -> str:
+    return f'<p dir="auto">{escape(note)}</p>' if note else ""

@@ -1,0 +1,243 @@
+"""The agreement page: is it good enough, where is it low, who differs, which pairs. It renews itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from annotation.agreement_report import BUCKET_NAMES, AgreementReport, shares
+from annotation.clock import Clock, utcnow
+from annotation.errors import AccessError, AnnotationError, SignedOutError
+from annotation.services.accounts import AccountService
+from annotation.services.agreement import AgreementService
+from annotation.types import Role
+from annotation.ui.agreement_parts import (
+    FOR_LEADERS,
+    enough_html,
+    figures_html,
+    method_html,
+)
+from annotation.ui.agreement_tables import (
+    file_name,
+    genre_parts,
+    grades_table,
+    name_order,
+    pair_label,
+    parts_table,
+    rater_pairs_table,
+    raters_table,
+    table_html,
+    type_parts,
+    widest_table,
+)
+from annotation.ui.asking import asked_project
+from annotation.ui.charts import Series, alpha_chart, bias_chart, grades_chart
+from annotation.ui.wording import time_html
+from kpdemo.ui.charts import Chart, chart_buttons, show_chart
+from kpdemo.ui.widgets import QUIETLY, empty_html, section_heading, shown_to_user
+
+ASSETS = Path(__file__).parent.parent / "assets"
+AGREEMENT_STYLES = (ASSETS / "agreement.css",)
+SECONDS_BETWEEN_LOOKS = 10
+
+CHARTS = {
+    "where": "α of each comparison type and genre, with 95 % intervals",
+    "grades": "Share of the grades, by type",
+    "bias": "How far each rater grades above or below the others",
+    "without": "α without each rater, with 95 % intervals",
+    "together": "α of each two raters, with 95 % intervals",
+}
+"""Name and what each shows; their places in the page are `agreement-NAME-chart`."""
+
+TEXTS = (
+    "status",
+    "figures",
+    "enough",
+    "where",
+    "grades",
+    "raters",
+    "rater-pairs",
+    "widest",
+    "method",
+)
+"""The parts of the page that are HTML, as `agreement-NAME`."""
+
+
+@dataclass(frozen=True)
+class AgreementHandlers:
+    accounts: AccountService
+    agreement: AgreementService
+    clock: Clock = utcnow
+
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
+        """The whole page, or a sentence for who may not see it."""
+        try:
+            shown = self._show(request)
+        except AccessError as error:
+            reason = str(error) if isinstance(error, SignedOutError) else FOR_LEADERS
+            return empty_html(reason), gr.Column(visible=False), gr.Timer(active=False), *_nothing()
+        except AnnotationError as error:
+            return empty_html(str(error)), gr.Column(visible=False), gr.Timer(active=False), *_nothing()
+        return "", gr.Column(visible=True), gr.Timer(active=True), *shown
+
+    def refresh(self, request: gr.Request) -> tuple[Any, ...]:
+        """All figures anew."""
+        with shown_to_user(AnnotationError):
+            return self._show(request)
+
+    def look(self, request: gr.Request, version: str) -> tuple[Any, ...]:
+        """The same, but only if something happened since, and if that costs little of the server's time."""
+        try:
+            project_id, _ = self._asked(request)
+            if self.agreement.version(project_id) == version:
+                return _nothing()
+            if not self.agreement.may_renew(project_id):
+                waiting = "There are newer grades. Press Refresh to count them now."
+                return f"<p>{waiting}</p>", *_nothing()[1:]
+            return self._show(request)
+        except AnnotationError:
+            return _nothing()  # whoever lost the role, or the project, is told by the next press
+
+    def _asked(self, request: gr.Request) -> tuple[int, bool]:
+        """Which project, and whether its raters are shown by name."""
+        project_id = asked_project(request)
+        user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR, Role.ADJUDICATOR)
+        named = user.is_administrator or Role.ADMINISTRATOR in self.accounts.roles(user.name, project_id)
+        return project_id, named
+
+    def _show(self, request: gr.Request) -> tuple[Any, ...]:
+        project_id, named = self._asked(request)
+        version = self.agreement.version(project_id)
+        report = self.agreement.report(project_id, named=named)
+        texts = texts_of(report, project_id, leads=named)
+        status = f"<p>Counted {time_html(self.clock())}. New grades appear by themselves.</p>"
+        charts = charts_of(report)
+        return (
+            status,
+            *(texts[name] for name in TEXTS[1:]),
+            *(show_chart(charts[name]) for name in CHARTS),
+            *(_buttons(name, charts[name] is not None, report.project) for name in CHARTS),
+            version,
+        )
+
+
+def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
+    closed = gr.HTML("", elem_id="agreement-closed")
+    parts: dict[str, gr.HTML] = {}
+    charts: dict[str, gr.Plot] = {}
+    buttons: dict[str, gr.HTML] = {}
+
+    def text(name: str) -> None:
+        parts[name] = gr.HTML("", elem_id=f"agreement-{name}-part", js_on_load=None)
+
+    def chart(name: str) -> None:
+        charts[name] = gr.Plot(
+            visible=False, show_label=False, container=False, elem_id=f"agreement-{name}-chart"
+        )
+        buttons[name] = gr.HTML("", elem_id=f"agreement-{name}-save", js_on_load=None)
+
+    with gr.Column(visible=False, elem_id="agreement-page") as body:
+        with gr.Row(elem_id="agreement-bar"):
+            text("status")
+            refresh = gr.Button("Refresh", elem_id="agreement-refresh", size="sm", scale=0, min_width=96)
+        text("figures")
+        section_heading("Is the agreement good enough?", "agreement-enough")
+        text("enough")
+        section_heading("Where is it low?", "agreement-where")
+        chart("where")
+        text("where")
+        chart("grades")
+        text("grades")
+        section_heading("Who differs?", "agreement-who")
+        text("raters")
+        chart("bias")
+        chart("without")
+        text("rater-pairs")
+        chart("together")
+        section_heading("Which pairs?", "agreement-which")
+        text("widest")
+        text("method")
+    timer = gr.Timer(SECONDS_BETWEEN_LOOKS, active=False)
+    version = gr.State("")
+    outputs = [
+        *(parts[name] for name in TEXTS),
+        *(charts[name] for name in CHARTS),
+        *(buttons[name] for name in CHARTS),
+        version,
+    ]
+    page.load(
+        handlers.open,
+        outputs=[closed, body, timer, *outputs],
+        api_name="open_agreement",
+        **QUIETLY,
+    )
+    refresh.click(handlers.refresh, outputs=outputs, api_name="refresh_agreement", show_progress="minimal")
+    timer.tick(handlers.look, version, outputs, api_name="look_at_agreement", **QUIETLY)
+
+
+def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[str, str]:
+    """What stands in the page's HTML, but for the status."""
+    project = report.project
+    types, genres = type_parts(report), genre_parts(report)
+    where = [parts_table("types", "Type", types)] if types else []
+    where += [parts_table("genres", "Genre", genres)] if genres else []
+    has_grades = report.whole.ratings > 0
+    nobody = empty_html("Nobody has graded yet. The raters' figures appear with the first grades.")
+    alone = empty_html("No two raters have graded the same pair yet.")
+    agreed = empty_html("No pair has grades that differ.")
+    return {
+        "figures": figures_html(report, project_id),
+        "enough": enough_html(report, project_id, leads=leads),
+        "where": "".join(table_html(table, project) for table in where)
+        or empty_html("No pairs yet. Agreement of types and genres appears with the first ones."),
+        "grades": table_html(grades_table(report), project) if has_grades else "",
+        "raters": table_html(raters_table(report), project) if has_grades else nobody,
+        "rater-pairs": table_html(rater_pairs_table(report), project) if report.rater_pairs else alone,
+        "widest": table_html(widest_table(report, project_id), project) if report.widest else agreed,
+        "method": method_html(report),
+    }
+
+
+def charts_of(report: AgreementReport) -> dict[str, Chart | None]:
+    """The charts by name; None for one that has nothing to show."""
+    parts = [*type_parts(report), *genre_parts(report)]
+    names = report.rater_names
+    by_name = sorted(report.raters, key=lambda row: name_order(names[row.rater]))
+    whole = report.whole.all.value
+    return {
+        "where": alpha_chart(
+            [label for label, _ in parts],
+            [
+                Series("all pairs", tuple(part.all for _, part in parts)),
+                Series("unadjudicated pairs", tuple(part.unadjudicated for _, part in parts)),
+            ],
+        ),
+        "grades": grades_chart(
+            BUCKET_NAMES,
+            [(label, found) for label, part in type_parts(report) if (found := shares(part.buckets))],
+        ),
+        "bias": bias_chart([names[row.rater] for row in by_name], [row.bias for row in by_name]),
+        "without": alpha_chart(
+            [f"without {names[row.rater]}" for row in report.left_out],
+            [Series("without one rater", tuple(row.alpha for row in report.left_out))],
+            reference=None if whole is None else (f"with everybody {whole:.3f}", whole),
+        ),
+        "together": alpha_chart(
+            [pair_label(report, row.first, row.second) for row in report.rater_pairs],
+            [Series("two raters", tuple(row.alpha for row in report.rater_pairs))],
+        ),
+    }
+
+
+def _buttons(name: str, is_shown: bool, project: str) -> str:
+    if not is_shown:
+        return ""
+    return chart_buttons(f"agreement-{name}-chart", CHARTS[name], file_name(project, name))
+
+
+def _nothing() -> tuple[Any, ...]:
+    """Leave every part of the page as it is."""
+    return tuple(gr.skip() for _ in range(len(TEXTS) + 2 * len(CHARTS) + 1))

@@ -1,0 +1,157 @@
+"""The sentences of the agreement page: what figures say, and what to do where there are none. No Gradio."""
+
+from __future__ import annotations
+
+import shlex
+
+from annotation.agreement_report import AgreementReport
+from annotation.bootstrap import Alpha
+from annotation.ui.agreement_tables import UNDEFINED, interval_text
+from annotation.ui.charts import CUSTOMARY_LINES
+from annotation.ui.wording import counted, figure, grouped
+from kpdemo.ui.widgets import escape
+
+TENTATIVE, FIRM = CUSTOMARY_LINES
+FOR_LEADERS = (
+    "Agreement is for administrators and adjudicators of the project: a rater who saw it would grade with an "
+    "eye on the others. Go on grading, or ask your administrator."
+)
+CONVENTION = (
+    f"{FIRM:.3f} and {TENTATIVE} are Krippendorff’s own conventions (2004), not laws: how much agreement is "
+    "enough depends on what the grades are for."
+)
+HIGHER_BY_MAKING = (
+    "α of unadjudicated pairs leaves out those that differ most, so that it is higher by its making: it "
+    "tells how clear the rest is, not how well raters agree."
+)
+
+
+def figures_html(report: AgreementReport, project_id: int) -> str:
+    """The three figures on top."""
+    whole = report.whole
+    left = whole.flagged - whole.decided
+    share = f" of {counted(whole.pairs, 'pair')}" if whole.pairs else ""
+    decided = f"{grouped(whole.decided)} decided, {grouped(left)} to adjudicate" if whole.flagged else ""
+    link = f' <a href="/annotate/adjudicate?project={project_id}">Adjudicate</a>' if left else ""
+    flagged = (
+        '<div class="figure" id="agreement-flagged"><h3>Pairs flagged</h3>'
+        f'<p class="figure-value">{grouped(whole.flagged)}</p>'
+        f"<p>{escape(share.strip())}: grades {report.threshold:g} or more apart</p>"
+        f"<p>{escape(decided)}{link}</p></div>"
+        if whole.pairs
+        else '<div class="figure" id="agreement-flagged"><h3>Pairs flagged</h3>'
+        '<p class="figure-value">0</p><p>There are no pairs yet.</p></div>'
+    )
+    return (
+        '<div class="figures">'
+        + _alpha_figure("α of all pairs", "agreement-all", whole.all)
+        + _alpha_figure("α of unadjudicated pairs", "agreement-unadjudicated", whole.unadjudicated)
+        + f"{flagged}</div>"
+    )
+
+
+def _alpha_figure(title: str, elem_id: str, alpha: Alpha) -> str:
+    head = f'<div class="figure" id="{elem_id}"><h3>{title}</h3>'
+    if alpha.value is None:
+        return f'{head}<p class="figure-value figure-word">{UNDEFINED}</p><p>{escape(alpha.reason)}</p></div>'
+    interval = interval_text(alpha)
+    said = f"95 % interval {interval}" if interval else alpha.interval_reason
+    counts = f"{counted(alpha.pairs, 'pair')} with two grades or more, {counted(alpha.ratings, 'grade')}"
+    value = figure(alpha.value)
+    return f'{head}<p class="figure-value">{value}</p><p>{escape(said)}</p><p>{escape(counts)}</p></div>'
+
+
+def enough_html(report: AgreementReport, project_id: int, *, leads: bool) -> str:
+    """Whether the agreement is good enough, and what it would take to know."""
+    alpha = report.whole.all
+    if alpha.value is None:
+        return f"<p>{next_step_html(report, project_id, leads=leads)}</p>"
+    levels = (
+        f"Where only the order of grades counts, α is {_level(alpha.ordinal)} (ordinal); where 3 and 3.25 "
+        f"are as different as 0 and 4, it is {_level(alpha.nominal)} (nominal)."
+    )
+    sentences = [verdict(alpha), CONVENTION, levels, HIGHER_BY_MAKING, plan_sentence(report)]
+    return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences if sentence)
+
+
+def _level(value: float | None) -> str:
+    return UNDEFINED if value is None else figure(value)
+
+
+def verdict(alpha: Alpha) -> str:
+    """Where the interval lies beside the customary lines."""
+    if alpha.low is None or alpha.high is None:
+        return f"There is no interval, so that one cannot tell how sure α is. {alpha.interval_reason}"
+    if alpha.low >= FIRM:
+        return f"Yes, by custom: the whole interval is at or above {FIRM:.3f}."
+    if alpha.high < TENTATIVE:
+        return (
+            f"No, by custom: the whole interval is below {TENTATIVE}. See below where it is low, and talk "
+            "the widest pairs over with the raters."
+        )
+    if alpha.low < TENTATIVE:
+        return (
+            f"It cannot be told yet: the interval crosses {TENTATIVE}. More pairs with two grades would tell."
+        )
+    if alpha.high < FIRM:
+        return f"For tentative conclusions, by custom: the interval lies between {TENTATIVE} and {FIRM:.3f}."
+    return f"At least for tentative conclusions, by custom: the interval crosses {FIRM:.3f}."
+
+
+ENOUGH_TO_PLAN = 50
+"""Pairs with two grades; with fewer the width itself is too uncertain to plan with."""
+
+
+def plan_sentence(report: AgreementReport) -> str:
+    """How many more double ratings a narrow interval would take; an estimate, and called so."""
+    plan = report.plan
+    if plan is None or report.whole.all.pairs < ENOUGH_TO_PLAN:
+        return ""
+    if not plan.more_pairs:
+        return f"The interval is {plan.width:.3f} wide: narrow enough (at most {plan.target:g})."
+    waiting = report.whole.pairs - report.whole.all.pairs
+    has = f"the project has {counted(waiting, 'pair')} without"
+    enough = has if plan.more_pairs <= waiting else f"{has}, so that more would have to be imported"
+    return (
+        f"The interval is {plan.width:.3f} wide. About {counted(plan.more_pairs, 'more pair')} with two "
+        f"grades would bring it to {plan.target:g}; {enough}. This is an estimate: it takes new pairs to be "
+        "like the old ones, and the width to shrink with the square root of their number."
+    )
+
+
+def next_step_html(report: AgreementReport, project_id: int, *, leads: bool) -> str:
+    """What to do where α is undefined; links for who may follow them."""
+    whole, raters = report.whole, sum(row.ratings > 0 for row in report.raters)
+    page = f"/annotate/project?project={project_id}"
+    invite = f'<a href="{page}&amp;tab=members">Invite raters</a>' if leads else "Ask for more raters"
+    if not whole.pairs:
+        step = f'<a href="{page}">Import pairs</a>' if leads else "Ask the administrator to import pairs"
+        return f"No pairs yet. {step}, then invite raters." if leads else f"No pairs yet. {step}."
+    if not raters:
+        has = escape(counted(whole.pairs, "pair"))
+        return f"{has} and no grades yet. {invite}, or wait for the first grades."
+    if raters == 1:
+        graded = escape(counted(whole.ratings, "pair"))
+        return (
+            f"One rater has graded {graded}; agreement takes two raters on the same pairs. {invite}, or wait "
+            "for the second."
+        )
+    if whole.all.pairs < 2:
+        return f"{escape(whole.all.reason)} Raters have graded different pairs so far: wait until they meet."
+    return (
+        f"{escape(whole.all.reason)} Import pairs of other grades, or ask the raters whether they use the "
+        "whole scale."
+    )
+
+
+def method_html(report: AgreementReport) -> str:
+    """How the figures were made, so that others can make them again."""
+    text = (
+        "Krippendorff’s α at the interval level, of pairs with two grades or more. The 95 % intervals are "
+        f"percentile bootstraps over pairs: {grouped(report.resamples)} resamples, seed {report.seed}. A "
+        "resample that draws one grade only has no α and is left out; with more than one in twenty of these "
+        "there is no interval. SVG and PNG are saved dark on white, for print; CSV is in full "
+        "and the command line has the same: "
+    )
+    command = f"python -m annotation agreement {shlex.quote(report.project)} --json"
+    return f'<p class="small">{escape(text)}<code>{escape(command)}</code></p>'

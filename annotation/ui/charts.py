@@ -1,0 +1,197 @@
+"""Charts of agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from annotation.bootstrap import Alpha
+from kpdemo.ui.charts import (
+    COLOURS,
+    LINE,
+    PATTERNS,
+    SYMBOLS,
+    Chart,
+    escaped,
+    figure,
+    in_template,
+    plain_layout,
+    short,
+    titled_axis,
+)
+
+CUSTOMARY_LINES = (0.667, 0.8)
+ROW_HEIGHT = 34
+MOST_ROWS = 40
+"""Longer lists are for the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A set of α, one for each row of a chart."""
+
+    name: str
+    alphas: tuple[Alpha, ...]
+
+
+def alpha_chart(
+    labels: Sequence[str], series: Sequence[Series], *, reference: tuple[str, float] | None = None
+) -> Chart | None:
+    """A row for each label: α as a point, its interval as a line; None where nothing is defined.
+
+    Args:
+        labels: the rows, from above.
+        series: what has a point in every row.
+        reference: a line across all rows to compare with, and its name; else the customary lines.
+    """
+    rows = min(len(labels), MOST_ROWS)
+    shown = [Series(one.name, one.alphas[:rows]) for one in series]
+    edges = [alpha.value if alpha.low is None else alpha.low for one in shown for alpha in one.alphas]
+    defined = [edge for edge in edges if edge is not None]
+    if not defined:
+        return None
+    lines = [(f"{value:g}", value) for value in CUSTOMARY_LINES] if reference is None else [reference]
+    left = max(-1.05, min([*defined, *(value for _, value in lines)]) - 0.05)
+    step = 0.36 / len(shown) if len(shown) > 1 else 0.0
+    traces = [
+        _points(one, number, (number - (len(shown) - 1) / 2) * step, labels)
+        for number, one in enumerate(shown)
+    ]
+    layout = plain_layout(90 + ROW_HEIGHT * rows + 24 * (len(shown) > 1), legend=len(shown) > 1)
+    layout["xaxis"] = {**titled_axis("α, interval level"), "range": [left, 1.03]}
+    layout["yaxis"] = _row_axis([short(label) for label in labels[:rows]])
+    layout["shapes"] = [_line(value) for _, value in lines]
+    layout["annotations"] = [_line_name(name, value) for name, value in lines] + [
+        _undefined(row, left) for row in range(rows) if all(one.alphas[row].value is None for one in shown)
+    ]
+    return figure(traces, layout)
+
+
+def bias_chart(labels: Sequence[str], biases: Sequence[float | None]) -> Chart | None:
+    """How far above or below the others each rater grades; None where it cannot be told of anybody."""
+    rows = min(len(labels), MOST_ROWS)
+    known = [bias for bias in biases[:rows] if bias is not None]
+    if not known:
+        return None
+    reach = max(0.25, *(abs(bias) for bias in known)) * 1.15
+    trace = {
+        "type": "bar",
+        "orientation": "h",
+        "x": list(biases[:rows]),
+        "y": list(range(rows)),
+        "width": 0.5,
+        "marker": {"color": [COLOURS[0] if (bias or 0) >= 0 else COLOURS[1] for bias in biases[:rows]]},
+        "customdata": [escaped(label) for label in labels[:rows]],
+        "hovertemplate": "%{customdata}: %{x:+.2f}<extra></extra>",
+        "showlegend": False,
+    }
+    layout = plain_layout(90 + ROW_HEIGHT * rows)
+    layout["xaxis"] = {
+        **titled_axis("Above (+) or below (−) the others"),
+        "range": [-reach, reach],
+        "tickformat": "+.2~f",
+        "zeroline": True,
+        "zerolinecolor": LINE,
+    }
+    layout["yaxis"] = _row_axis([short(label) for label in labels[:rows]])
+    return figure([trace], layout)
+
+
+def grades_chart(buckets: Sequence[str], series: Sequence[tuple[str, Sequence[float]]]) -> Chart | None:
+    """The share of the grades in each bucket, a bar for each type; None without grades."""
+    if not series:
+        return None
+    traces = [
+        {
+            "type": "bar",
+            "name": escaped(short(name)),
+            "x": list(buckets),
+            "y": [share * 100 for share in shares],
+            "marker": {
+                "color": COLOURS[number % len(COLOURS)],
+                "pattern": {
+                    "shape": PATTERNS[number % len(PATTERNS)],
+                    "fillmode": "overlay",
+                    "fgcolor": "#ffffff",
+                    "fgopacity": 0.7,
+                    "size": 7,
+                },
+            },
+            "hovertemplate": f"{in_template(name)}, %{{x}}: %{{y:.1f}} %<extra></extra>",
+        }
+        for number, (name, shares) in enumerate(series)
+    ]
+    layout = plain_layout(360, legend=len(series) > 1)
+    layout["barmode"] = "group"
+    layout["xaxis"] = {**titled_axis("Grade"), "type": "category", "showgrid": False}
+    layout["yaxis"] = {**titled_axis("Share of the grades, %"), "rangemode": "tozero"}
+    return figure(traces, layout)
+
+
+def _points(series: Series, number: int, shift: float, labels: Sequence[str]) -> Chart:
+    alphas = series.alphas
+    colour = COLOURS[number % len(COLOURS)]
+    above = [0.0 if a.value is None or a.high is None else a.high - a.value for a in alphas]
+    below = [0.0 if a.value is None or a.low is None else a.value - a.low for a in alphas]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": escaped(series.name),
+        "x": [alpha.value for alpha in alphas],
+        "y": [row + shift for row in range(len(alphas))],
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": above,
+            "arrayminus": below,
+            "color": colour,
+            "thickness": 2,
+            "width": 4,
+        },
+        "marker": {"color": colour, "symbol": SYMBOLS[number % len(SYMBOLS)], "size": 10},
+        "customdata": [
+            f"{escaped(label)}<br>{escaped(series.name)}: {_alpha_text(alpha)}"
+            for label, alpha in zip(labels, alphas, strict=False)
+        ],
+        "hovertemplate": "%{customdata}<extra></extra>",
+    }
+
+
+def _alpha_text(alpha: Alpha) -> str:
+    if alpha.value is None:
+        return "undefined"
+    interval = "" if alpha.low is None else f" ({alpha.low:.3f} to {alpha.high:.3f})"
+    return f"{alpha.value:.3f}{interval}, {alpha.pairs:,} pairs"
+
+
+def _row_axis(labels: Sequence[str]) -> Chart:
+    return {
+        **titled_axis(""),
+        "tickmode": "array",
+        "tickvals": list(range(len(labels))),
+        "ticktext": [escaped(label) for label in labels],
+        "range": [len(labels) - 0.4, -0.6],
+        "showgrid": False,
+        "fixedrange": True,
+    }
+
+
+def _line(value: float) -> Chart:
+    style = {"color": LINE, "width": 1, "dash": "dash"}
+    return {"type": "line", "x0": value, "x1": value, "y0": 0, "y1": 1, "yref": "paper", "line": style}
+
+
+def _line_name(name: str, value: float) -> Chart:
+    return {
+        "text": escaped(name),
+        "x": value,
+        "y": 1,
+        "yref": "paper",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": {"size": 12},
+    }
+
+
+def _undefined(row: int, left: float) -> Chart:
+    return {"text": "undefined", "x": left, "y": row, "xanchor": "left", "showarrow": False, "xshift": 4}

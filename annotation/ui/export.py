@@ -1,0 +1,156 @@
+"""The section of a project's page that exports the gold set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from annotation.errors import AnnotationError, ExportError
+from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
+from annotation.services.accounts import AccountService
+from annotation.services.gold import ExportRecord, GoldCounts, GoldService
+from annotation.types import Role
+from annotation.ui.asking import asked_project
+from annotation.ui.wording import counted, grouped, time_html
+from annotation.web.downloads import gold_address, read_options
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading
+
+EXPORT_STYLES = (Path(__file__).parent.parent / "assets" / "export.css",)
+
+FORMATS = [
+    ("JSON Lines", Format.JSONL.value),
+    ("CSV, for spreadsheets", Format.CSV.value),
+    ("Parquet", Format.PARQUET.value),
+    ("SemEval-2014 Task 3: input and gold files", Format.SEMEVAL.value),
+]
+UNFINISHED = [
+    ("Export only when all pairs are finished", Unfinished.REFUSE.value),
+    ("Leave them out", Unfinished.LEAVE_OUT.value),
+    ("List them in a file of their own", Unfinished.LIST.value),
+]
+RATERS = [
+    ("Without single grades", RaterColumns.NONE.value),
+    ("With grades of “rater 1” and so on", RaterColumns.ANONYMOUS.value),
+    ("With grades and account names", RaterColumns.NAMED.value),
+]
+NO_PAIRS = "No pairs yet. Import a file of pairs; the gold set grows with their grades."
+
+
+@dataclass(frozen=True)
+class ExportHandlers:
+    accounts: AccountService
+    gold: GoldService
+
+    def show(
+        self, format: str | None, unfinished: str | None, raters: str | None, request: gr.Request
+    ) -> tuple[str, str]:
+        """What would be written, with the link that writes it, and the exports before."""
+        try:
+            project_id = asked_project(request)
+            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            options = read_options(format or "", unfinished or "", raters or "")
+            earlier = exports_html(self.gold.exports(project_id))
+            counts = self.gold.counts(project_id)
+            if not counts.pairs:
+                return empty_html(NO_PAIRS), earlier
+            try:
+                self.gold.check(project_id, options)
+            except ExportError as error:
+                return counts_html(counts) + note_html(str(error)), earlier
+        except AnnotationError as error:
+            return note_html(str(error), alert=True), ""
+        return counts_html(counts) + link_html(project_id, options, counts), earlier
+
+
+@dataclass(frozen=True)
+class ExportSection:
+    """The section, for the page around it."""
+
+    show_after: Callable[[Any], None]
+    """Fills the section when the event of the argument has succeeded."""
+    show_when: Callable[[Any], None]
+    """Fills the section whenever the listener of the argument calls, such as `tab.select`."""
+
+
+def build_export_section(handlers: ExportHandlers) -> ExportSection:
+    default = ExportOptions()
+    with gr.Row(elem_classes="columns"):
+        with gr.Column(scale=5, min_width=320):
+            section_heading("Export the gold set", "export-heading")
+            format = gr.Radio(FORMATS, value=default.format.value, label="Format", elem_id="export-format")
+            unfinished = gr.Radio(
+                UNFINISHED,
+                value=default.unfinished.value,
+                label="Pairs without a gold grade",
+                elem_id="export-unfinished",
+            )
+            raters = gr.Radio(RATERS, value=default.raters.value, label="Raters", elem_id="export-raters")
+        with gr.Column(scale=6, min_width=320):
+            section_heading("What is written", "export-result-heading")
+            result = gr.HTML("", elem_id="export-result", js_on_load=None)
+            section_heading("Earlier exports", "export-earlier-heading")
+            earlier = gr.HTML("", elem_id="export-earlier", js_on_load=None)
+            again = gr.Button("Look again", elem_id="export-again", size="sm")
+    fields, shown = [format, unfinished, raters], [result, earlier]
+    for number, field in enumerate(fields, 1):
+        field.change(handlers.show, fields, shown, api_name=f"show_export_{number}", **QUIETLY)
+    again.click(handlers.show, fields, shown, api_name="show_export_again", **QUIETLY)
+
+    def show_after(event: Any) -> None:
+        event.success(handlers.show, fields, shown, api_name="show_export", **QUIETLY)
+
+    def show_when(listener: Any) -> None:
+        listener(handlers.show, fields, shown, api_name="show_export_now", **QUIETLY)
+
+    return ExportSection(show_after, show_when)
+
+
+def counts_html(counts: GoldCounts) -> str:
+    """How many pairs have a gold grade, and what the others lack."""
+    rows = (
+        ("Finished", counts.finished, "with an adjudicated grade, or with ratings that are near enough"),
+        ("Too few ratings", counts.too_few_ratings, "fewer than the project asks for"),
+        ("Not adjudicated", counts.not_adjudicated, "flagged, without a decision"),
+    )
+    body = "".join(
+        f'<tr><th scope="row">{name}</th><td class="number">{grouped(number)}</td><td>{meaning}</td></tr>'
+        for name, number, meaning in rows
+    )
+    return f'<table class="listing"><caption>{counted(counts.pairs, "pair")}</caption>{body}</table>'
+
+
+def link_html(project_id: int, options: ExportOptions, counts: GoldCounts) -> str:
+    """The link that downloads the gold set, and what is in it."""
+    missing = counts.pairs - counts.finished
+    rest = ""
+    if missing:
+        listed = options.unfinished is Unfinished.LIST
+        rest = f", {counted(missing, 'other')} {'in a file of their own' if listed else 'left out'}"
+    address = escape(gold_address(project_id, options))
+    return (
+        f'<p><a id="export-download" href="{address}" download>Export gold</a></p>'
+        f'<p class="small">A ZIP archive: {counted(counts.finished, "pair")} with a grade{rest}, and a '
+        "manifest with the protocol, counts, α and the SHA-256 of each file.</p>"
+    )
+
+
+def exports_html(records: list[ExportRecord]) -> str:
+    """The exports before, the last first."""
+    if not records:
+        return empty_html("Nothing was exported yet.")
+    body = "".join(
+        f"<tr><td>{time_html(record.at)}</td><td>{record.options.format}</td>"
+        f'<td class="number">{grouped(record.pairs)}</td>'
+        f"<td>{escape(record.by or 'command line')}</td>"
+        f'<td><code title="{record.manifest_sha256}">{record.manifest_sha256[:12]}</code></td></tr>'
+        for record in records
+    )
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("When", "Format", "Pairs", "By", "Manifest"))
+    return (
+        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )

@@ -1,0 +1,127 @@
+"""The first page of annotation: my projects, how far they are and what to do next; making a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import gradio as gr
+
+from annotation.assignment import Progress
+from annotation.errors import AnnotationError
+from annotation.services.accounts import AccountService
+from annotation.services.overview import OverviewService, ProjectLine
+from annotation.services.projects import ProjectService
+from annotation.services.ratings import RatingService
+from annotation.types import Role, User
+from annotation.ui.settings_form import read_settings_form, settings_fields
+from annotation.ui.wording import counted, grouped, progress_html, roles_text
+from kpdemo.ui.widgets import QUIETLY, PageLink, empty_html, escape, links_html, shown_to_user
+
+NOTHING_YET = "You are in no project yet. Ask the administrator of a project to add you."
+NO_PROJECTS = "No projects yet. Make one below, then import pairs and invite raters."
+GO_TO_PROJECT = "address => { if (address) location.assign(address); }"
+
+
+@dataclass(frozen=True)
+class HomeHandlers:
+    accounts: AccountService
+    overview: OverviewService
+    projects: ProjectService
+    ratings: RatingService
+
+    def show(self, request: gr.Request) -> tuple[str, gr.Accordion]:
+        """My projects; the form for a new one is for administrators of the server."""
+        with shown_to_user(AnnotationError):
+            user = self.accounts.user(request.username or "")
+            lines = self.overview.projects(user)
+            cards = [_project_html(line, user, self._progress(line, user)) for line in lines]
+        form = gr.Accordion(visible=user.is_administrator, open=not lines)
+        if not cards:
+            return empty_html(NO_PROJECTS if user.is_administrator else NOTHING_YET), form
+        return f'<ul class="projects">{"".join(cards)}</ul>', form
+
+    def create(self, request: gr.Request, *values: object) -> str:
+        """Make a project of the form; where its page is."""
+        with shown_to_user(AnnotationError):
+            user = self.accounts.require(request.username, None)
+            project = self.projects.create(read_settings_form(values), created_by=user)
+        return f"/annotate/project?project={project.id}"
+
+    def _progress(self, line: ProjectLine, user: User) -> Progress | None:
+        if Role.RATER not in line.roles or not line.pairs:
+            return None
+        return self.ratings.progress(line.id, user.id)
+
+
+def build_home_page(handlers: HomeHandlers, page: gr.Blocks) -> None:
+    cards = gr.HTML("", elem_id="home-projects", apply_default_css=False, js_on_load=None)
+    with gr.Accordion("New project", open=False, visible=False, elem_id="home-new") as form:
+        fields = settings_fields("new")
+        make = gr.Button("Make the project", variant="primary", elem_id="home-create")
+    made = gr.Textbox(visible="hidden", elem_id="home-made")
+    page.load(handlers.show, outputs=[cards, form], api_name="show_projects", **QUIETLY)
+    make.click(handlers.create, fields.components, made, api_name="create_project").success(
+        None, made, js=GO_TO_PROJECT, api_name="go_to_new_project"
+    )
+
+
+def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list[PageLink]:
+    """What there is to do for this user, the most pressing first; what leads nowhere is left out."""
+    leads = user.is_administrator or Role.ADMINISTRATOR in line.roles
+    settles = leads or Role.ADJUDICATOR in line.roles
+    there = f"project={line.id}"
+    steps = []
+    if leads and not line.pairs:
+        steps.append(PageLink("Import pairs", f"/annotate/project?{there}"))
+    if leads and not line.raters:
+        steps.append(PageLink("Invite raters", f"/annotate/project?{there}&tab=members"))
+    if progress is not None and progress.rated < progress.total:
+        steps.append(PageLink("Grade pairs", f"/annotate/rate?{there}"))
+    if settles and line.to_adjudicate:
+        text = f"Adjudicate {counted(line.to_adjudicate, 'pair')}"
+        steps.append(PageLink(text, f"/annotate/adjudicate?{there}"))
+    if leads and line.pairs and line.finished == line.pairs and not line.to_adjudicate:
+        steps.append(PageLink("Export gold", f"/annotate/project?{there}&tab=gold"))
+    if settles and line.finished:
+        steps.append(PageLink("See the agreement", f"/annotate/agreement?{there}"))
+    if progress is not None and progress.total and progress.rated >= progress.total:
+        steps.append(PageLink("Look at my answers", f"/annotate/rate?{there}"))
+    return steps
+
+
+def _project_html(line: ProjectLine, user: User, progress: Progress | None) -> str:
+    leads = user.is_administrator or line.roles & {Role.ADMINISTRATOR, Role.ADJUDICATOR}
+    steps = next_steps(line, user, progress)
+    facts = []
+    if progress is not None:
+        text = f"You graded {grouped(progress.rated)} of {counted(progress.total, 'pair')}"
+        facts.append(progress_html(progress.rated, progress.total, text))
+    if leads and line.pairs:
+        text = f"{grouped(line.finished)} of {counted(line.pairs, 'pair')} finished"
+        facts.append(progress_html(line.finished, line.pairs, text))
+        facts.append(escape(f"{grouped(line.to_adjudicate)} to adjudicate"))
+    if not line.pairs:
+        facts.append("No pairs yet")
+    name = escape(line.name)
+    title = f'<a href="{escape(_title_address(line, user))}"><bdi>{name}</bdi></a>'
+    mine = roles_text(line.roles) or "administrator of the server"
+    return (
+        f'<li class="project"><div class="project-about"><h2>{title}</h2>'
+        f'<p class="small">{escape(mine)}</p></div>'
+        f'<ul class="project-facts">{"".join(f"<li>{fact}</li>" for fact in facts)}</ul>'
+        f'<p class="project-steps">{_steps_html(steps)}</p></li>'
+    )
+
+
+def _steps_html(steps: Sequence[PageLink]) -> str:
+    return links_html(steps) if steps else '<span class="small">Nothing to do at the moment</span>'
+
+
+def _title_address(line: ProjectLine, user: User) -> str:
+    """The page of the project that shows most to this user."""
+    if user.is_administrator or Role.ADMINISTRATOR in line.roles:
+        page = "project"
+    else:
+        page = "rate" if Role.RATER in line.roles else "adjudicate"
+    return f"/annotate/{page}?project={line.id}"

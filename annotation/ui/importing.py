@@ -1,0 +1,171 @@
+"""Importing pairs and ratings from an uploaded file into a project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from annotation.comparison import comparison_type
+from annotation.errors import AnnotationError, ImportFileError
+from annotation.exchange import open_source, read_items
+from annotation.formats import SUFFIXES
+from annotation.services.accounts import AccountService
+from annotation.services.importing import ImportService
+from annotation.services.projects import ProjectService
+from annotation.types import ImportSummary, Role
+from annotation.ui.asking import asked_project
+from annotation.ui.wording import counted
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
+
+LARGEST_FILE = "100mb"
+KEPT_MINUTES = 10
+"""An upload that is not imported is deleted when it is so old."""
+
+FROM_FILE = "as the file says"
+NOTHING_YET = "Choose a file and press Import. Either all of its rows are imported or none."
+SHOWN_DUPLICATES = 20
+FORMATS_HTML = (
+    "<details><summary>What a file looks like</summary><ul>"
+    "<li><b>TSV, CSV</b>: a header with <code>id, type, left, right</code> and, if you wish, "
+    "<code>genre, intended, source</code>; left is the larger item.</li>"
+    "<li><b>JSON Lines</b>: an object a line with the same names.</li>"
+    "<li><b>Ratings</b> that exist already: a field <code>ratings</code> with a list of grades, "
+    "or rows of <code>id, rater, grade</code>.</li>"
+    "<li><b>SemEval-2014 Task 3</b>: its input files as they are.</li></ul></details>"
+)
+
+
+@dataclass(frozen=True)
+class ImportHandlers:
+    accounts: AccountService
+    projects: ProjectService
+    importing: ImportService
+
+    def show(self, request: gr.Request) -> gr.Dropdown:
+        """The types that a file without a column for them may have."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            types = self.projects.get(project_id).settings.types
+        named = [(comparison_type(name).label, name) for name in types]
+        return gr.Dropdown(choices=[(FROM_FILE, ""), *named], value="")
+
+    def import_file(
+        self,
+        request: gr.Request,
+        upload: str | None,
+        type: str | None,
+        progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
+    ) -> tuple[str, Any]:
+        """All rows of the file, or a sentence on the first that cannot be used."""
+        try:
+            project_id = asked_project(request)
+            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            path = _checked(upload)
+            progress(None, desc="Reading")
+            with open_source(path, name=path.name) as source:
+                # All of it before the transaction begins: nobody can save a grade while that lasts.
+                items = list(read_items(source, type=type or None))
+            summary = self.importing.import_pairs(
+                project_id, items, by=user, progress=_shown_on(progress, len(items)), files=[path.name]
+            )
+        except AnnotationError as error:
+            # Without the upload in the field, the mended file can be chosen at once.
+            return failure_html(str(error)), gr.File(value=None)
+        path.unlink(missing_ok=True)
+        return summary_html(summary), gr.File(value=None)
+
+
+@dataclass(frozen=True)
+class ImportSection:
+    """The section, for the page around it."""
+
+    show_after: Callable[[Any], None]
+    """Fills the section when the event of the argument has succeeded."""
+    imported: Any
+    """The event of an import."""
+
+
+def build_import_section(handlers: ImportHandlers) -> ImportSection:
+    section_heading("Import", "import-heading")
+    upload = gr.File(
+        label="A file of pairs or ratings",
+        file_types=list(SUFFIXES),
+        type="filepath",
+        height=140,
+        elem_id="import-file",
+    )
+    gr.HTML(
+        f'<p class="small">TSV, CSV or JSON Lines in UTF-8, at most {LARGEST_FILE[:-2]} MB. '
+        f"An upload is deleted once it is imported, or after {KEPT_MINUTES} minutes.</p>{FORMATS_HTML}",
+        elem_id="import-formats",
+    )
+    with gr.Row(elem_classes="form-row"):
+        type = gr.Dropdown(
+            [(FROM_FILE, "")],
+            value="",
+            label="Comparison type",
+            allow_custom_value=True,
+            elem_id="import-type",
+            scale=3,
+        )
+        run = gr.Button("Import", variant="primary", elem_id="import-run", scale=1, min_width=120)
+    result = gr.HTML(empty_html(NOTHING_YET), elem_id="import-result")
+    imported = run.click(
+        handlers.import_file,
+        [upload, type],
+        [result, upload],
+        api_name="import_file",
+        concurrency_limit=1,
+        concurrency_id="import",
+        show_progress_on=result,
+    )
+
+    def show_after(event: Any) -> None:
+        event.success(handlers.show, outputs=type, api_name="show_import_types", **QUIETLY)
+
+    return ImportSection(show_after, imported)
+
+
+def failure_html(sentence: str) -> str:
+    """Why nothing was imported; not to be taken for a success."""
+    return f'<p class="note failed" role="alert"><b>Nothing was imported.</b> {escape(sentence)}</p>'
+
+
+def summary_html(summary: ImportSummary) -> str:
+    """What was imported, and what was there already."""
+    said = f"Imported {counted(summary.pairs, 'pair')} and {counted(summary.ratings, 'rating')}."
+    if not summary.duplicates:
+        return note_html(said)
+    shown = "".join(f"<li>{escape(name)}</li>" for name in summary.duplicates[:SHOWN_DUPLICATES])
+    more = len(summary.duplicates) - SHOWN_DUPLICATES
+    rest = f"<p>And {counted(more, 'more', 'more')}.</p>" if more > 0 else ""
+    count = counted(len(summary.duplicates), "pair was", "pairs were")
+    return (
+        f'<div class="note"><p>{escape(said)} {escape(count)} there already and left out:</p>'
+        f"<ul>{shown}</ul>{rest}</div>"
+    )
+
+
+def _checked(upload: str | None) -> Path:
+    if not upload:
+        raise ImportFileError("No file is chosen: choose one or drop it on the box.")
+    path = Path(upload)
+    if path.suffix.lower() not in SUFFIXES:  # nothing compressed: a small one may hold gigabytes
+        raise ImportFileError(f"{path.name} cannot be read here: use one of {', '.join(SUFFIXES)}.")
+    if not path.is_file():
+        raise ImportFileError(
+            f"{path.name} is gone: uploads are deleted after {KEPT_MINUTES} minutes, so choose it again."
+        )
+    return path
+
+
+def _shown_on(progress: gr.Progress, rows: int) -> Callable[[int], None]:
+    def advance(done: int) -> None:
+        progress((done, rows), desc="Importing", unit="rows")
+
+    return advance

@@ -1,0 +1,175 @@
+"""Who works in a project: the list, adding an account, inviting by a link, taking a role away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from annotation.errors import AnnotationError, SettingsError
+from annotation.projects import Member
+from annotation.services.accounts import AccountService
+from annotation.services.invitations import LASTS
+from annotation.services.projects import ProjectService
+from annotation.types import Role
+from annotation.ui.asking import asked_project
+from annotation.ui.links import invitation_address, link_html
+from annotation.ui.wording import ROLE_ORDER, roles_text
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
+
+NOBODY = "No members yet. Add an account, or invite somebody by a link."
+ROLES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
+_SEPARATOR = ":"
+
+
+@dataclass(frozen=True)
+class MembersHandlers:
+    accounts: AccountService
+    projects: ProjectService
+
+    def show(self, request: gr.Request) -> tuple[str, gr.Dropdown, gr.Dropdown]:
+        """The members; the accounts that can be added; the roles that can be taken away."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            return self._shown(project_id)
+
+    def add(self, request: gr.Request, name: str | None, role: str) -> tuple[Any, ...]:
+        """Give an account that exists a role."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            if not name:
+                raise SettingsError("No account is chosen: choose one, or invite somebody by a link.")
+            member = self.projects.add_member(project_id, name, _role(role), by=user)
+            said = f"{member.user.name} is {roles_text(member.roles)} now."
+            return note_html(said), *self._shown(project_id)
+
+    def invite(self, request: gr.Request, role: str) -> str:
+        """A link that makes an account, or takes one that exists, into the project."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            chosen = _role(role)
+            token = self.accounts.invite(project_id=project_id, role=chosen, by=user)
+        said = (
+            f"Send this link to one person. Whoever makes an account with it first, within "
+            f"{LASTS.days} days, becomes {chosen.value}. It is shown only now."
+        )
+        return link_html(invitation_address(request, token), said)
+
+    def remove(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
+        """Take a role away; what its user graded stays."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            role, _, name = (chosen or "").partition(_SEPARATOR)
+            if not name:
+                raise SettingsError("No member is chosen: choose one and the role to remove.")
+            self.projects.remove_member(project_id, name, _role(role), by=user)
+            said = f"{name} is no longer {role}; what was graded or decided stays."
+            return note_html(said), *self._shown(project_id)
+
+    def _shown(self, project_id: int) -> tuple[str, gr.Dropdown, gr.Dropdown]:
+        members = self.projects.members(project_id)
+        accounts = [user.name for user in self.accounts.users() if user.has_password and not user.is_disabled]
+        held = [
+            (f"{member.user.name} – {role.value}", f"{role.value}{_SEPARATOR}{member.user.name}")
+            for member in members
+            for role in ROLE_ORDER
+            if role in member.roles
+        ]
+        return (
+            members_html(members),
+            gr.Dropdown(choices=accounts, value=None),
+            gr.Dropdown(choices=held, value=None),
+        )
+
+
+@dataclass(frozen=True)
+class MembersSection:
+    """The section, for the page around it."""
+
+    show_after: Callable[[Any], None]
+    """Fills the section when the event of the argument has succeeded."""
+    changed: tuple[Any, ...]
+    """The events that change who is a member."""
+
+
+def build_members_section(handlers: MembersHandlers) -> MembersSection:
+    with gr.Row(elem_classes="columns"):
+        with gr.Column(scale=6, min_width=320):
+            section_heading("Members", "members-heading")
+            said = gr.HTML("", elem_id="members-said")
+            members = gr.HTML("", elem_id="members-list", js_on_load=None)
+            with gr.Row(elem_classes="form-row"):
+                held = gr.Dropdown(
+                    [], label="Member", allow_custom_value=True, elem_id="members-held", scale=3
+                )
+                remove = gr.Button("Remove this role", elem_id="members-remove", scale=1, min_width=140)
+        with gr.Column(scale=5, min_width=320):
+            section_heading("Invite by a link", "members-invite-heading")
+            with gr.Row(elem_classes="form-row"):
+                invited_role = gr.Dropdown(
+                    ROLES, value=Role.RATER.value, label="Role", elem_id="members-invited-role", scale=3
+                )
+                invite = gr.Button(
+                    "Make a link", variant="primary", elem_id="members-invite", scale=1, min_width=120
+                )
+            link = gr.HTML(
+                f'<p class="small">A link lets one person in, within {LASTS.days} days.</p>',
+                elem_id="members-link",
+                js_on_load=None,
+            )
+            section_heading("Add an account", "members-add-heading")
+            with gr.Row(elem_classes="form-row"):
+                account = gr.Dropdown(
+                    [], label="Account", allow_custom_value=True, elem_id="members-account", scale=3
+                )
+                role = gr.Dropdown(
+                    ROLES, value=Role.RATER.value, label="Role", elem_id="members-role", scale=2
+                )
+                add = gr.Button("Add", elem_id="members-add", scale=1, min_width=80)
+    shown = [members, account, held]
+
+    def show_after(event: Any) -> None:
+        event.success(handlers.show, outputs=shown, api_name="show_members", **QUIETLY)
+
+    return MembersSection(
+        show_after,
+        (
+            add.click(handlers.add, [account, role], [said, *shown], api_name="add_member"),
+            remove.click(handlers.remove, held, [said, *shown], api_name="remove_member"),
+            invite.click(handlers.invite, invited_role, link, api_name="invite_member"),
+        ),
+    )
+
+
+def members_html(members: Sequence[Member]) -> str:
+    """Who is in the project, with what they may do, and whether they can sign in."""
+    if not members:
+        return empty_html(NOBODY)
+    rows = "".join(
+        f'<tr><th scope="row" dir="auto">{escape(member.user.name)}</th>'
+        f"<td>{escape(roles_text(member.roles))}</td><td>{escape(_state(member))}</td></tr>"
+        for member in members
+    )
+    return (
+        '<table class="listing"><thead><tr><th scope="col">Account</th><th scope="col">Role</th>'
+        f'<th scope="col">Signs in</th></tr></thead><tbody>{rows}</tbody></table>'
+    )
+
+
+def _state(member: Member) -> str:
+    if member.user.is_disabled:
+        return "disabled"
+    return "yes" if member.user.has_password else "not yet: has no password"
+
+
+def _role(text: str) -> Role:
+    try:
+        return Role(text)
+    except ValueError:
+        raise SettingsError(f"There is no role {text!r}: choose one of {roles_text(Role)}.") from None

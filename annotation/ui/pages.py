@@ -1,0 +1,96 @@
+"""The pages of annotation, each at its path, with the header that leads from one to the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gradio as gr
+
+from annotation.services.bundle import Services
+from annotation.ui.adjudicate import (
+    ADJUDICATE_SCRIPTS,
+    ADJUDICATE_STYLES,
+    AdjudicateHandlers,
+    build_adjudicate_page,
+)
+from annotation.ui.agreement import (
+    AGREEMENT_STYLES,
+    AgreementHandlers,
+    build_agreement_page,
+)
+from annotation.ui.export import EXPORT_STYLES, ExportHandlers
+from annotation.ui.header import HeaderHandlers, build_header
+from annotation.ui.home import HomeHandlers, build_home_page
+from annotation.ui.importing import KEPT_MINUTES, LARGEST_FILE, ImportHandlers
+from annotation.ui.members import MembersHandlers
+from annotation.ui.project import ProjectHandlers, build_project_page
+from annotation.ui.rate import RATE_SCRIPTS, RATE_STYLES, RateHandlers, build_rate_page
+from annotation.ui.remarks import RemarksHandlers
+from annotation.ui.users import USERS_STYLES, UsersHandlers, build_users_page
+
+ASSETS = Path(__file__).parent.parent / "assets"
+STYLES = (
+    ASSETS / "annotation.css",
+    *RATE_STYLES,
+    *ADJUDICATE_STYLES,
+    *EXPORT_STYLES,
+    *AGREEMENT_STYLES,
+    *USERS_STYLES,
+)
+SCRIPTS = (ASSETS / "annotation.js", *RATE_SCRIPTS, *ADJUDICATE_SCRIPTS)
+MAX_FILE_SIZE = LARGEST_FILE
+MINUTE = 60
+
+
+def build_annotation_pages(services: Services) -> gr.Blocks:
+    """All pages of annotation as one application."""
+    pages: gr.Blocks = gr.Blocks(
+        title="Annotate", analytics_enabled=False, delete_cache=(MINUTE, KEPT_MINUTES * MINUTE)
+    )
+    with pages:
+        build_header(HeaderHandlers(services.overview, ""), pages)
+        _build_home(services, pages)
+    for path, name, build in (
+        ("rate", "Rate", _build_rate),
+        ("agreement", "Agreement", _build_agreement),
+        ("adjudicate", "Adjudicate", _build_adjudicate),
+        ("project", "Project", _build_project),
+        ("users", "Accounts", _build_users),
+    ):
+        with pages.route(name, f"/{path}", show_in_navbar=False):
+            build_header(HeaderHandlers(services.overview, path), pages)
+            build(services, pages)
+    return pages
+
+
+def _build_home(services: Services, page: gr.Blocks) -> None:
+    handlers = HomeHandlers(services.accounts, services.overview, services.projects, services.ratings)
+    build_home_page(handlers, page)
+
+
+def _build_rate(services: Services, page: gr.Blocks) -> None:
+    build_rate_page(RateHandlers(services.accounts, services.projects), page)
+
+
+def _build_agreement(services: Services, page: gr.Blocks) -> None:
+    build_agreement_page(AgreementHandlers(services.accounts, services.agreement), page)
+
+
+def _build_adjudicate(services: Services, page: gr.Blocks) -> None:
+    handlers = AdjudicateHandlers(services.accounts, services.projects, services.adjudication, services.gold)
+    build_adjudicate_page(handlers, page)
+
+
+def _build_project(services: Services, page: gr.Blocks) -> None:
+    build_project_page(
+        ProjectHandlers(services.accounts, services.projects, services.events),
+        ImportHandlers(services.accounts, services.projects, services.importing),
+        MembersHandlers(services.accounts, services.projects),
+        ExportHandlers(services.accounts, services.gold),
+        RemarksHandlers(services.accounts, services.projects, services.remarks),
+        page,
+    )
+
+
+def _build_users(services: Services, page: gr.Blocks) -> None:
+    build_users_page(UsersHandlers(services.accounts, services.projects), page)

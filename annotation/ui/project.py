@@ -1,0 +1,222 @@
+"""The page of a project for its administrators: pairs, members, settings, gold, what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from annotation.comparison import comparison_type
+from annotation.errors import AnnotationError, SettingsError
+from annotation.names import name_key
+from annotation.projects import ProjectCounts
+from annotation.services.accounts import AccountService
+from annotation.services.events import Event, EventService
+from annotation.services.projects import ProjectService
+from annotation.types import Role
+from annotation.ui.asking import asked_project
+from annotation.ui.export import ExportHandlers, build_export_section
+from annotation.ui.importing import ImportHandlers, build_import_section
+from annotation.ui.members import MembersHandlers, build_members_section
+from annotation.ui.remarks import RemarksHandlers, build_remarks_section
+from annotation.ui.settings_form import read_settings_form, settings_fields, settings_values
+from annotation.ui.wording import counted, grouped, progress_html, time_html
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
+
+NO_PAIRS = "No pairs yet. Import a file of pairs, then invite raters."
+NO_EVENTS = "Nothing was done yet."
+TABS = ("pairs", "members", "settings", "gold", "events")
+LEAVE = "address => { if (address) location.assign(address); }"
+SAVED = "Saved. Raters see the new settings with their next pair."
+
+
+@dataclass(frozen=True)
+class ProjectHandlers:
+    accounts: AccountService
+    projects: ProjectService
+    events: EventService
+
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
+        """The tab that the address names, and the settings; for others than administrators nothing."""
+        try:
+            project_id = asked_project(request)
+            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project = self.projects.get(project_id)
+        except AnnotationError as error:  # `explain` shows it on the page, where it stays
+            raise gr.Error(escape(str(error)), visible=False, print_exception=False) from error
+        asked = request.query_params.get("tab", "")
+        tabs = gr.Tabs(visible=True, selected=asked if asked in TABS else TABS[0])
+        return tabs, *settings_values(project.settings)
+
+    def explain(self, request: gr.Request) -> str:
+        """Why the page stays closed."""
+        try:
+            self.accounts.require(request.username, asked_project(request), Role.ADMINISTRATOR)
+        except AnnotationError as error:
+            return empty_html(str(error))
+        return ""
+
+    def show_counts(self, request: gr.Request) -> tuple[str, str]:
+        """How far the pairs are, and what was done."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            counts, events = self.projects.counts(project_id), self.events.recent(project_id)
+        return counts_html(counts), events_html(events)
+
+    def save(self, request: gr.Request, *values: object) -> str:
+        """Change what the form says."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            self.projects.update(project_id, read_settings_form(values), by=user)
+        return note_html(SAVED)
+
+    def delete(self, request: gr.Request, typed: str | None) -> str:
+        """Delete the project whose name was typed; where to go then."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            name = self.projects.get(project_id).name
+            if name_key(typed or "") != name_key(name):
+                raise SettingsError(
+                    f"“{typed or ''}” is not the name of the project: type {name} to delete it."
+                )
+            self.projects.delete(name, by=user)
+        return "/annotate/"
+
+
+def build_project_page(
+    handlers: ProjectHandlers,
+    imports: ImportHandlers,
+    members: MembersHandlers,
+    exports: ExportHandlers,
+    remarks: RemarksHandlers,
+    page: gr.Blocks,
+) -> None:
+    closed = gr.HTML("", elem_id="project-closed")
+    with gr.Tabs(visible=False, elem_id="project-tabs", overflow_behavior="wrap") as tabs:
+        with gr.Tab("Pairs", id="pairs"):
+            with gr.Row(elem_classes="columns"):
+                with gr.Column(scale=6, min_width=320):
+                    section_heading("Pairs", "project-pairs-heading")
+                    counts = gr.HTML("", elem_id="project-counts", js_on_load=None)
+                with gr.Column(scale=5, min_width=320):
+                    import_section = build_import_section(imports)
+            remarks_section = build_remarks_section(remarks)
+        with gr.Tab("Members", id="members"):
+            members_section = build_members_section(members)
+        with gr.Tab("Settings", id="settings"):
+            fields = settings_fields("project")
+            saved = gr.HTML("", elem_id="project-saved")
+            save = gr.Button("Save settings", variant="primary", elem_id="project-save")
+            _build_deletion(handlers)
+        with gr.Tab("Gold", id="gold") as gold_tab:
+            export_section = build_export_section(exports)
+        with gr.Tab("Events", id="events") as events_tab:
+            section_heading("What was done", "project-events-heading")
+            events = gr.HTML("", elem_id="project-events", js_on_load=None)
+    opened = page.load(
+        handlers.open, outputs=[tabs, *fields.components], api_name="open_project", show_progress="hidden"
+    )
+    opened.failure(handlers.explain, outputs=closed, api_name="explain_project", **QUIETLY)
+    members_section.show_after(opened)
+    import_section.show_after(opened)
+    saving = save.click(handlers.save, fields.components, saved, api_name="save_project")
+    for number, event in enumerate(
+        (opened, saving, import_section.imported, *members_section.changed), start=1
+    ):
+        event.success(
+            handlers.show_counts,
+            outputs=[counts, events],
+            api_name=f"show_counts_{number}",
+            **QUIETLY,
+        )
+    events_tab.select(
+        handlers.show_counts,
+        outputs=[counts, events],
+        api_name="show_events",
+        **QUIETLY,
+    )
+    for event in (opened, saving, import_section.imported):
+        export_section.show_after(event)
+        remarks_section.show_after(event)
+    export_section.show_when(gold_tab.select)
+
+
+def _build_deletion(handlers: ProjectHandlers) -> None:
+    with gr.Accordion("Delete the project", open=False, elem_id="project-deletion"):
+        gr.HTML(
+            "<p>Its pairs, grades and decisions go for good. Export the gold set before. "
+            "To go on, type the name of the project.</p>",
+            elem_id="project-deletion-warning",
+        )
+        with gr.Row(elem_classes="form-row"):
+            typed = gr.Textbox(
+                label="Name of the project", max_lines=1, elem_id="project-deletion-name", scale=3
+            )
+            delete = gr.Button(
+                "Delete for good", variant="stop", elem_id="project-delete", scale=1, min_width=120
+            )
+    gone = gr.Textbox(visible="hidden", elem_id="project-gone")
+    delete.click(handlers.delete, typed, gone, api_name="delete_project").success(
+        None, gone, js=LEAVE, api_name="leave_project"
+    )
+
+
+def counts_html(counts: ProjectCounts) -> str:
+    """How far the project is, for each type and genre."""
+    if not counts.pairs:
+        return empty_html(NO_PAIRS)
+    done = f"{grouped(counts.finished)} of {counted(counts.pairs, 'pair')} finished"
+    said = f"{counted(counts.ratings, 'grade')} · {grouped(counts.flagged)} flagged"
+    rows = "".join(
+        f'<tr><th scope="row" dir="auto">{escape(comparison_type(group.type).label)}</th>'
+        f'<td dir="auto">{escape(group.genre or "–")}</td>'
+        + "".join(
+            f'<td class="number">{grouped(figure)}</td>'
+            for figure in (group.pairs, group.finished, group.ratings, group.flagged)
+        )
+        + "</tr>"
+        for group in counts.groups
+    )
+    heads = "".join(
+        f'<th scope="col"{" class=number" if place > 1 else ""}>{head}</th>'
+        for place, head in enumerate(("Type", "Genre", "Pairs", "Finished", "Grades", "Flagged"))
+    )
+    return (
+        f"<p>{progress_html(counts.finished, counts.pairs, done)}</p><p>{escape(said)}</p>"
+        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def events_html(events: Sequence[Event]) -> str:
+    """What was done, the last thing first."""
+    if not events:
+        return empty_html(NO_EVENTS)
+    rows = "".join(
+        f"<tr><td>{time_html(event.at)}</td>"
+        f'<td dir="auto">{escape(event.user or "command line")}</td><td>{escape(event.action)}</td>'
+        f'<td dir="auto">{escape(_detail(event))}</td></tr>'
+        for event in events
+    )
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("When", "Who", "What", "Details"))
+    return (
+        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _detail(event: Event) -> str:
+    return ", ".join(
+        f"{name.replace('_', ' ')} {_value(value)}"
+        for name, value in event.detail.items()
+        if value not in (None, "", [], {})
+    )
+
+
+def _value(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,260 @@
+"""The rating page. Python writes its form once; the scripts fill it in from the JSON interface.
+
+That is how no key is lost however fast it is typed, and how the next pair is there at once: nothing waits
+for an event of Gradio's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import gradio as gr
+
+from annotation.comparison import comparison_type
+from annotation.errors import AnnotationError
+from annotation.notes import LONGEST_COMMENT, LONGEST_NOTE
+from annotation.scale import CLSS, Point
+from annotation.services.accounts import AccountService
+from annotation.services.projects import ProjectService
+from annotation.types import Project, Role, SkipReason, User, to_quarters
+from annotation.ui.asking import asked_project
+from annotation.ui.guidelines import examples_html, scale_html
+from kpdemo.ui.markdown import markdown_html
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape
+
+ASSETS = Path(__file__).parent.parent / "assets"
+RATE_STYLES = (ASSETS / "rate.css",)
+RATE_SCRIPTS = tuple(
+    ASSETS / name
+    for name in (
+        "rate_store.js",
+        "rate_form.js",
+        "rate_sender.js",
+        "rate_session.js",
+        "rate_view.js",
+        "rate.js",
+    )
+)
+
+SKIP_REASONS = {
+    SkipReason.NOT_UNDERSTOOD: "I do not understand it",
+    SkipReason.BROKEN_TEXT: "The text is broken",
+    SkipReason.NOT_MY_LANGUAGE: "It is not in a language of mine",
+    SkipReason.OTHER: "Another reason",
+}
+KEYS = (
+    (("0", "1", "2", "3", "4"), "choose a grade"),
+    (("[", "←"), "a step down"),
+    (("]", "→"), "a step up"),
+    (("Enter",), "submit and next"),
+    (("Backspace",), "the previous pair, to look at it or change it"),
+    (("S",), "skip the pair"),
+    (("C",), "comment or flag"),
+    (("Esc",), "leave the comment, or an earlier answer"),
+    (("?",), "this list"),
+)
+STEP_NAMES = {1: "¼", 2: "½", 4: "1"}
+"""What a step is called on its button, by quarters."""
+
+
+@dataclass(frozen=True)
+class RateHandlers:
+    accounts: AccountService
+    projects: ProjectService
+
+    def open(self, request: gr.Request) -> str:
+        """The form for the project that the address names, or a sentence with the next step."""
+        try:
+            project_id = asked_project(request)
+            user = self.accounts.require(request.username, project_id, Role.RATER)
+            project = self.projects.get(project_id)
+        except AnnotationError as error:
+            return _problem_html(str(error))
+        return form_html(project, user)
+
+
+def build_rate_page(handlers: RateHandlers, page: gr.Blocks) -> None:
+    """The form, in a part of its own; the server writes it when the page is opened."""
+    form = gr.HTML(
+        empty_html("Opening the project."),
+        elem_id="rate-page",
+        apply_default_css=False,
+        js_on_load=None,
+    )
+    page.load(handlers.open, outputs=form, api_name="open_rating", **QUIETLY)
+
+
+def _problem_html(sentence: str) -> str:
+    return f'{empty_html(sentence)}<p><a href="/annotate/">My projects</a></p>'
+
+
+def storage_name(project: Project, user: User) -> str:
+    """What the browser keeps unsent answers and drafts under: nobody else's, also after a new start.
+
+    Ids begin anew with a new database at the same address; the moment of creation does not.
+    """
+    whose = f"{user.id}\n{user.name}\n{project.id}\n{project.created_at.isoformat()}"
+    return sha256(whose.encode()).hexdigest()[:24]
+
+
+def form_html(project: Project, user: User) -> str:
+    """The whole form, empty; nothing in it depends on a pair."""
+    settings = project.settings
+    step = to_quarters(settings.step)
+    return (
+        f'<div id="rate-form" class="rate" data-project="{project.id}" data-user="{user.id}"'
+        f' data-storage="{storage_name(project, user)}" data-step="{step}"'
+        f' data-may-revise="{str(settings.may_revise).lower()}">'
+        f"{_BAR}"
+        '<div id="rate-notices"></div>'
+        '<div id="rate-message" class="empty" role="status"><span>Loading the first pair.</span>'
+        ' <a href="/annotate/" hidden>My projects</a></div>'
+        f'<div id="rate-work" hidden>{_PAIR}{_scale_html()}{_controls_html(step)}{_COMMENT}</div>'
+        f"{_guidelines_section(project)}{_HISTORY}{_skip_dialog()}{_help_dialog()}"
+        '<p id="rate-live" class="rate-unseen" aria-live="polite"></p></div>'
+    )
+
+
+_BAR = """
+<div class="rate-bar">
+<p id="rate-type"></p>
+<p id="rate-undo" class="rate-off"><span></span>
+<button type="button" class="keep" data-rate="change" disabled>Change</button></p>
+<p class="rate-done"><span id="rate-count"></span>
+<progress id="rate-progress" value="0" max="1" aria-label="Pairs graded"></progress></p>
+<p id="rate-saved" role="status"></p>
+</div>
+"""
+
+_PAIR = """
+<div id="rate-earlier" class="note" hidden><span></span>
+<button type="button" class="keep" data-rate="return">To the current pair
+ <kbd aria-hidden="true">Esc</kbd></button></div>
+<div id="rate-pair" class="rate-items" role="group" tabindex="-1" aria-label="Pair">
+<section class="rate-item"><h2 id="rate-larger"></h2>
+<div id="rate-left" class="rate-text" dir="auto" lang="" tabindex="0" role="group"
+ aria-labelledby="rate-larger"></div></section>
+<section class="rate-item"><h2 id="rate-smaller"></h2>
+<div id="rate-right" class="rate-text" dir="auto" lang="" tabindex="0" role="group"
+ aria-labelledby="rate-smaller"></div></section>
+</div>
+"""
+
+
+def _scale_html() -> str:
+    points = "".join(
+        point_html(point, f'data-rate="choose" data-value="{point.value}"') for point in CLSS.points
+    )
+    return (
+        '<p id="rate-question" dir="auto"></p>'
+        '<div id="rate-scale" role="radiogroup" aria-labelledby="rate-question"'
+        ' aria-describedby="rate-value">'
+        f"{points}</div>"
+    )
+
+
+def point_html(point: Point, data: str) -> str:
+    """A button of the scale; `data` are the attributes that its page's script goes by."""
+    return (
+        f'<button type="button" role="radio" aria-checked="false" tabindex="-1" {data}'
+        f' aria-keyshortcuts="{point.value}">'
+        f'<span class="rate-point">{point.value}</span> <b>{escape(point.name)}</b>'
+        f" <span>{escape(point.summary)}</span></button>"
+    )
+
+
+def _controls_html(step: int) -> str:
+    name = STEP_NAMES[step]
+    return f"""
+<div class="rate-controls">
+<div class="rate-foot">
+<div class="rate-steps">
+<button type="button" data-rate="down" aria-label="{name} down" aria-keyshortcuts="[ ArrowLeft">−{name}
+ <kbd aria-hidden="true">[</kbd></button>
+<button type="button" data-rate="up" aria-label="{name} up" aria-keyshortcuts="] ArrowRight">+{name}
+ <kbd aria-hidden="true">]</kbd></button>
+<output id="rate-value" aria-live="polite"><b></b> <span></span></output>
+</div>
+<button type="button" id="rate-submit" data-rate="submit" aria-keyshortcuts="Enter" disabled>
+<span>Submit and next</span> <kbd aria-hidden="true">Enter</kbd></button>
+</div>
+<div class="rate-actions">
+<button type="button" class="keep" data-rate="back" aria-keyshortcuts="Backspace">‹ Back
+ <kbd aria-hidden="true">⌫</kbd></button>
+<button type="button" class="keep" data-rate="skip" aria-keyshortcuts="S">Skip
+ <kbd aria-hidden="true">S</kbd></button>
+<button type="button" class="keep" data-rate="comment" aria-keyshortcuts="C" aria-expanded="false"
+ aria-controls="rate-comment">Comment <kbd aria-hidden="true">C</kbd></button>
+<button type="button" class="keep" data-rate="help" aria-keyshortcuts="?">Keys
+ <kbd aria-hidden="true">?</kbd></button>
+</div>
+</div>
+"""
+
+
+_COMMENT = f"""
+<div id="rate-comment" hidden>
+<label for="rate-comment-text">Comment on this pair</label>
+<textarea id="rate-comment-text" rows="3" dir="auto" maxlength="{LONGEST_COMMENT}"></textarea>
+<p class="rate-row"><label><input type="checkbox" id="rate-flag">
+ Flag it: something is wrong with this pair</label>
+<button type="button" class="keep" data-rate="keep-comment">Save comment</button></p>
+<p class="small">It goes with the grade. Raters do not see each other’s comments.</p>
+</div>
+"""
+
+_HISTORY = """
+<details id="rate-history"><summary>My last 20 answers</summary>
+<p class="small" id="rate-history-rule"></p><ol></ol></details>
+"""
+
+
+def _guidelines_section(project: Project) -> str:
+    settings = project.settings
+    written = markdown_html(settings.guidelines) if settings.guidelines.strip() else ""
+    examples = "".join(examples_html(comparison_type(name)) for name in settings.types)
+    is_open = " open" if written else ""
+    return (
+        f'<details id="rate-guidelines"{is_open}><summary>Guidelines and examples</summary>'
+        f'<div class="rate-guidelines">{written}{scale_html()}{examples}</div></details>'
+    )
+
+
+def _skip_dialog() -> str:
+    reasons = "".join(
+        f'<label><input type="radio" name="rate-reason" value="{reason.value}"> {escape(text)}</label>'
+        for reason, text in SKIP_REASONS.items()
+    )
+    return f"""
+<dialog id="rate-skip" class="rate-dialog" aria-labelledby="rate-skip-title">
+<form method="dialog">
+<h2 id="rate-skip-title">Skip this pair</h2>
+<p>It goes to somebody else and does not come back to you. Why?</p>
+<fieldset><legend class="rate-unseen">Reason</legend>{reasons}</fieldset>
+<label for="rate-skip-note">Note, if you like</label>
+<input type="text" id="rate-skip-note" dir="auto" maxlength="{LONGEST_NOTE}">
+<p class="rate-row">
+<button type="submit" id="rate-skip-confirm" class="rate-primary" disabled>Skip this pair</button>
+<button type="button" class="keep" data-rate="close">Go on grading it</button></p>
+</form></dialog>
+"""
+
+
+def _help_dialog() -> str:
+    rows = "".join(
+        f'<tr><th scope="row">{" ".join(f"<kbd>{escape(key)}</kbd>" for key in keys)}</th>'
+        f"<td>{escape(meaning)}</td></tr>"
+        for keys, meaning in KEYS
+    )
+    return f"""
+<dialog id="rate-help" class="rate-dialog" aria-labelledby="rate-help-title">
+<h2 id="rate-help-title">Keys</h2>
+<table><thead class="rate-unseen"><tr><th scope="col">Key</th><th scope="col">Does</th></tr></thead>
+<tbody>{rows}</tbody></table>
+<p>They rest while you write in a field. ↑ and ↓ go by whole points while the scale has the focus.</p>
+<p class="rate-row"><label><input type="checkbox" id="rate-keys-on" checked> Use these keys</label>
+<button type="button" class="keep" data-rate="close">Close</button></p>
+</dialog>
+"""

@@ -1,0 +1,131 @@
+"""The section of a project's page that shows what raters said of pairs beside their grades."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from annotation.comparison import comparison_type
+from annotation.errors import AnnotationError
+from annotation.services.accounts import AccountService
+from annotation.services.projects import ProjectService
+from annotation.services.remarks import Remark, RemarkKind, RemarkPage, RemarkService
+from annotation.types import Role
+from annotation.ui.agreement_tables import Column, Table, save_button
+from annotation.ui.asking import asked_project
+from annotation.ui.rate import SKIP_REASONS
+from annotation.ui.wording import counted, grouped, time_html
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user
+
+NO_REMARKS = "No comments or skips yet."
+KINDS = {RemarkKind.FLAG: "Flagged", RemarkKind.COMMENT: "Comment", RemarkKind.SKIP: "Skipped"}
+CAPTION = "Comments and skips"
+HEADS = ("Pair", "Kind", "Rater", "Comment or reason", "Larger item", "Smaller item", "When")
+COLUMNS = tuple(
+    Column(name, text=True)
+    for name in (
+        "Pair", "Type", "Kind", "Rater", "Reason", "Comment", "Larger item", "Smaller item", "When",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RemarksHandlers:
+    accounts: AccountService
+    projects: ProjectService
+    remarks: RemarkService
+
+    def show(self, request: gr.Request) -> str:
+        """What was said in the project."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            name = self.projects.get(project_id).name
+            return remarks_html(self.remarks.remarks(project_id), project_id, name)
+
+
+@dataclass(frozen=True)
+class RemarksSection:
+    """The section, for the page around it."""
+
+    show_after: Callable[[Any], None]
+    """Fills the section when the event of the argument has succeeded."""
+
+
+def build_remarks_section(handlers: RemarksHandlers) -> RemarksSection:
+    section_heading(CAPTION, "remarks-heading")
+    shown = gr.HTML("", elem_id="remarks-list", js_on_load=None)
+    again = gr.Button("Look again", elem_id="remarks-again", size="sm")
+    again.click(handlers.show, outputs=shown, api_name="show_remarks_again", show_progress="hidden")
+
+    def show_after(event: Any) -> None:
+        event.success(handlers.show, outputs=shown, api_name="show_remarks", **QUIETLY)
+
+    return RemarksSection(show_after)
+
+
+def remarks_html(page: RemarkPage, project_id: int, project: str) -> str:
+    """How much was said, the table, and a button that saves it."""
+    if not page.total:
+        return empty_html(NO_REMARKS)
+    flags, comments, skips = (page.counts[kind] for kind in RemarkKind)
+    said = (
+        f"{grouped(flags)} flagged · {counted(comments, 'other comment')} · {counted(skips, 'skip')}, "
+        "flagged ones first, then the newest"
+    )
+    heads = "".join(f'<th scope="col">{head}</th>' for head in HEADS)
+    rows = "".join(_row_html(remark, project_id) for remark in page.items)
+    return (
+        f'<p>{escape(said)}</p><div class="scrolling" tabindex="0" role="region" aria-label="{CAPTION}">'
+        f'<table class="listing"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+        f'{_rest_html(page)}<p class="actions">{save_button(remarks_table(page), project)}</p>'
+    )
+
+
+def remarks_table(page: RemarkPage) -> Table:
+    """The same for a file."""
+    rows = tuple(
+        (
+            remark.external_id,
+            remark.type,
+            KINDS[remark.kind],
+            remark.rater,
+            _reason(remark),
+            remark.text,
+            remark.left,
+            remark.right,
+            remark.at.isoformat(),
+        )
+        for remark in page.items
+    )
+    return Table("remarks", CAPTION, COLUMNS, rows)
+
+
+def _rest_html(page: RemarkPage) -> str:
+    if page.total <= len(page.items):
+        return ""
+    return (
+        f'<p class="small">The first {grouped(len(page.items))} of {grouped(page.total)} are here and in the '
+        "CSV file; <code>python -m annotation remarks PROJECT</code> lists all.</p>"
+    )
+
+
+def _row_html(remark: Remark, project_id: int) -> str:
+    address = f"/annotate/adjudicate?project={project_id}&pair={remark.pair_id}"
+    reason = _reason(remark)
+    said = "".join(f'<div dir="auto">{escape(part)}</div>' for part in (reason, remark.text) if part)
+    return (
+        f'<tr><th scope="row" dir="auto"><a href="{escape(address)}">{escape(remark.external_id)}</a>'
+        f"<small>{escape(comparison_type(remark.type).label)}</small></th>"
+        f'<td>{KINDS[remark.kind]}</td><td dir="auto">{escape(remark.rater)}</td>'
+        f'<td class="remark">{said or "–"}</td>'
+        f'<td dir="auto">{escape(remark.left)}</td><td dir="auto">{escape(remark.right)}</td>'
+        f"<td>{time_html(remark.at)}</td></tr>"
+    )
+
+
+def _reason(remark: Remark) -> str:
+    return SKIP_REASONS[remark.reason] if remark.reason else ""

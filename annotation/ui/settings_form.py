@@ -1,0 +1,209 @@
+"""The fields of a project's settings, for a new project and for one that exists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import gradio as gr
+
+from annotation.comparison import COMPARISON_TYPES
+from annotation.errors import SettingsError
+from annotation.projects import HIGHEST_THRESHOLD, LONGEST_LEASE, LOWEST_THRESHOLD, MOST_RATERS, STEPS
+from annotation.types import ProjectSettings
+from kpdemo.ui.markdown import markdown_html
+from kpdemo.ui.widgets import empty_html
+
+EMPTY_PREVIEW = "No guidelines yet. What raters should heed stands here while they grade."
+KNOWN_TYPES = [(f"{known.label} ({name})", name) for name, known in COMPARISON_TYPES.items()]
+DEFAULTS = ProjectSettings(name="")
+NARROW = 140
+"""Pixels: two fields stand beside each other on a phone."""
+
+
+@dataclass(frozen=True)
+class SettingsFields:
+    """One component for each setting, in the order of `read_settings_form`."""
+
+    name: gr.Textbox
+    types: gr.CheckboxGroup
+    own_types: gr.Textbox
+    guidelines: gr.Textbox
+    raters_per_pair: gr.Number
+    threshold: gr.Number
+    step: gr.Radio
+    is_random: gr.Checkbox
+    seed: gr.Textbox
+    may_revise: gr.Checkbox
+    lease_minutes: gr.Number
+
+    @property
+    def components(self) -> list[Any]:
+        return [getattr(self, field.name) for field in fields(self)]
+
+
+def settings_fields(prefix: str) -> SettingsFields:
+    """The form with the values of a new project; `prefix` begins its element ids."""
+    with gr.Row(elem_classes="columns"):
+        with gr.Column(scale=5, min_width=320):
+            name = gr.Textbox(label="Name", max_lines=1, max_length=400, elem_id=f"{prefix}-name")
+            types = gr.CheckboxGroup(
+                KNOWN_TYPES, value=list(DEFAULTS.types), label="Comparison types", elem_id=f"{prefix}-types"
+            )
+            own_types = gr.Textbox(
+                label="Types of your own",
+                info="Separated by spaces, such as title2abstract",
+                max_lines=2,
+                elem_id=f"{prefix}-own-types",
+            )
+        with gr.Column(scale=6, min_width=320):
+            guidelines = _guidelines_field(prefix)
+    raters, threshold, lease, seed = _number_fields(prefix)
+    step, may_revise, is_random = _choice_fields(prefix)
+    return SettingsFields(
+        name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease
+    )
+
+
+def _number_fields(prefix: str) -> tuple[gr.Number, gr.Number, gr.Number, gr.Textbox]:
+    with gr.Row():
+        raters = gr.Number(
+            DEFAULTS.raters_per_pair,
+            label="Raters for a pair",
+            info="So many grade each",
+            precision=0,
+            minimum=1,
+            maximum=MOST_RATERS,
+            min_width=NARROW,
+            elem_id=f"{prefix}-raters",
+        )
+        threshold = gr.Number(
+            float(DEFAULTS.threshold),
+            label="Flag a difference of",
+            info="Then somebody adjudicates",
+            minimum=float(LOWEST_THRESHOLD),
+            maximum=float(HIGHEST_THRESHOLD),
+            step=float(LOWEST_THRESHOLD),
+            min_width=NARROW,
+            elem_id=f"{prefix}-threshold",
+        )
+        lease = gr.Number(
+            DEFAULTS.lease_minutes,
+            label="Minutes for a pair",
+            info="Then it goes to somebody else",
+            precision=0,
+            minimum=1,
+            maximum=LONGEST_LEASE,
+            min_width=NARROW,
+            elem_id=f"{prefix}-lease",
+        )
+        seed = gr.Textbox(  # a Number would round a large one
+            str(DEFAULTS.seed),
+            label="Seed of the order",
+            info="The same seed, the same order",
+            max_lines=1,
+            min_width=NARROW,
+            elem_id=f"{prefix}-seed",
+        )
+    return raters, threshold, lease, seed
+
+
+def _choice_fields(prefix: str) -> tuple[gr.Radio, gr.Checkbox, gr.Checkbox]:
+    step = gr.Radio(
+        [str(known) for known in STEPS],
+        value=str(DEFAULTS.step),
+        label="Steps between grades",
+        elem_id=f"{prefix}-step",
+    )
+    may_revise = gr.Checkbox(
+        DEFAULTS.may_revise, label="Raters may change their grades", elem_id=f"{prefix}-revise"
+    )
+    is_random = gr.Checkbox(DEFAULTS.is_random, label="Pairs in random order", elem_id=f"{prefix}-random")
+    return step, may_revise, is_random
+
+
+def _guidelines_field(prefix: str) -> gr.Textbox:
+    with gr.Tabs():
+        with gr.Tab("Guidelines"):
+            guidelines = gr.Textbox(
+                label="Guidelines in Markdown", lines=14, max_lines=24, elem_id=f"{prefix}-guidelines"
+            )
+        with gr.Tab("As raters see them") as seen:
+            preview = gr.HTML(
+                empty_html(EMPTY_PREVIEW), elem_id=f"{prefix}-preview", elem_classes="guidelines"
+            )
+    seen.select(
+        preview_guidelines,
+        guidelines,
+        preview,
+        api_name=f"preview_{prefix}_guidelines",
+        show_progress="hidden",
+    )
+    return guidelines
+
+
+def preview_guidelines(markdown: str) -> str:
+    """What raters will read; nothing is kept."""
+    return markdown_html(markdown) if markdown and markdown.strip() else empty_html(EMPTY_PREVIEW)
+
+
+def settings_values(settings: ProjectSettings) -> list[Any]:
+    """What the fields show of a project, in their order."""
+    known = [name for name in settings.types if name in COMPARISON_TYPES]
+    own = [name for name in settings.types if name not in COMPARISON_TYPES]
+    return [
+        settings.name,
+        known,
+        " ".join(own),
+        settings.guidelines,
+        settings.raters_per_pair,
+        float(settings.threshold),
+        str(settings.step),
+        settings.is_random,
+        str(settings.seed),
+        settings.may_revise,
+        settings.lease_minutes,
+    ]
+
+
+def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
+    """The settings that the fields hold, in their order.
+
+    Raises:
+        SettingsError: a field holds no number where it needs one.
+    """
+    name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease = values
+    return ProjectSettings(
+        name=str(name or ""),
+        types=(*(types or ()), *str(own_types or "").replace(",", " ").split()),
+        guidelines=str(guidelines or ""),
+        raters_per_pair=_whole(raters, "number of raters for a pair"),
+        threshold=_decimal(threshold, "difference for adjudication"),
+        step=_decimal(step, "step between grades"),
+        is_random=bool(is_random),
+        seed=_whole(seed, "seed"),
+        may_revise=bool(may_revise),
+        lease_minutes=_whole(lease, "number of minutes"),
+    )
+
+
+def _whole(value: object, what: str) -> int:
+    number = _decimal(value, what)
+    if number != number.to_integral_value():
+        raise SettingsError(f"The {what} is a whole number, not {value}.")
+    return int(number)
+
+
+def _decimal(value: object, what: str) -> Decimal:
+    text = "" if value is None else str(value).strip()
+    if not text:
+        raise SettingsError(f"The {what} is missing: give a number.")
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise SettingsError(f"The {what} is a number, not {text[:40]!r}.") from None
+    if not number.is_finite():
+        raise SettingsError(f"The {what} is a number, not {text[:40]!r}.")
+    return number

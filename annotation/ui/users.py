@@ -1,0 +1,213 @@
+"""The administrator's page of accounts: who there is, adding, inviting, shutting out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from annotation.errors import AnnotationError, SettingsError
+from annotation.services.accounts import Account, AccountService
+from annotation.services.invitations import LASTS
+from annotation.services.projects import ProjectService
+from annotation.types import Role, User
+from annotation.ui.links import invitation_address, link_html
+from annotation.ui.wording import ROLE_ORDER, roles_text, time_html
+from kpdemo.ui.widgets import escape, note_html, section_heading, shown_to_user
+
+USERS_STYLES = (Path(__file__).parent.parent / "assets" / "users.css",)
+ROLES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
+LINK_HINT = f"A link lets one person in, within {LASTS.days} days. Nobody can look it up later."
+_SENT = f"Send this link to nobody else. It works once, within {LASTS.days} days, and is shown only now."
+
+
+@dataclass(frozen=True)
+class UsersHandlers:
+    accounts: AccountService
+    projects: ProjectService
+
+    def show(self, request: gr.Request) -> tuple[Any, ...]:
+        """The accounts, those that can be chosen, the projects to invite to, and nothing chosen."""
+        with shown_to_user(AnnotationError):
+            self._administrator(request)
+            projects = [(project.name, project.id) for project in self.projects.list()]
+            return *self._shown(None), gr.Dropdown(choices=projects, value=None)
+
+    def choose(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
+        """What can be done with the account that is chosen."""
+        with shown_to_user(AnnotationError):
+            self._administrator(request)
+            return _buttons(self.accounts.user(name) if name else None)
+
+    def add(self, request: gr.Request, name: str, is_administrator: bool) -> tuple[Any, ...]:
+        """A new account, and the link with which its owner chooses a password."""
+        with shown_to_user(AnnotationError):
+            by = self._administrator(request)
+            user = self.accounts.add_user(name or "", is_administrator=bool(is_administrator), by=by)
+            token = self.accounts.invite(user.name, by=by)
+            said = f"{user.name} is added, and chooses a password with this link. {_SENT}"
+            link = link_html(invitation_address(request, token), said)
+            return link, gr.Textbox(value=""), gr.Checkbox(value=False), *self._shown(user.name)
+
+    def invite_to_project(self, request: gr.Request, project_id: int | None, role: str) -> str:
+        """A link for somebody who makes an account, or joins with the one they have."""
+        with shown_to_user(AnnotationError):
+            by = self._administrator(request)
+            if not project_id:
+                raise SettingsError("No project is chosen: choose one, or make one first.")
+            chosen = _role(role)
+            token = self.accounts.invite(project_id=int(project_id), role=chosen, by=by)
+            said = f"Whoever opens this link first gets the role {chosen.value} in the project. {_SENT}"
+            return link_html(invitation_address(request, token), said)
+
+    def renew(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
+        """A link with which the owner of an account chooses another password."""
+        with shown_to_user(AnnotationError):
+            by, user = self._administrator(request), self._chosen(name)
+            token = self.accounts.invite(user.name, by=by)
+            said = f"{user.name} chooses a new password with this link; until then the old one stays. {_SENT}"
+            if not user.has_password:
+                said = f"{user.name} chooses a password with this link. {_SENT}"
+            return link_html(invitation_address(request, token), said), *self._shown(user.name)
+
+    def disable(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
+        """Shut an account out."""
+        with shown_to_user(AnnotationError):
+            by, user = self._administrator(request), self._another(request, name)
+            self.accounts.disable(user.name, by=by)
+            said = f"{user.name} is disabled and signed out; what was graded stays."
+            return note_html(said), *self._shown(user.name)
+
+    def enable(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
+        """Let a disabled account in again."""
+        with shown_to_user(AnnotationError):
+            by, user = self._administrator(request), self._chosen(name)
+            self.accounts.enable(user.name, by=by)
+            return note_html(f"{user.name} can sign in again."), *self._shown(user.name)
+
+    def promote(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
+        """Make somebody administrator of the server."""
+        with shown_to_user(AnnotationError):
+            by, user = self._administrator(request), self._chosen(name)
+            self.accounts.set_administrator(user.name, True, by=by)
+            said = f"{user.name} is an administrator of the server now."
+            return note_html(said), *self._shown(user.name)
+
+    def demote(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
+        """Make an administrator an ordinary user."""
+        with shown_to_user(AnnotationError):
+            by, user = self._administrator(request), self._another(request, name)
+            self.accounts.set_administrator(user.name, False, by=by)
+            said = f"{user.name} is no longer an administrator of the server; roles in projects stay."
+            return note_html(said), *self._shown(user.name)
+
+    def _administrator(self, request: gr.Request) -> User:
+        return self.accounts.require(request.username, None)
+
+    def _chosen(self, name: str | None) -> User:
+        if not name:
+            raise SettingsError("No account is chosen: choose one.")
+        return self.accounts.user(name)
+
+    def _another(self, request: gr.Request, name: str | None) -> User:
+        """The chosen account, if it is not one's own: nobody shuts the door on oneself by a slip."""
+        user = self._chosen(name)
+        if user.name == request.username:
+            raise SettingsError(f"{user.name} is your own account: ask another administrator.")
+        return user
+
+    def _shown(self, chosen: str | None) -> tuple[Any, ...]:
+        accounts = self.accounts.accounts()
+        names = [account.user.name for account in accounts]
+        user = next((account.user for account in accounts if account.user.name == chosen), None)
+        return accounts_html(accounts), gr.Dropdown(choices=names, value=chosen), *_buttons(user)
+
+
+def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
+    """Everything on accounts: the list and what is done to one on the left, new ones on the right."""
+    with gr.Row(elem_classes="columns"):
+        with gr.Column(scale=6, min_width=320):
+            section_heading("All accounts", "users-heading")
+            listing = gr.HTML("", elem_id="users-list", js_on_load=None)
+            section_heading("Change an account", "users-change-heading")
+            chosen = gr.Dropdown([], label="Account", elem_id="users-chosen")
+            with gr.Row(elem_id="users-actions"):
+                renew = _button("Make a password link", "users-renew")
+                disable, enable = _button("Disable", "users-disable"), _button("Enable", "users-enable")
+                promote = _button("Make administrator", "users-promote")
+                demote = _button("Make ordinary user", "users-demote")
+            changed = gr.HTML("", elem_id="users-changed", js_on_load=None)
+        with gr.Column(scale=5, min_width=320):
+            section_heading("Add an account", "users-add-heading")
+            name = gr.Textbox(label="Name", max_lines=1, elem_id="users-name")
+            is_administrator = gr.Checkbox(label="Administrator of the server", elem_id="users-administrator")
+            add = gr.Button("Add and make a link", variant="primary", elem_id="users-add")
+            added = gr.HTML(f'<p class="small">{LINK_HINT}</p>', elem_id="users-added", js_on_load=None)
+            section_heading("Invite to a project", "users-invite-heading")
+            with gr.Row(elem_classes="form-row"):
+                project = gr.Dropdown([], label="Project", elem_id="users-project", scale=3)
+                role = gr.Dropdown(ROLES, value=Role.RATER.value, label="Role", elem_id="users-role", scale=2)
+            invite = gr.Button("Make a link", elem_id="users-invite")
+            invited = gr.HTML("", elem_id="users-invited", js_on_load=None)
+    buttons = [renew, disable, enable, promote, demote]
+    shown = [listing, chosen, *buttons]
+    page.load(handlers.show, outputs=[*shown, project], api_name="show_users", show_progress="hidden")
+    chosen.input(handlers.choose, chosen, buttons, api_name="choose_user", show_progress="hidden")
+    new = [added, name, is_administrator, *shown]
+    add.click(handlers.add, [name, is_administrator], new, api_name="add_user")
+    name.submit(handlers.add, [name, is_administrator], new, api_name="add_user_by_enter")
+    invite.click(handlers.invite_to_project, [project, role], invited, api_name="invite_to_project")
+    for button, handler in zip(buttons, _changes(handlers), strict=True):
+        button.click(handler, chosen, [changed, *shown], api_name=f"{handler.__name__}_user")
+
+
+def accounts_html(accounts: Sequence[Account]) -> str:
+    """A table of accounts: whether they sign in, and what they may do where."""
+    rows = "".join(_row_html(account) for account in accounts)
+    return (
+        '<div class="scrolling"><table class="listing"><thead><tr><th scope="col">Account</th>'
+        '<th scope="col">State</th><th scope="col">Projects</th><th scope="col">Since</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _row_html(account: Account) -> str:
+    by_project: dict[str, list[Role]] = {}
+    for project, role in account.roles:
+        by_project.setdefault(project, []).append(role)
+    roles = "<br>".join(
+        f"<bdi>{escape(project)}</bdi>: {escape(roles_text(held))}" for project, held in by_project.items()
+    )
+    return (
+        f'<tr><th scope="row" dir="auto">{escape(account.user.name)}</th><td>{escape(account.state)}</td>'
+        f"<td>{roles or '–'}</td><td>{time_html(account.created_at)}</td></tr>"
+    )
+
+
+def _button(text: str, elem_id: str) -> gr.Button:
+    return gr.Button(text, interactive=False, size="md", min_width=120, elem_id=elem_id)
+
+
+def _buttons(user: User | None) -> tuple[gr.Button, ...]:
+    """Renew, disable, enable, promote, demote: those that make sense for this account can be pressed.
+
+    All stay where they are: under a second click must not lie another button.
+    """
+    there, out = user is not None, user is not None and user.is_disabled
+    rules = user is not None and user.is_administrator
+    sense = (there and not out, there and not out, out, there and not rules, rules)
+    return tuple(gr.Button(interactive=makes) for makes in sense)
+
+
+def _changes(handlers: UsersHandlers) -> tuple[Callable[..., tuple[Any, ...]], ...]:
+    return (handlers.renew, handlers.disable, handlers.enable, handlers.promote, handlers.demote)
+
+
+def _role(text: str) -> Role:
+    try:
+        return Role(text)
+    except ValueError:
+        raise SettingsError(f"There is no role {text!r}: choose one of {roles_text(Role)}.") from None

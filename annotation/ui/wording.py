@@ -1,0 +1,47 @@
+"""How figures, roles and moments are written on the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from annotation.types import Role
+from kpdemo.ui.widgets import escape
+
+NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
+ROLE_ORDER = (Role.ADMINISTRATOR, Role.ADJUDICATOR, Role.RATER)
+
+
+def grouped(number: int) -> str:
+    """12 345, with spaces that do not break."""
+    return f"{number:,}".replace(",", NARROW_SPACE)
+
+
+def figure(number: float, decimals: int = 3, *, sign: str = "") -> str:
+    """0.899, or −0.120 with a minus as long as a plus; "+" as `sign` writes that one too."""
+    return f"{number:{sign}.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def counted(number: int, singular: str, plural: str = "") -> str:
+    """1 pair, 2 pairs."""
+    return f"{grouped(number)} {singular if number == 1 else plural or f'{singular}s'}"
+
+
+def roles_text(roles: Iterable[Role]) -> str:
+    """The highest first: administrator, rater."""
+    held = set(roles)
+    return ", ".join(role.value for role in ROLE_ORDER if role in held)
+
+
+def time_html(moment: datetime) -> str:
+    """A moment; the page's script writes it as the reader's clock shows it."""
+    return f'<time datetime="{moment.isoformat()}">{moment:%Y-%m-%d %H:%M} UTC</time>'
+
+
+def progress_html(done: int, total: int, text: str) -> str:
+    """A bar with what it says beside it."""
+    share = 100 * done / total if total else 0.0
+    return (
+        f'<span class="progress"><span class="progress-bar" aria-hidden="true">'
+        f'<span style="width:{share:.1f}%"></span></span>{escape(text)}</span>'
+    )

@@ -1,0 +1,1 @@
+"""What annotation serves beside its pages: sign-in, the rating interface, downloads."""

@@ -1,0 +1,30 @@
+"""Signing in, as it is added to a web application."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, FastAPI
+from starlette.middleware import Middleware
+
+from annotation.services.accounts import AccountService
+from annotation.web.account import AccountPages
+from annotation.web.desk import Desk
+from annotation.web.guard import Guard, GuardMiddleware
+from annotation.web.invitation import InvitationPages
+from annotation.web.sign_in import SignInPages
+
+
+def add_account_pages(server: FastAPI, accounts: AccountService) -> Guard:
+    """Add /sign-in, /sign-out, /set-up, /invitation and /account, and guard what is under /annotate.
+
+    Returns:
+        Who tells the pages and routes under /annotate who is signed in.
+    """
+    desk, router = Desk(accounts), APIRouter(include_in_schema=False)
+    SignInPages(desk).add_to(router)
+    InvitationPages(desk).add_to(router)
+    AccountPages(desk).add_to(router)
+    server.include_router(router)
+    guard = Guard(accounts)
+    # Innermost, so that its answers too get the headers that the others add.
+    server.user_middleware.append(Middleware(GuardMiddleware, guard=guard))
+    return guard

@@ -1,0 +1,121 @@
+"""Downloads: files that are made for one reader, and only after a look at his role."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse, JSONResponse, Response
+
+from annotation.errors import AccessError, AnnotationError, NotFoundError, SignedOutError
+from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
+from annotation.gold_folder import write_archive
+from annotation.services.accounts import AccountService
+from annotation.services.gold import GoldService
+from annotation.services.projects import ProjectService
+from annotation.types import Role, User
+
+GOLD_PATH = "/annotate/download/{project_id}/gold.zip"
+_UNSAFE_IN_NAME = re.compile(r"[^\w.-]+")
+_PREFIX = "gold-"
+
+
+def build_downloads(
+    accounts: AccountService,
+    projects: ProjectService,
+    gold: GoldService,
+    user_of: Callable[[Request], User | None],
+) -> APIRouter:
+    """The routes of downloads.
+
+    Args:
+        user_of: who sends a request.
+    """
+    router = APIRouter()
+
+    @router.get(GOLD_PATH)
+    def download_gold(
+        request: Request, project_id: str, format: str = "", unfinished: str = "", raters: str = ""
+    ) -> Response:
+        try:
+            user = user_of(request)
+            number = _project_id(project_id)
+            admitted = accounts.require(user.name if user else None, number, Role.ADMINISTRATOR)
+            options = read_options(format, unfinished, raters)
+            name = archive_name(projects.get(number).name, options)
+            return _archive(gold, number, options, name, admitted.id)
+        except SignedOutError as error:
+            return _refused(error, 401)
+        except AccessError as error:
+            return _refused(error, 403)
+        except NotFoundError as error:
+            return _refused(error, 404)
+        except AnnotationError as error:
+            return _refused(error, 409)
+
+    return router
+
+
+def gold_address(project_id: int, options: ExportOptions) -> str:
+    """Where the gold set of a project is downloaded."""
+    path = GOLD_PATH.format(project_id=project_id)
+    return f"{path}?format={options.format}&unfinished={options.unfinished}&raters={options.raters}"
+
+
+def read_options(format: str, unfinished: str, raters: str) -> ExportOptions:
+    """The options of an address; what is empty has its default.
+
+    Raises:
+        NotFoundError: there is no such option.
+    """
+    default = ExportOptions()
+    try:
+        return ExportOptions(
+            Format(format or default.format),
+            Unfinished(unfinished or default.unfinished),
+            RaterColumns(raters or default.raters),
+        )
+    except ValueError as error:
+        raise NotFoundError(f"{error}: choose the options on the project's page.") from None
+
+
+def archive_name(project: str, options: ExportOptions) -> str:
+    """The name of the folder in the archive, and of the archive without its suffix."""
+    return f"{_UNSAFE_IN_NAME.sub('-', project).strip('-.') or 'project'}-gold-{options.format}"
+
+
+def _archive(gold: GoldService, project_id: int, options: ExportOptions, name: str, by: int) -> Response:
+    """The archive from a file: a reader with a slow line holds no transaction open, and no memory."""
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    try:
+        gold.export(project_id, folder / "files", options, by=by)
+        archive = folder / "gold.zip"
+        write_archive(folder / "files", archive, name)
+        shutil.rmtree(folder / "files")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    plain = name.encode("ascii", "replace").decode().replace("?", "-")
+    disposition = f"attachment; filename=\"{plain}.zip\"; filename*=UTF-8''{quote(name, safe='')}.zip"
+    return FileResponse(
+        archive,
+        media_type="application/zip",
+        headers={"content-disposition": disposition},
+        background=BackgroundTask(shutil.rmtree, folder, ignore_errors=True),
+    )
+
+
+def _project_id(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise NotFoundError(f"There is no project {text[:20]!r}: see the list of projects.")
+    return int(text)
+
+
+def _refused(error: AnnotationError, status: int) -> Response:
+    return JSONResponse({"error": str(error)}, status_code=status)

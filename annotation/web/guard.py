@@ -1,0 +1,129 @@
+"""Who is signed in, and what becomes of a request for annotation by who is not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anyio import to_thread
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from annotation.services.accounts import AccountService
+from annotation.services.bundle import UnreachableError
+from annotation.services.sign_ins import NOT_SIGNED_IN
+from annotation.types import User
+from annotation.web.addresses import sign_in_address
+from annotation.web.cookies import COOKIE, read_cookie
+
+PREFIX = "/annotate"
+PUBLIC = (f"{PREFIX}/assets/", f"{PREFIX}/static/", f"{PREFIX}/theme.css")
+"""Gradio's own scripts and styles: the same for everybody, and many for each page."""
+
+FOR_PROGRAMS = (f"{PREFIX}/api/", f"{PREFIX}/gradio_api/")
+
+BUSY = "The database does not answer at the moment: try again in a moment."
+_SECONDS_TO_WAIT = 5
+_USER_IN_SCOPE = "kpdemo.user"
+_NO_STORE = "no-store"
+
+
+class Guard:
+    """Tells who sends a request."""
+
+    def __init__(self, accounts: AccountService) -> None:
+        self._accounts = accounts
+
+    def current_user(self, connection: HTTPConnection) -> str | None:
+        """The name of the account that is signed in, or None.
+
+        Behind the middleware this looks nothing up, so that it may be called from the event loop.
+        """
+        user = self.user_of(connection)
+        return None if user is None else user.name
+
+    def user_of(self, connection: HTTPConnection) -> User | None:
+        """The account that is signed in, or None; looked up only outside /annotate."""
+        if _USER_IN_SCOPE in connection.scope:
+            user: User | None = connection.scope[_USER_IN_SCOPE]
+            return user
+        return self.look_up(connection)
+
+    def look_up(self, connection: HTTPConnection) -> User | None:
+        """The same from the database."""
+        token = read_cookie(connection, COOKIE)
+        return None if token is None else self._accounts.user_of(token)
+
+
+class GuardMiddleware:
+    """Lets nobody but signed-in users under /annotate; a page that is asked for leads to the sign-in.
+
+    Services still check the role: this only knows that somebody is signed in.
+    """
+
+    def __init__(self, app: ASGIApp, *, guard: Guard, public: Sequence[str] = PUBLIC) -> None:
+        self._app = app
+        self._guard = guard
+        self._public = tuple(public)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope.get("path", "")
+        inside = path == PREFIX or path.startswith(f"{PREFIX}/")
+        if scope["type"] not in ("http", "websocket") or not inside or path.startswith(self._public):
+            await self._app(scope, receive, send)
+            return
+        connection = HTTPConnection(scope)
+        send = _without_storing(send)
+        user: User | None = None
+        try:
+            user = await to_thread.run_sync(self._guard.look_up, connection)
+            answer = self._answer(connection, user)
+        except UnreachableError:
+            answer = busy_answer()
+        if answer is not None:
+            await answer(scope, receive, send)
+            return
+        await self._app({**scope, _USER_IN_SCOPE: user}, receive, send)
+
+    def _answer(self, connection: HTTPConnection, user: User | None) -> Response | None:
+        """What is answered in the place of the pages, if they are not to be asked."""
+        wants_page = _wants_page(connection)
+        if user is None and not wants_page:
+            return JSONResponse({"error": NOT_SIGNED_IN}, status_code=401)
+        path = connection.scope["path"]
+        if path == PREFIX:
+            path = f"{PREFIX}/"
+        query = connection.scope.get("query_string", b"").decode("latin-1")
+        address = f"{path}?{query}" if query else path
+        if user is None:
+            return RedirectResponse(sign_in_address(address), status_code=303)
+        if path != connection.scope["path"] and wants_page:
+            return RedirectResponse(address, status_code=308)
+        return None
+
+
+def busy_answer() -> Response:
+    """Instead of an error that names the server's address or files: those are not for everybody."""
+    return JSONResponse({"error": BUSY}, status_code=503, headers={"retry-after": str(_SECONDS_TO_WAIT)})
+
+
+def _wants_page(connection: HTTPConnection) -> bool:
+    """Whether a reader opens an address, as against a script or a program."""
+    scope = connection.scope
+    if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
+        return False
+    return "text/html" in Headers(scope=scope).get("accept", "") and not scope["path"].startswith(
+        FOR_PROGRAMS
+    )
+
+
+def _without_storing(send: Send) -> Send:
+    """Keep what is behind the sign-in out of every store: the next reader may be another."""
+
+    async def send_marked(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message)["cache-control"] = _NO_STORE
+        await send(message)
+
+    return send_marked

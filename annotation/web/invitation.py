@@ -1,0 +1,82 @@
+"""Links that let somebody in once: /set-up/TOKEN and /invitation/TOKEN. Only sending the form uses one up."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from annotation.errors import AnnotationError, InvitationError
+from annotation.services.invitations import Invitation
+from annotation.types import User
+from annotation.web.addresses import HOME, sign_in_address
+from annotation.web.desk import Desk
+from annotation.web.forms import read_form
+
+
+class InvitationPages:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route("/set-up", self.show_set_up, methods=["GET"])
+        for path in ("/set-up/{token}", "/invitation/{token}"):
+            router.add_api_route(path, self.show, methods=["GET"])
+            router.add_api_route(path, self.accept, methods=["POST"])
+        router.add_api_route("/invitation/{token}/join", self.join, methods=["POST"])
+
+    async def show_set_up(self, request: Request) -> Response:
+        """The link with its token as ?token=."""
+        return await self.show(request, request.query_params.get("token", ""))
+
+    async def show(self, request: Request, token: str) -> Response:
+        try:
+            offer = await self._desk.ask(self._desk.accounts.invitation, token)
+        except InvitationError as error:
+            return self._closed(error)
+        return self._form(token, offer, await self._desk.user_of(request))
+
+    async def accept(self, request: Request, token: str) -> Response:
+        form = await read_form(request)
+        name, password = form.get("name", ""), form.get("password", "")
+        accounts = self._desk.accounts
+        try:
+            offer = await self._desk.ask(accounts.invitation, token)
+            session = await self._desk.ask_slowly(accounts.accept_invitation, token, name, password)
+        except InvitationError as error:
+            return self._closed(error)
+        except AnnotationError as error:
+            return self._form(token, offer, None, name=name, error=error)
+        return await self._desk.let_in(request, session, HOME)
+
+    async def join(self, request: Request, token: str) -> Response:
+        """Take the role with the account that one has."""
+        await read_form(request)
+        user = await self._desk.user_of(request)
+        if user is None:
+            return self._desk.go(sign_in_address(f"/invitation/{token}"))
+        try:
+            await self._desk.ask(self._desk.accounts.join, token, user.name)
+        except AnnotationError as error:
+            return self._closed(error)
+        return self._desk.go(HOME)
+
+    def _form(
+        self,
+        token: str,
+        offer: Invitation,
+        user: User | None,
+        *,
+        name: str = "",
+        error: AnnotationError | None = None,
+    ) -> Response:
+        return self._desk.show(
+            "invitation.html",
+            status=422 if error else 200,
+            error=error,
+            offer=offer,
+            token=token,
+            signed_in=user.name if user and not offer.is_set_up and not offer.user_name else None,
+            name=name,
+        )
+
+    def _closed(self, error: AnnotationError) -> Response:
+        return self._desk.show("closed.html", status=410, error=error)

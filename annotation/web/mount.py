@@ -1,0 +1,35 @@
+"""What annotation adds to the web application: its routes, and who may come in."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Request, Response
+from starlette.responses import RedirectResponse
+
+from annotation.services.bundle import Services, UnreachableError
+from annotation.web.accounts import add_account_pages
+from annotation.web.downloads import build_downloads
+from annotation.web.guard import Guard, busy_answer
+from annotation.web.rating import build_rating_routes
+
+ANNOTATION_PATHS = ("/annotate", "/account", "/invitation", "/set-up", "/sign-in", "/sign-out")
+"""No other site may show these in a frame."""
+
+
+def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
+    """Signing in, grading and downloads; to be called before any pages are mounted.
+
+    Returns:
+        Who knows who is signed in.
+    """
+    guard = add_account_pages(server, services.accounts)
+    server.include_router(build_rating_routes(services.assignment, services.ratings, guard.user_of))
+    server.include_router(build_downloads(services.accounts, services.projects, services.gold, guard.user_of))
+    server.add_route("/annotate/{page}/", _without_slash, include_in_schema=False)
+    server.add_exception_handler(UnreachableError, lambda *_: busy_answer())
+    return guard
+
+
+def _without_slash(request: Request) -> Response:
+    """Gradio would lead /annotate/rate/ to /rate, which is another page's address."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return RedirectResponse(f"{request.url.path.rstrip('/')}{query}", status_code=308)

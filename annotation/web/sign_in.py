@@ -1,0 +1,68 @@
+"""Signing in and out: /sign-in and /sign-out."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from annotation.errors import SignInError, TooManyAttemptsError
+from annotation.web.addresses import local_path
+from annotation.web.cookies import COOKIE, MARK_COOKIE, read_cookie
+from annotation.web.desk import Desk
+from annotation.web.forms import read_form
+
+ENDED = "Your session ended. Sign in and go on where you were: nothing you typed is lost."
+SIGNED_OUT = "You are signed out."
+_MINUTE = 60
+
+
+class SignInPages:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route("/sign-in", self.show, methods=["GET"])
+        router.add_api_route("/sign-in", self.sign_in, methods=["POST"])
+        router.add_api_route("/sign-out", self.sign_out, methods=["POST"])
+
+    async def show(self, request: Request) -> Response:
+        """The form; who is signed in already goes on at once."""
+        path = request.query_params.get("next")
+        if await self._desk.user_of(request) is not None:
+            return self._desk.go(local_path(path))
+        note = ""
+        if "out" in request.query_params:
+            note = SIGNED_OUT
+        elif path and read_cookie(request, COOKIE) is not None:
+            note = ENDED
+        return self._desk.show("sign_in.html", path=local_path(path), name="", note=note)
+
+    async def sign_in(self, request: Request) -> Response:
+        form = await read_form(request)
+        name, path = form.get("name", ""), local_path(form.get("next"))
+        try:
+            token = await self._desk.ask_slowly(
+                self._desk.accounts.sign_in,
+                name,
+                form.get("password", ""),
+                request.client.host if request.client else "",
+                read_cookie(request, MARK_COOKIE),
+            )
+        except TooManyAttemptsError as error:
+            wait = {"retry-after": str(error.minutes * _MINUTE)}
+            return self._again(error, name, path, 429, wait)
+        except SignInError as error:
+            return self._again(error, name, path, 403)
+        return await self._desk.let_in(request, token, path)
+
+    async def sign_out(self, request: Request) -> Response:
+        token = read_cookie(request, COOKIE)
+        if token is not None:
+            await self._desk.ask(self._desk.accounts.sign_out, token)
+        return self._desk.see_off(request, "/sign-in?out")
+
+    def _again(
+        self, error: SignInError, name: str, path: str, status: int, headers: dict[str, str] | None = None
+    ) -> Response:
+        return self._desk.show(
+            "sign_in.html", status=status, error=error, headers=headers, path=path, name=name, note=""
+        )
