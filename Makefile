@@ -15,7 +15,7 @@ export VENV PYTHON PIP_ARGS
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
-run: $(VENV)/.run ## Serve the page on http://127.0.0.1:7860
+run: $(VENV)/.run ## Serve the pages on http://127.0.0.1:7860; accounts and ratings are in data/kpdemo.db
 	$(PYTHON_IN_VENV) app.py $(ARGS)
 
 test: $(VENV)/.dev chromium ## Run all tests

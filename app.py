@@ -1,145 +1,148 @@
-"""Serve the pages: python app.py [--host] [--port] [--model] [--device]."""
+"""Serve the pages: python app.py [--host] [--port] [--model] [--device] [--database-url]."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported: it calls home otherwise
-os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000000")  # no summary after every event
+from kpdemo.ui.settings import Settings, read_settings
+from kpdemo.ui.start import start_models
+from kpdemo.worker import ModelWorker
 
+if __name__ == "__main__":  # a model loads as long as all that follows is imported, and on another core
+    _worker = start_models(read_settings(None, os.environ))
+
+import kpdemo.ui.early  # noqa: F401  # before Gradio
+
+# isort: split
 import gradio as gr
-from fastapi import FastAPI
+from fastapi import FastAPI, Response
 from fastapi.middleware.cors import CORSMiddleware
 
+from annotation.services.bundle import Services, open_annotation
+from annotation.ui import pages as annotation_pages
+from annotation.web.mount import ANNOTATION_PATHS, add_annotation_routes
+from annotation.web.opening import start_notes
+from db import DatabaseError
+from kpdemo.cards import model_card
+from kpdemo.predictors import available_models
 from kpdemo.types import Predictor
 from kpdemo.ui.compare import CompareHandlers, build_compare_section
 from kpdemo.ui.files import KEPT_MINUTES, FilesHandlers, build_files_tab
 from kpdemo.ui.footer import FooterHandlers, build_footer
 from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.mounting import CLOSED_DOCS, mount_pages
 from kpdemo.ui.predict import PredictHandlers, build_predict_tab, load_examples
 from kpdemo.ui.security import SecurityMiddleware
-from kpdemo.ui.serving import ServeError, listen, port_number, serve
-from kpdemo.ui.theme import build_theme, head, stylesheet
-from kpdemo.ui.widgets import page_header
+from kpdemo.ui.serving import ServeError, address_of, listen, private_uploads, serve
+from kpdemo.ui.space import SpaceHandlers, build_space_tab
+from kpdemo.ui.widgets import PageLink, page_header
 
 NAME = "Keyphrases"
 PURPOSE = "Paste a document and see the phrases that say what it is about."
 MAX_FILE_SIZE = "20mb"
 MINUTE = 60
 SPACE_ANCESTORS = "https://huggingface.co https://*.hf.space"
-CLOSED_DOCS: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
 
 
 @dataclass(frozen=True)
 class AppContext:
-    """What the pages are given: the models by name, and how to open one."""
+    """What the pages are given: the models by name, how to open and to describe one, and annotation."""
 
     models: Mapping[str, str]
     load: Callable[[str], Predictor]
     in_space: bool = False
+    annotation: Services | None = None
+    """Without it only the public page is served."""
+    describe: Callable[[str], str] = model_card
 
 
-@dataclass(frozen=True)
-class Settings:
-    host: str
-    port: int
-    model: str | None
-    device: str
-    in_space: bool
-
-
-def read_settings(arguments: Sequence[str] | None, environment: Mapping[str, str]) -> Settings:
-    """Command-line options; in a Hugging Face Space the default is to listen on every address."""
-    in_space = "SPACE_ID" in environment
-    parser = argparse.ArgumentParser(description="Serve the keyphrase pages.")
-    parser.add_argument("--host", default="0.0.0.0" if in_space else "127.0.0.1", help="default: %(default)s")
-    parser.add_argument("--port", type=port_number, default=7860, help="default: %(default)s")
-    parser.add_argument("--model", help="the model chosen at first: a name or a checkpoint folder")
-    parser.add_argument(
-        "--device", default="auto", choices=("auto", "cpu", "cuda"), help="default: %(default)s"
-    )
-    options = parser.parse_args(arguments)
-    return Settings(options.host, options.port, options.model, options.device, in_space)
-
-
-def build_context(settings: Settings) -> AppContext:
-    from kpdemo.predictors import available_models, load_predictor
-
+def build_context(settings: Settings, load: Callable[[str], Predictor]) -> AppContext:
     models = available_models()
     if settings.model is not None:
         models = {settings.model: models.get(settings.model, "given with --model"), **models}
-    return AppContext(models, partial(load_predictor, device=settings.device), settings.in_space)
+    services = open_annotation(settings.database_url, in_space=settings.in_space)
+    return AppContext(models, load, settings.in_space, services)
 
 
-def build_app(shelf: ModelShelf) -> gr.Blocks:
-    """The pages, in the order of the tabs."""
+def build_app(shelf: ModelShelf, links: Sequence[PageLink] = ()) -> gr.Blocks:
+    """The public page, in the order of the tabs."""
     app: gr.Blocks = gr.Blocks(
         title=NAME, analytics_enabled=False, delete_cache=(MINUTE, KEPT_MINUTES * MINUTE)
     )
     with app:
-        page_header(NAME, PURPOSE)
+        page_header(NAME, PURPOSE, links)
         with gr.Tabs(elem_id="page-tabs"):
             with gr.Tab("Keyphrases", id="predict"):
                 fields = build_predict_tab(PredictHandlers(shelf), load_examples(), app)
                 build_compare_section(CompareHandlers(shelf), fields)
             with gr.Tab("Files", id="files"):
                 build_files_tab(FilesHandlers(shelf))
+            with gr.Tab("Semantic space", id="space"):
+                build_space_tab(SpaceHandlers(shelf), fields)
         build_footer(FooterHandlers(shelf), app)
     return app
 
 
 def build_server(context: AppContext) -> FastAPI:
-    """The web application: pages at /, health at /healthz; the default model warms up meanwhile."""
-    shelf = ModelShelf(context.models, context.load)
+    """Annotation under /annotate, the public page at /, health at /healthz; the default model warms up."""
+    shelf = ModelShelf(context.models, context.load, context.describe)
+    services = context.annotation
     server = FastAPI(**CLOSED_DOCS)
     server.add_middleware(CORSMiddleware, allow_origins=[])  # else Gradio answers every site that asks
     server.add_middleware(
-        SecurityMiddleware, frame_ancestors=SPACE_ANCESTORS if context.in_space else "'none'"
+        SecurityMiddleware,
+        frame_ancestors=SPACE_ANCESTORS if context.in_space else "'none'",
+        never_framed=ANNOTATION_PATHS,
     )
 
     @server.get("/healthz")
-    def health() -> dict[str, str]:
-        return {"status": "ok", "model": shelf.state}
+    def health(response: Response) -> dict[str, str]:
+        answers = services is None or services.answers()
+        response.status_code = 200 if answers else 503
+        return {
+            "status": "ok" if answers else "failing",
+            "model": shelf.state,
+            "database": "ok" if answers else "unavailable",
+        }
 
-    pages = build_app(shelf)
-    pages.queue(default_concurrency_limit=None, api_open=False)
-    with warnings.catch_warnings(action="ignore", category=UserWarning):  # on SSR, though it is off
-        gr.mount_gradio_app(
+    links = []
+    if services is not None:
+        guard = add_annotation_routes(server, services)
+        mount_pages(
             server,
-            pages,
-            path="/",
-            app_kwargs=dict(CLOSED_DOCS),  # Gradio writes into it
-            theme=build_theme(),
-            css_paths=stylesheet(),
-            head=head(),
-            footer_links=[],
-            run_history=False,
-            ssr_mode=False,
-            enable_monitoring=False,
-            show_error=False,
-            max_file_size=MAX_FILE_SIZE,
+            partial(annotation_pages.build_annotation_pages, services),
+            "/annotate",
+            max_file_size=annotation_pages.MAX_FILE_SIZE,
+            styles=annotation_pages.STYLES,
+            scripts=annotation_pages.SCRIPTS,
+            user_of=guard.current_user,
         )
+        # In the frame of the Space's page browsers keep no cookie of ours: nobody could sign in.
+        links = [PageLink("Annotate", "/annotate/", new_tab=context.in_space)]
+    mount_pages(server, partial(build_app, shelf, links), "/", max_file_size=MAX_FILE_SIZE)
     shelf.warm_up_in_background()
     return server
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, worker: ModelWorker | None = None) -> int:
+    """Serve until Ctrl+C, with the models in `worker` if it has been started already."""
     settings = read_settings(arguments, os.environ)
-    try:
-        listener = listen(settings.host, settings.port)
-    except ServeError as error:
-        print(error, file=sys.stderr)
-        return 1
-    serve(build_server(build_context(settings)), listener)
+    with worker or start_models(settings) as models, private_uploads():
+        try:
+            listener = listen(settings.host, settings.port)
+            context = build_context(settings, models.open)
+        except (ServeError, DatabaseError) as error:
+            print(error, file=sys.stderr)
+            return 1
+        services = context.annotation
+        notes = start_notes(services, address_of(listener), in_space=settings.in_space) if services else []
+        serve(build_server(context), listener, notes, behind_proxy=settings.in_space)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(worker=_worker))

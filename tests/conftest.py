@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -13,6 +14,8 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
+
+    from db import Database
 
 # Before gradio or transformers is imported anywhere: both read these at import time.
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
@@ -72,3 +75,54 @@ def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     yield context.new_page()
     context.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """An empty database with all tables, once on each of the two systems."""
+    yield from empty_database(request.param, tmp_path)
+
+
+@pytest.fixture
+def sqlite_database(tmp_path: Path) -> Iterator[Database]:
+    """An empty SQLite database, for what does not depend on the system."""
+    yield from empty_database("sqlite", tmp_path)
+
+
+@pytest.fixture
+def postgresql_database(tmp_path: Path) -> Iterator[Database]:
+    """An empty database on PostgreSQL, for what only it does."""
+    yield from empty_database("postgresql", tmp_path)
+
+
+def empty_database(system: str, folder: Path) -> Iterator[Database]:
+    """A database of its own: a file, or a new schema on the PostgreSQL server."""
+    from tests.databases import new_database
+
+    if system == "postgresql":
+        require_postgresql()
+    with new_database(system, folder) as database:
+        yield database
+
+
+@cache
+def postgresql_problem() -> str | None:
+    """Why there is no PostgreSQL server, if there is none."""
+    from db import Database, DatabaseError
+    from db.schema import current
+    from tests.databases import POSTGRESQL_URL
+
+    database = Database(POSTGRESQL_URL)
+    try:
+        current(database)
+    except DatabaseError as error:
+        return f"{error} Or name another server in the variable POSTGRESQL_URL."
+    finally:
+        database.dispose()
+    return None
+
+
+def require_postgresql() -> None:
+    """Skip where there is no PostgreSQL server; on CI, fail."""
+    if problem := postgresql_problem():
+        unavailable(problem)

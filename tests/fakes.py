@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise, product
+from zlib import crc32
+
+import numpy as np
 
 from kpdemo.text import phrase_key, readable_documents, stems, words
-from kpdemo.types import Document, Keyphrase, Prediction, Span
+from kpdemo.types import (
+    Document,
+    Keyphrase,
+    Kind,
+    PointKind,
+    Prediction,
+    Source,
+    Span,
+    VectorPoint,
+    VectorSpace,
+)
 
 _DEFAULT_COUNT = 5
 _NO_LIMIT = 1_000
@@ -20,6 +33,7 @@ class FakePredictor:
     name: str = "fake"
     device: str = "cpu"
     absent: tuple[str, ...] = ("keyphrase prediction", "document understanding")
+    finds_absent: bool = True
 
     def predict(
         self,
@@ -40,6 +54,69 @@ class FakePredictor:
             absent=_scored(absent, {}, threshold, best=0.5),
             language=document.language,
         )
+
+
+def absent_keyphrases(count: int) -> tuple[Keyphrase, ...]:
+    """So many absent keyphrases, best first, of every kind and source."""
+    kinds, sources = (
+        (Kind.UNSEEN, Kind.MIXED, Kind.REORDERED),
+        (Source.RETRIEVED, Source.GENERATED, Source.BOTH),
+    )
+    phrases = islice(product(("electric", "magnetic", "numerical", "adaptive", "sparse"), _NOUNS), count)
+    return tuple(
+        Keyphrase(
+            f"{adjective} {noun}",
+            round(0.6 / (1 + number / 5), 4),
+            source=sources[(number + number // 3) % 3],
+            kind=kinds[number % 3],
+            evidence=("surface current", "integral equation")[: number % 4],
+        )
+        for number, (adjective, noun) in enumerate(phrases, start=1)
+    )
+
+
+_NOUNS = (
+    *("currents", "scattering", "fields", "solvers", "preconditioners"),
+    *("grids", "potentials", "antennas", "transforms", "decomposition of matrices with low rank"),
+)
+
+
+@dataclass(frozen=True)
+class MappedPredictor(FakePredictor):
+    """Shows an extractor space and, where it gives absent keyphrases, a reranker space.
+
+    The candidates are the words of the text; the vectors follow from the phrases alone.
+    """
+
+    found: tuple[Keyphrase, ...] = ()
+
+    def _predict_one(self, document: Document, top_k: int, threshold: float) -> Prediction:
+        prediction = super()._predict_one(document, top_k, threshold)
+        return Prediction(prediction.present, self.found, document.language)
+
+    def vectors(
+        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
+    ) -> list[VectorSpace]:
+        [prediction] = self.predict([document], top_k=top_k, threshold=threshold)
+        chosen = {keyphrase.text for keyphrase in prediction.present}
+        points = [
+            VectorPoint(document.title or document.body, PointKind.DOCUMENT),
+            *(VectorPoint(item.text, PointKind.PRESENT, item.score) for item in prediction.present),
+        ]
+        others = dict.fromkeys(word for word in words(document.text) if word.isalpha())
+        candidates = [VectorPoint(word, PointKind.CANDIDATE, 0.01) for word in others if word not in chosen]
+        absent = [VectorPoint(item.text, PointKind.ABSENT, item.score) for item in prediction.absent]
+        spaces = [_space("extractor", [*points, *candidates])]
+        return [*spaces, _space("reranker", [*points, *absent])] if absent else spaces
+
+
+def _space(name: str, points: Sequence[VectorPoint]) -> VectorSpace:
+    rows = []
+    for point in points:
+        noise = np.random.default_rng(crc32(point.text.encode())).normal(size=24)
+        noise[0] += 0 if point.kind is PointKind.CANDIDATE else 6  # what was chosen lies near the document
+        rows.append(noise)
+    return VectorSpace(name, tuple(points), np.array(rows, dtype=np.float32))
 
 
 def find_phrase(document: Document, phrase: str) -> tuple[Span, ...]:

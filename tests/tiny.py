@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import torch
 from tokenizers import ByteLevelBPETokenizer
 from tokenizers.implementations import BertWordPieceTokenizer
 from transformers import (
@@ -13,13 +14,25 @@ from transformers import (
     BertModel,
     BertTokenizerFast,
     PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
 )
+
+from kpdemo.simckp.backbone import add_separator, is_encoder_decoder, load_backbone, load_encoder_decoder
+from kpdemo.simckp.decoder import END, SEPARATOR, DecoderConfig, KeyphraseDecoder
+from kpdemo.simckp.decoding import SimckpGenerator
+from kpdemo.simckp.generator import ExtractorGenerator
+from kpdemo.simckp.memory import Decoder
+from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, encoder_of
+from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
 
 TEXTS = [
     "graph kernels compare molecules and proteins by their structure",
     "boundary integral equation methods solve the scalar potential of low-frequency fields",
     "neural networks learn representations of documents, phrases and words.",
 ] * 5
+
+LIKELY = 3.0  # logit
 
 
 def tiny_bert(folder: Path, *, width: int = 16) -> Path:
@@ -42,16 +55,7 @@ def tiny_bert(folder: Path, *, width: int = 16) -> Path:
 
 def tiny_bart(folder: Path, *, width: int = 16) -> Path:
     """A BART of one encoder and one decoder layer, saved as the Hub would hold it."""
-    trainer = ByteLevelBPETokenizer()
-    specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    trainer.train_from_iterator(TEXTS, vocab_size=400, special_tokens=specials, show_progress=False)
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=trainer._tokenizer,
-        bos_token="<s>",
-        pad_token="<pad>",
-        eos_token="</s>",
-        cls_token="<s>",
-    )
+    tokenizer = _byte_tokenizer()
     config = BartConfig(
         vocab_size=len(tokenizer),
         d_model=width,
@@ -66,3 +70,58 @@ def tiny_bart(folder: Path, *, width: int = 16) -> Path:
     BartModel(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def tiny_t5(folder: Path, *, width: int = 16) -> Path:
+    """A T5 of one encoder and one decoder layer: relative positions, spare embeddings."""
+    tokenizer = _byte_tokenizer()
+    config = T5Config(
+        vocab_size=420,  # more than the tokenizer has, as the real one
+        d_model=width,
+        d_kv=8,
+        d_ff=32,
+        num_layers=1,
+        num_heads=2,
+        decoder_start_token_id=tokenizer.pad_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    T5ForConditionalGeneration(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _byte_tokenizer() -> PreTrainedTokenizerFast:
+    trainer = ByteLevelBPETokenizer()
+    specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    trainer.train_from_iterator(TEXTS, vocab_size=400, special_tokens=specials, show_progress=False)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=trainer._tokenizer,
+        bos_token="<s>",
+        pad_token="<pad>",
+        eos_token="</s>",
+        cls_token="<s>",
+    )
+
+
+def tiny_generator(folder: Path) -> SimckpGenerator:
+    """An untrained extractor-generator on the backbone in `folder`, which may have a decoder of its own.
+
+    It likes to separate phrases and to end.
+    """
+    torch.manual_seed(0)
+    if is_encoder_decoder(str(folder)):
+        model, tokenizer = load_encoder_decoder(str(folder))
+        separator = add_separator(model, tokenizer, "<sep>")
+        if hasattr(model, "final_logits_bias"):
+            model.final_logits_bias[0, [tokenizer.eos_token_id, separator]] = LIKELY
+        decoder: Decoder = PretrainedDecoder(model, separator)
+        encoder = encoder_of(model)
+    else:
+        encoder, tokenizer = load_backbone(str(folder))
+        config = DecoderConfig(layers=1, heads=2, feed_forward=32, longest=16)
+        decoder = KeyphraseDecoder(config, encoder.config.hidden_size, torch.arange(5, len(tokenizer)))
+        decoder.bias.data[[END, SEPARATOR]] = LIKELY
+    extractor = ContrastiveExtractor(encoder, ExtractorConfig(window=32, overlap=12))
+    module = ExtractorGenerator(extractor, decoder).eval()
+    return SimckpGenerator("tiny", module, tokenizer.backend_tokenizer, tokenizer.pad_token_id)

@@ -67,11 +67,12 @@ def new_abstracts() -> Iterator[Document]:
 
 
 @pytest.fixture(scope="module")
-def running_app(browser) -> Iterator[RunningApp]:
+def running_app(browser, tmp_path_factory) -> Iterator[RunningApp]:
     """app.py in a process of its own, on the CPU; the browser is there before."""
     assert DEFAULT_FOLDER.is_dir()
     started = time.perf_counter()
     command = [sys.executable, str(Path(app.__file__)), "--port", "0", "--device", "cpu"]
+    command += ["--database-url", f"sqlite:///{tmp_path_factory.mktemp('page') / 'kpdemo.db'}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield RunningApp(process.stdout.readline().split()[2], started)

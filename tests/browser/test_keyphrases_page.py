@@ -14,8 +14,9 @@ from playwright.sync_api import Page, expect
 
 import app
 from kpdemo.errors import ModelLoadError
-from tests.browser.conftest import Watch, open_page
-from tests.fakes import FakePredictor
+from kpdemo.types import Keyphrase
+from tests.browser.conftest import MODELS, Nested, Watch, load, open_page, serious_violations
+from tests.fakes import FakePredictor, absent_keyphrases
 
 TITLE = "A boundary integral equation"
 BODY = "The integral equation gives the surface current. A boundary integral equation is exact."
@@ -102,6 +103,71 @@ def test_the_table_has_score_count_and_first_place(demo):
     expect(demo.locator("#predict-facts")).to_contain_text("on CPU · model default")
 
 
+def test_absent_keyphrases_stand_beside_the_present_ones_with_kind_and_source(demo):
+    predict(demo, BODY, TITLE)
+    table, chips = demo.locator("#predict-table"), demo.locator("#predict-absent .chip")
+    expect(chips).to_have_text(["electric currents", "electric scattering"])
+    expect(chips.first).to_have_css("border-top-style", "dashed")
+    assert chips.first.bounding_box()["x"] > table.bounding_box()["x"] + table.bounding_box()["width"]
+    first = demo.locator("#predict-absent > li").first
+    expect(first).to_contain_text("0.50")
+    expect(first).to_contain_text("mixed · generated")
+    expect(first.get_by_text("mixed", exact=True)).to_have_attribute(
+        "title", "some of its words are in the text"
+    )
+    expect(first.get_by_text("surface current")).to_be_hidden()
+    first.get_by_text("Why").click()
+    expect(first.get_by_text("surface current")).to_be_visible()
+    demo.get_by_text("What the words mean").click()
+    expect(demo.locator("#predict-result dt")).to_have_text(["reordered", "mixed", "generated", "both"])
+    assert serious_violations(demo, "#predict-result") == []
+
+
+@pytest.mark.parametrize("count", [0, 1, 50])
+def test_any_number_of_absent_keyphrases_has_its_place(page, serve, count):
+    nested = Nested(absent=absent_keyphrases(count))
+    open_page(page, serve(app.AppContext({"default": "fixed phrases"}, lambda name: nested)))
+    predict(page, BODY, TITLE)
+    expect(page.locator("#predict-absent .chip")).to_have_count(min(count, 10))
+    if not count:
+        expect(page.locator("#predict-absent")).to_have_text("No absent keyphrase was found.")
+    if count > 10:
+        page.get_by_text("40 more").click()
+        expect(page.locator("#predict-result .chip")).to_have_count(50)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+def test_markup_and_other_scripts_in_absent_keyphrases_are_shown_as_text(page, serve):
+    odd = ("<img src=x onerror=alert(1)>${alert(2)}", "עיבוד שפה", "边界积分方程", "x" * 200)
+    nested = Nested(absent=tuple(Keyphrase(text, 0.5, evidence=(text,)) for text in odd))
+    watch, address = Watch(), serve(app.AppContext({"default": "fixed phrases"}, lambda name: nested))
+    watch.over(page, address)
+    open_page(page, address)
+    predict(page, BODY, TITLE)
+    expect(page.locator("#predict-absent .chip")).to_have_text(list(odd))
+    for why in page.get_by_text("Why").all():
+        why.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    watch.check()
+
+
+def test_a_model_that_gives_present_keyphrases_only_says_so(page, serve):
+    plain = FakePredictor(absent=(), finds_absent=False)
+    open_page(page, serve(app.AppContext({"default": "present only"}, lambda name: plain)))
+    predict(page, BODY, TITLE)
+    expect(page.locator("#predict-absent")).to_contain_text("this model gives present ones only")
+
+
+def test_the_card_of_the_chosen_model_is_under_its_name(page, serve):
+    cards = {"default": "# The trained one\n\n| a | b |\n|--|--|\n| 1 | 2 |", "first": "# First phrases"}
+    open_page(page, serve(app.AppContext(MODELS, load, describe=lambda name: cards.get(name, ""))))
+    expect(page.get_by_role("heading", name="The trained one")).to_be_hidden()
+    page.get_by_text("About this model").click()
+    expect(page.get_by_role("heading", name="The trained one")).to_be_visible()
+    choose_model(page, "first – first phrases")
+    expect(page.get_by_role("heading", name="First phrases")).to_be_visible()
+
+
 def test_ctrl_enter_in_the_text_predicts(demo):
     write(demo, BODY)
     field = demo.locator("#predict-document textarea")
@@ -129,12 +195,16 @@ def test_json_and_csv_can_be_kept(demo):
         "score": 0.9,
         "spans": [[2, 28], [TEXT.rfind("boundary"), TEXT.rfind("boundary") + 26]],
     }
-    assert record["absent"] == []
+    assert record["absent"][0] == {
+        "text": "electric currents", "score": 0.5, "kind": "mixed", "source": "generated",
+        "evidence": ["surface current"],
+    }  # fmt: skip
     with demo.expect_download() as download:
         demo.get_by_role("button", name="Download CSV").click()
     content = Path(download.value.path()).read_bytes().decode()
     assert [row["keyphrase"] for row in csv.DictReader(io.StringIO(content))] == [
         "boundary integral equation", "integral equation", "surface current",
+        "electric currents", "electric scattering",
     ]  # fmt: skip
 
 
@@ -143,7 +213,8 @@ def test_keyphrases_and_code_can_be_copied(demo):
     predict(demo, BODY)
     demo.locator("#predict-copy").click()
     expect(demo.locator("#predict-copy")).to_have_text("Copied")
-    phrases = "boundary integral equation\nintegral equation\nsurface current"
+    present, absent = Nested().phrases, [keyphrase.text for keyphrase in Nested().absent]
+    phrases = "\n".join([*present, *absent])
     assert demo.evaluate("() => navigator.clipboard.readText()") == phrases
     demo.get_by_text("Same in code").click()
     demo.get_by_role("button", name="Copy command").click()

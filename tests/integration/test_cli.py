@@ -349,7 +349,7 @@ class TestManyDocuments:
         first, second, summary = result.err.splitlines()
         assert "docs.jsonl, line 2: not JSON" in first
         assert 'docs.jsonl, line 3: document "c": The text is empty' in second
-        assert summary == "1 documents predicted, 2 could not be used."
+        assert summary == "1 document predicted, 2 could not be used."
 
     def test_a_killed_run_resumes_to_the_same_bytes(self, documents: Path, tmp_path: Path) -> None:
         whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
@@ -404,6 +404,19 @@ class TestEvaluate:
         assert (by_file["model"], by_file["device"]) == ("fake", None)
         assert (by_model["model"], by_model["device"]) == ("fake", "cpu")
         assert by_model["seconds"] >= 0
+
+    def test_recall_at_50_is_that_of_the_absent_candidates(
+        self, run: Run, gold: Path, tmp_path: Path
+    ) -> None:
+        rows = [
+            {"id": "a", "present": [], "absent": [], "absent_candidates": ["machine", "AI"]},
+            {"id": "b", "present": [], "absent": []},
+        ]
+        output = tmp_path / "out.jsonl"
+        output.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        answer = json.loads(run("evaluate", "--gold", gold, "--predictions", output, "--json").out)
+        absent = answer["datasets"]["gold.test"]["absent"]["skip_empty"]
+        assert (absent["R@50"], absent["R@M"]) == (1.0, 0.0)
 
     def test_tables_for_people_and_in_markdown(self, run: Run, gold: Path) -> None:
         result = run("evaluate", "--gold", gold, "--model", "fake", "--limit", 1)

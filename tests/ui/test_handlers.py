@@ -10,16 +10,16 @@ import pytest
 
 import app
 import kpdemo
-from kpdemo.errors import ModelLoadError
+from kpdemo.errors import ModelLoadError, ModelStoppedError
 from kpdemo.types import Keyphrase, Prediction
 from kpdemo.ui.compare import Column, CompareHandlers, columns_html
-from kpdemo.ui.files import MOST_FILES, SHOWN_ROWS, TURN_CHARACTERS, FilesHandlers
+from kpdemo.ui.files import MOST_FILES, SHOWN_ABSENT, SHOWN_ROWS, TURN_CHARACTERS, FilesHandlers
 from kpdemo.ui.footer import FooterHandlers
-from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.models import WARM_UP, ModelShelf
 from kpdemo.ui.predict import PredictHandlers, load_examples
 from kpdemo.ui.questions import LONGEST_TEXT
 from kpdemo.ui.results import Answer, Question
-from tests.fakes import FakePredictor
+from tests.fakes import FakePredictor, MappedPredictor, absent_keyphrases
 
 MODELS = {"default": "the trained one", "first": "first phrases"}
 TEXT = "Neural networks learn from many examples of language."
@@ -75,6 +75,20 @@ def test_the_page_explains_a_damaged_default():
     assert "The model &lt;damaged&gt; is damaged" in html
 
 
+def test_the_card_of_a_model_is_harmless_html():
+    evil = "# {}\n\n<script>alert(1)</script> [a](javascript:alert(2)) ![p](https://example.org/p.png) ${{1}}"
+    html = PredictHandlers(ModelShelf(MODELS, load, evil.format)).describe_model("first")
+    assert "<h3" in html
+    assert "first" in html
+    for harmful in ("<script", 'href="javascript', "<img", "$", "{"):
+        assert harmful not in html
+
+
+def test_there_is_no_card_of_a_model_that_is_not_offered(shelf):
+    with pytest.raises(gr.Error, match="There is no model “/etc”"):
+        PredictHandlers(shelf).describe_model("/etc")
+
+
 def test_a_good_default_needs_no_words(shelf):
     shelf.warm_up()
     assert PredictHandlers(shelf).explain_problem() == ""
@@ -110,10 +124,27 @@ def test_compare_shows_a_column_for_each_model_in_the_order_of_the_page(shelf):
     assert "2 of 2" in html
 
 
+def test_compare_shows_absent_keyphrases_under_the_present_ones(shelf):
+    html = compare(shelf, ["default"])
+    assert html.index("Neural networks") < html.index(">Absent<") < html.index("keyphrase prediction")
+
+
 def test_compare_goes_on_past_a_damaged_model(shelf):
     html = compare(shelf, ["damaged", "default"])
     assert "The model &lt;damaged&gt; is damaged" in html
     assert "<h3>default" in html
+
+
+def test_compare_goes_on_past_a_model_that_died(shelf):
+    class Mortal(FakePredictor):
+        def predict(self, documents, **options):
+            if self.name == "default" and documents != [WARM_UP]:
+                raise ModelStoppedError("The model stopped.")
+            return super().predict(documents, **options)
+
+    html = compare(ModelShelf(MODELS, Mortal), ["default", "first"])
+    assert "The model stopped." in html
+    assert "<h3>first</h3><ol>" in html
 
 
 def test_compare_needs_a_model(shelf):
@@ -174,6 +205,17 @@ def test_an_unreadable_file_does_not_stop_the_others(shelf, jsonl, tmp_path):
     assert len(rows) == 3
     assert "a.pdf" in html
     assert str(tmp_path) not in html
+
+
+def test_absent_keyphrases_are_chips_in_the_table_and_rows_in_the_download(jsonl):
+    found = absent_keyphrases(SHOWN_ABSENT + 2)
+    html, rows = run_files(ModelShelf(MODELS, lambda name: MappedPredictor(name, found=found)), [jsonl])
+    assert html.count('class="chip"') == 3 * SHOWN_ABSENT
+    assert "and 2 more" in html
+    assert rows[0]["absent"][0] == {
+        "text": "electric currents", "score": 0.5, "kind": "mixed", "source": "generated",
+        "evidence": ["surface current"],
+    }  # fmt: skip
 
 
 def test_only_the_first_rows_are_shown(shelf, tmp_path):
@@ -268,7 +310,8 @@ def test_every_event_has_a_name_and_every_model_event_shares_a_queue(shelf):
     assert all(isinstance(name, str) for name in names)
     assert len(set(names)) == len(names)
     queues = {function.api_name: function.concurrency_id for function in page.fns.values()}
-    assert queues["predict"] == queues["compare"] == queues["predict_example_1"] == "model"
+    assert {queues[name] for name in ("predict", "compare", "predict_example_1", "draw_space")} == {"model"}
+    assert queues["describe_model"] != "model"
 
 
 @pytest.mark.parametrize(

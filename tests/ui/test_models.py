@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Event
 
 import pytest
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.predictors import DEFAULT_FOLDER
-from kpdemo.types import Document
+from kpdemo.evaluation.baselines import FirstPhrases
+from kpdemo.predictors import DEFAULT_FOLDER, LazyPredictor
+from kpdemo.types import Document, PointKind, finds_absent
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.results import Question
-from tests.fakes import FakePredictor
+from tests.fakes import FakePredictor, MappedPredictor
 
 MODELS = {"default": "the trained one", "first": "first phrases"}
 QUESTION = Question(Document("Some sentences about neural networks."), "default")
@@ -53,10 +55,31 @@ def test_one_call_at_a_time():
         assert len(list(pool.map(shelf.answer, [QUESTION] * 8))) == 8
 
 
-def test_an_unknown_model_is_named_with_the_known_ones():
+@pytest.mark.parametrize("ask", ["open", "card"])
+def test_an_unknown_model_is_named_with_the_known_ones(ask):
     shelf = ModelShelf(MODELS, FakePredictor)
     with pytest.raises(ModelLoadError, match="no model “bert”: choose one of default, first"):
-        shelf.open("bert")
+        getattr(shelf, ask)("bert")
+
+
+def test_a_card_needs_no_model():
+    assert ModelShelf(MODELS, broken, "# {}".format).card("first") == "# first"
+
+
+def test_an_answer_tells_whether_its_model_finds_absent_keyphrases():
+    for possible in (True, False):
+        fake = FakePredictor(finds_absent=possible)
+        for predictor in (fake, LazyPredictor("lazy", lambda fake=fake: fake)):
+            shelf = ModelShelf(MODELS, lambda name, predictor=predictor: predictor)
+            assert shelf.answer(QUESTION).finds_absent is possible
+    assert not finds_absent(FirstPhrases())
+
+
+def test_the_vectors_of_a_model_are_asked_for_with_the_question():
+    shelf = ModelShelf(MODELS, MappedPredictor)
+    [space] = shelf.spaces(replace(QUESTION, top_k=2))
+    assert [point.kind for point in space.points].count(PointKind.PRESENT) == 2
+    assert ModelShelf(MODELS, FakePredictor).spaces(QUESTION) == []
 
 
 def test_a_damaged_default_is_a_sentence_and_the_others_still_answer():

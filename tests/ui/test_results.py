@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import kpdemo
-from kpdemo.types import Document, Keyphrase, Prediction
+from kpdemo.types import Document, Keyphrase, Kind, Prediction, Source
+from kpdemo.ui.figures import grouped, score_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.results import (
     INLINE_LIMIT,
@@ -23,11 +25,10 @@ from kpdemo.ui.results import (
     as_csv,
     as_json,
     as_record,
-    grouped,
     python_lines,
-    score_html,
     shell_lines,
 )
+from tests.fakes import absent_keyphrases
 
 PACKAGE_FOLDER = str(Path(kpdemo.__file__).parent.parent)
 DOCUMENT = Document("The graph neural network learns.", title="Graph networks")
@@ -37,8 +38,15 @@ PRESENT = (
 )
 
 
-def answer(present=PRESENT, document=DOCUMENT, **options) -> Answer:
-    return Answer(Question(document, "default", **options), Prediction(present), "default", "cpu", 0.1437)
+ABSENT = (
+    Keyphrase("drug discovery", 0.4, (), Source.BOTH, Kind.UNSEEN, ("molecules", "graph")),
+    Keyphrase("chemistry", 0.2),
+)
+
+
+def answer(present=PRESENT, document=DOCUMENT, *, absent=(), finds_absent=True, **options) -> Answer:
+    question, prediction = Question(document, "default", **options), Prediction(present, absent)
+    return Answer(question, prediction, "default", "cpu", 0.1437, finds_absent=finds_absent)
 
 
 def test_json_holds_scores_and_every_span():
@@ -57,11 +65,28 @@ def test_json_holds_scores_and_every_span():
     }
 
 
+def test_json_tells_of_an_absent_keyphrase_what_the_model_tells():
+    assert json.loads(as_json(answer(absent=ABSENT)))["absent"] == [
+        {"text": "drug discovery", "score": 0.4, "kind": "unseen", "source": "both",
+         "evidence": ["molecules", "graph"]},
+        {"text": "chemistry", "score": 0.2},
+    ]  # fmt: skip
+
+
 def test_csv_holds_a_keyphrase_a_row():
     rows = list(csv.DictReader(io.StringIO(as_csv(answer()))))
+    present = {"kind": "present", "source": "", "evidence": ""}
     assert rows == [
-        {"keyphrase": "graph neural network", "score": "0.912346", "count": "1", "first": "20"},
-        {"keyphrase": "graph", "score": "0.500000", "count": "2", "first": "0"},
+        {"keyphrase": "graph neural network", "score": "0.912346", "count": "1", "first": "20", **present},
+        {"keyphrase": "graph", "score": "0.500000", "count": "2", "first": "0", **present},
+    ]
+
+
+def test_csv_holds_absent_keyphrases_under_the_present_ones():
+    _, _, *rows = csv.DictReader(io.StringIO(as_csv(answer(absent=ABSENT))))
+    assert [tuple(row.values()) for row in rows] == [
+        ("drug discovery", "0.400000", "0", "", "unseen", "both", "molecules; graph"),
+        ("chemistry", "0.200000", "0", "", "absent", "", ""),
     ]
 
 
@@ -88,6 +113,8 @@ def test_the_page_says_which_rule_makes_a_phrase_present():
 
 def test_small_print_has_time_device_and_model():
     assert "2 keyphrases · 0.14 s on CPU · model default" in answer_html(answer())
+    assert "2 present and 2 absent keyphrases · " in answer_html(answer(absent=ABSENT))
+    assert "0 present and 1 absent keyphrase · " in answer_html(answer((), absent=ABSENT[:1]))
 
 
 def test_the_table_has_count_and_a_link_to_the_first_place():
@@ -98,6 +125,41 @@ def test_the_table_has_count_and_a_link_to_the_first_place():
 def test_no_keyphrase_is_said_in_a_sentence():
     assert "No keyphrase was found. Add some sentences" in answer_html(answer(()))
     assert "Lower the threshold" in answer_html(answer((), threshold=0.9))
+    assert "No present keyphrase was found." in answer_html(answer((), absent=ABSENT))
+
+
+def test_without_absent_keyphrases_the_page_says_whether_the_model_could_have_some():
+    assert "No absent keyphrase was found." in answer_html(answer())
+    assert "this model gives present ones only" in answer_html(answer(finds_absent=False))
+    assert 'id="predict-absent-heading"' not in answer_html(answer())
+
+
+def test_an_absent_keyphrase_has_its_score_and_says_in_words_what_it_is():
+    html = answer_html(answer(absent=ABSENT))
+    first, second = re.findall(r"<li>.*?</li>", html)
+    assert "drug discovery" in first
+    assert "0.40" in first
+    assert 'title="none of its words is in the text">unseen</span>' in first
+    assert "Speaking for it: <bdi>molecules</bdi> · <bdi>graph</bdi>" in first
+    assert "Why" not in second
+    assert re.findall("<dt>(.*?)</dt>", html) == ["unseen", "both"]
+
+
+def test_absent_keyphrases_without_kind_and_source_need_no_legend():
+    assert "What the words mean" not in answer_html(answer(absent=ABSENT[1:]))
+
+
+def test_fifty_absent_keyphrases_are_there_and_most_of_them_folded():
+    html = answer_html(answer(absent=absent_keyphrases(50)))
+    shown, folded = html.split("<details><summary>40 more</summary>")
+    assert (shown.count('class="chip"'), folded.count('class="chip"')) == (10, 40)
+    assert "more</summary>" not in answer_html(answer(absent=absent_keyphrases(10)))
+
+
+def test_what_is_copied_is_present_and_absent():
+    assert 'data-content="graph neural network\ngraph\ndrug discovery\nchemistry"' in answer_html(
+        answer(absent=ABSENT)
+    )
 
 
 def test_a_long_text_is_cut_with_a_sentence_that_says_so():
@@ -108,7 +170,8 @@ def test_a_long_text_is_cut_with_a_sentence_that_says_so():
 def test_nothing_in_a_result_escapes_its_place():
     evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
     document = Document(evil, title=evil)
-    html = answer_html(answer((Keyphrase(evil, 0.5, ((0, 8),)),), document))
+    absent = (Keyphrase(evil, 0.5, evidence=(evil,)),)
+    html = answer_html(answer((Keyphrase(evil, 0.5, ((0, 8),)),), document, absent=absent))
     assert "<script" not in html
     assert "<img" not in html
 
@@ -189,7 +252,7 @@ class RecordingPredictor:
 
     def predict(self, documents, **options):
         type(self).asked = (documents, options)
-        return [Prediction(PRESENT)]
+        return [Prediction(PRESENT, ABSENT)]
 
 
 @pytest.mark.parametrize("options", [{}, {"top_k": 3}, {"threshold": 0.5}])
@@ -202,4 +265,6 @@ def test_the_program_asks_the_same_question(monkeypatch, tmp_path, capsys, optio
     document = Document(body, title="A 'title'")
     exec(python_lines(Question(document, "default", **options)), {})
     assert RecordingPredictor.asked == ([document], options)
-    assert "0.91  graph neural network  ((20, 40),)" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "0.91  graph neural network  ((20, 40),)" in printed
+    assert "0.40  drug discovery  absent" in printed

@@ -20,13 +20,14 @@ from kpdemo.batch import (
     document_record,
     predict_each,
     predict_file,
+    prediction_row,
     read_predictions,
     recorded_model,
     settings_path,
 )
 from kpdemo.documents import LineError
 from kpdemo.errors import InputError
-from kpdemo.types import Document, Prediction
+from kpdemo.types import Document, Keyphrase, Kind, Prediction, Source
 from tests.fakes import FakePredictor
 
 COUNT = 7
@@ -336,6 +337,40 @@ def test_predictions_are_read_back(source: Path, output: Path) -> None:
     assert recorded_model(source) is None
 
 
+TOLD = Prediction(
+    (Keyphrase("neural networks", 0.5),),
+    absent=(
+        Keyphrase("sorting networks", 0.25, source=Source.BOTH, kind=Kind.MIXED, evidence=("sort", "網路")),
+        Keyphrase("hardware", 0.125, kind=Kind.UNSEEN),
+        Keyphrase("circuits", 0.0625),
+    ),
+    absent_candidates=("hardware", "sorting networks", "circuits", "gates"),
+)
+
+
+def test_what_is_told_of_an_absent_keyphrase_and_nothing_else_is_written() -> None:
+    row = prediction_row("a", TOLD)
+    assert row["absent"] == [
+        {"text": "sorting networks", "score": 0.25, "kind": "mixed", "source": "both",
+         "evidence": ["sort", "網路"]},
+        {"text": "hardware", "score": 0.125, "kind": "unseen"},
+        {"text": "circuits", "score": 0.0625},
+    ]  # fmt: skip
+    assert row["absent_candidates"] == ["hardware", "sorting networks", "circuits", "gates"]
+    assert list(prediction_row("b", Prediction(()))) == ["id", "present", "absent"]
+
+
+def test_a_prediction_comes_back_as_it_was_written(output: Path) -> None:
+    output.write_text(json.dumps(prediction_row("a", TOLD)) + "\n", encoding="utf-8")
+    assert read_predictions(output) == {"a": TOLD}
+
+
+def test_what_others_call_kind_source_and_evidence_is_passed_over(output: Path) -> None:
+    item = {"text": "gates", "kind": 1, "source": "corpus", "evidence": {"a": 1}}
+    output.write_text(json.dumps({"id": "a", "absent": [item]}) + "\n", encoding="utf-8")
+    assert read_predictions(output)["a"].absent == (Keyphrase("gates", 0.0),)
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
@@ -343,6 +378,8 @@ def test_predictions_are_read_back(source: Path, output: Path) -> None:
         ({"id": "a", "present": "x"}, '"present" is not a list'),
         ({"id": "a", "absent": [{"score": 1}]}, '"absent" is not a list'),
         ({"id": "a", "present": [{"text": None}]}, '"present" is not a list'),
+        ({"id": "a", "absent_candidates": "gates"}, '"absent_candidates" is not a list of strings'),
+        ({"id": "a", "absent_candidates": [1]}, '"absent_candidates" is not a list of strings'),
         ({"id": "ok"}, "predicted on an earlier line"),
     ],
 )

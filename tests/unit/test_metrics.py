@@ -55,6 +55,19 @@ def test_recall_at_50_reads_fifty_predictions():
     assert score_kind(["a", "b"], ["y", *fillers, "a", "b"]).recall_50 == 0.5
 
 
+def test_recall_at_50_reads_the_candidates_where_there_are_any():
+    fillers = [f"x{rank}" for rank in range(47)]
+    # of the candidates b is 49th, a again 50th, c 51st: 2 of 3, and M and 5 know of the predictions alone
+    scores = score_kind(["a", "b", "c"], ["a"], ["a", *fillers, "b", "a", "y", "c"])
+    assert scores.recall_50 == pytest.approx(2 / 3)
+    assert (scores.precision_m, scores.recall_m, scores.recall_5) == (
+        1,
+        pytest.approx(1 / 3),
+        pytest.approx(1 / 3),
+    )
+    assert score_kind(["a"], ["a"], []).recall_50 == 0
+
+
 def test_macro_f1_is_that_of_the_mean_precision_and_recall():
     # document 1: P@M 1/1, R@M 1/2; document 2: P@M 1/2, R@M 1/1. Means 3/4 and 3/4: F1 3/4,
     # while the mean of the documents' F1 would be 2/3

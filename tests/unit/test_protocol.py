@@ -1,5 +1,7 @@
 """Which phrases count, and on which side, when predictions meet a document's own keyphrases."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,6 +86,18 @@ def test_what_is_not_in_the_text_is_dropped_before_the_cut_at_five():
     outside = [f"unheard thing {number}" for number in range(5)]
     scores = score_document(DOCUMENT, predict([*outside, "graph kernels"]))
     assert scores.present.recall_5 == pytest.approx(1 / 3)
+
+
+def test_recall_at_50_is_that_of_the_absent_candidates_that_are_not_in_the_text():
+    gold = replace(DOCUMENT, keyphrases=("machine learning", "optimisation"))
+    in_text = ["graph kernels", "Neural network"] * 30
+    told = replace(
+        predict(absent=["optimisation"]),
+        absent_candidates=(*in_text, "optimisation", "Machine Learning", "tuning"),
+    )
+    assert score_document(gold, told).absent.recall_50 == 1.0
+    assert score_document(gold, told).absent.recall_m == 0.5
+    assert score_document(gold, predict(absent=["optimisation"])).absent.recall_50 == 0.5
 
 
 def test_documents_without_gold_are_skipped_or_counted():

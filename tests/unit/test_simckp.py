@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kpdemo.candidates.chunks import Candidate, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ConfigError, InputError, ModelLoadError, TrainingError
-from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.backbone import load_backbone, load_tokenizer
 from kpdemo.simckp.batches import collate
 from kpdemo.simckp.checkpoint import check_hashes, load_checkpoint, save_checkpoint
 from kpdemo.simckp.embedding import maximal_marginal_relevance
@@ -40,7 +40,12 @@ def predictor(backbone) -> SimckpPredictor:
     encoder, tokenizer = load_backbone(str(backbone))
     module = ContrastiveExtractor(encoder, ExtractorConfig(window=32, overlap=12)).eval()
     selection = Selection(0.3, Calibration(4.0, -1.0))
-    return SimckpPredictor("tiny", module, tokenizer, load_tagger(), selection)
+    return tiny_predictor(module, tokenizer, selection)
+
+
+def tiny_predictor(module, tokenizer, selection) -> SimckpPredictor:
+    backend, padding = tokenizer.backend_tokenizer, tokenizer.pad_token_id
+    return SimckpPredictor("tiny", module, backend, padding, load_tagger(), selection)
 
 
 def example_of(document: Document, predictor: SimckpPredictor, *, window: int, overlap: int = 12):
@@ -55,7 +60,8 @@ class TestAlignment:
         document = Document(TEXT, title="Graph kernels in chemistry")
         candidates, example = example_of(document, predictor, window=128)
         for window, candidate, tokens in example.rows:
-            decoded = predictor.tokenizer.decode(example.windows[window][tokens]).lower().replace(" ", "")
+            ids = example.windows[window][tokens].tolist()
+            decoded = predictor.tokenizer.decode(ids).lower().replace(" ", "")
             places = "".join(document.text[start:end] for start, end in candidates[candidate].spans)
             assert decoded == places.lower().replace(" ", "")
 
@@ -90,7 +96,7 @@ class TestModel:
         document = Document("graph kernels and graph kernels")
         overlapping = [Candidate("a", ((0, 13), (6, 13), (18, 31))), Candidate("b", ((14, 17),))]
         example = build_example(document, overlapping, predictor.tokenizer, window=128, overlap=12)
-        batch = collate([example], padding=predictor.tokenizer.pad_token_id)
+        batch = collate([example], padding=predictor.padding)
         hidden = torch.randn(1, batch.input_ids.shape[1], 8)
         expected = [hidden[0, tokens].sum(0) for _, _, tokens in example.rows]
         documents, phrases = pool(lambda ids, mask: hidden, batch, 1)
@@ -101,7 +107,7 @@ class TestModel:
     def test_windows_are_averaged_however_many_are_encoded_at_once(self, predictor, at_once):
         documents = [Document(" ".join([TEXT] * 4)), Document("Graph kernels compare.")]
         examples = [example_of(document, predictor, window=32)[1] for document in documents]
-        batch = collate(examples, padding=predictor.tokenizer.pad_token_id)
+        batch = collate(examples, padding=predictor.padding)
         table = torch.randn(1000, 8)
         vectors, phrases = pool(lambda ids, mask: table[ids], batch, at_once)
         first, second = examples
@@ -115,7 +121,7 @@ class TestModel:
     def test_padding_and_company_do_not_change_a_score(self, predictor):
         documents = [Document(TEXT), Document("Graph kernels."), Document(" ".join([TEXT] * 5))]
         examples = [example_of(document, predictor, window=32)[1] for document in documents]
-        padding = predictor.tokenizer.pad_token_id
+        padding = predictor.padding
         together = score_examples(predictor.module, examples, padding=padding)
         for example, scores in zip(examples, together, strict=True):
             [alone] = score_examples(predictor.module, [example], padding=padding)
@@ -123,7 +129,7 @@ class TestModel:
 
     def test_an_untrained_prior_leaves_the_cosine(self, predictor):
         examples = [example_of(Document(TEXT), predictor, window=32)[1]]
-        padding = predictor.tokenizer.pad_token_id
+        padding = predictor.padding
         [with_prior] = score_examples(predictor.module, examples, padding=padding)
         predictor.module.prior = None
         [cosine] = score_examples(predictor.module, examples, padding=padding)
@@ -266,15 +272,19 @@ class TestPrediction:
 def default_free_predictor(tmp_path_factory) -> SimckpPredictor:
     encoder, tokenizer = load_backbone(str(tiny_bert(tmp_path_factory.mktemp("tiny"))))
     module = ContrastiveExtractor(encoder, ExtractorConfig(window=32, overlap=12)).eval()
-    return SimckpPredictor("tiny", module, tokenizer, load_tagger(), Selection(0.3, Calibration()))
+    return tiny_predictor(module, tokenizer, Selection(0.3, Calibration()))
 
 
 class TestCheckpoint:
     @pytest.fixture
-    def folder(self, predictor, tmp_path) -> Path:
-        module, tokenizer = predictor.module, predictor.tokenizer
+    def folder(self, predictor, backbone, tmp_path) -> Path:
         save_checkpoint(
-            tmp_path / "model", module, tokenizer, predictor.selection, name="tiny", card="# tiny\n"
+            tmp_path / "model",
+            predictor.module,
+            load_tokenizer(str(backbone)),
+            predictor.selection,
+            name="tiny",
+            card="# tiny\n",
         )
         return tmp_path / "model"
 

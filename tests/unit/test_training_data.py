@@ -76,15 +76,18 @@ def test_gold_is_found_by_stem_and_without_hyphens():
 
 
 def test_the_cache_gives_back_what_was_put_in(settings, tmp_path):
-    tokenizer = load_tokenizer(settings.tokenizer)
+    tokenizer = load_tokenizer(settings.tokenizer).backend_tokenizer
     documents = [Document(row["abstract"], keyphrases=tuple(row["keyphrases"])) for row in ROWS]
     labelled = [label_document(document, settings, tokenizer) for document in documents]
     cache = ExampleCache.build((item, 2) for item in labelled)
     cache.save(tmp_path / "cache.npz")
     read = ExampleCache.load(tmp_path / "cache.npz")
-    assert len(read) == 3  # those with a positive and a negative
-    assert read.weights.tolist() == [2, 2, 2]
-    for index, item in enumerate(labelled[:3]):
+    taught = [item for item in labelled if item.positive.any() or item.absent]
+    assert len(read) == len(taught) == 4  # the fourth document has no gold
+    assert read.weights.tolist() == [2, 2, 2, 2]
+    assert read.extractable.tolist() == [True, True, True, False]
+    assert read.generatable.tolist() == [False, False, False, True]
+    for index, item in enumerate(taught):
         stored = read[index]
         assert stored.example.windows[0].tolist() == item.example.windows[0].tolist()
         assert stored.positive.tolist() == item.positive.tolist()
@@ -92,6 +95,8 @@ def test_the_cache_gives_back_what_was_put_in(settings, tmp_path):
             t.tolist() for *_, t in item.example.rows
         ]
         np.testing.assert_allclose(stored.example.features, item.example.features, atol=1e-3)
+        assert [tokens.tolist() for tokens in stored.absent] == [tokens.tolist() for tokens in item.absent]
+    assert tokenizer.decode(read.absent_tokens) == "nothing of it"
 
 
 def test_examples_are_made_once_and_again_when_the_settings_change(folder, settings, monkeypatch):
@@ -103,7 +108,7 @@ def test_examples_are_made_once_and_again_when_the_settings_change(folder, setti
         )
 
     first = examples(1)
-    assert sorted(first.weights.tolist()) == [1, 1, 1, 3]
+    assert sorted(first.weights.tolist()) == [1, 1, 1, 1, 3]
     monkeypatch.setattr("kpdemo.training.data._label_all", lambda *_: pytest.fail("made again"))
     assert examples(1).lengths.tolist() == first.lengths.tolist()
     with pytest.raises(pytest.fail.Exception, match="made again"):

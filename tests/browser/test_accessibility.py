@@ -1,0 +1,102 @@
+"""axe-core on every page of annotation, in light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+from playwright.sync_api import Page
+
+from annotation.types import NewPair, ProjectSettings, Role
+from annotation.web.cookies import COOKIE
+from tests.browser.conftest import PASSWORD, Site, serious_violations
+
+GRADES = ("0", "1.25", "4", "2.5", "3", "0.5", "3.75")
+PROJECT = "/annotate/project?project={project}&tab="
+PAGES = {
+    "home": ("/annotate/", "#home-projects li.project"),
+    "rate": ("/annotate/rate?project={project}", "#rate-scale"),
+    "agreement": (
+        "/annotate/agreement?project={project}",
+        "#agreement-together-chart .main-svg .xaxislayer-above",
+    ),
+    "adjudicate": ("/annotate/adjudicate?project={project}", "#adjudicate-form"),
+    "pairs": (f"{PROJECT}pairs", "#project-counts table"),
+    "members": (f"{PROJECT}members", "#members-list table"),
+    "settings": (f"{PROJECT}settings", "#project-save"),
+    "gold": (f"{PROJECT}gold", "#export-result .note"),
+    "events": (f"{PROJECT}events", "#project-events table"),
+    "accounts": ("/annotate/users", "#users-list table"),
+    "closed": ("/annotate/agreement?project=999999", "#agreement-closed .empty"),
+    "my account": ("/account", "form"),
+    "sign-in": ("/sign-in", "form"),
+    "invitation": ("/invitation/{token}", "form"),
+    "used link": ("/invitation/not-a-link", "main"),
+}
+"""Where each page is, and what is there once it is drawn."""
+WITHOUT_SESSION = ("sign-in", "invitation", "used link")
+
+
+def pairs() -> Iterator[NewPair]:
+    for number in range(21):
+        grade = Decimal(GRADES[number % 7])
+        far = Decimal(4) - grade if number % 5 == 0 else grade
+        yield NewPair(
+            f"pair-{number}",
+            ("sentence2phrase", "phrase2word")[number % 2],
+            f"{number} boats lie in the old harbour 漢字",
+            f"{number} boats",
+            genre=("news", "fables")[number % 2],
+            ratings=(("ana", grade), ("ben", far), ("cleo", min(Decimal(4), grade + Decimal("0.25")))),
+        )
+
+
+@pytest.fixture(scope="module")
+def places(site: Site) -> dict[str, object]:
+    """A project with something on every page, and a link that makes an account."""
+    root = site.services.accounts.user("root")
+    settings = ProjectSettings(
+        "harbour", raters_per_pair=4, guidelines="# Read\n\n[twice](https://example.org)"
+    )
+    project = site.services.projects.create(settings, created_by=root)
+    site.services.importing.import_pairs(project.id, pairs(), by=root)
+    for role in Role:
+        site.services.projects.add_member(project.id, "root", role, by=root)
+    token = site.services.accounts.invite(project_id=project.id, role=Role.RATER, by=root)
+    return {"project": project.id, "token": token}
+
+
+@pytest.fixture(scope="module")
+def tabs(site: Site, browser) -> Iterator[tuple[Page, Page]]:
+    """A tab with the administrator's session, and one without any; they keep the scripts that they loaded."""
+    contexts = [browser.new_context(color_scheme="light", reduced_motion="reduce") for _ in range(2)]
+    token = site.services.accounts.sign_in("root", PASSWORD, "127.0.0.1")
+    contexts[0].add_cookies([{"name": COOKIE, "value": token, "url": site.address}])
+    for context in contexts:
+        context.set_default_timeout(30_000)
+    yield contexts[0].new_page(), contexts[1].new_page()
+    for context in contexts:
+        context.close()
+
+
+def is_dark(page: Page) -> bool:
+    return page.evaluate("!!document.querySelector('body.dark, [data-theme=dark]')")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_serious_in_light_and_dark(site, places, tabs, name):
+    page = tabs[name in WITHOUT_SESSION]
+    path, shown = PAGES[name]
+    page.goto(site.address + path.format(**places))
+    page.locator(shown).first.wait_for()
+    if path.startswith("/annotate"):
+        page.locator("#page-user").wait_for()
+    assert not is_dark(page)
+    assert serious_violations(page) == []
+    button = page.get_by_role("button", name="Light / dark")
+    button.click()
+    assert is_dark(page)
+    found = serious_violations(page)
+    button.click()
+    assert found == []

@@ -1,0 +1,348 @@
+"""An adjudicator at the page: dots, keys, drafts, two at once, any text, any width."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.adjudication import Which
+from annotation.types import Cause, NewPair, NewRating, Project, ProjectSettings, Role, User
+from tests.browser.conftest import Site, Watch, serious_violations
+from tests.browser.test_look import PALE, WIDTH
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+NUMBERS = count(1)
+LONG = "Die Donaudampfschifffahrtsgesellschaftskapitänswitwenrente wurde am Montag erhöht. " * 30
+AWKWARD = [
+    ("<script>alert(1)</script> ${1+1} {{value}} `x`", "<img src=x onerror=alert(1)>", "0", "4"),
+    ("הספינה יוצאת מן הנמל הישן בצהריים.", "ספינה בצהריים", "4", "0.25"),
+    ("渡船中午从旧港口出发。" * 20, "中午的渡船", "1", "4"),
+    ("🛶 The canoe left at dawn. 👩‍👩‍👧", "🛶", "1", "3"),
+    (LONG, "W" * 300, "1.25", "2.5"),
+]
+
+
+def disagreements(rows: Sequence[tuple[str, ...]]) -> list[NewPair]:
+    return [
+        NewPair(
+            f"p{at}",
+            "sentence2phrase",
+            left,
+            right,
+            ratings=tuple(zip(("Anouk", "Bertil", "Cosima"), map(Decimal, grades), strict=False)),
+        )
+        for at, (left, right, *grades) in enumerate(rows, 1)
+    ]
+
+
+def plain(number: int) -> list[NewPair]:
+    return disagreements(
+        [
+            (f"The {at}th ferry was late.", f"late ferry {at}", "0", str(4 - at % 3))
+            for at in range(1, number + 1)
+        ]
+    )
+
+
+@dataclass
+class Bench:
+    """A project of the test's own with its adjudicator."""
+
+    site: Site
+    browser: Browser
+    project: Project
+    judge: User
+    watch: Watch = field(default_factory=Watch)
+
+    def open(self, query: str = "", user: User | None = None, **options: object) -> Page:
+        context = self.site.context(self.browser, (user or self.judge).name, **options)
+        page = context.new_page()
+        self.watch.over(page, self.site.address)
+        page.goto(f"{self.site.address}/annotate/adjudicate?project={self.project.id}{query}")
+        page.locator("#adjudicate-item").wait_for()
+        expect(page.get_by_text("Opening the queue.")).to_have_count(0, timeout=15_000)
+        return page
+
+    def queue(self, which: Which = Which.OPEN) -> list[str]:
+        page = self.site.services.adjudication.queue(self.project.id, which)
+        return [entry.external_id for entry in page.entries]
+
+    def pair_id(self, external_id: str) -> int:
+        entries = self.site.services.adjudication.queue(self.project.id, Which.ALL).entries
+        return next(entry.pair_id for entry in entries if entry.external_id == external_id)
+
+    def item(self, external_id: str):
+        return self.site.services.adjudication.item(self.project.id, self.pair_id(external_id))
+
+    def add_judge(self, role: Role = Role.ADJUDICATOR) -> User:
+        user = self.site.add_user(f"judge {next(NUMBERS)}")
+        self.site.services.projects.add_member(self.project.id, user.name, role)
+        return user
+
+
+@pytest.fixture
+def bench(site: Site, browser: Browser) -> Iterator:
+    made: list[Bench] = []
+
+    def bench(pairs: Sequence[NewPair] | int = 3, **settings: object) -> Bench:
+        chosen = {"name": f"Bench {next(NUMBERS)}", "is_random": False, "raters_per_pair": 3, **settings}
+        project = site.services.projects.create(ProjectSettings(**chosen))
+        pairs = plain(pairs) if isinstance(pairs, int) else pairs
+        site.services.importing.import_pairs(project.id, pairs)
+        made.append(Bench(site, browser, project, None))
+        made[-1].judge = made[-1].add_judge()
+        return made[-1]
+
+    yield bench
+    for one in made:
+        assert one.watch.foreign == []
+        assert one.watch.complaints == []
+
+
+def heading(page: Page, external_id: str) -> None:
+    expect(page.locator("#adjudicate-heading")).to_contain_text(f"· {external_id}")
+
+
+def choose_cause(page: Page, name: str = "Scale") -> None:
+    page.get_by_role("radio", name=name).check()
+
+
+def said(page: Page):
+    return page.locator("#adjudicate-said")
+
+
+def test_a_dot_is_taken_with_a_click_and_the_decision_saved(bench):
+    desk = bench()
+    page = desk.open()
+    heading(page, "p3")
+    expect(page.locator("#adjudicate-save")).to_be_disabled()
+    page.get_by_role("button", name="A rater graded 4: take 4").click()
+    expect(page.locator("#adjudicate-value b")).to_have_text("4")
+    choose_cause(page, "Overlooked text")
+    page.get_by_label("Note, if you like").fill("The last clause says it.")
+    page.get_by_role("button", name="Save and next").click()
+    expect(said(page)).to_have_text("Saved p3: 4.")
+    heading(page, "p1")
+    decision = desk.item("p3").decision
+    assert (decision.grade, decision.cause, decision.note, decision.by) == (
+        4,
+        Cause.OVERLOOKED_TEXT,
+        "The last clause says it.",
+        desk.judge.name,
+    )
+    expect(page.get_by_label("Note, if you like")).to_have_value("")
+    expect(page.locator("#adjudicate-value b")).to_have_text("")
+
+
+def test_the_keyboard_decides_a_whole_queue(bench):
+    desk = bench(3)
+    page = desk.open()
+    heading(page, "p3")
+    for id, key, expected in (("p3", "2", "2"), ("p1", "3", "3"), ("p2", "1", "1")):
+        heading(page, id)
+        page.keyboard.press(key)
+        page.keyboard.press("]")
+        choose_cause(page)
+        page.keyboard.press("Control+Enter")
+        expect(said(page)).to_have_text(f"Saved {id}: {expected}.25.")
+    expect(page.locator("#adjudicate-item .empty")).to_contain_text("Nothing to decide")
+    assert desk.queue() == []
+    assert len(desk.queue(Which.DECIDED)) == 3
+
+
+def test_the_save_key_says_what_is_missing_and_leads_there(bench):
+    desk = bench(1)
+    page = desk.open()
+    heading(page, "p1")
+    page.keyboard.press("Control+Enter")
+    expect(said(page)).to_have_text("Choose a grade first.")
+    expect(page.locator("#adjudicate-scale [role=radio]").first).to_be_focused()
+    page.keyboard.press("3")
+    expect(said(page)).to_have_text("")
+    page.keyboard.press("Control+Enter")
+    expect(said(page)).to_have_text("Choose a cause first.")
+    expect(page.locator("input[name=adjudicate-cause]").first).to_be_focused()
+    assert desk.queue() == ["p1"]
+    page.keyboard.press("Space")
+    page.keyboard.press("Control+Enter")
+    expect(said(page)).to_have_text("Saved p1: 3.")
+
+
+def test_the_step_buttons_stay_where_they_are_whatever_the_grade_is_called(bench):
+    page = bench(1).open()
+    heading(page, "p1")
+    up = page.locator("[data-adjudicate=up]")
+    before = up.bounding_box()
+    for key in "012]34":
+        page.keyboard.press(key)
+        assert up.bounding_box()["x"] == before["x"]
+
+
+def test_n_and_p_walk_and_rest_while_writing(bench):
+    page = bench(3).open()
+    heading(page, "p3")
+    page.keyboard.press("n")
+    heading(page, "p1")
+    page.get_by_label("Note, if you like").focus()
+    page.keyboard.type("npn 3")
+    expect(page.get_by_label("Note, if you like")).to_have_value("npn 3")
+    heading(page, "p1")
+    page.get_by_label("Note, if you like").blur()
+    page.keyboard.press("p")
+    heading(page, "p3")
+    page.get_by_label("Use keys").uncheck()
+    page.keyboard.press("n")
+    page.wait_for_timeout(200)
+    heading(page, "p3")
+    page.get_by_label("Use keys").check()
+
+
+def test_what_was_chosen_and_typed_is_a_draft_until_it_is_saved(bench):
+    page = bench(2).open()
+    page.keyboard.press("3")
+    choose_cause(page)
+    page.get_by_label("Note, if you like").fill("half a thought")
+    page.get_by_role("button", name="Next ›").click()
+    heading(page, "p2")
+    page.get_by_role("button", name="Previous").click()
+    heading(page, "p1")
+    expect(page.get_by_label("Note, if you like")).to_have_value("half a thought")
+    expect(page.locator("#adjudicate-value b")).to_have_text("3")
+    page.reload()
+    expect(page.get_by_label("Note, if you like")).to_have_value("half a thought")
+    expect(page.locator("#adjudicate-draft")).to_be_visible()
+    page.get_by_role("button", name="Drop it").click()
+    expect(page.get_by_label("Note, if you like")).to_have_value("")
+
+
+def test_of_two_adjudicators_the_second_is_told_and_loses_nothing(bench):
+    desk = bench(1)
+    other = desk.add_judge()
+    one, two = desk.open(), desk.open(user=other)
+    for page, key, note in ((one, "1", "first"), (two, "4", "second thoughts")):
+        page.keyboard.press(key)
+        choose_cause(page)
+        page.get_by_label("Note, if you like").fill(note)
+    one.keyboard.press("Control+Enter")
+    expect(said(one)).to_have_text("Saved p1: 1.")
+    two.keyboard.press("Control+Enter")
+    expect(said(two)).to_contain_text(f"{desk.judge.name} decided 1, scale, “first” meanwhile")
+    expect(two.get_by_label("Note, if you like")).to_have_value("second thoughts")
+    expect(two.locator("#adjudicate-value b")).to_have_text("4")
+    assert desk.item("p1").decision.grade == 1
+    two.keyboard.press("Control+Enter")
+    expect(said(two)).to_have_text("Saved p1: 4.")
+    assert [one.grade for one in desk.item("p1").history] == [4, 1]
+
+
+def test_a_decision_is_revised_and_withdrawn_with_its_history(bench):
+    desk = bench(2)
+    desk.site.services.adjudication.decide(
+        desk.project.id, desk.pair_id("p1"), desk.judge.id, Decimal(2), Cause.SCALE, "one"
+    )
+    page = desk.open()
+    page.get_by_role("button", name=re.compile("^Decided")).click()
+    heading(page, "p1")
+    expect(page.get_by_label("Note, if you like")).to_have_value("one")
+    expect(page.locator("#adjudicate-value b")).to_have_text("2")
+    page.get_by_role("button", name="Withdraw the decision").click()
+    expect(said(page)).to_contain_text("Withdrawn")
+    page.get_by_text("History, 2 entries").click()
+    expect(page.locator("#adjudicate-history li")).to_have_count(2)
+    expect(page.locator("#adjudicate-history li").first).to_contain_text("withdrawn")
+    assert desk.queue() == ["p1", "p2"]
+
+
+def test_a_rating_that_changed_opens_the_pair_again(bench):
+    desk = bench(1)
+    services, project = desk.site.services, desk.project
+    services.adjudication.decide(project.id, desk.pair_id("p1"), desk.judge.id, Decimal(2), Cause.SCALE)
+    services.importing.import_pairs(project.id, [NewRating("p1", "Cosima", Decimal(1))])
+    page = desk.open()
+    expect(page.locator(".adj-changed")).to_have_text("Ratings changed since the decision.")
+    expect(page.locator(".adj-dot")).to_have_count(3)
+
+
+def test_the_address_opens_a_pair_and_follows_it(bench):
+    desk = bench(3)
+    page = desk.open(f"&pair={desk.pair_id('p2')}")
+    heading(page, "p2")
+    page.get_by_role("button", name="Previous").click()
+    heading(page, "p1")
+    page.wait_for_url(re.compile(rf"project={desk.project.id}&pair={desk.pair_id('p1')}$"))
+    page.goto(f"{desk.site.address}/annotate/adjudicate?project={desk.project.id}&pair=nonsense")
+    expect(said(page)).to_contain_text("'nonsense' is no pair")
+    heading(page, "p3")
+
+
+def test_no_name_of_a_rater_reaches_the_browser(bench):
+    desk = bench(2)
+    content = desk.open().content()
+    assert not any(name in content for name in ("Anouk", "Bertil"))
+
+
+def test_raters_and_strangers_see_no_pair(bench):
+    desk = bench(1)
+    for user in (desk.add_judge(Role.RATER), desk.site.add_user(f"stranger {next(NUMBERS)}")):
+        page = desk.open(user=user)
+        expect(page.locator("#adjudicate-form")).to_have_count(0)
+        assert "late ferry" not in page.content()
+
+
+def test_any_text_is_shown_as_it_is(bench):
+    desk = bench(disagreements(AWKWARD), raters_per_pair=2)
+    page = desk.open()
+    for number, (left, right, *_) in enumerate(AWKWARD, 1):
+        page.locator(f".adj-queue [data-pair='{desk.pair_id(f'p{number}')}']").click()
+        heading(page, f"p{number}")
+        expect(page.locator("#adjudicate-left")).to_have_text(left)
+        expect(page.locator("#adjudicate-right")).to_have_text(right)
+        assert page.evaluate(WIDTH) <= 1280
+
+
+def test_equal_grades_are_stacked(bench):
+    desk = bench(disagreements([("The ferry was late.", "late", "0", "4", "4")]))
+    page = desk.open()
+    boxes = [dot.bounding_box() for dot in page.get_by_role("button", name="A rater graded 4").all()]
+    assert boxes[0]["x"] == boxes[1]["x"]
+    assert abs(boxes[0]["y"] - boxes[1]["y"]) >= boxes[0]["height"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_can_be_read_and_used_by_everybody(bench, scheme, width):
+    desk = bench(disagreements([*AWKWARD, ("The ferry was late.", "late", "0", "4", "4")]))
+    page = desk.open(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.keyboard.press("3")
+    assert page.evaluate(WIDTH) <= width
+    assert page.evaluate(PALE) == []
+    assert serious_violations(page) == []
+
+
+def test_an_empty_project_says_the_next_step(bench):
+    page = bench([]).open()
+    expect(page.locator("#adjudicate-item .empty")).to_contain_text("Import a file of pairs")
+
+
+def test_a_server_that_does_not_answer_is_told_and_nothing_is_lost(bench):
+    page = bench(1).open()
+    page.keyboard.press("3")
+    choose_cause(page)
+    page.get_by_label("Note, if you like").fill("kept")
+    page.clock.install()
+    page.route("**/gradio_api/**", lambda route: None)
+    page.get_by_role("button", name="Save and next").click()
+    page.clock.fast_forward(21_000)
+    expect(said(page)).to_contain_text("The server does not answer")
+    expect(page.get_by_label("Note, if you like")).to_have_value("kept")
+    expect(page.locator("#adjudicate-save")).to_be_enabled()
+    page.unroute("**/gradio_api/**")

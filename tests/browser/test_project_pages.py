@@ -1,0 +1,264 @@
+"""A leader makes a project, brings pairs and people, and a rater begins; strangers find the doors closed."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.gold import ExportOptions, Unfinished
+from annotation.types import NewPair, ProjectSettings, Role, SkipReason
+from tests.browser.conftest import PASSWORD, Site, Watch, open_annotation_page
+from tests.browser.test_look import DOUBLED, PALE, UNNAMED, WIDTH
+
+EVIL = '<img src=x onerror="alert(1)"><b>شبه‌جمله</b> {{value}} ${value} ' + "very long " * 5
+TSV = (
+    "id\ttype\tleft\tright\tgenre\n"
+    "1\tsentence2phrase\tThe cat sleeps.\ta sleeping cat\tpets\n"
+    "2\tsentence2phrase\tIt rains.\train\tweather\n"
+)
+PROJECT = "/annotate/project?project={}&tab={}"
+
+
+@pytest.fixture
+def project(site: Site, request: pytest.FixtureRequest) -> int:
+    """A project of the test's own with twelve pairs, the rater Ana and the adjudicator Ben."""
+    root = site.services.accounts.user("root")
+    settings = ProjectSettings(request.node.name[:100], types=("sentence2phrase",), guidelines="Be *kind*.")
+    project = site.services.projects.create(settings, created_by=root)
+    pairs = [NewPair(str(n), "sentence2phrase", f"left {n}", f"right {n}", genre="news") for n in range(12)]
+    site.services.importing.import_pairs(project.id, pairs)
+    known = {user.name for user in site.services.accounts.users()}
+    for name, role in (("Ana", Role.RATER), ("Ben", Role.ADJUDICATOR)):
+        if name not in known:
+            site.add_user(name)
+        site.services.projects.add_member(project.id, name, role)
+    return project.id
+
+
+def upload(page: Page, name: str, content: str) -> None:
+    page.locator("#import-file input[type=file]").set_input_files(
+        {"name": name, "mimeType": "text/plain", "buffer": content.encode()}
+    )
+    expect(page.locator("#import-file")).to_contain_text(name.split(".")[0])
+
+
+def test_from_an_empty_server_to_the_first_grade(site, browser):
+    page, watch = site.page(browser, "root"), Watch()
+    watch.over(page, site.address)
+    expect(page.locator("#home-projects")).to_contain_text("No projects yet.")
+    page.get_by_label("Name", exact=True).fill("Lexical levels")
+    page.get_by_label("sentence to phrase").check()
+    page.get_by_label("Raters for a pair").fill("1")
+    page.get_by_role("button", name="Make the project").click()
+    page.wait_for_url("**/annotate/project?project=*")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Lexical levels")
+    expect(page.locator("#project-counts")).to_contain_text("No pairs yet.")
+    upload(page, "pairs.tsv", TSV)
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.locator("#import-result")).to_contain_text("Imported 2 pairs and 0 ratings.")
+    expect(page.locator("#project-counts")).to_contain_text("0 of 2 pairs finished")
+    page.get_by_role("tab", name="Members").click()
+    page.get_by_role("button", name="Make a link").click()
+    link = page.locator("#members-link code").inner_text()
+    assert link.startswith(f"{site.address}/invitation/")
+    watch.check()
+
+    rater = site.context(browser).new_page()
+    rater.goto(link)
+    rater.get_by_label("Name").fill("Ada")
+    rater.get_by_label("Password", exact=True).fill(PASSWORD)
+    rater.get_by_role("button", name=re.compile("account|join", re.IGNORECASE)).first.click()
+    rater.wait_for_url("**/annotate/")
+    expect(rater.locator("#home-projects")).to_contain_text("You graded 0 of 2 pairs")
+    expect(rater.locator("#home-new")).to_have_count(0)
+    rater.get_by_role("link", name="Grade pairs").click()
+    rater.locator("#rate-scale").wait_for()
+    rater.keyboard.press("3")
+    rater.keyboard.press("Enter")
+    expect(rater.locator("#rate-saved")).to_contain_text("Saved")
+
+    open_annotation_page(page, f"{site.address}/annotate/")
+    expect(page.locator("#home-projects")).to_contain_text("1 of 2 pairs finished")
+    [rating] = [pair for pair in site.services.gold.rated_pairs(1) if pair.ratings]
+    assert rating.ratings == (("Ada", Decimal(3)),)
+
+
+def test_a_bad_row_is_one_sentence_and_nothing_is_imported_or_lost(site, browser, project):
+    page = site.page(browser, "root", PROJECT.format(project, "pairs"))
+    upload(page, "new.tsv", TSV.replace("2\tsentence2phrase\tIt rains.", "2\tsentence2phrase\t"))
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.locator("#import-result .note")).to_contain_text("new.tsv, line 3, field 'left'")
+    expect(page.get_by_role("alert")).to_contain_text("Nothing was imported.")
+    assert site.services.projects.counts(project).pairs == 12
+    upload(page, "mended.tsv", TSV.replace("1\t", "a\t").replace("2\tsent", "b\tsent"))
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.locator("#import-result")).to_contain_text("Imported 2 pairs and 0 ratings.")
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_events_and_exports_are_fresh_whenever_their_tab_is_chosen(site, browser, project, tmp_path):
+    page = site.page(browser, "root", PROJECT.format(project, "pairs"))
+    expect(page.locator("#project-counts")).to_contain_text("0 of 12 pairs finished")
+    site.add_user("Late")
+    site.services.projects.add_member(project, "Late", Role.RATER)
+    page.get_by_role("tab", name="Events").click()
+    expect(page.locator("#project-events")).to_contain_text("Late")
+    options = ExportOptions(unfinished=Unfinished.LEAVE_OUT)
+    site.services.gold.export(project, tmp_path / "gold", options)
+    page.get_by_role("tab", name="Gold").click()
+    expect(page.locator("#export-earlier tbody tr")).to_have_count(1)
+
+
+def test_what_is_typed_stays_when_a_setting_is_refused(site, browser, project):
+    page = site.page(browser, "root", PROJECT.format(project, "settings"))
+    name = page.get_by_label("Name", exact=True)
+    expect(name).not_to_have_value("")
+    page.get_by_label("Guidelines in Markdown").fill("# New\n\nRead **twice**. <b>No HTML</b>")
+    page.get_by_label("Flag a difference of").fill("9")
+    page.get_by_role("button", name="Save settings").click()
+    expect(page.get_by_test_id("toast-body")).to_contain_text("4")
+    expect(page.get_by_label("Guidelines in Markdown")).to_have_value(re.compile("twice"))
+    page.get_by_label("Flag a difference of").fill("1.5")
+    page.get_by_role("tab", name="As raters see them").click()
+    preview = page.locator("#project-preview")
+    expect(preview.locator("strong")).to_have_text("twice")
+    expect(preview).to_contain_text("<b>No HTML</b>")
+    page.get_by_role("button", name="Save settings").click()
+    expect(page.locator("#project-saved")).to_contain_text("Saved.")
+    kept = site.services.projects.get(project).settings
+    assert (kept.threshold, kept.guidelines[:5]) == (Decimal("1.5"), "# New")
+
+
+def test_roles_are_given_and_taken(site, browser, project):
+    page = site.page(browser, "root", PROJECT.format(project, "members"))
+    page.locator("#members-account input").fill("Ben")
+    page.get_by_role("option", name="Ben").click()
+    page.get_by_role("button", name="Add", exact=True).click()
+    row = page.locator("#members-list tr", has_text="Ben")
+    expect(row).to_contain_text("adjudicator, rater")
+    page.locator("#members-held input").click()
+    page.get_by_role("option", name="Ben – adjudicator").click()
+    page.get_by_role("button", name="Remove this role").click()
+    expect(row).not_to_contain_text("adjudicator")
+    assert site.services.accounts.roles("Ben", project) == {Role.RATER}
+    page.get_by_role("tab", name="Events").click()
+    expect(page.locator("#project-events")).to_contain_text("member removed")
+    expect(page.locator("#project-events tbody tr").first).to_contain_text(re.compile(r"today \d\d:\d\d"))
+
+
+def test_what_raters_said_is_read_as_text_and_saved(site, browser, project):
+    page = site.page(browser, "root", PROJECT.format(project, "pairs"))
+    shown = page.locator("#remarks-list")
+    expect(shown).to_contain_text("No comments or skips yet.")
+    ana = site.services.accounts.user("Ana").id
+    first, second, third = (pair.id for pair in site.services.assignment.claim(project, ana, count=3))
+    site.services.ratings.comment(first, ana, EVIL, is_flagged=True)
+    site.services.ratings.comment(third, ana, "=1+1")
+    site.services.assignment.skip(second, ana, SkipReason.BROKEN_TEXT, "Half of it\nis missing.")
+    page.locator("#remarks-again").click()
+    expect(shown.locator("tbody tr")).to_have_count(3)
+    expect(shown.locator("tbody tr").first).to_contain_text(EVIL.strip())
+    expect(shown.locator("tbody tr").first).to_contain_text("Flagged")
+    expect(shown.locator("img")).to_have_count(0)
+    expect(shown).to_contain_text("The text is broken")
+    with page.expect_download() as saved:
+        shown.get_by_role("button", name="Save").click()
+    assert saved.value.suggested_filename.endswith("-remarks.csv")
+    text = saved.value.path().read_text(encoding="utf-8")
+    assert ",'=1+1," in text
+    assert "<img src=x onerror=" in text
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate(WIDTH) <= 390
+    assert page.evaluate(PALE) == []
+    assert page.evaluate(DOUBLED) == []
+
+
+def test_a_project_is_deleted_only_by_its_name(site, browser, project):
+    page = site.page(browser, "root", PROJECT.format(project, "settings"))
+    page.get_by_role("button", name="Delete the project").click()
+    typed, delete = (
+        page.get_by_label("Name of the project"),
+        page.get_by_role("button", name="Delete for good"),
+    )
+    typed.fill("something else")
+    delete.click()
+    expect(page.get_by_test_id("toast-body")).to_contain_text("is not the name of the project")
+    name = site.services.projects.get(project).name
+    typed.fill(name)
+    delete.click()
+    page.wait_for_url("**/annotate/")
+    expect(page.locator("#home-projects")).not_to_contain_text(name)
+    assert project not in [left.id for left in site.services.projects.list()]
+
+
+def test_a_rater_finds_the_door_closed_and_only_his_own_pages(site, browser, project):
+    page = site.page(browser, "Ana", PROJECT.format(project, "members"))
+    expect(page.locator("#project-closed")).to_contain_text("This needs the role administrator")
+    expect(page.get_by_role("tab")).to_have_count(0)
+    links = page.get_by_role("navigation", name="Project").get_by_role("link").all_inner_texts()
+    assert links == ["Rate"]
+
+
+def test_without_a_session_nothing_looks_as_if_it_were_saved(site, browser, project):
+    page = site.page(browser, "root", PROJECT.format(project, "settings"))
+    expect(page.get_by_label("Name", exact=True)).not_to_have_value("")
+    page.wait_for_timeout(2000)  # an event of the opening page would be sent to the sign-in before the click
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Save settings").click()
+    page.wait_for_url("**/sign-in?next=*")
+    page.get_by_label("Name", exact=True).fill("root")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"**/annotate/project?project={project}&tab=settings")
+
+
+def test_signing_out_leads_to_the_sign_in(site, browser):
+    page = site.page(browser, "root")
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/sign-in?out")
+    page.goto(f"{site.address}/annotate/")
+    assert page.url == f"{site.address}/sign-in?next=/annotate/"
+
+
+def test_the_public_page_leads_to_annotation_and_back(site, browser):
+    page = site.page(browser, "root", "/annotate/")
+    page.get_by_role("link", name="Keyphrases").click()
+    page.locator("#predict-run").wait_for()
+    page.get_by_role("link", name="Annotate").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("My projects")
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_every_part_can_be_read_and_has_a_name(site, browser, project, scheme, width):
+    evil = ProjectSettings(f"{scheme} {width} {EVIL}"[:120], types=("title2abstract",), guidelines=EVIL)
+    root = site.services.accounts.user("root")
+    site.services.projects.create(evil, created_by=root)
+    options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+    page, watch = site.page(browser, "root", **options), Watch()
+    watch.over(page, site.address)
+    paths = [
+        "/annotate/",
+        *(PROJECT.format(project, tab) for tab in ("pairs", "members", "settings", "events")),
+    ]
+    for path in paths:
+        open_annotation_page(page, f"{site.address}{path}")
+        expect(page.locator("#home-projects li, #project-counts .progress").first).to_be_attached()
+        assert page.evaluate("document.body.classList.contains('dark')") is (scheme == "dark")
+        for found in (PALE, UNNAMED, DOUBLED):
+            assert page.evaluate(found) == [], path
+        assert page.evaluate(WIDTH) <= width, path
+        expect(page.get_by_role("heading", level=1)).to_have_count(1)
+    watch.check()
+
+
+def test_fifty_projects_are_listed_soon_enough(site, browser):
+    names = {project.name for project in site.services.projects.list()}
+    root = site.services.accounts.user("root")
+    for number in range(50 - len(names)):
+        settings = ProjectSettings(f"Project {number}", types=("phrase2word",))
+        site.services.projects.create(settings, created_by=root)
+    page = site.page(browser, "root")
+    expect(page.locator("#home-projects li.project")).to_have_count(50)

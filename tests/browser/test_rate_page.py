@@ -1,0 +1,654 @@
+"""A rater at the rating page: keys, slow and lost networks, lost sessions, two tabs, any text, any width."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.types import NewPair, Project, ProjectSettings, Role, User
+from annotation.web.cookies import COOKIE
+from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext
+
+NUMBERS = count(1)
+SAVED = re.compile(r"^Saved \d\d:\d\d:\d\d$")
+LATENCY = 2000
+
+
+def phrases(number: int) -> list[NewPair]:
+    return [
+        NewPair(f"p{at}", "sentence2phrase", f"The {at}th train was late.", f"late train {at}")
+        for at in range(1, number + 1)
+    ]
+
+
+@dataclass
+class Desk:
+    """A project of the test's own, and its rater in a browser profile of his own."""
+
+    site: Site
+    browser: Browser
+    project: Project
+    rater: User
+    watch: Watch = field(default_factory=Watch)
+    context: BrowserContext | None = None
+
+    def open(self, **options: object) -> Page:
+        self.context = self.site.context(self.browser, self.rater.name, **options)
+        return self.another_tab()
+
+    def another_tab(self) -> Page:
+        page = self.context.new_page()
+        self.watch.over(page, self.site.address)
+        page.goto(self.path)
+        expect(page.locator("#rate-form:not([data-phase=loading])")).to_be_attached()
+        return page
+
+    @property
+    def path(self) -> str:
+        return f"{self.site.address}/annotate/rate?project={self.project.id}"
+
+    def grades(self, rater: User | None = None) -> dict[str, Decimal]:
+        """What is committed: the smaller item of each pair and its grade."""
+        pairs = self.site.services.ratings.recent(self.project.id, (rater or self.rater).id)
+        return {pair.right: pair.grade for pair in pairs if pair.grade is not None}
+
+    def comments(self) -> dict[str, str]:
+        pairs = self.site.services.ratings.recent(self.project.id, self.rater.id)
+        return {pair.right: pair.comment for pair in pairs if pair.comment}
+
+    def add_rater(self) -> User:
+        user = self.site.add_user(f"rater {next(NUMBERS)}")
+        self.site.services.projects.add_member(self.project.id, user.name, Role.RATER)
+        return user
+
+    def end_session(self) -> None:
+        self.site.services.accounts.sign_out_everywhere(self.rater.name)
+
+
+@pytest.fixture
+def open_desk(site: Site, browser: Browser) -> Iterator:
+    desks: list[Desk] = []
+
+    def open_desk(pairs: Sequence[NewPair] | int = 5, **settings: object) -> Desk:
+        chosen = {"name": f"Project {next(NUMBERS)}", "is_random": False, "raters_per_pair": 1, **settings}
+        project = site.services.projects.create(ProjectSettings(**chosen))
+        site.services.importing.import_pairs(project.id, phrases(pairs) if isinstance(pairs, int) else pairs)
+        rater = site.add_user(f"rater {next(NUMBERS)}")
+        site.services.projects.add_member(project.id, rater.name, Role.RATER)
+        desks.append(Desk(site, browser, project, rater))
+        return desks[-1]
+
+    yield open_desk
+    for desk in desks:
+        assert desk.watch.foreign == []
+        # A browser notes every answer that is an error; the scripts must not fail of it.
+        assert [said for said in desk.watch.complaints if "Failed to load resource" not in said] == []
+
+
+def slow_down(page: Page, latency: int = LATENCY) -> None:
+    conditions = {"offline": False, "latency": latency, "downloadThroughput": -1, "uploadThroughput": -1}
+    page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", conditions)
+
+
+def press(page: Page, *keys: str) -> None:
+    """Without any pause."""
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def whole_text(page: Page, side: str, wanted: str) -> str:
+    """What a box holds once it holds as much as it should; of a long text the end comes a moment later."""
+    box = page.locator(f"#rate-{side}")
+    length = len(wanted.encode("utf-16-le")) // 2
+    page.wait_for_function(
+        "([e, length]) => e.textContent.length >= length", arg=[box.element_handle(), length]
+    )
+    return box.text_content() or ""
+
+
+def sign_in(page: Page, user: User) -> None:
+    page.get_by_label("Name").fill(user.name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+
+
+def test_keys_typed_without_a_pause_on_a_slow_network_grade_three_pairs_right(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    slow_down(page)
+    press(page, "3", "Enter", "2", "Enter", "4", "Enter")
+    expect(page.locator("#rate-right")).to_have_text("late train 4")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 3, "late train 2": 2, "late train 3": 4}
+
+
+def test_twenty_pairs_typed_without_a_pause_are_graded_as_typed(open_desk):
+    desk = open_desk(20)
+    page = desk.open()
+    typed = [number * 7 % 5 for number in range(20)]
+    press(page, *(key for grade in typed for key in (str(grade), "Enter")))
+    expect(page.locator("#rate-message")).to_contain_text("You have graded all 20 pairs.")
+    expect(page.locator("#rate-message").get_by_role("link", name="My projects")).to_be_visible()
+    bar, saved = page.locator(".rate-bar").bounding_box(), page.locator("#rate-saved").bounding_box()
+    assert abs(bar["x"] + bar["width"] - saved["x"] - saved["width"]) < 1
+    expect(page.locator("#rate-count")).to_have_text("20 of 20")
+    assert desk.grades() == {f"late train {at + 1}": grade for at, grade in enumerate(typed)}
+    assert desk.watch.complaints == []
+
+
+def test_the_next_pair_is_there_within_100_ms_of_submit_also_when_it_is_long(open_desk):
+    long = "A long sentence with many words in it. " * 2600
+    desk = open_desk([*phrases(1), NewPair("long", "paragraph2sentence", long, long)])
+    page = desk.open()
+    slow_down(page)
+    page.keyboard.press("2")
+    milliseconds, shown = page.evaluate("""() => {
+      const start = performance.now();
+      document.querySelector("#rate-submit").click();
+      document.body.offsetHeight;
+      return [performance.now() - start, document.querySelector("#rate-left").textContent];
+    }""")
+    assert long.startswith(shown)
+    assert len(shown) > 1000
+    assert whole_text(page, "left", long) == long
+    assert milliseconds < 100, milliseconds
+
+
+def test_saved_means_that_the_server_has_committed_it(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    expect(page.locator("#rate-saved")).to_have_text("")
+    slow_down(page, 700)
+    press(page, "1", "Enter")
+    expect(page.locator("#rate-saved")).to_have_text("Saving…")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 1}
+
+
+def test_nothing_is_chosen_at_first_and_submit_waits_for_a_grade(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    scale = page.get_by_role("radiogroup", name="How much of the sentence's meaning does the phrase carry?")
+    expect(scale.get_by_role("radio", checked=True)).to_have_count(0)
+    expect(page.locator("#rate-submit")).to_be_disabled()
+    press(page, "Enter", "]")
+    expect(page.locator("#rate-live")).to_have_text("Choose a grade from 0 to 4 first.")
+    page.keyboard.press("3")
+    expect(scale.get_by_role("radio", checked=True)).to_have_count(1)
+    press(page, "[", "ArrowLeft", "]")
+    expect(page.get_by_role("status").filter(has_text="2.75")).to_have_text(
+        "2.75 between 2 Somewhat related but not similar and 3 Somewhat similar"
+    )
+    expect(scale.get_by_role("radio", checked=True)).to_have_count(0)
+    press(page, "Enter")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": Decimal("2.75")}
+
+
+def test_a_project_with_whole_steps_moves_by_whole_grades(open_desk):
+    desk = open_desk(step=Decimal(1))
+    page = desk.open()
+    press(page, "3", "]", "]")
+    expect(page.locator("#rate-value b")).to_have_text("4")
+    expect(page.get_by_role("button", name="1 up")).to_be_disabled()
+
+
+def test_zero_is_a_grade_like_any_other(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    press(page, "0", "Enter")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 0}
+    press(page, "Backspace")
+    expect(page.get_by_role("radio", checked=True)).to_contain_text("Unrelated")
+
+
+# A session that is lost
+
+
+def test_who_loses_the_session_signs_in_and_finds_the_same_pair_with_the_comment(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    press(page, "2", "c")
+    page.keyboard.type("Is 3 meant? 🤔")
+    desk.end_session()
+    page.locator("#rate-submit").click()
+    page.wait_for_url("**/sign-in?next=*")
+    sign_in(page, desk.rater)
+    expect(page.locator("#rate-notices")).to_contain_text("You are signed in again.")
+    expect(page.locator("#rate-right")).to_have_text("late train 1")
+    expect(page.locator("#rate-comment-text")).to_have_value("Is 3 meant? 🤔")
+    expect(page.locator("#rate-value b")).to_have_text("2")
+    assert desk.grades() == {"late train 1": 2}
+    assert desk.comments() == {"late train 1": "Is 3 meant? 🤔"}
+    assert page.url == desk.path
+
+
+def test_a_grade_that_was_not_submitted_yet_is_kept_too_when_the_session_is_lost(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    press(page, "1", "Enter", "4", "[", "c")
+    page.keyboard.type("typed")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    desk.end_session()
+    page.get_by_role("button", name="Save comment").click()
+    page.wait_for_url("**/sign-in?next=*")
+    sign_in(page, desk.rater)
+    expect(page.locator("#rate-right")).to_have_text("late train 2")
+    expect(page.locator("#rate-comment-text")).to_have_value("typed")
+    expect(page.locator("#rate-value b")).to_have_text("3.75")
+    assert desk.grades() == {"late train 1": 1}
+
+
+def test_another_user_of_the_same_browser_gets_nothing_of_the_former_ones_draft(open_desk):
+    desk = open_desk(raters_per_pair=2)
+    other = desk.add_rater()
+    page = desk.open()
+    press(page, "2", "c")
+    page.keyboard.type("private")
+    desk.end_session()
+    page.locator("#rate-submit").click()
+    page.wait_for_url("**/sign-in?next=*")
+    sign_in(page, other)
+    expect(page.locator("#rate-right")).to_have_text("late train 1")
+    expect(page.locator("#rate-comment-text")).to_have_value("")
+    expect(page.get_by_role("radio", checked=True)).to_have_count(0)
+    expect(page.locator("#rate-saved")).to_have_text("")
+    assert desk.grades(other) == {}
+    assert desk.grades() == {}
+
+
+def test_a_page_left_open_never_grades_in_the_name_of_who_signed_in_since(open_desk):
+    desk = open_desk(raters_per_pair=2)
+    other = desk.add_rater()
+    page = desk.open()
+    token = desk.site.services.accounts.sign_in(other.name, PASSWORD, "127.0.0.1")
+    desk.context.add_cookies([{"name": COOKIE, "value": token, "url": desk.site.address}])
+    press(page, "4", "Enter")
+    expect(page.locator("#page-user")).to_have_text(other.name)
+    expect(page.locator("#rate-right")).to_have_text("late train 1")
+    assert desk.grades(other) == {}
+
+
+# A network that is lost
+
+
+def test_answers_wait_for_the_network_also_across_a_reload(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    desk.context.route("**/annotate/api/**", lambda route: route.abort())
+    press(page, "3", "Enter", "1", "Enter")
+    expect(page.locator("#rate-saved")).to_have_text(
+        "Not saved: trying again. 2 answers kept in this browser."
+    )
+    page.reload()
+    expect(page.locator("#rate-saved")).to_contain_text("Not saved: trying again. 2 answers")
+    assert desk.grades() == {}
+    desk.context.unroute_all()
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    expect(page.locator("#rate-right")).to_have_text("late train 3")
+    assert desk.grades() == {"late train 1": 3, "late train 2": 1}
+
+
+def test_answers_of_a_closed_tab_are_sent_by_the_next_one(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    desk.context.route("**/annotate/api/**", lambda route: route.abort())
+    press(page, "3", "Enter")
+    expect(page.locator("#rate-saved")).to_contain_text("Not saved")
+    with page.expect_event("close"):  # a close with this option returns before the page has gone
+        page.close(run_before_unload=True)
+    desk.context.unroute("**/annotate/api/**")
+    another = desk.another_tab()
+    expect(another.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 3}
+
+
+def test_a_failing_server_is_asked_again(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    answers = iter([503, 500])
+
+    def fail_twice(route):
+        status = next(answers, None)
+        if status is None:
+            route.continue_()
+        else:
+            route.fulfill(status=status, body="<h1>no</h1>")
+
+    page.route("**/rating", fail_twice)
+    press(page, "2", "Enter")
+    expect(page.locator("#rate-saved")).to_contain_text("Not saved")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 2}
+
+
+# Tabs, other raters, and Gradio
+
+
+def test_two_tabs_of_one_rater_show_the_same_pair_and_grade_each_once(open_desk):
+    desk = open_desk(3)
+    first = desk.open()
+    second = desk.another_tab()
+    press(first, "1", "Enter")
+    expect(second.locator("#rate-right")).to_have_text("late train 2")
+    expect(second.locator("#rate-notices")).to_contain_text("in another tab")
+    press(second, "2", "Enter")
+    expect(first.locator("#rate-right")).to_have_text("late train 3")
+    press(first, "3", "Enter")
+    expect(first.locator("#rate-message")).to_contain_text("all 3 pairs")
+    expect(second.locator("#rate-message")).to_contain_text("all 3 pairs")
+    assert desk.grades() == {f"late train {number}": number for number in (1, 2, 3)}
+
+
+def test_a_pair_that_went_to_others_meanwhile_is_told_and_the_comment_offered(open_desk):
+    desk = open_desk(4)
+    other = desk.add_rater()
+    page = desk.open()
+    press(page, "4", "c")
+    page.keyboard.type("my thoughts")
+    assignment = desk.site.services.assignment
+    assignment.give_back(desk.project.id, desk.rater.id)
+    for pair in assignment.claim(desk.project.id, other.id):
+        desk.site.services.ratings.rate(pair.id, other.id, Decimal(1), 1)
+    page.locator("#rate-submit").click()
+    notice = page.get_by_role("alert").filter(has_text="Your grade 4 for “late train 1” was refused.")
+    expect(notice).to_contain_text("my thoughts")
+    expect(notice.get_by_role("button", name="Copy the comment")).to_be_visible()
+    notice.get_by_role("button", name="Close").click()
+    expect(notice).to_have_count(0)
+    assert desk.grades() == {}
+
+
+def test_who_has_to_wait_is_told_and_gets_a_pair_as_soon_as_one_comes_back(open_desk):
+    desk = open_desk(2)
+    other = desk.add_rater()
+    desk.site.services.assignment.claim(desk.project.id, other.id)
+    desk.context = desk.site.context(desk.browser, desk.rater.name)
+    page = desk.context.new_page()
+    page.clock.install()
+    page.goto(desk.path)
+    expect(page.locator("#rate-message")).to_contain_text("Nothing to grade at the moment")
+    desk.site.services.assignment.give_back(desk.project.id, other.id)
+    page.clock.fast_forward(20_000)
+    expect(page.locator("#rate-right")).to_have_text("late train 1")
+
+
+def test_a_form_that_gradio_draws_anew_goes_on_where_it_was(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    press(page, "3", "[")
+    page.locator("#rate-page").evaluate("e => { e.innerHTML = e.innerHTML; }")
+    expect(page.locator("#rate-value b")).to_have_text("2.75")
+    expect(page.locator("#rate-right")).to_have_text("late train 1")
+    press(page, "[", "Enter", "1")
+    expect(page.locator("#rate-value b")).to_have_text("1")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": Decimal("2.5")}
+
+
+# Changing one's mind
+
+
+def test_an_answer_can_be_changed_for_five_seconds_by_a_line_and_later_by_the_list(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    press(page, "1", "Enter")
+    expect(page.locator("#rate-undo")).to_contain_text("Graded 1.")
+    page.get_by_role("button", name="Change", exact=True).click()
+    expect(page.locator("#rate-right")).to_have_text("late train 1")
+    press(page, "4", "Enter")
+    expect(page.locator("#rate-right")).to_have_text("late train 2")
+    expect(page.locator("#rate-undo")).to_be_hidden(timeout=6000)
+    page.get_by_text("My last 20 answers").click()
+    page.get_by_role("button", name="4 late train 1").click()
+    press(page, "3", "Enter")
+    expect(page.get_by_role("button", name="3 late train 1")).to_be_visible()
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 3}
+    expect(page.locator("#rate-count")).to_have_text("1 of 5")
+
+
+def test_backspace_goes_back_through_the_answers_and_never_discards(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    press(page, "1", "Enter", "2", "Enter", "3")
+    press(page, "Backspace", "Backspace")
+    expect(page.locator("#rate-right")).to_have_text("late train 1")
+    expect(page.locator("#rate-value b")).to_have_text("1")
+    press(page, "Backspace", "0", "Escape")
+    expect(page.locator("#rate-right")).to_have_text("late train 3")
+    expect(page.locator("#rate-value b")).to_have_text("3")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 1, "late train 2": 2}
+
+
+def test_where_grades_are_final_earlier_answers_can_only_be_read(open_desk):
+    desk = open_desk(may_revise=False)
+    page = desk.open()
+    press(page, "1", "Enter")
+    expect(page.locator("#rate-undo")).to_be_hidden()
+    press(page, "Backspace", "4", "Enter")
+    expect(page.locator("#rate-earlier")).to_contain_text("a grade that was given stays as it is")
+    expect(page.locator("#rate-submit")).to_be_disabled()
+    expect(page.locator("#rate-value b")).to_have_text("1")
+    press(page, "Escape", "2", "Enter")
+    expect(page.locator("#rate-count")).to_have_text("2 of 5")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 1, "late train 2": 2}
+
+
+def test_a_pair_is_skipped_with_a_reason_by_keys_alone_and_can_still_be_graded(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    press(page, "s", "4", "Enter")
+    expect(page.get_by_role("dialog", name="Skip this pair")).to_be_visible()
+    expect(page.locator("#rate-skip-confirm")).to_be_disabled()
+    press(page, "ArrowDown", "Tab")
+    page.keyboard.type("cut off")
+    page.keyboard.press("Enter")
+    expect(page.locator("#rate-right")).to_have_text("late train 2")
+    expect(page.locator("#rate-undo")).to_contain_text("Skipped.")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    press(page, "Backspace")
+    expect(page.locator("#rate-earlier")).to_contain_text("You skipped this pair")
+    press(page, "2", "Enter")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    expect(page.locator("#rate-count")).to_have_text(re.compile("^1 of"))
+    assert desk.grades() == {"late train 1": 2}
+
+
+# Typing
+
+
+def test_keys_rest_while_a_comment_is_written(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    press(page, "1", "c")
+    page.keyboard.type("4 s c ? [ Enter")
+    press(page, "Backspace", "Enter")
+    expect(page.locator("#rate-value b")).to_have_text("1")
+    expect(page.locator("#rate-comment-text")).to_have_value("4 s c ? [ Ente\n")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_label("Flag it").check()
+    press(page, "Escape", "2", "Enter")
+    expect(page.locator("#rate-right")).to_have_text("late train 2")
+    expect(page.locator("#rate-comment-text")).to_be_hidden()
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.comments() == {"late train 1": "4 s c ? [ Ente"}
+    assert desk.grades() == {"late train 1": 2}
+
+
+def test_keys_can_be_switched_off_for_good(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    page.keyboard.press("?")
+    page.get_by_label("Use these keys").uncheck()
+    page.get_by_role("button", name="Close").click()
+    press(page, "3")
+    expect(page.get_by_role("radio", checked=True)).to_have_count(0)
+    page.reload()
+    expect(page.locator("#rate-right")).to_have_text("late train 1")
+    press(page, "3")
+    expect(page.get_by_role("radio", checked=True)).to_have_count(0)
+    page.get_by_role("radio", name="Somewhat similar").click()
+    page.locator("#rate-submit").click()
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 3}
+
+
+def test_from_sign_in_to_a_graded_pair_by_the_keyboard_without_the_rating_keys(open_desk):
+    desk = open_desk()
+    desk.context = desk.site.context(desk.browser)
+    page = desk.context.new_page()
+    page.goto(desk.path)
+    page.get_by_label("Name").focus()
+    page.keyboard.type(desk.rater.name)
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.locator("#rate-right")).to_have_text("late train 1")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.getAttribute('role')") == "radio":
+            break
+    press(page, " ", "ArrowDown", "ArrowDown", "ArrowLeft")
+    expect(page.locator("#rate-value b")).to_have_text("1.75")
+    for _ in range(5):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "rate-submit":
+            break
+    assert page.locator("#rate-submit").evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
+    page.keyboard.press("Enter")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert page.evaluate("document.activeElement.id") == "rate-pair"
+    assert desk.grades() == {"late train 1": Decimal("1.75")}
+
+
+def test_the_time_counts_only_while_the_page_is_looked_at(open_desk):
+    desk = open_desk()
+    desk.context = desk.site.context(desk.browser, desk.rater.name)
+    page = desk.context.new_page()
+    page.clock.install()
+    page.goto(desk.path)
+    expect(page.locator("#rate-right")).to_have_text("late train 1")
+    hide = """hidden => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    page.clock.fast_forward(3000)
+    page.evaluate(hide, True)
+    page.clock.fast_forward(60_000)
+    page.evaluate(hide, False)
+    page.clock.fast_forward(2000)
+    with page.expect_request("**/rating") as request:
+        press(page, "3", "Enter")
+    assert 5 <= request.value.post_data_json["seconds"] < 15
+
+
+# Texts, widths, and everybody
+
+AWKWARD = {
+    "markup": "<img src=x onerror=alert(1)><b>bold</b> &amp; ${value} {{value}} <script>alert(2)</script>",
+    "right to left": "القطار المتأخر وصل אחרי חצות",
+    "emoji and lines": "👩‍👩‍👧‍👦 one\n\n  two\ttabs   spaces",
+    "Chinese": "语言水平的比较" * 40,
+    "one long word": "x" * 5000,
+    "100 kB": "A sentence of a long paragraph. " * 3200,
+}
+
+
+def test_each_text_is_shown_exactly_and_scrolls_by_itself(open_desk):
+    texts = {kind: text.strip() for kind, text in AWKWARD.items()}
+    desk = open_desk([NewPair(kind, "word2sense", text, text) for kind, text in texts.items()])
+    page = desk.open()
+    expect(page.get_by_role("heading", level=2)).to_have_text(["Word", "Sense"])
+    for number, (kind, text) in enumerate(texts.items(), start=1):
+        for side in ("left", "right"):
+            box = page.locator(f"#rate-{side}")
+            assert whole_text(page, side, text) == text
+            assert box.locator("*").count() == 0
+            assert box.evaluate("e => e.scrollWidth <= e.clientWidth && e.scrollTop === 0")
+            assert box.evaluate("e => e.matches(':dir(rtl)')") is (kind == "right to left")
+            box.evaluate("e => { e.scrollTop = 50; }")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+        expect(page.locator("#rate-submit")).to_be_in_viewport()
+        press(page, "1", "Enter")
+        expect(page.locator("#rate-count")).to_have_text(f"{number} of {len(texts)}")
+    expect(page.locator("#rate-message")).to_contain_text("You have graded all")
+    assert desk.watch.complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(open_desk, scheme):
+    desk = open_desk(guidelines="# Read\n\n- [a link](https://example.org)\n\n| a | b |\n|--|--|\n| 1 | 2 |")
+    page = desk.open(color_scheme=scheme)
+    press(page, "1", "Enter", "3", "[", "c", "Escape")
+    page.get_by_text("My last 20 answers").click()
+    assert page.evaluate("document.body.classList.contains('dark')") is (scheme == "dark")
+    assert serious_violations(page) == []
+    for key, name in (("?", "Keys"), ("s", "Skip this pair")):
+        press(page, key)
+        expect(page.get_by_role("dialog", name=name)).to_be_visible()
+        assert serious_violations(page, "dialog[open]") == []
+        press(page, "Escape")
+    press(page, "Backspace")
+    assert serious_violations(page, "#rate-work") == []
+
+
+def test_a_phone_has_the_scale_in_reach_under_long_texts_and_large_targets(open_desk):
+    long = "A sentence of a long paragraph. " * 300
+    desk = open_desk([NewPair(f"p{at}", "paragraph2sentence", f"{at} {long}", long) for at in range(3)])
+    page = desk.open(viewport={"width": 390, "height": 844}, has_touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("radio", name="Slightly related").tap()
+    page.locator("#rate-submit").tap()
+    expect(page.locator("#rate-left")).to_contain_text("1 A sentence")
+    for part in ("Unrelated", "Very similar"):
+        expect(page.get_by_role("radio", name=part)).to_be_in_viewport(ratio=1)
+    expect(page.locator("#rate-submit")).to_be_in_viewport(ratio=1)
+    sizes = page.evaluate("""() => [...document.querySelectorAll("#rate-form :is(button, summary)")]
+      .filter(e => e.checkVisibility()).map(e => [e.textContent.trim(), e.getBoundingClientRect()])
+      .filter(([, box]) => box.height < 44 || box.width < 44).map(([text]) => text)""")
+    assert sizes == []
+
+
+def test_at_twice_the_size_nothing_is_cut_off(open_desk):
+    page = open_desk().open(viewport={"width": 640, "height": 450})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 640
+    for name in ("Submit and next", "Back", "Skip", "Comment"):
+        button = page.get_by_role("button", name=name)
+        button.scroll_into_view_if_needed()
+        expect(button).to_be_in_viewport(ratio=1)
+
+
+def test_who_is_no_rater_and_who_named_no_project_are_told_the_next_step(open_desk):
+    desk = open_desk()
+    stranger = desk.site.add_user(f"stranger {next(NUMBERS)}")
+    desk.context = desk.site.context(desk.browser, stranger.name)
+    page = desk.context.new_page()
+    for path in (
+        desk.path,
+        *(f"{desk.site.address}/annotate/rate{query}" for query in ("", "?project=9999")),
+    ):
+        page.goto(path)
+        expect(page.locator("#rate-page .empty")).not_to_have_text("Opening the project.")
+        expect(page.locator("#rate-page .empty")).to_contain_text(":")
+        expect(page.locator("#rate-page").get_by_role("link", name="My projects")).to_be_visible()
+        expect(page.locator("#rate-form")).to_have_count(0)
+
+
+def test_a_project_without_pairs_says_so(open_desk):
+    page = open_desk(0).open()
+    expect(page.locator("#rate-message")).to_contain_text("There are no pairs for you to grade.")

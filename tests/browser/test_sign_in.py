@@ -1,0 +1,191 @@
+"""From the set-up link to a disabled account, as people in their browsers go through it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Page, expect
+
+from annotation.types import ProjectSettings, Role
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from tests.browser.conftest import Site
+
+PASSWORD = "correct horse battery"
+OTHER = "staple on the hill"
+SIGN_IN = re.compile(r"/sign-in\?next=")
+
+
+def choose_password(page: Page, password: str = PASSWORD) -> None:
+    page.locator("#password").fill(password)
+    page.keyboard.press("Enter")
+
+
+def sign_in(page: Page, name: str, password: str = PASSWORD) -> None:
+    page.get_by_label("Name").fill(name)
+    choose_password(page, password)
+
+
+def expect_user(page: Page, name: str) -> None:
+    expect(page.locator("#page-user")).to_have_text(name)
+
+
+def choose(page: Page, elem_id: str, option: str) -> None:
+    page.locator(f"#{elem_id} input").click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+def shown_link(page: Page, elem_id: str) -> str:
+    """The link that the page shows, from what its Copy button would copy."""
+    button = page.locator(f"#{elem_id}").get_by_role("button", name="Copy")
+    return button.get_attribute("data-content") or ""
+
+
+def test_from_the_set_up_to_a_disabled_account(browser: Browser, start_site, tmp_path):
+    site: Site = start_site(f"sqlite:///{tmp_path / 'new.db'}")
+    try:
+        root = site.context(browser).new_page()
+        root.goto(f"{site.address}/set-up/{site.services.accounts.setup_token()}")
+        root.get_by_label("Name").fill("Ana")
+        choose_password(root)
+        expect_user(root, "Ana")
+
+        root.goto(f"{site.address}/annotate/users")
+        root.get_by_label("Name").fill("Ben <b>")
+        root.get_by_role("button", name="Add and make a link").click()
+        expect(root.locator("#users-list")).to_contain_text("Ben <b>")
+        link = shown_link(root, "users-added")
+        assert link.startswith(f"{site.address}/invitation/")
+
+        ben = site.context(browser).new_page()
+        ben.goto(link)
+        expect(ben.get_by_label("Name")).to_have_value("Ben <b>")
+        expect(ben.locator("#password")).to_be_focused()
+        choose_password(ben)
+        expect_user(ben, "Ben <b>")
+        ben.goto(link)
+        expect(ben.get_by_role("alert")).to_contain_text("used already")
+        ben.goto(f"{site.address}/annotate/users")
+        expect(ben.get_by_text("for administrators of the server")).to_be_visible()
+        expect(ben.locator("#users-list")).not_to_contain_text("Ana")
+        ben.goto(f"{site.address}/annotate/")
+        expect_user(ben, "Ben <b>")
+
+        root.goto(f"{site.address}/annotate/users")
+        choose(root, "users-chosen", "Ben <b>")
+        root.locator("#users-disable").click()
+        expect(root.locator("#users-changed")).to_contain_text("Ben <b> is disabled")
+        ben.reload()
+        expect(ben).to_have_url(SIGN_IN)
+        expect(ben.get_by_role("status")).to_contain_text("Your session ended.")
+        sign_in(ben, "Ben <b>")
+        expect(ben.get_by_role("alert")).to_contain_text("do not fit")
+
+        root.locator("#users-enable").click()
+        expect(root.locator("#users-changed")).to_contain_text("can sign in again")
+        sign_in(ben, "Ben <b>")
+        expect_user(ben, "Ben <b>")
+    finally:
+        site.close_pages()
+
+
+def test_a_new_password_ends_the_other_browser(browser: Browser, site: Site):
+    site.add_user("Cleo")
+    here, there = (site.page(browser, "Cleo") for _ in range(2))
+    here.goto(f"{site.address}/account")
+    here.get_by_label("Current password").fill(PASSWORD)
+    here.get_by_label("New password").fill(OTHER)
+    here.keyboard.press("Enter")
+    expect(here.get_by_role("status")).to_contain_text("The password is changed")
+    there.reload()
+    expect(there).to_have_url(SIGN_IN)
+    here.goto(f"{site.address}/annotate/")
+    expect_user(here, "Cleo")
+    here.get_by_role("button", name="Sign out").click()
+    expect(here.get_by_role("status")).to_have_text("You are signed out.")
+    here.go_back()
+    expect(here).to_have_url(SIGN_IN)  # the page of before is not in any store
+
+
+def test_a_lost_session_leads_back_to_the_same_place(browser: Browser, site: Site):
+    site.add_user("Dora")
+    page = site.page(browser, "Dora", "/annotate/?from=here")
+    site.services.accounts.sign_out_everywhere("Dora")
+    page.reload()
+    expect(page.get_by_role("status")).to_contain_text("nothing you typed is lost")
+    sign_in(page, "dora", "a wild guess")
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_label("Name")).to_have_value("dora")
+    expect(page.locator("#password")).to_be_focused()
+    expect(page.locator("#password")).to_have_value("")
+    choose_password(page)
+    expect_user(page, "Dora")
+    assert page.url == f"{site.address}/annotate/?from=here"
+
+
+def test_an_account_of_ones_own_joins_by_a_link(browser: Browser, site: Site):
+    site.add_user("Emil")
+    project = site.services.projects.create(ProjectSettings(name="Lexical levels"))
+    root = site.page(browser, "root", "/annotate/users")
+    choose(root, "users-project", "Lexical levels")
+    root.locator("#users-invite").click()
+    link = shown_link(root, "users-invited")
+    page = site.context(browser).new_page()
+    page.goto(link)
+    page.get_by_role("main").get_by_role("link", name="Sign in").click()
+    sign_in(page, "Emil")
+    page.get_by_role("button", name="Join the project").click()
+    expect_user(page, "Emil")
+    assert site.services.accounts.roles("Emil", project.id) == {Role.RATER}
+
+
+def test_nobody_shuts_the_door_on_oneself(browser: Browser, site: Site):
+    page = site.page(browser, "root", "/annotate/users")
+    expect(page.locator("#users-disable")).to_be_disabled()
+    choose(page, "users-chosen", "root")
+    page.locator("#users-disable").click()
+    expect(page.get_by_test_id("toast-body")).to_contain_text("your own account")
+    assert not site.services.accounts.user("root").is_disabled
+
+
+def test_what_is_typed_can_be_looked_at_and_is_hidden_when_sent(browser: Browser, site: Site):
+    page = site.context(browser).new_page()
+    page.goto(f"{site.address}/sign-in")
+    expect(page.get_by_label("Name")).to_be_focused()
+    password = page.get_by_label("Password", exact=True)
+    password.fill("a wild guess")
+    expect(password).to_have_attribute("type", "password")
+    page.get_by_label("Show what I type").check()
+    expect(password).to_have_attribute("type", "text")
+
+
+def test_light_or_dark_is_remembered_from_the_other_pages(browser: Browser, site: Site):
+    page = site.context(browser, color_scheme="light").new_page()
+    page.goto(f"{site.address}/sign-in")
+
+    def ground() -> str:
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    assert ground() == "rgb(248, 250, 252)"
+    page.get_by_role("button", name="Light / dark").click()
+    assert ground() == "rgb(2, 6, 23)"
+    assert page.evaluate("localStorage.getItem('kpdemo-theme')") == "dark"
+    page.reload()
+    assert ground() == "rgb(2, 6, 23)"
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/account", "/annotate/users"])
+def test_a_page_fits_a_phone(browser: Browser, site: Site, path):
+    context = site.context(browser, "root", viewport={"width": 390, "height": 844}, has_touch=True)
+    if path == "/sign-in":
+        context.clear_cookies()
+    page = context.new_page()
+    page.goto(f"{site.address}{path}")
+    page.locator("h2:visible, h1:visible").last.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

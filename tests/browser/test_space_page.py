@@ -1,0 +1,166 @@
+"""A reader at the Semantic space page: draw, point at a phrase, hide a kind, save the picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import app
+from tests.browser.conftest import PATIENCE, Watch, open_page, serious_violations
+from tests.browser.test_keyphrases_page import BODY, TITLE, choose_model, expect_toast, write
+from tests.browser.test_look import DOUBLED, PALE, UNNAMED, WIDTH
+from tests.fakes import FakePredictor, MappedPredictor, absent_keyphrases
+
+MODELS = {"default": "with a reranker", "extractor": "without one", "words": "without vectors"}
+CHART = "#space-{}-chart .js-plotly-plot"
+DRAWING = 60_000
+"""Milliseconds until the first chart is there: the script that draws it is 4 MB."""
+
+
+def load(name):
+    if name == "words":
+        return FakePredictor(name)
+    return MappedPredictor(name, found=absent_keyphrases(4) if name == "default" else ())
+
+
+@pytest.fixture(scope="module")
+def space_address(serve) -> str:
+    return serve(app.AppContext(MODELS, load))
+
+
+@pytest.fixture
+def space(page: Page, space_address: str) -> Iterator[Page]:
+    """The page with a text in it, at the tab; nothing foreign may be asked for, nothing may complain."""
+    watch = Watch()
+    page.set_default_timeout(PATIENCE)
+    watch.over(page, space_address)
+    open_page(page, space_address)
+    write(page, BODY, TITLE)
+    open_tab(page)
+    yield page
+    watch.check()
+
+
+def open_tab(page: Page) -> None:
+    page.get_by_role("tab", name="Semantic space").click()
+
+
+def draw(page: Page, *names: str) -> None:
+    page.locator("#space-run").click()
+    for name in names:
+        expect(page.locator(f"{CHART.format(name)} .main-svg").first).to_be_visible(timeout=DRAWING)
+
+
+def test_the_text_of_the_first_page_is_drawn_in_both_spaces(space):
+    expect(space.locator("#space-facts")).to_contain_text("No map yet.")
+    draw(space, "extractor", "reranker")
+    expect(space.locator("#space-facts")).to_contain_text(TITLE)
+    points = space.locator(CHART.format("reranker")).evaluate("e => e.data.map(t => [t.name, t.x.length])")
+    assert dict(points) == {"Absent keyphrases": 4, "Present keyphrases": 5, "Document": 1}
+    names = space.locator(f"{CHART.format('reranker')} .legendtext").all_text_contents()
+    assert names == ["Document", "Present keyphrases", "Absent keyphrases"]
+    rows = space.locator("#space-reranker-table tbody tr")
+    expect(rows).to_have_count(9)
+    assert "absent" in rows.filter(has_text="electric currents").inner_text()
+
+
+def test_pointing_at_a_phrase_tells_its_score(space):
+    draw(space, "extractor")
+    point = space.locator(f"{CHART.format('extractor')} .trace").nth(1).locator("path.point").first
+    point.scroll_into_view_if_needed()
+    box = point.bounding_box()
+    space.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    hover = space.locator(f"{CHART.format('extractor')} .hoverlayer")
+    expect(hover).to_contain_text("present: score 0.")
+    expect(hover).to_contain_text("cosine with the document")
+
+
+def test_the_legend_hides_a_kind_and_shows_it_again(space):
+    draw(space, "extractor")
+    shown = space.locator(f"{CHART.format('extractor')} .scatterlayer .trace")
+    entry = space.locator(f"{CHART.format('extractor')} .legendtoggle").first
+    expect(shown).to_have_count(3)
+    entry.click()
+    expect(shown).to_have_count(2)
+    space.wait_for_timeout(500)  # two clicks at once mean "only this one"
+    entry.click()
+    expect(shown).to_have_count(3)
+
+
+def test_the_layout_is_chosen_with_the_arrow_keys(space):
+    space.get_by_role("radiogroup", name="Layout").get_by_role("radio", name="PCA").focus()
+    space.keyboard.press("ArrowRight")
+    expect(space.get_by_role("radio", name="t‑SNE")).to_be_checked()
+    draw(space, "extractor", "reranker")
+    expect(space.locator("#space-extractor-about")).to_contain_text("t‑SNE keeps neighbours together")
+
+
+def test_a_model_with_one_space_has_one_map_and_a_model_without_vectors_is_explained(space):
+    draw(space, "extractor", "reranker")
+    space.get_by_role("tab", name="Keyphrases").click()
+    choose_model(space, "extractor –")
+    open_tab(space)
+    draw(space, "extractor")
+    expect(space.locator("#space-reranker")).to_be_hidden()
+    space.get_by_role("tab", name="Keyphrases").click()
+    choose_model(space, "words –")
+    open_tab(space)
+    space.locator("#space-run").click()
+    expect_toast(space, "The model “words” compares no vectors")
+    expect(space.locator(CHART.format("extractor"))).to_be_visible()  # the last map stays
+
+
+def test_without_a_text_the_page_says_what_to_do(page, space_address):
+    open_page(page, space_address)
+    open_tab(page)
+    page.locator("#space-run").click()
+    expect_toast(page, "The text is empty")
+
+
+def test_a_map_is_saved_as_a_picture(space):
+    draw(space, "extractor")
+    space.locator("#space-extractor-save").scroll_into_view_if_needed()
+    with space.expect_download() as download:
+        space.locator("#space-extractor-save button[data-format=svg]").click()
+    assert download.value.suggested_filename == "extractor-space.svg"
+    assert "document" in Path(download.value.path()).read_text(encoding="utf-8")
+
+
+def test_markup_in_a_text_stays_text_in_the_chart(space):
+    space.get_by_role("tab", name="Keyphrases").click()
+    write(space, "kernels of <b>graphs</b> compare molecules", "<img src=x onerror=alert(1)> ${1+1}")
+    open_tab(space)
+    draw(space, "extractor", "reranker")
+    assert space.locator("#space-extractor img, #space-extractor b").count() == 0
+    texts = space.locator(CHART.format("extractor")).evaluate("e => e.data.map(t => t.customdata)")
+    assert "&lt;img src=x onerror=alert(1)&gt; ${1+1}" in json.dumps(texts)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_the_map(page, space_address, scheme):
+    page.emulate_media(color_scheme=scheme)
+    open_page(page, space_address)
+    write(page, BODY, TITLE)
+    open_tab(page)
+    draw(page, "extractor", "reranker")
+    expect(page.locator(CHART.format("extractor"))).to_have_attribute("role", "img")
+    assert page.evaluate(PALE) == []
+    assert page.evaluate(UNNAMED) == []
+    assert [one for one in page.evaluate(DOUBLED) if not one.startswith("plotly.js-style")] == []
+    assert serious_violations(page, "#space-extractor") == []
+
+
+def test_a_phone_shows_the_map_without_scrolling_sideways(browser, space_address):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    open_page(page, space_address)
+    write(page, BODY, TITLE)
+    open_tab(page)
+    draw(page, "extractor", "reranker")
+    assert page.evaluate(WIDTH) <= 390
+    context.close()

@@ -1,0 +1,31 @@
+"""Accounts on both databases, with a clock that tests move."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.services.accounts import AccountService
+from db import Database
+from tests.people import CHEAP, PASSWORD, MovableClock, add_project
+
+
+@pytest.fixture
+def clock() -> MovableClock:
+    return MovableClock()
+
+
+@pytest.fixture
+def accounts(database: Database, clock: MovableClock) -> AccountService:
+    return AccountService(database, clock=clock, passwords=CHEAP)
+
+
+@pytest.fixture
+def project(database: Database, clock: MovableClock) -> int:
+    return add_project(database, clock(), "News")
+
+
+@pytest.fixture
+def ana(accounts: AccountService) -> AccountService:
+    """The accounts, with Ana among them."""
+    accounts.add_user("Ana", PASSWORD)
+    return accounts

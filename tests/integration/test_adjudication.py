@@ -1,0 +1,265 @@
+"""The queue of disagreements, and decisions that two cannot take unawares, on both databases."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import fields
+from decimal import Decimal
+
+import pytest
+from sqlalchemy import select
+
+from annotation.adjudication import AdjudicationError, AdjudicationItem, ConflictError, Which
+from annotation.cli import main
+from annotation.commands.options import open_database
+from annotation.errors import GradeError, NotFoundError
+from annotation.services.accounts import AccountService
+from annotation.services.adjudication import AdjudicationService
+from annotation.services.projects import ProjectService
+from annotation.services.ratings import RatingService
+from annotation.types import Cause, Role
+from db.models import Adjudication, AdjudicationChange
+from tests.rated import pair, rated_project
+
+PAIRS = [
+    pair("even", "2", "2"),
+    pair("near", "2", "2.75"),
+    pair("point", "2", "3"),
+    pair("far", "0", "4"),
+    pair("single", "4"),
+    pair("also-far", "4", "0", type="phrase2word"),
+    pair("half", "1", "2.5"),
+]
+
+
+@pytest.fixture
+def rated(database):
+    return rated_project(database, PAIRS)
+
+
+@pytest.fixture
+def service(rated):
+    return AdjudicationService(rated.database, clock=rated.clock)
+
+
+def ids(page):
+    return [entry.external_id for entry in page.entries]
+
+
+def decide(rated, service, name, grade="2", **options):
+    rated.clock.move()
+    return service.decide(
+        rated.id, rated.pair_id(name), rated.adjudicator.id, Decimal(grade), Cause.SCALE, **options
+    )
+
+
+def test_the_queue_has_the_flagged_pairs_largest_spread_first_then_in_order(rated, service):
+    page = service.queue(rated.id)
+    assert ids(page) == ["far", "also-far", "half", "point"]
+    assert [entry.spread for entry in page.entries] == [4, 4, Decimal("1.5"), 1]
+    assert page.counts == {Which.OPEN: 4, Which.DECIDED: 0, Which.ALL: 4}
+    assert page.types == ("phrase2word", "sentence2phrase")
+
+
+def test_pages_of_the_queue_join_without_gap_or_overlap(rated, service):
+    whole, offset = [], 0
+    while offset is not None:
+        page = service.queue(rated.id, Which.ALL, offset=offset, limit=2)
+        whole, offset = whole + ids(page), page.next_offset
+    assert whole == ids(service.queue(rated.id, Which.ALL))
+
+
+def test_the_queue_of_a_type(rated, service):
+    page = service.queue(rated.id, type="phrase2word")
+    assert (ids(page), page.counts[Which.ALL]) == (["also-far"], 1)
+
+
+def test_another_threshold_flags_other_pairs(database):
+    rated = rated_project(database, PAIRS, threshold=Decimal("0.75"))
+    assert "near" in ids(AdjudicationService(database).queue(rated.id))
+
+
+def test_a_decision_closes_the_pair_and_a_withdrawal_opens_it(rated, service):
+    item = decide(rated, service, "far", "0", note="both read another word")
+    assert (item.decision.grade, item.decision.cause, item.decision.by) == (0, Cause.SCALE, "judith")
+    assert not item.is_open
+    assert "far" not in ids(service.queue(rated.id))
+    assert ids(service.queue(rated.id, Which.DECIDED)) == ["far"]
+    rated.clock.move()
+    item = service.withdraw(rated.id, rated.pair_id("far"), rated.adjudicator.id)
+    assert item.decision is None
+    assert ids(service.queue(rated.id))[0] == "far"
+    assert [change.grade for change in item.history] == [None, 0]
+    with rated.database.reading() as session:
+        assert session.scalars(select(Adjudication)).all() == []
+
+
+def test_every_decision_stays_in_the_history(rated, service):
+    for grade in ("1", "2.25", "3"):
+        item = decide(rated, service, "far", grade)
+    assert [change.grade for change in item.history] == [3, Decimal("2.25"), 1]
+    assert item.decision == item.history[0]
+
+
+def test_the_same_decision_twice_is_one(rated, service):
+    decide(rated, service, "far", "1", note="same")
+    item = decide(rated, service, "far", "1", note="same", expected="0-of-before")
+    assert len(item.history) == 1
+
+
+def test_a_later_rating_removes_and_creates_a_disagreement(rated, service, database):
+    ratings = RatingService(database, rated.clock)
+    ana = AccountService(database).user("ana").id
+    rated.clock.move()
+    ratings.rate(rated.pair_id("far"), ana, Decimal("3.5"))
+    ratings.rate(rated.pair_id("near"), ana, Decimal("0"))
+    assert ids(service.queue(rated.id)) == ["also-far", "near", "half", "point"]
+
+
+def test_a_rating_after_the_decision_opens_the_pair_again(rated, service, database):
+    decide(rated, service, "far")
+    rated.clock.move()
+    ana = AccountService(database).user("ana").id
+    RatingService(database, rated.clock).rate(rated.pair_id("far"), ana, Decimal("0.5"))
+    [entry] = [entry for entry in service.queue(rated.id).entries if entry.external_id == "far"]
+    assert (entry.is_open, entry.is_changed, entry.decided) == (True, True, 2)
+    item = service.item(rated.id, rated.pair_id("far"))
+    assert item.is_changed
+    assert item.is_open
+    assert not decide(rated, service, "far").is_open
+
+
+def test_a_rating_that_ends_the_disagreement_leaves_the_decision_standing(rated, service, database):
+    decide(rated, service, "point", "2.5")
+    rated.clock.move()
+    ana = AccountService(database).user("ana").id
+    RatingService(database, rated.clock).rate(rated.pair_id("point"), ana, Decimal("2.75"))
+    [entry] = service.queue(rated.id, Which.DECIDED).entries
+    assert (entry.external_id, entry.is_flagged, entry.is_changed, entry.decided) == (
+        "point",
+        False,
+        True,
+        2.5,
+    )
+
+
+def test_the_second_of_two_adjudicators_is_told_what_the_first_decided(rated, service):
+    seen = service.item(rated.id, rated.pair_id("far")).version
+    decide(rated, service, "far", "1", expected=seen, note="read it twice")
+    with pytest.raises(ConflictError, match="judith decided 1, scale, “read it twice” meanwhile"):
+        decide(rated, service, "far", "3", expected=seen)
+    item = service.item(rated.id, rated.pair_id("far"))
+    assert item.decision.grade == 1
+    assert decide(rated, service, "far", "3", expected=item.version).decision.grade == 3
+
+
+def test_a_rating_that_changed_meanwhile_is_told(rated, service, database):
+    seen = service.item(rated.id, rated.pair_id("far")).version
+    rated.clock.move()
+    ana = AccountService(database).user("ana").id
+    RatingService(database, rated.clock).rate(rated.pair_id("far"), ana, Decimal("1"))
+    with pytest.raises(ConflictError, match="A rating of this pair changed"):
+        decide(rated, service, "far", "3", expected=seen)
+
+
+def test_of_many_who_decide_at_once_one_wins_and_all_others_are_told(rated, service):
+    pair_id, seen = rated.pair_id("far"), service.item(rated.id, rated.pair_id("far")).version
+    together, told, saved = threading.Barrier(8), [], []
+
+    def run(number):
+        together.wait()
+        try:
+            grade = Decimal(number) / 4
+            saved.append(
+                service.decide(rated.id, pair_id, rated.adjudicator.id, grade, Cause.SCALE, expected=seen)
+            )
+        except ConflictError as error:
+            told.append(str(error))
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(saved), len(told)) == (1, 7)
+    assert all(f"judith decided {saved[0].decision.grade.normalize():f}" in sentence for sentence in told)
+    with rated.database.reading() as session:
+        assert len(session.scalars(select(AdjudicationChange)).all()) == 1
+
+
+def test_an_adjudicator_learns_nothing_of_who_said_what(rated, service, database):
+    accounts, projects = AccountService(database), ProjectService(database)
+    for name, words in (("ana", "I see a harbour"), ("ben", "I see no harbour")):
+        rater = accounts.user(name)
+        projects.add_member(rated.id, name, Role.RATER)
+        RatingService(database, rated.clock).comment(rated.pair_id("far"), rater.id, words)
+    item = service.item(rated.id, rated.pair_id("far"))
+    assert item.grades == (0, 4)
+    assert service.item(rated.id, rated.pair_id("also-far")).grades == (0, 4)
+    assert sorted(item.comments) == ["I see a harbour", "I see no harbour"]
+    shown = [getattr(item, field.name) for field in fields(AdjudicationItem)]
+    assert not any(name in repr(shown) for name in ("ana'", "ben'"))
+
+
+def test_neighbours_go_through_the_queue_and_back(rated, service):
+    order = [entry.pair_id for entry in service.queue(rated.id).entries]
+    there, back, here = [order[0]], [], order[0]
+    while (here := service.neighbours(rated.id, here).next) is not None:
+        there.append(here)
+    assert there == order
+    here = order[-1]
+    while (here := service.neighbours(rated.id, here).previous) is not None:
+        back.append(here)
+    assert back == order[-2::-1]
+
+
+def test_the_next_of_a_decided_pair_is_the_next_open_one(rated, service):
+    order = [entry.pair_id for entry in service.queue(rated.id).entries]
+    decide(rated, service, "also-far")
+    assert service.neighbours(rated.id, order[1]).next == order[2]
+    assert service.neighbours(rated.id, order[1]).previous == order[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "grade", "error"),
+    [("far", "2.1", GradeError), ("far", "4.25", GradeError), ("even", "2", AdjudicationError)],
+)
+def test_what_cannot_be_decided_is_explained_and_changes_nothing(rated, service, name, grade, error):
+    with pytest.raises(error):
+        decide(rated, service, name, grade)
+    assert service.item(rated.id, rated.pair_id(name)).history == ()
+
+
+def test_a_pair_of_another_project_is_not_found(rated, service, database):
+    other = rated_project(database, [pair("x", "0", "4")], name="other")
+    for call in (service.item, service.neighbours):
+        with pytest.raises(NotFoundError):
+            call(rated.id, other.pair_id("x"))
+    with pytest.raises(NotFoundError):
+        service.decide(rated.id, other.pair_id("x"), rated.adjudicator.id, Decimal(1), Cause.SCALE)
+    with pytest.raises(NotFoundError):
+        service.queue(999)
+
+
+def test_nothing_to_withdraw_is_said(rated, service):
+    with pytest.raises(AdjudicationError, match="nothing to withdraw"):
+        service.withdraw(rated.id, rated.pair_id("far"), rated.adjudicator.id)
+
+
+def test_the_command_lists_the_queue(tmp_path, capsys):
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    rated = rated_project(open_database(url), PAIRS)
+    service = AdjudicationService(rated.database, clock=rated.clock)
+    decide(rated, service, "far", "0.25")
+    assert main(["adjudications", "harbour", "--which", "all", "--json", "--database-url", url]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["counts"] == {"open": 3, "decided": 1, "all": 4}
+    assert [one["id"] for one in printed["pairs"]] == ["far", "also-far", "half", "point"]
+    assert printed["pairs"][0].items() >= {"decision": 0.25, "open": False, "spread": 4.0}.items()
+    assert main(["adjudications", "harbour", "--database-url", url]) == 0
+    printed = capsys.readouterr().out
+    assert "also-far" in printed
+    assert "3 open, 1 decided." in printed
+    assert main(["adjudications", "nowhere", "--database-url", url]) == 1
+    assert "nowhere" in capsys.readouterr().err

@@ -1,0 +1,358 @@
+"""The agreement of a project in a database, and the command that prints it, on both systems."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from sqlalchemy import event
+
+from annotation.agreement import grades_of_table, krippendorff_alpha
+from annotation.cli import main
+from annotation.commands.options import open_database
+from annotation.errors import NotFoundError
+from annotation.gold import ExportOptions, Unfinished
+from annotation.services.accounts import AccountService
+from annotation.services.adjudication import AdjudicationService
+from annotation.services.agreement import AgreementService
+from annotation.services.bundle import open_services
+from annotation.services.importing import ImportService
+from annotation.services.projects import ProjectService
+from annotation.services.ratings import RatingService
+from annotation.types import Cause, NewPair, ProjectSettings
+from tests.rated import pair, rated_project
+
+PAIRS = [
+    pair("a", "0", "0.25", "0", genre="news"),
+    pair("b", "4", "3.5", genre="news"),
+    pair("c", "1", "3", "2", genre="fable"),
+    pair("d", "2.75", "2", genre="fable"),
+    pair("e", "1", genre="fable"),
+    pair("f", "3", "2.25", "3", type="phrase2word"),
+    pair("g", "0", "0", type="phrase2word"),
+    pair("h", type="word2sense"),
+]
+ANA = [0, 4, 1, 2.75, 1, 3, 0]
+BEN = [0.25, 3.5, 3, 2, None, 2.25, 0]
+CLEO = [0, None, 2, None, None, 3, None]
+
+
+def alpha_of(*rows):
+    return krippendorff_alpha(grades_of_table(rows)).value
+
+
+def columns(*places):
+    return [[row[place] for place in places] for row in (ANA, BEN, CLEO)]
+
+
+@pytest.fixture
+def rated(database):
+    return rated_project(database, PAIRS, raters_per_pair=3)
+
+
+@pytest.fixture
+def report(rated):
+    return AgreementService(rated.database).report(rated.id)
+
+
+def test_alpha_of_a_project_is_that_of_its_table(report):
+    assert report.project == "harbour"
+    assert report.whole.all.value == pytest.approx(alpha_of(ANA, BEN, CLEO))
+    assert (report.whole.all.pairs, report.whole.all.ratings) == (6, 15)
+    assert report.whole.unadjudicated.value == pytest.approx(alpha_of(*columns(0, 1, 3, 4, 5, 6)))
+    assert report.whole.all.low <= report.whole.all.value <= report.whole.all.high
+
+
+def test_pairs_are_counted(report):
+    whole = report.whole
+    assert (whole.pairs, whole.ratings, whole.finished, whole.flagged, whole.decided) == (8, 16, 3, 1, 0)
+
+
+def test_types_stand_in_the_order_of_the_project_with_those_that_have_no_ratings(report):
+    by_type = {part.name: part for part in report.by_type}
+    assert list(by_type) == ["paragraph2sentence", "sentence2phrase", "phrase2word", "word2sense"]
+    assert by_type["sentence2phrase"].all.value == pytest.approx(alpha_of(*columns(0, 1, 2, 3)))
+    assert by_type["phrase2word"].all.value == pytest.approx(alpha_of(*columns(5, 6)))
+    assert by_type["word2sense"].pairs == 1
+    assert by_type["word2sense"].all.reason == "No pair has two ratings yet."
+    assert by_type["phrase2word"].buckets == (2, 0, 1, 2, 0)
+
+
+def test_genres_are_told_apart_and_a_pair_without_one_too(report):
+    by_genre = {part.name: part for part in report.by_genre}
+    assert {name: part.pairs for name, part in by_genre.items()} == {"": 3, "fable": 3, "news": 2}
+    assert by_genre["news"].all.value == pytest.approx(alpha_of(*columns(0, 1)))
+
+
+def test_a_project_without_genres_has_no_table_of_them(database):
+    rated = rated_project(database, [pair("a", "1", "2"), pair("b", "3", "4")])
+    assert AgreementService(database).report(rated.id).by_genre == ()
+
+
+def test_raters_have_their_names_or_numbers(rated, report):
+    figures = {report.rater_names[row.rater]: row for row in report.raters}
+    assert {name: row.ratings for name, row in figures.items()} == {"ana": 7, "ben": 6, "cleo": 3}
+    assert figures["ana"].mean == pytest.approx(sum(ANA) / 7)
+    assert figures["ana"].median_seconds is None
+    hidden = AgreementService(rated.database).report(rated.id, named=False)
+    assert hidden.rater_names == ("Rater 1", "Rater 2", "Rater 3")
+    assert "ana" not in repr(hidden)
+    assert hidden.raters == report.raters
+
+
+def test_pairs_of_raters_and_leaving_one_out_are_tables_of_their_own(report):
+    names = report.rater_names
+    two = {frozenset((names[row.first], names[row.second])): row.alpha for row in report.rater_pairs}
+    assert two[frozenset(("ana", "ben"))].value == pytest.approx(alpha_of(ANA, BEN))
+    assert two[frozenset(("ben", "cleo"))].value == pytest.approx(alpha_of(BEN, CLEO))
+    without = {names[row.rater]: row.alpha.value for row in report.left_out}
+    assert without["cleo"] == pytest.approx(alpha_of(ANA, BEN))
+
+
+def test_the_widest_pairs_come_first_and_pairs_that_agree_not_at_all(report):
+    assert [(pair.external_id, pair.spread) for pair in report.widest] == [
+        ("c", 2.0),
+        ("d", 0.75),
+        ("f", 0.75),
+        ("b", 0.5),
+        ("a", 0.25),
+    ]
+    assert report.widest[0].left == "The ferry c leaves the old harbour at noon."
+    assert (report.widest[0].low, report.widest[0].high, report.widest[0].ratings) == (1.0, 3.0, 3)
+
+
+def test_a_decided_pair_is_not_among_the_unadjudicated_even_when_its_grades_draw_near(rated):
+    service = AgreementService(rated.database)
+    before = service.report(rated.id)
+    AdjudicationService(rated.database).decide(
+        rated.id, rated.pair_id("c"), rated.adjudicator.id, Decimal("2.5"), Cause.SCALE
+    )
+    decided = service.report(rated.id)
+    assert (decided.whole.all, decided.whole.unadjudicated) == (before.whole.all, before.whole.unadjudicated)
+    assert (decided.whole.flagged, decided.whole.decided) == (1, 1)
+    assert [pair.external_id for pair in decided.widest if pair.decided] == ["c"]
+    regrade(rated, "c", ben="1.5", cleo="1.5")
+    later = service.report(rated.id)
+    assert (later.whole.flagged, later.whole.decided) == (0, 0)
+    assert later.whole.unadjudicated == before.whole.unadjudicated
+
+
+def regrade(rated, pair, **grades):
+    for rater, grade in grades.items():
+        user = AccountService(rated.database).user(rater)
+        RatingService(rated.database).rate(rated.pair_id(pair), user.id, Decimal(grade), 4.5)
+
+
+def test_another_threshold_flags_other_pairs(database):
+    rated = rated_project(database, PAIRS, raters_per_pair=3, threshold=Decimal("0.75"))
+    whole = AgreementService(database).report(rated.id).whole
+    assert (whole.flagged, whole.unadjudicated.pairs) == (3, 3)
+
+
+def test_what_happens_is_in_the_next_report(rated):
+    """A rating, its change, more pairs, a decision and its withdrawal: no stale figures."""
+    service = AgreementService(rated.database)
+    seen = [service.version(rated.id)]
+    figures = [service.report(rated.id)]
+
+    def now(change):
+        change()
+        seen.append(service.version(rated.id))
+        figures.append(service.report(rated.id))
+
+    now(lambda: rated.rate("e", ben="1"))
+    now(lambda: regrade(rated, "e", ben="3"))
+    now(lambda: ImportService(rated.database).import_pairs(rated.id, [pair("new", "4", "4")]))
+    decisions = AdjudicationService(rated.database)
+    now(lambda: decisions.decide(rated.id, rated.pair_id("c"), rated.adjudicator.id, Decimal(2), Cause.SCALE))
+    now(lambda: decisions.withdraw(rated.id, rated.pair_id("c"), rated.adjudicator.id))
+    assert len(set(seen)) == len(seen)
+    assert [report.whole.ratings for report in figures] == [16, 17, 17, 19, 19, 19]
+    assert figures[1].whole.all.value != figures[2].whole.all.value
+    assert [report.whole.decided for report in figures[-2:]] == [1, 0]
+
+
+def test_settings_and_a_new_name_of_the_project_are_in_the_next_report(rated):
+    service = AgreementService(rated.database)
+    assert service.report(rated.id).whole.flagged == 1
+    settings = replace(rated.project.settings, threshold=Decimal("0.5"), name="port")
+    ProjectService(rated.database).update(rated.id, settings)
+    after = service.report(rated.id)
+    assert (after.project, after.whole.flagged, after.threshold) == ("port", 4, 0.5)
+
+
+def test_nothing_is_read_again_while_nothing_changes(rated):
+    service = AgreementService(rated.database)
+    first = service.report(rated.id)
+    read = []
+    event.listen(
+        rated.database.engine,
+        "before_cursor_execute",
+        lambda *arguments: read.append(arguments[2]),
+    )
+    assert service.report(rated.id) == first
+    assert not [statement for statement in read if "seconds" in statement or "substr" in statement]
+    rated.rate("e", ben="1")
+    read.clear()
+    assert service.report(rated.id) != first
+    assert [statement for statement in read if "seconds" in statement]
+
+
+def test_another_seed_or_number_of_resamples_is_another_report(rated):
+    service = AgreementService(rated.database)
+    one, two, three = (
+        service.report(rated.id, resamples=resamples, seed=seed).whole.all
+        for resamples, seed in ((200, 1), (200, 2), (0, 1))
+    )
+    assert one.value == two.value == three.value
+    assert (one.low, one.high) != (two.low, two.high)
+    assert three.interval_reason
+
+
+def test_readers_at_once_get_one_report(rated):
+    service = AgreementService(rated.database)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(service.report(rated.id))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 6
+    assert all(report == found[0] for report in found)
+    assert all(report.whole is found[0].whole for report in found)
+
+
+def test_an_empty_project_has_reasons_and_no_figures(database):
+    rated = rated_project(database, [])
+    report = AgreementService(database).report(rated.id)
+    assert (report.whole.pairs, report.whole.all.value) == (0, None)
+    assert report.whole.all.reason == "No pair has two ratings yet."
+    assert (report.raters, report.rater_pairs, report.left_out, report.widest, report.plan) == (
+        (),
+        (),
+        (),
+        (),
+        None,
+    )
+
+
+def test_another_projects_ratings_do_not_count(database):
+    first = rated_project(database, PAIRS, raters_per_pair=3)
+    rated_project(database, [pair("x", "0", "4", type="phrase2word")], name="other")
+    assert AgreementService(database).report(first.id).whole.ratings == 16
+
+
+def test_a_project_that_is_not_there_is_named(database):
+    service = AgreementService(database)
+    for ask in (service.report, service.version):
+        with pytest.raises(NotFoundError, match="There is no project 99"):
+            ask(99)
+
+
+@pytest.fixture
+def url(tmp_path):
+    address = f"sqlite:///{tmp_path / 'ratings.db'}"
+    database = open_database(address)
+    rated_project(database, PAIRS, raters_per_pair=3)
+    database.dispose()
+    return address
+
+
+def run(capsys, *arguments):
+    status = main(arguments)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_the_command_prints_json_as_promised(url, capsys):
+    status, out, _ = run(capsys, "agreement", "harbour", "--json", "--seed", "7", "--database-url", url)
+    figures = json.loads(out)
+    assert status == 0
+    assert set(figures["alpha"]) == {"all", "unadjudicated"}
+    assert {"value", "low", "high", "pairs", "ratings"} <= set(figures["alpha"]["all"])
+    assert figures["alpha"]["all"]["value"] == pytest.approx(alpha_of(ANA, BEN, CLEO))
+    assert {"all", "unadjudicated"} <= set(figures["by_type"]["phrase2word"])
+    assert (figures["flagged"], figures["seed"], figures["resamples"]) == (1, 7, 1000)
+    assert figures["by_type"]["word2sense"]["all"]["value"] is None
+    assert figures["by_type"]["word2sense"]["all"]["reason"] == "No pair has two ratings yet."
+    assert figures["by_genre"]["news"]["pairs"] == 2
+    assert [row["rater"] for row in sorted(figures["raters"], key=lambda row: -row["ratings"])] == [
+        "ana",
+        "ben",
+        "cleo",
+    ]
+    assert figures["histogram"]["by_type"]["phrase2word"] == [2, 0, 1, 2, 0]
+    assert "NaN" not in out
+
+
+def test_the_command_prints_the_same_twice_and_other_intervals_with_another_seed(url, capsys):
+    outputs = [
+        run(capsys, "agreement", "harbour", "--json", "--seed", seed, "--database-url", url)[1]
+        for seed in ("1", "1", "2")
+    ]
+    assert outputs[0] == outputs[1] != outputs[2]
+
+
+def test_the_command_prints_tables_for_people(url, capsys):
+    status, out, err = run(capsys, "agreement", "harbour", "--database-url", url)
+    assert (status, err) == (0, "")
+    for words in (
+        "sentence2phrase",
+        "genre news",
+        "ana – ben",
+        "8 pairs, 16 grades",
+        "seed 2014",
+        "undefined",
+    ):
+        assert words in out
+    assert f"{alpha_of(ANA, BEN, CLEO):.3f}" in out
+    assert "nan" not in out
+
+
+def test_the_command_says_why_there_is_no_figure(tmp_path, capsys):
+    url = f"sqlite:///{tmp_path / 'empty.db'}"
+    database = open_database(url)
+    rated_project(database, [])
+    database.dispose()
+    status, out, _ = run(capsys, "agreement", "harbour", "--database-url", url)
+    assert status == 0
+    assert "All: No pair has two ratings yet." in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["agreement", "nowhere"], 1, "There is no project 'nowhere'"),
+        (["agreement", "harbour", "--resamples", "-1"], 2, "resamples"),
+        (["agreement", "harbour", "--seed", "x"], 2, "seed"),
+    ],
+)
+def test_a_wrong_call_is_one_sentence(url, capsys, arguments, status, said):
+    found, out, err = run(capsys, *arguments, "--database-url", url)
+    assert (found, out) == (status, "")
+    assert said in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_number_that_a_gold_set_has_used_stays_on_the_page(database, tmp_path):
+    services = open_services(database)
+    project = services.projects.create(
+        ProjectSettings("Numbers", types=("sentence2phrase",), raters_per_pair=6)
+    )
+
+    def graded(pair: str, raters: str) -> NewPair:
+        ratings = tuple((name, Decimal(number) / 4) for number, name in enumerate(raters))
+        return NewPair(pair, "sentence2phrase", f"left {pair}", f"right {pair}", ratings=ratings)
+
+    def means() -> list[float]:
+        report = services.agreement.report(project.id, named=False)
+        return [figures.mean for figures in report.raters]
+
+    services.importing.import_pairs(project.id, [graded("1", "abc")])
+    services.gold.export(project.id, tmp_path / "gold", ExportOptions(unfinished=Unfinished.LIST))
+    before = means()
+    services.importing.import_pairs(project.id, [graded("2", "defghi")])
+    assert means()[: len(before)] == before

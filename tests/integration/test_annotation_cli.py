@@ -1,0 +1,201 @@
+"""`python -m annotation project` and `import`, as scripts call them."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from annotation.cli import main
+from db.schema import prepare
+
+ROWS = [
+    {"id": "a", "type": "sentence2phrase", "left": "Snow fell.", "right": "snow", "ratings": [4, 2.75]},
+    {"id": "b", "type": "sentence2phrase", "left": "Rain fell.", "right": "sun", "genre": "Travel"},
+]
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Run a command line on a database of its own; gives status, output and errors."""
+    monkeypatch.setenv("KPDEMO_DATABASE_URL", f"sqlite:///{tmp_path / 'data' / 'kpdemo.db'}")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        status = main(arguments)
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def test_a_project_goes_from_its_making_to_its_deletion(call, tmp_path):
+    (tmp_path / "guide.md").write_bytes("﻿# Grade\r\nwell".encode())
+    made = call(
+        "project", "create", "News", "--types", "sentence2phrase,title2abstract", "--types", "own",
+        "--raters", "3", "--threshold", "1.5", "--step", "0.5", "--guidelines", "guide.md", "--seed", "7",
+        "--order", "file", "--no-revise", "--lease", "45", "--json",
+    )  # fmt: skip
+    assert made[0] == 0, made[2]
+    project = json.loads(made[1])
+    assert {key: project[key] for key in project if key not in ("id", "created_at")} == {
+        "name": "News",
+        "types": ["sentence2phrase", "title2abstract", "own"],
+        "guidelines": "# Grade\nwell",
+        "raters_per_pair": 3,
+        "threshold": 1.5,
+        "step": 0.5,
+        "order": "file",
+        "seed": 7,
+        "may_revise": False,
+        "lease_minutes": 45,
+    }
+    assert call("project", "list")[1].split()[-5:] == ["3", "0", "0", "0", "0"]
+    status, _, errors = call("project", "delete", "news")
+    assert (status, errors) == (
+        2,
+        "This would delete News with 0 pairs and 0 ratings: add --yes if that is what you want.\n",
+    )
+    assert call("project", "delete", "news", "--yes") == (0, "Deleted News with 0 pairs and 0 ratings.\n", "")
+    assert json.loads(call("project", "list", "--json")[1]) == []
+    assert "No projects yet" in call("project", "list")[1]
+
+
+def test_files_are_imported_together_and_shown(call):
+    call("project", "create", "News", "--types", "sentence2phrase")
+    Path("late.csv").write_text("id,rater,grade\nb,Ana,1\n")
+    assert call("import", "news", "pairs.jsonl", "late.csv") == (
+        0,
+        "Imported 2 pairs and 3 ratings into News.\n",
+        "",
+    )
+    again = json.loads(call("import", "news", "pairs.jsonl", "--json")[1])
+    assert again == {"project": "News", "pairs": 0, "ratings": 0, "duplicates": ["a", "b"]}
+    assert "2 pairs were there already and were left out: a, b." in call("import", "news", "pairs.jsonl")[1]
+    shown, typed = json.loads(call("project", "show", "news", "--json")[1]), "sentence2phrase"
+    assert shown["counts"] == {
+        "pairs": 2, "ratings": 3, "finished": 1, "flagged": 1,
+        "groups": [
+            {"type": typed, "genre": None, "pairs": 1, "ratings": 2, "finished": 1, "flagged": 1},
+            {"type": typed, "genre": "Travel", "pairs": 1, "ratings": 1, "finished": 0, "flagged": 0},
+        ],
+    }  # fmt: skip
+    assert [member["user"] for member in shown["members"]] == ["Ana", "News/1", "News/2"]
+    text = call("project", "show", "news")[1]
+    assert "Travel" in text
+    assert "News/2" in text
+    assert "\x1b" not in text
+
+
+def test_the_only_type_of_a_project_need_not_be_named(call):
+    call("project", "create", "News", "--types", "own")
+    Path("pairs.csv").write_text("id,left,right\n1,a,b\n")
+    assert call("import", "News", "pairs.csv")[0] == 0
+    call("project", "create", "Two", "--types", "own,other")
+    status, _, errors = call("import", "Two", "pairs.csv")
+    assert (status, errors) == (
+        1,
+        "pairs.csv, line 2, field 'type': is missing; add it, or name the type of the whole file.\n",
+    )
+    assert call("import", "Two", "pairs.csv", "--type", "other")[0] == 0
+
+
+def test_the_tasks_own_files_are_imported_by_their_names(call):
+    call("project", "create", "clss")
+    Path("word2sense.trial.input.tsv").write_text("pot#n\tbasket%1:06:00::\tbasket#n#1\ttrial-w2s-1\n")
+    Path("phrase2word.trial.input.tsv").write_text('a "large ship\tbattleship\ttrial-p2w-4\n')
+    names = ("word2sense.trial.input.tsv", "phrase2word.trial.input.tsv")
+    assert call("import", "clss", *names)[1] == "Imported 2 pairs and 0 ratings into clss.\n"
+
+
+def test_standard_input_is_read(call, monkeypatch):
+    call("project", "create", "News")
+    content = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
+
+    class Input:
+        buffer = io.BufferedReader(io.BytesIO(content))
+
+    monkeypatch.setattr(sys, "stdin", Input)
+    assert call("import", "News", "-")[1] == "Imported 2 pairs and 2 ratings into News.\n"
+
+
+def test_members_are_added_and_removed(call):
+    call("project", "create", "News")
+    call("user", "add", "Ana")
+    assert call("project", "add-member", "news", "ana", "--role", "rater")[1] == "Ana is now rater in News.\n"
+    assert call("project", "add-member", "news", "ana", "--role", "adjudicator")[1] == (
+        "Ana is now adjudicator, rater in News.\n"
+    )
+    assert call("project", "remove-member", "news", "Ana")[0] == 0
+    assert json.loads(call("project", "show", "News", "--json")[1])["members"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "part"),
+    [
+        (("project", "create", "X", "--threshold", "9"), 2, "The threshold is 0.25 to 4"),
+        (("project", "create", "X", "--threshold", "high"), 2, "'high' is no number, such as 0.25"),
+        (("project", "create", "X", "--step", "0.3"), 2, "The step is 0.25, 0.5 or 1, not 0.3"),
+        (("project", "create", "X", "--raters", "0"), 2, "from 1 to 20, not 0"),
+        (("project", "create", "X", "--types", ""), 2, "'' is no name of a comparison type"),
+        (("project", "create", "X", "--guidelines", "gone.md"), 2, "gone.md: cannot be read"),
+        (("project", "create", " "), 2, "name is empty"),
+        (("project", "create", "NEWS"), 1, "There is a project named 'NEWS' already"),
+        (("project", "show", "Olds"), 1, "There is no project 'Olds'"),
+        (("project", "add-member", "News", "Nobody"), 1, "There is no account named 'Nobody'"),
+        (("project", "add-member", "News", "Ana", "--role", "king"), 2, "'king' is not one of"),
+        (("import", "Olds", "pairs.jsonl"), 1, "There is no project 'Olds'"),
+        (("import", "News", "gone.tsv"), 2, "gone.tsv: no such file; check the name."),
+        (("import", "News", "."), 2, ".: a folder, not a file"),
+        (("import", "News", "-", "-"), 2, "Standard input can be read once"),
+        (("import", "News"), 2, "Missing argument"),
+        (("import", "News", "bad.csv"), 1, "bad.csv, line 2, field 'right': is empty"),
+    ],
+)  # fmt: skip
+def test_what_goes_wrong_is_one_sentence(call, arguments, status, part):
+    call("project", "create", "News")
+    Path("bad.csv").write_text("id,type,left,right\na,sentence2phrase,b,\n")
+    got, output, errors = call(*arguments)
+    assert (got, output) == (status, "")
+    assert part in errors
+    assert errors.count("\n") == 1
+
+
+def test_a_bad_second_file_undoes_the_first(call):
+    call("project", "create", "News")
+    Path("bad.csv").write_text("id,type,left,right\na2,sentence2phrase,b,\n")
+    assert call("import", "News", "pairs.jsonl", "bad.csv")[0] == 1
+    assert json.loads(call("project", "list", "--json")[1])[0]["counts"]["pairs"] == 0
+
+
+def test_a_new_sqlite_database_is_made_by_the_first_command(call, tmp_path):
+    assert call("project", "list")[0] == 0
+    from db import Database
+
+    database = Database(f"sqlite:///{tmp_path / 'data' / 'kpdemo.db'}")
+    assert prepare(database) is None
+    database.dispose()
+
+
+def test_closed_streams_and_a_full_disk_are_no_traceback(call, tmp_path):
+    call("project", "create", "News")
+    rows = "".join(json.dumps({**ROWS[0], "id": str(n), "right": f"{n}" * 200}) + "\n" for n in range(2_000))
+    (tmp_path / "many.jsonl").write_text(rows)
+    python = f"cd {Path(__file__).parents[2]} && {sys.executable} -m annotation"
+
+    def shell(command: str) -> tuple[int, str]:
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stderr
+
+    assert shell(f"{python} project list >&- <&-") == (0, "")
+    status, errors = shell(f"{python} import News - <&-")
+    assert (status, errors.count("\n"), "empty" in errors) == (1, 1, True)
+    status, errors = shell(f"ulimit -f 1200; {python} import News {tmp_path / 'many.jsonl'}")
+    assert (status, errors.count("\n")) == (1, 1)
+    assert errors.startswith("The database failed (")
+    assert json.loads(call("project", "show", "News", "--json")[1])["counts"]["pairs"] == 0

@@ -1,0 +1,355 @@
+"""The gold set from the database to its files and back, on both databases and from the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from annotation.cli import main
+from annotation.commands.options import open_database
+from annotation.errors import ExportError, NotFoundError
+from annotation.exchange import read_items
+from annotation.formats import open_source
+from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
+from annotation.services.adjudication import AdjudicationService
+from annotation.services.gold import GoldService
+from annotation.services.importing import ImportService
+from annotation.services.projects import ProjectService
+from annotation.types import Cause, NewPair, ProjectSettings
+from tests.rated import pair, rated_project
+
+FINISHED = [
+    pair("b-1", "2", "2.75", genre="news", intended=Decimal(3), source="the harbour desk"),
+    pair("a-2", "0", "0", genre="travel"),
+    pair("c-3", "0", "4", type="phrase2word"),
+]
+UNFINISHED = [pair("d-4", "3"), pair("e-5", "1", "2"), pair("f-6")]
+ALL = [*FINISHED, *UNFINISHED]
+ROOT = Path(__file__).parent.parent.parent
+
+
+def with_decision(rated):
+    rated.clock.move()
+    service = AdjudicationService(rated.database, clock=rated.clock)
+    service.decide(
+        rated.id, rated.pair_id("c-3"), rated.adjudicator.id, Decimal("0.5"), Cause.OVERLOOKED_TEXT
+    )
+    return rated
+
+
+@pytest.fixture
+def finished(database):
+    return with_decision(rated_project(database, FINISHED))
+
+
+def export(rated, folder, **options):
+    service = GoldService(rated.database, clock=rated.clock)
+    return service.export(rated.id, folder, ExportOptions(**options))
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_row_tells_the_grade_and_how_it_came_about(finished, tmp_path):
+    export(finished, tmp_path / "g", raters=RaterColumns.NAMED)
+    first, second, third = lines(tmp_path / "g" / "gold.jsonl")
+    assert first == {
+        "id": "b-1",
+        "type": "sentence2phrase",
+        "genre": "news",
+        "left": FINISHED[0].left,
+        "right": FINISHED[0].right,
+        "gold": 2.375,
+        "gold_source": "mean",
+        "mean": 2.375,
+        "spread": 0.75,
+        "rating_count": 2,
+        "cause": None,
+        "intended": 3.0,
+        "source": "the harbour desk",
+        "ratings": [{"rater": "ana", "grade": 2.0}, {"rater": "ben", "grade": 2.75}],
+    }
+    assert second["gold"] == 0
+    assert (third["gold"], third["gold_source"], third["mean"], third["cause"]) == (
+        0.5,
+        "adjudicated",
+        2.0,
+        "overlooked_text",
+    )
+
+
+@pytest.mark.parametrize("format", list(Format))
+def test_the_same_database_gives_the_same_bytes(sqlite_database, tmp_path, format):
+    rated = with_decision(rated_project(sqlite_database, ALL))
+    for name in ("one", "two"):
+        rated.clock.move(3600)
+        export(rated, tmp_path / name, format=format, unfinished=Unfinished.LIST)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    assert len(contents(tmp_path / "one")) >= 3
+
+
+def test_unfinished_pairs_are_refused_with_their_number_and_the_first(database, tmp_path):
+    rated = with_decision(rated_project(database, ALL))
+    with pytest.raises(ExportError) as error:
+        export(rated, tmp_path / "g")
+    assert str(error.value).startswith(
+        "3 of 6 pairs have no gold grade yet, the first is 'd-4' (sentence2phrase); "
+    )
+    assert "2 lack ratings and 1 a decision" in str(error.value)
+    assert list(tmp_path.glob("g")) == []
+    assert GoldService(database).exports(rated.id) == []
+
+
+def test_unfinished_pairs_are_left_out_or_listed(database, tmp_path):
+    rated = with_decision(rated_project(database, ALL))
+    counts = export(rated, tmp_path / "out", unfinished=Unfinished.LEAVE_OUT).manifest["counts"]
+    assert (counts["pairs"], counts["mean"], counts["adjudicated"]) == (6, 2, 1)
+    assert [row["id"] for row in lines(tmp_path / "out" / "gold.jsonl")] == ["b-1", "a-2", "c-3"]
+    export(rated, tmp_path / "list", unfinished=Unfinished.LIST)
+    assert contents(tmp_path / "list")["gold.jsonl"] == contents(tmp_path / "out")["gold.jsonl"]
+    assert [
+        (row["id"], row["reason"], row["gold"]) for row in lines(tmp_path / "list" / "unfinished.jsonl")
+    ] == [
+        ("d-4", "too_few_ratings", None),
+        ("e-5", "not_adjudicated", None),
+        ("f-6", "too_few_ratings", None),
+    ]
+
+
+def test_counts_of_the_database_and_of_the_rows_are_the_same(database, tmp_path):
+    rated = with_decision(rated_project(database, ALL))
+    counts = GoldService(database).counts(rated.id)
+    written = export(rated, tmp_path / "g", unfinished=Unfinished.LEAVE_OUT).manifest["counts"]
+    assert (counts.pairs, counts.too_few_ratings, counts.not_adjudicated, counts.finished) == (6, 2, 1, 3)
+    assert (written["too_few_ratings"], written["not_adjudicated"]) == (2, 1)
+
+
+def test_numbers_of_raters_stay_when_another_rater_joins(database, tmp_path):
+    rated = rated_project(
+        database, [pair("x", "1", "2", "2"), pair("y")], raters_per_pair=4, threshold=Decimal(4)
+    )
+
+    def numbers(name):
+        export(rated, tmp_path / name, unfinished=Unfinished.LIST)
+        [row] = [row for row in lines(tmp_path / name / "unfinished.jsonl") if row["id"] == "y"]
+        return {rating["grade"]: rating["rater"] for rating in row["ratings"]}
+
+    rated.rate("y", ana="0", ben="1", cleo="2")
+    before = numbers("before")
+    rated.rate("y", dora="3")
+    assert sorted(before.values()) == ["rater 1", "rater 2", "rater 3"]
+    after = {
+        rating["grade"]: rating["rater"]
+        for row in lines_after(rated, tmp_path)
+        if row["id"] == "y"
+        for rating in row["ratings"]
+    }
+    assert after == {**before, 3.0: "rater 4"}
+
+
+def lines_after(rated, tmp_path):
+    export(rated, tmp_path / "after", unfinished=Unfinished.LIST)
+    return lines(tmp_path / "after" / "gold.jsonl")
+
+
+@pytest.mark.parametrize("format", list(Format))
+@pytest.mark.parametrize("raters", [RaterColumns.NONE, RaterColumns.ANONYMOUS])
+def test_no_name_is_in_any_file_unless_it_is_asked_for(sqlite_database, tmp_path, format, raters):
+    named = [
+        NewPair(
+            "1", "sentence2phrase", "Text", "text", ratings=(("Zebedee", Decimal(1)), ("Quirin", Decimal(1)))
+        )
+    ]
+    rated = rated_project(sqlite_database, named)
+    export(rated, tmp_path / "g", format=format, raters=raters)
+    whole = b"".join(contents(tmp_path / "g").values())
+    assert not any(name in whole for name in (b"Zebedee", b"Quirin", b"judith"))
+
+
+def test_the_manifest_has_alpha_hashes_and_no_moment(finished, tmp_path):
+    exported = export(finished, tmp_path / "g", format=Format.CSV)
+    written = json.loads((tmp_path / "g" / "manifest.json").read_text())
+    assert written == exported.manifest
+    assert written["agreement"]["alpha"]["all"]["ratings"] == 6
+    assert written["agreement"]["alpha"]["unadjudicated"]["pairs"] == 2
+    assert written["agreement"]["by_type"]["phrase2word"]["all"]["value"] is None
+    assert "Only one pair" in written["agreement"]["by_type"]["phrase2word"]["all"]["reason"]
+    assert str(finished.clock.now.year) not in json.dumps(
+        {**written, "protocol": {**written["protocol"], "seed": 0}, "agreement": None, "files": []}
+    )
+    [record] = GoldService(finished.database).exports(finished.id)
+    assert (record.manifest_sha256, record.pairs, record.by) == (exported.manifest_sha256, 3, None)
+
+
+def test_agreement_in_the_manifest_is_that_of_the_agreement_page(finished, tmp_path):
+    from annotation.services.agreement import AgreementService
+
+    alpha = AgreementService(finished.database).report(finished.id).whole.all
+    written = export(finished, tmp_path / "g").manifest["agreement"]["alpha"]["all"]
+    assert written["value"] == pytest.approx(alpha.value, abs=1e-6)
+    assert (written["low"], written["high"]) == pytest.approx((alpha.low, alpha.high), abs=1e-6)
+
+
+def test_rated_pairs_come_in_the_order_of_import_with_everything(finished):
+    found = list(GoldService(finished.database).rated_pairs(finished.id))
+    assert [one.external_id for one in found] == ["b-1", "a-2", "c-3"]
+    assert found[0].ratings == (("ana", Decimal(2)), ("ben", Decimal("2.75")))
+    assert (found[2].adjudicated, found[2].adjudicator) == (Decimal("0.5"), "judith")
+    with pytest.raises(NotFoundError):
+        list(GoldService(finished.database).rated_pairs(999))
+
+
+def test_an_empty_project_has_nothing_to_export(database, tmp_path):
+    with pytest.raises(ExportError, match="has no pairs yet"):
+        export(rated_project(database, []), tmp_path / "g", unfinished=Unfinished.LIST)
+
+
+LETTERS = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
+WORDS = st.one_of(
+    st.text(LETTERS, max_size=20),
+    st.sampled_from(
+        ["=HYPERLINK(1)", "+1", "-", "@x", "'=1", "שלום ,עולם", "🛶\r\n🛶", 'say "no"', "a\tb", "NA", "null"]
+    ),
+)
+TEXTS = WORDS.map(lambda text: f"x{text}" if not text.strip() else text)
+RATINGS = st.dictionaries(
+    st.sampled_from(["ana", "Ben O'Neil", "陈", "=cmd", "דנה"]), st.integers(0, 16), max_size=3
+)
+
+
+@pytest.mark.parametrize("format", [Format.JSONL, Format.CSV])
+@settings(
+    max_examples=15,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.lists(st.tuples(TEXTS, TEXTS, RATINGS, st.none() | TEXTS.map(str.strip)), min_size=1, max_size=5))
+def test_an_export_imported_again_gives_the_same_ratings(sqlite_database, tmp_path_factory, format, rows):
+    names = [f"p{number}" for number in range(len(rows))]
+    pairs = [
+        NewPair(
+            name,
+            "sentence2phrase",
+            f"{left} {name}",
+            right,
+            source=source,
+            ratings=tuple((rater, Decimal(quarters) / 4) for rater, quarters in ratings.items()),
+        )
+        for name, (left, right, ratings, source) in zip(names, rows, strict=True)
+    ]
+    folder = tmp_path_factory.mktemp("trip")
+    number = len(ProjectService(sqlite_database).list())
+    first = rated_project(
+        sqlite_database, pairs, name=f"first {number}", raters_per_pair=3, threshold=Decimal(4)
+    )
+    second = ProjectService(sqlite_database).create(ProjectSettings(f"second {number}", raters_per_pair=3))
+    export(first, folder / "g", format=format, raters=RaterColumns.NAMED, unfinished=Unfinished.LIST)
+    for stem in ("gold", "unfinished"):
+        path = folder / "g" / f"{stem}.{format}"
+        if path.read_text(encoding="utf-8").count("\n") > (format is Format.CSV):
+            with open_source(path) as source:
+                ImportService(sqlite_database).import_pairs(second.id, read_items(source))
+    service = GoldService(sqlite_database)
+
+    def kept(project_id):
+        return {
+            one.external_id: (one.left, one.right, one.source, sorted(one.ratings))
+            for one in service.rated_pairs(project_id)
+        }
+
+    assert kept(second.id) == kept(first.id)
+
+
+@pytest.fixture
+def url(tmp_path):
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    with_decision(rated_project(open_database(url), FINISHED))
+    return url
+
+
+def test_the_command_writes_a_folder_and_prints_its_manifest(url, tmp_path, capsys):
+    target = tmp_path / "gold"
+    call = ["export", "harbour", "--output", str(target), "--format", "csv", "--database-url", url]
+    assert main([*call, "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert [file["name"] for file in printed["files"]] == ["gold.csv"]
+    assert {path.name for path in target.iterdir()} == {"gold.csv", "manifest.json"}
+    assert main(call) == 1
+    assert "not empty" in capsys.readouterr().err
+    assert main([*call, "--force", "--format", "semeval"]) == 0
+    assert "phrase2word.gs.tsv: 1 rows" in capsys.readouterr().out
+    assert (target / "sentence2phrase.gs.tsv").read_text() == "2.375\n0\n"
+    assert not (target / "gold.csv").exists()
+
+
+def test_the_command_explains_a_wrong_call(url, tmp_path, capsys):
+    call = ["export", "harbour", "--output", str(tmp_path / "g"), "--database-url", url]
+    assert main([*call, "--format", "xlsx"]) == 2
+    assert main(["export", "harbour", "--database-url", url]) == 2
+    assert main(["export", "nowhere", *call[2:]]) == 1
+    assert "nowhere" in capsys.readouterr().err
+    assert not (tmp_path / "g").exists()
+
+
+MEASURE = """
+import resource, sys
+from pathlib import Path
+from annotation.gold import ExportOptions, Format
+from annotation.services.gold import GoldService
+from annotation.services.projects import ProjectService
+from db import Database
+url, format, folder = sys.argv[1:]
+database = Database(url)
+projects, gold, options = ProjectService(database), GoldService(database), ExportOptions(Format(format))
+peaks = []
+for name in ("small", "large"):
+    gold.export(projects.get(name).id, Path(folder) / name, options)
+    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(peaks[1] - peaks[0])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_large_export_needs_no_more_memory_than_a_small_one(large, tmp_path, format):
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, large, format, str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 40_000  # KiB; the texts alone are 100 MB
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    url = f"sqlite:///{tmp_path_factory.mktemp('large') / 'a.db'}"
+    database = open_database(url)
+    text = "The ferry leaves the old harbour at noon and comes back at dusk. " * 15
+    for name, size in (("small", 2_000), ("large", 100_000)):
+        pairs = (
+            NewPair(
+                str(number),
+                "sentence2phrase",
+                f"{number} {text}",
+                "a noon ferry",
+                ratings=(("ana", Decimal(number % 5)), ("ben", Decimal(number % 5))),
+            )
+            for number in range(size)
+        )
+        rated_project(database, pairs, name=name)
+    return url

@@ -1,0 +1,161 @@
+"""Set-up links and invitations on both databases, and people in a hurry."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.errors import (
+    InvitationError,
+    NotFoundError,
+    SettingsError,
+    SignInError,
+)
+from annotation.types import Role
+from db.models import Membership, User, UserSession
+from tests.people import HERE, OTHER, PASSWORD, at_once, count
+
+
+def test_the_set_up_link_makes_the_first_administrator_once(accounts):
+    token = accounts.setup_token()
+    assert accounts.invitation(token).is_set_up
+    session = accounts.accept_invitation(token, "Ana", PASSWORD)
+    assert accounts.require(accounts.user_of(session).name, None).is_administrator
+    assert accounts.setup_token() is None
+    with pytest.raises(InvitationError, match="used already"):
+        accounts.accept_invitation(token, "Eve", PASSWORD)
+
+
+def test_a_new_start_replaces_the_set_up_link_and_it_ends_after_a_day(accounts, clock):
+    old, new = accounts.setup_token(), accounts.setup_token()
+    with pytest.raises(InvitationError, match="no longer, known"):
+        accounts.accept_invitation(old, "Eve", PASSWORD)
+    clock.forward(days=1)
+    with pytest.raises(InvitationError, match="ended on 23 November"):
+        accounts.accept_invitation(new, "Ana", PASSWORD)
+
+
+def test_a_set_up_link_is_void_once_somebody_administers(accounts):
+    token = accounts.setup_token()
+    accounts.add_user("root", PASSWORD, is_administrator=True)
+    with pytest.raises(InvitationError, match="set up already"):
+        accounts.accept_invitation(token, "Eve", PASSWORD)
+
+
+def test_accounts_that_cannot_administer_leave_the_set_up_open(accounts):
+    accounts.add_user("imported")
+    accounts.add_user("rater", PASSWORD)
+    accounts.add_user("invited", is_administrator=True)
+    assert accounts.setup_token() is not None
+
+
+def test_a_link_to_a_project_makes_an_account_with_that_role(accounts, project):
+    token = accounts.invite(project_id=project, role=Role.ADJUDICATOR)
+    offer = accounts.invitation(token)
+    assert (offer.project, offer.role, offer.user_name) == ("News", Role.ADJUDICATOR, None)
+    accounts.accept_invitation(token, "Ana", PASSWORD)
+    assert accounts.roles("Ana", project) == {Role.ADJUDICATOR}
+    assert not accounts.user("Ana").is_administrator
+
+
+def test_who_has_an_account_joins_with_it(accounts, project):
+    accounts.add_user("Ana", PASSWORD)
+    token = accounts.invite(project_id=project, role=Role.RATER)
+    accounts.join(token, "Ana")
+    assert accounts.roles("Ana", project) == {Role.RATER}
+    with pytest.raises(InvitationError, match="used already"):
+        accounts.join(token, "Ana")
+    accounts.join(accounts.invite(project_id=project, role=Role.RATER), "Ana")  # a role that one has
+
+
+def test_a_link_for_one_account_is_of_no_use_to_another(accounts, project):
+    accounts.add_user("Ana")
+    accounts.add_user("Eve", PASSWORD)
+    for token in (accounts.invite("Ana", project_id=project, role=Role.RATER), accounts.setup_token()):
+        with pytest.raises(InvitationError, match="not for the account Eve"):
+            accounts.join(token, "Eve")
+    assert accounts.roles("Eve", project) == frozenset()
+
+
+def test_a_link_for_an_account_sets_its_password_whatever_name_is_sent(accounts):
+    accounts.add_user("imported rater")
+    session = accounts.accept_invitation(accounts.invite("imported rater"), "Eve", PASSWORD)
+    assert accounts.user_of(session).name == "imported rater"
+    accounts.sign_in("imported rater", PASSWORD, HERE)
+
+
+def test_a_lost_password_is_replaced_by_a_link_and_old_browsers_are_out(ana):
+    old = ana.sign_in("Ana", PASSWORD, HERE)
+    first, second = ana.invite("Ana"), ana.invite("Ana")
+    assert ana.invitation(second).has_password
+    ana.sign_in("Ana", PASSWORD, HERE)  # until the link is used
+    with pytest.raises(InvitationError):
+        ana.accept_invitation(first, "", OTHER)
+    ana.accept_invitation(second, "", OTHER)
+    assert ana.user_of(old) is None
+    with pytest.raises(SignInError):
+        ana.sign_in("Ana", PASSWORD, HERE)
+
+
+def test_a_password_that_the_administrator_sets_makes_an_older_link_void(ana):
+    link = ana.invite("Ana")
+    ana.set_password("Ana", OTHER)
+    with pytest.raises(InvitationError, match="no longer, known"):
+        ana.accept_invitation(link, "", PASSWORD)
+    ana.sign_in("Ana", OTHER, HERE)
+
+
+def test_a_link_lasts_a_week(accounts, project, clock):
+    token = accounts.invite(project_id=project, role=Role.RATER)
+    clock.forward(days=6, hours=23)
+    accounts.invitation(token)
+    clock.forward(hours=1)
+    with pytest.raises(InvitationError, match="29 November"):
+        accounts.accept_invitation(token, "Ana", PASSWORD)
+
+
+def test_a_refused_name_or_password_does_not_use_up_the_link(accounts, project):
+    accounts.add_user("Ana")
+    token = accounts.invite(project_id=project, role=Role.RATER)
+    for name, password in (("Ana", PASSWORD), ("", PASSWORD), ("Ben", "short")):
+        with pytest.raises(SettingsError):
+            accounts.accept_invitation(token, name, password)
+    accounts.accept_invitation(token, "Ben", PASSWORD)
+
+
+def test_a_disabled_account_cannot_be_invited_nor_use_its_link(accounts):
+    accounts.add_user("Ana")
+    token = accounts.invite("Ana")
+    accounts.disable("Ana")
+    with pytest.raises(InvitationError, match="disabled"):
+        accounts.accept_invitation(token, "", PASSWORD)
+    with pytest.raises(SettingsError, match="disabled"):
+        accounts.invite("Ana")
+
+
+def test_an_invitation_to_nothing_is_refused(accounts, project):
+    accounts.add_user("Ana")
+    for offer in ({}, {"project_id": project}, {"role": Role.RATER}, {"name": "Ana", "role": Role.RATER}):
+        with pytest.raises(SettingsError, match="offers nothing"):
+            accounts.invite(**offer)
+    with pytest.raises(NotFoundError):
+        accounts.invite(project_id=project + 1, role=Role.RATER)
+
+
+def test_of_eight_who_use_a_link_at_once_exactly_one_gets_in(accounts, database, project):
+    token = accounts.invite(project_id=project, role=Role.RATER)
+    answers = at_once(
+        [lambda n=n: accounts.accept_invitation(token, f"rater {n}", PASSWORD) for n in range(8)]
+    )
+    winners = [answer for answer in answers if isinstance(answer, str)]
+    assert len(winners) == 1
+    assert all(isinstance(answer, str | InvitationError) for answer in answers)
+    assert count(database, User) == count(database, Membership) == count(database, UserSession) == 1
+
+
+def test_of_eight_who_set_up_a_server_at_once_exactly_one_does(accounts, database):
+    token = accounts.setup_token()
+    answers = at_once(
+        [lambda n=n: accounts.accept_invitation(token, f"root {n}", PASSWORD) for n in range(8)]
+    )
+    assert sum(isinstance(answer, str) for answer in answers) == 1
+    assert count(database, User, User.is_administrator) == 1

@@ -1,0 +1,50 @@
+"""What is uploaded behind the sign-in is not served on the public page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+import app
+from annotation.services.bundle import open_annotation
+from annotation.web.cookies import COOKIE
+from tests.fakes import FakePredictor
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def client(tmp_path, monkeypatch) -> TestClient:
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "uploads"))
+    services = open_annotation(f"sqlite:///{tmp_path / 'kpdemo.db'}")
+    services.accounts.add_user("root", password=PASSWORD, is_administrator=True)
+    token = services.accounts.sign_in("root", PASSWORD, "127.0.0.1")
+    client = TestClient(
+        app.build_server(app.AppContext({"first": "first phrases"}, FakePredictor, annotation=services)),
+        base_url="http://localhost",
+    )
+    client.cookies.set(COOKIE, token)
+    return client
+
+
+def upload(client: TestClient, under: str) -> str:
+    answer = client.post(f"{under}/gradio_api/upload", files={"files": ("pairs.tsv", b"id\ttype\n")})
+    assert answer.status_code == 200
+    [path] = answer.json()
+    assert Path(path).is_file()
+    return path
+
+
+def test_an_upload_of_annotation_is_not_served_to_the_public(client):
+    path = upload(client, "/annotate")
+    assert client.get(f"/annotate/gradio_api/file={path}").status_code == 200
+    client.cookies.clear()
+    assert client.get(f"/gradio_api/file={path}").status_code == 403
+
+
+def test_an_upload_of_the_public_page_is_served_there(client):
+    path = upload(client, "")
+    assert client.get(f"/gradio_api/file={path}").status_code == 200
+    assert client.get(f"/annotate/gradio_api/file={path}").status_code == 403

@@ -1,0 +1,101 @@
+"""`python -m annotation user …`"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+
+from annotation.cli import main
+from annotation.services.accounts import AccountService
+from annotation.types import Role
+from db import Database
+from tests.people import CHEAP, HERE, PASSWORD, add_project
+
+
+@pytest.fixture
+def call(sqlite_database: Database, monkeypatch, capsys):
+    """Run `python -m annotation user …`: its status, output and standard error."""
+
+    def run(*arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        status = main(["user", *arguments, "--database-url", f"sqlite:///{sqlite_database.url.database}"])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+def test_an_account_is_added_by_a_link(call, sqlite_database):
+    status, out, _ = call("add", "Ana", "--administrator", "--address", "https://rate.example/")
+    assert status == 0
+    assert out.startswith("https://rate.example/invitation/")
+    accounts = AccountService(sqlite_database, passwords=CHEAP)
+    accounts.accept_invitation(out.strip().rpartition("/")[2], "", PASSWORD)
+    assert accounts.require("Ana", None)
+
+
+def test_an_account_is_added_with_a_password_from_standard_input(call, sqlite_database):
+    password = "größer als zehn"
+    status, out, _ = call("add", "Ben 😀", "--password-stdin", stdin=f"{password}\r\n".encode())
+    assert (status, out) == (0, "Added Ben 😀.\n")
+    AccountService(sqlite_database).sign_in("Ben 😀", password, HERE)
+
+
+def test_accounts_are_listed_as_json(call):
+    call("add", "Ana")
+    call("disable", "ana")
+    [row] = json.loads(call("list", "--json")[1])
+    assert row.pop("created_at").endswith("+00:00")
+    assert row == {
+        "name": "Ana",
+        "administrator": False,
+        "disabled": True,
+        "has_password": False,
+        "roles": [],
+    }
+    assert call("list")[1] == "Ana\tdisabled\n"
+
+
+def test_a_link_to_a_project_is_printed(call, sqlite_database, clock):
+    add_project(sqlite_database, clock(), "News")
+    status, out, _ = call("invite", "--project", "news", "--role", "adjudicator")
+    assert status == 0
+    offer = AccountService(sqlite_database).invitation(out.strip().rpartition("/")[2])
+    assert (offer.project, offer.role) == ("News", Role.ADJUDICATOR)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "sentence"),
+    [
+        (["disable", "Eve"], 1, "There is no account named 'Eve'"),
+        (["invite"], 2, "Whom to invite?"),
+        (["invite", "--role", "rater"], 2, "in which project?"),
+        (["invite", "--project", "none"], 1, "none"),
+        (["add", "a\u202eb"], 1, "U+202E"),
+        (["add", "Ana", "--password-stdin"], 1, "0 characters"),
+        (["password", "Ana"], 2, "--password-stdin"),
+        (["promote"], 2, "NAME"),
+    ],
+)
+def test_a_call_that_cannot_be_done_is_one_sentence(call, arguments, status, sentence):
+    got, out, err = call(*arguments)
+    assert (got, out) == (status, "")
+    assert sentence in err
+    assert len(err.splitlines()) == 1
+
+
+def test_the_last_administrator_stays_on_the_command_line_too(call):
+    call("add", "root", "--password-stdin", stdin=PASSWORD.encode())
+    assert call("promote", "root")[0] == 0
+    for command in ("disable", "demote"):
+        status, _, err = call(command, "root")
+        assert status == 1
+        assert "last administrator" in err
+
+
+def test_a_password_that_is_no_text_is_explained(call):
+    status, _, err = call("add", "Ana", "--password-stdin", stdin=b"\xff\xfe" * 10)
+    assert (status, "not UTF-8" in err) == (2, True)

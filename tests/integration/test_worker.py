@@ -1,0 +1,181 @@
+"""Models in a process of their own: what they answer, what becomes of errors, and how the process ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kpdemo.errors import InputError, ModelLoadError, ModelStoppedError
+from kpdemo.types import Document
+from kpdemo.worker import ModelWorker
+from tests.fakes import FakePredictor
+from tests.remote import load, load_and_note
+
+ROOT = Path(__file__).parents[2]
+TEXT = Document("Neural networks learn from many examples of language.", title="Networks")
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[ModelWorker]:
+    with ModelWorker(load) as worker:
+        yield worker
+
+
+@pytest.fixture
+def own_worker() -> Iterator[ModelWorker]:
+    """One that a test may break."""
+    with ModelWorker(load) as worker:
+        yield worker
+
+
+def process_of(worker: ModelWorker) -> int:
+    [prediction] = worker.open("obedient").predict(["tell"])
+    return int(prediction.absent_candidates[0])
+
+
+def exists(process: int) -> bool:
+    """Also of a zombie."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_for(condition: Callable[[], bool], patience: float = 20.0) -> bool:
+    deadline = time.monotonic() + patience
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return condition()
+
+
+def test_a_prediction_is_the_same_as_without_a_process_between(worker):
+    remote = worker.open("first")
+    assert remote.predict([TEXT, TEXT.body], top_k=3) == FakePredictor("first").predict(
+        [TEXT, TEXT.body], top_k=3
+    )
+    assert remote.predict([TEXT], threshold=0.4) == FakePredictor("first").predict([TEXT], threshold=0.4)
+    assert (remote.name, remote.device) == ("first", "cpu")
+
+
+def test_a_model_shows_its_vectors_if_it_has_any(worker):
+    [space] = worker.open("obedient").vectors(Document("space"))
+    assert space.name == "space"
+    assert np.array_equal(space.vectors, np.eye(2))
+    assert worker.open("obedient").finds_absent
+    assert worker.open("first").vectors(TEXT) == []
+
+
+def test_the_first_model_loads_before_anybody_asks_and_the_others_when_they_are_asked(tmp_path):
+    with ModelWorker(partial(load_and_note, tmp_path), first="obedient") as worker:
+        assert wait_for((tmp_path / "obedient").is_file)
+        process = process_of(worker)
+        assert [path.name for path in tmp_path.iterdir()] == ["obedient"]
+        worker.open("other").predict([TEXT])
+        worker.open("other").predict([TEXT])
+    loaded = {path.name: path.read_text().split() for path in tmp_path.iterdir()}
+    assert loaded == {"obedient": [str(process)], "other": [str(process)]}
+
+
+def test_our_errors_come_as_themselves(worker):
+    with pytest.raises(ModelLoadError, match=r"^There is no model “missing”: choose another\.$"):
+        worker.open("missing")
+    with pytest.raises(InputError, match="The text is empty"):
+        worker.open("first").predict([" "])
+
+
+def test_an_error_tells_where_it_was_raised(worker):
+    with pytest.raises(MemoryError) as caught:
+        worker.open("obedient").predict(["overflow"])
+    assert "raise MemoryError" in caught.value.__notes__[0]
+
+
+def test_an_error_of_a_library_can_be_raised_where_the_library_is_not(worker):
+    with pytest.raises(RuntimeError, match="LibraryError: the kernel is missing"):
+        worker.open("obedient").predict(["fail"])
+
+
+def test_what_a_library_prints_does_not_come_between_the_answers(capfd):
+    with ModelWorker(load) as worker:
+        worker.open("obedient").predict(["print"])
+    output = capfd.readouterr()
+    assert (output.out, output.err) == ("", "a library has something to say\n")
+
+
+@pytest.mark.parametrize(
+    ("end", "cause"), [("die", "killed, perhaps for want of memory"), ("exit", "exit status 3")]
+)
+def test_a_model_that_dies_loses_one_question_in_a_sentence(own_worker, end, cause):
+    predictor, before = own_worker.open("obedient"), process_of(own_worker)
+    with pytest.raises(ModelStoppedError) as caught:
+        predictor.predict([end])
+    assert str(caught.value) == (
+        f"The model stopped before it had answered ({cause}), and starts again: "
+        "ask once more, or with a shorter text."
+    )
+    [prediction] = predictor.predict(["tell"])
+    assert int(prediction.absent_candidates[0]) != before
+    assert not exists(before)
+
+
+def test_a_model_that_dies_while_nobody_asks_leaves_no_zombie_and_loses_nothing(own_worker):
+    before = process_of(own_worker)
+    os.kill(before, signal.SIGKILL)
+    assert wait_for(lambda: not exists(before))
+    assert process_of(own_worker) != before
+
+
+def test_whoever_waits_when_the_models_are_closed_is_told(own_worker, tmp_path):
+    predictor, process = own_worker.open("obedient"), process_of(own_worker)
+    with ThreadPoolExecutor(1) as pool:
+        question = pool.submit(predictor.predict, [f"compute {tmp_path / 'begun'}"])
+        assert wait_for((tmp_path / "begun").is_file)
+        own_worker.close()
+        with pytest.raises(ModelStoppedError, match="have been stopped"):
+            question.result(20)
+    assert not exists(process)
+    with pytest.raises(ModelStoppedError, match="have been stopped"):
+        predictor.predict(["tell"])
+
+
+PROGRAM = """
+    import sys
+    from kpdemo.worker import ModelWorker
+    from tests.remote import load
+
+    with ModelWorker(load) as worker:
+        predictor = worker.open("obedient")
+        try:
+            print("ready", flush=True)
+            {asking}
+        except KeyboardInterrupt:
+            pass
+"""
+
+
+@pytest.mark.parametrize("asking", ["sys.stdin.read()", "predictor.predict(['compute ' + sys.argv[1]])"])
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_process_ends_with_its_program_and_says_nothing(end, asking, tmp_path):
+    command = [sys.executable, "-c", textwrap.dedent(PROGRAM).format(asking=asking), str(tmp_path / "begun")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, start_new_session=True, **pipes) as program:
+        try:
+            assert program.stdout.readline() == "ready\n"
+            assert "compute" not in asking or wait_for((tmp_path / "begun").is_file)
+            os.killpg(program.pid, end)  # as Ctrl+C at the terminal does
+            program.wait(20)
+            _, errors = program.communicate(timeout=20)  # both processes hold the pipe: waits for both
+            assert errors == ""
+        finally:
+            program.kill()

@@ -1,0 +1,249 @@
+"""The adjudication page's handlers, its HTML, the export section and the download: roles before anything."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+import zipfile
+from datetime import UTC, datetime
+from decimal import Decimal
+from types import SimpleNamespace
+
+import gradio as gr
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from annotation.services.accounts import AccountService
+from annotation.services.adjudication import AdjudicationService
+from annotation.services.gold import GoldService
+from annotation.services.projects import ProjectService
+from annotation.services.sessions import start_session
+from annotation.types import Cause, Role
+from annotation.ui.adjudicate import AdjudicateHandlers
+from annotation.ui.export import ExportHandlers
+from annotation.web.accounts import add_account_pages
+from annotation.web.cookies import COOKIE
+from annotation.web.downloads import build_downloads
+from tests.rated import pair, rated_project
+
+PAIRS = [pair("far", "0", "4"), pair("near", "2", "2.5"), pair("half", "1", "2.5", type="phrase2word")]
+NASTY = '<script>alert("1")</script> ${1} {{x}}'
+
+
+@pytest.fixture
+def rated(sqlite_database):
+    rated = rated_project(sqlite_database, PAIRS)
+    accounts, projects = AccountService(sqlite_database), ProjectService(sqlite_database)
+    for name, role in (("admin", Role.ADMINISTRATOR), ("rita", Role.RATER)):
+        accounts.add_user(name)
+        projects.add_member(rated.id, name, role)
+    accounts.add_user("stranger")
+    return rated
+
+
+@pytest.fixture
+def handlers(rated):
+    database = rated.database
+    return AdjudicateHandlers(
+        AccountService(database),
+        ProjectService(database),
+        AdjudicationService(database, clock=rated.clock),
+        GoldService(database),
+    )
+
+
+def request(rated, name="judith", **query):
+    return SimpleNamespace(username=name, query_params={"project": str(rated.id), **query})
+
+
+def event(**data):
+    return gr.EventData(None, data)
+
+
+def decision(rated, handlers, **changes):
+    pair_id = rated.pair_id("far")
+    version = handlers.adjudication.item(rated.id, pair_id).version
+    asked = {
+        "pair": str(pair_id),
+        "version": version,
+        "grade": "2.75",
+        "cause": "scale",
+        "note": "n",
+        "which": "open",
+    }
+    return event(**{**asked, **changes})
+
+
+def is_left_alone(value):
+    return value == gr.skip()
+
+
+def test_the_first_open_pair_is_shown_and_the_next_after_a_decision(rated, handlers):
+    queue, item, _ = handlers.open(request(rated))
+    assert "far" in item
+    assert "2" in queue
+    _, item, said = handlers.save(decision(rated, handlers), request(rated))
+    assert "Saved far: 2.75." in said
+    assert "half" in item
+    assert handlers.adjudication.item(rated.id, rated.pair_id("far")).decision.by == "judith"
+
+
+@pytest.mark.parametrize("name", ["rita", "stranger", None, "nobody"])
+@pytest.mark.parametrize("what", ["open", "show", "save", "withdraw"])
+def test_only_adjudicators_and_administrators_see_or_change_anything(rated, handlers, name, what):
+    handlers.save(decision(rated, handlers, grade="1"), request(rated))
+    calls = (request(rated, name),) if what == "open" else (decision(rated, handlers), request(rated, name))
+    queue, item, said = getattr(handlers, what)(*calls)
+    assert "ferry" not in f"{queue} {item} {said}"
+    history = handlers.adjudication.item(rated.id, rated.pair_id("far")).history
+    assert [change.grade for change in history] == [1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"grade": ""}, "No grade is chosen"),
+        ({"grade": "2.8"}, "in steps of 0.25"),
+        ({"grade": "Infinity"}, "not Infinity"),
+        ({"cause": "moon"}, "No cause is chosen"),
+        ({"pair": "x"}, "is no pair"),
+        ({"pair": "999"}, "no pair 999"),
+        ({"pair": None}, "is no pair"),
+        ({"note": "x" * 4001}, "4,001"),
+    ],
+)
+def test_what_cannot_be_saved_is_explained_and_the_form_left_alone(rated, handlers, changes, sentence):
+    queue, item, said = handlers.save(decision(rated, handlers, **changes), request(rated))
+    assert is_left_alone(queue)
+    assert is_left_alone(item)
+    assert sentence in said
+    assert 'role="alert"' in said
+
+
+def test_a_pair_of_another_project_cannot_be_reached(rated, handlers):
+    other = rated_project(rated.database, [pair("secret", "0", "4", left="A secret text.")], name="other")
+    asked = decision(rated, handlers, pair=str(other.pair_id("secret")), version="")
+    for handler in (handlers.show, handlers.save, handlers.withdraw):
+        assert "secret" not in str(handler(asked, request(rated)))
+    assert handlers.adjudication.item(other.id, other.pair_id("secret")).history == ()
+
+
+def test_a_conflict_shows_the_pair_as_it_is_now(rated, handlers):
+    asked = decision(rated, handlers, grade="1")
+    handlers.save(decision(rated, handlers, grade="4", cause="guideline"), request(rated, "admin"))
+    _, item, said = handlers.save(asked, request(rated))
+    assert "admin decided 4, guideline" in said
+    assert handlers.adjudication.item(rated.id, rated.pair_id("far")).version in item
+
+
+def test_all_text_is_shown_and_none_of_it_runs(sqlite_database):
+    rated = rated_project(sqlite_database, [pair(NASTY, "0", "4", left=NASTY, right=NASTY)])
+    service = AdjudicationService(sqlite_database, clock=rated.clock)
+    service.decide(rated.id, rated.pair_id(NASTY), rated.adjudicator.id, Decimal(1), Cause.SCALE, NASTY)
+    handlers = AdjudicateHandlers(
+        AccountService(sqlite_database),
+        ProjectService(sqlite_database),
+        service,
+        GoldService(sqlite_database),
+    )
+    whole = "".join(handlers.show(event(which="all"), request(rated)))
+    assert not any(sign in whole for sign in ("<script", "${", "{{"))
+    assert whole.count("alert(&quot;1&quot;)") >= 4
+
+
+def test_an_empty_project_says_the_next_step(sqlite_database):
+    rated = rated_project(sqlite_database, [])
+    handlers = AdjudicateHandlers(
+        AccountService(sqlite_database),
+        ProjectService(sqlite_database),
+        AdjudicationService(sqlite_database),
+        GoldService(sqlite_database),
+    )
+    assert "Import a file of pairs" in handlers.open(request(rated))[1]
+
+
+@pytest.fixture
+def client(rated):
+    """A browser at a server that has sign-in and downloads; sign_in(name) changes who it is."""
+    accounts = AccountService(rated.database)
+    server = FastAPI()
+    guard = add_account_pages(server, accounts)
+    gold = GoldService(rated.database, clock=rated.clock)
+    server.include_router(build_downloads(accounts, ProjectService(rated.database), gold, guard.user_of))
+    client = TestClient(server, headers={"accept": "application/json"})
+
+    def sign_in(name):
+        with rated.database.session() as session:
+            token = start_session(session, accounts.user(name).id, datetime.now(UTC))
+        client.cookies.set(COOKIE, token)
+        return client
+
+    client.sign_in = sign_in
+    return client
+
+
+def path(rated, query="format=csv&unfinished=leave-out"):
+    return f"/annotate/download/{rated.id}/gold.zip?{query}"
+
+
+def test_the_download_is_the_same_archive_each_time_and_is_recorded(rated, client):
+    client.sign_in("admin")
+    first = client.get(path(rated))
+    rated.clock.move(7200)
+    assert first.status_code == 200
+    assert client.get(path(rated)).content == first.content
+    assert first.headers["content-disposition"].startswith('attachment; filename="harbour-gold-csv.zip"')
+    with zipfile.ZipFile(io.BytesIO(first.content)) as archive:
+        assert archive.namelist() == ["harbour-gold-csv/gold.csv", "harbour-gold-csv/manifest.json"]
+        assert json.loads(archive.read("harbour-gold-csv/manifest.json"))["counts"]["pairs"] == 3
+    records = GoldService(rated.database).exports(rated.id)
+    assert [(record.by, record.pairs) for record in records] == [("admin", 1)] * 2
+
+
+@pytest.mark.parametrize(("name", "status"), [(None, 401), ("judith", 403), ("rita", 403), ("stranger", 403)])
+def test_only_administrators_download(rated, client, name, status):
+    if name:
+        client.sign_in(name)
+    response = client.get(path(rated))
+    assert response.status_code == status
+    assert response.json()["error"]
+    assert GoldService(rated.database).exports(rated.id) == []
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("/annotate/download/999/gold.zip", 403),
+        ("/annotate/download/-1/gold.zip", 404),
+        ("/annotate/download/1/gold.zip?format=exe", 404),
+        ("/annotate/download/1/gold.zip?format=csv", 409),
+    ],
+)
+def test_a_download_that_cannot_be_is_explained_and_leaves_no_file(
+    client, rated, address, status, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    response = client.sign_in("admin").get(address)
+    assert response.status_code == status
+    assert response.json()["error"].endswith(".")
+    assert list(tmp_path.glob("gold-*")) == []
+
+
+def test_nothing_of_a_download_stays_behind(rated, client, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert client.sign_in("admin").get(path(rated)).status_code == 200
+    assert list(tmp_path.glob("gold-*")) == []
+
+
+def test_the_export_section_counts_links_and_lists(rated):
+    handlers = ExportHandlers(AccountService(rated.database), GoldService(rated.database, clock=rated.clock))
+    result, earlier = handlers.show("csv", "refuse", "none", request(rated, "admin"))
+    assert "2 of 3 pairs have no gold grade yet" in result
+    assert "download" not in result
+    assert "Nothing was exported yet" in earlier
+    result, _ = handlers.show("csv", "list", "none", request(rated, "admin"))
+    assert f"/annotate/download/{rated.id}/gold.zip?format=csv&amp;unfinished=list&amp;raters=none" in result
+    for name in ("judith", "rita", "stranger", None):
+        assert "download" not in "".join(handlers.show("csv", "list", "none", request(rated, name)))

@@ -1,0 +1,329 @@
+"""What the agreement page says and draws, and to whom; real services on a real database."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from decimal import Decimal
+from html import unescape
+from types import SimpleNamespace
+
+import gradio as gr
+import pytest
+
+from annotation.bootstrap import Alpha
+from annotation.services.accounts import AccountService
+from annotation.services.agreement import AgreementService
+from annotation.services.importing import ImportService
+from annotation.services.projects import ProjectService
+from annotation.types import NewRating, Role
+from annotation.ui.agreement import (
+    CHARTS,
+    TEXTS,
+    AgreementHandlers,
+    build_agreement_page,
+    charts_of,
+    texts_of,
+)
+from annotation.ui.agreement_parts import FOR_LEADERS, plan_sentence, verdict
+from annotation.ui.agreement_tables import (
+    file_name,
+    name_order,
+    raters_table,
+    table_csv,
+    table_html,
+    widest_table,
+)
+from annotation.ui.charts import Series, alpha_chart, bias_chart, grades_chart
+from kpdemo.ui.charts import LONGEST_LABEL
+from tests.rated import pair, rated_project
+
+EVIL = "<img src=x onerror=alert(1)>${1+1}"
+PAIRS = [
+    pair("a", "0", "0.25", genre="news"),
+    pair("b", "4", "3.5", genre="news"),
+    pair("c", "1", "3", genre="fable"),
+    pair("d", "2.75", "2", genre="fable", type="phrase2word"),
+    pair("e", "1", type="phrase2word"),
+]
+PLACES = {name: place for place, name in enumerate(TEXTS)}
+
+
+@pytest.fixture
+def rated(sqlite_database):
+    rated = rated_project(sqlite_database, PAIRS)
+    accounts, projects = AccountService(sqlite_database), ProjectService(sqlite_database)
+    accounts.add_user("root", is_administrator=True)
+    accounts.add_user("leader")
+    projects.add_member(rated.id, "leader", Role.ADMINISTRATOR)
+    return rated
+
+
+@pytest.fixture
+def handlers(rated):
+    return AgreementHandlers(AccountService(rated.database), AgreementService(rated.database))
+
+
+def ask(name, project="1"):
+    return SimpleNamespace(username=name, query_params={"project": str(project)})
+
+
+def report_of(database, pairs, **settings):
+    rated = rated_project(database, pairs, **settings)
+    return AgreementService(database).report(rated.id), rated
+
+
+def figures(shown):
+    """The parts of an answer that are HTML, by name."""
+    return {name: shown[place] for name, place in PLACES.items()}
+
+
+def charts(shown):
+    plots = shown[len(TEXTS) : len(TEXTS) + len(CHARTS)]
+    return dict(zip(CHARTS, plots, strict=True))
+
+
+@pytest.mark.parametrize("name", ["root", "leader", "judith"])
+def test_administrators_and_adjudicators_see_the_page(handlers, rated, name):
+    closed, body, timer, *shown = handlers.open(ask(name, rated.id))
+    assert (closed, body.visible, timer.active) == ("", True, True)
+    assert "α of all pairs" in figures(shown)["figures"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("ana", FOR_LEADERS), ("nobody", "You are not signed in"), (None, "You are not signed in")],
+)
+def test_others_see_a_sentence_and_no_figure(handlers, rated, name, said):
+    closed, body, timer, *shown = handlers.open(ask(name, rated.id))
+    assert said in unescape(closed)
+    assert (body.visible, timer.active) == (False, False)
+    assert all(part == gr.skip() for part in shown)
+
+
+@pytest.mark.parametrize("name", ["ana", "nobody", None])
+def test_pressing_refresh_or_waiting_gets_nobody_in(handlers, rated, name):
+    with pytest.raises(gr.Error):
+        handlers.refresh(ask(name, rated.id))
+    assert all(part == gr.skip() for part in handlers.look(ask(name, rated.id), ""))
+
+
+def test_a_project_that_is_not_there_is_explained(handlers, rated):
+    closed, *_ = handlers.open(ask("root", 99))
+    assert "There is no project 99" in closed
+    closed, *_ = handlers.open(SimpleNamespace(username="root", query_params={}))
+    assert "No project is chosen" in closed
+
+
+def test_administrators_read_names_and_adjudicators_numbers(handlers, rated):
+    for name in ("root", "leader"):
+        shown = repr(handlers.refresh(ask(name, rated.id)))
+        assert "ana" in shown
+        assert "Rater 1" not in shown
+    shown = repr(handlers.refresh(ask("judith", rated.id)))
+    assert "Rater 1" in shown
+    assert not re.search(r"\b(ana|ben)\b", shown)
+
+
+def test_looking_again_changes_nothing_until_something_happened(handlers, rated):
+    *_, version = handlers.refresh(ask("root", rated.id))
+    assert all(part == gr.skip() for part in handlers.look(ask("root", rated.id), version))
+    rated.rate("e", ben="1")
+    took(handlers, seconds=0)
+    shown = handlers.look(ask("root", rated.id), version)
+    assert "10 grades" in unescape(figures(shown)["figures"]).replace("\u202f", " ")
+    assert shown[-1] != version
+
+
+def test_a_large_project_is_not_counted_again_and_again_while_it_is_graded(handlers, rated, monkeypatch):
+    *_, version = handlers.refresh(ask("root", rated.id))
+    took(handlers, seconds=60)
+    rated.rate("e", ben="1")
+    status, *others = handlers.look(ask("root", rated.id), version)
+    assert "newer grades" in status
+    assert all(part == gr.skip() for part in others)
+    shown = handlers.refresh(ask("root", rated.id))  # who asks gets it
+    assert "10 grades" in figures(shown)["figures"]
+
+
+def took(handlers, *, seconds):
+    """As if the last report had taken so long to make."""
+    [kept] = handlers.agreement._kept.values()
+    kept.seconds = seconds
+
+
+def test_the_page_has_a_part_for_every_figure(rated, handlers):
+    with gr.Blocks() as page:
+        build_agreement_page(handlers, page)
+    events = {event.api_name: event for event in page.fns.values()}
+    assert set(events) == {"open_agreement", "refresh_agreement", "look_at_agreement"}
+    shown = handlers.refresh(ask("root", rated.id))
+    assert len(events["refresh_agreement"].outputs) == len(shown)
+    assert len(events["open_agreement"].outputs) == len(handlers.open(ask("root", rated.id)))
+    assert len(events["look_at_agreement"].outputs) == len(handlers.look(ask("root", rated.id), ""))
+
+
+def test_every_chart_has_a_table_with_the_same_figures(sqlite_database):
+    pairs = [*PAIRS, pair("f", "1", "2", "2.25"), pair("g", "0", "0.5", "4")]
+    report, rated = report_of(sqlite_database, pairs, raters_per_pair=3)
+    texts, drawn = texts_of(report, rated.id, leads=True), charts_of(report)
+    assert all(drawn.values())
+    for chart, part in (("where", "where"), ("together", "rater-pairs"), ("without", "raters")):
+        values = [x for trace in drawn[chart]["data"] for x in trace["x"] if x is not None]
+        assert values
+        for value in values:
+            assert f"{value:.3f}".replace("-", "−") in texts[part]
+    for share in drawn["grades"]["data"][0]["y"]:
+        assert f"{share:.1f} %" in texts["grades"]
+    for bias in drawn["bias"]["data"][0]["x"]:
+        assert f"{bias:+.2f}".replace("-", "−") in texts["raters"]
+
+
+def test_a_pair_leads_to_its_adjudication(sqlite_database):
+    report, rated = report_of(sqlite_database, PAIRS)
+    widest = texts_of(report, rated.id, leads=True)["widest"]
+    assert f"/annotate/adjudicate?project={rated.id}&amp;pair={rated.pair_id('c')}" in widest
+    assert widest.index(">c<") < widest.index(">d<") < widest.index(">b<")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"),
+    [
+        ([], "No pairs yet."),
+        ([pair("a"), pair("b")], "2 pairs and no grades yet."),
+        ([pair("a", "1"), pair("b", "2")], "One rater has graded 2 pairs; agreement takes two raters"),
+        ([pair("a", "1", "2"), pair("b", "3")], "Only one pair has two ratings; it takes two."),
+        ([pair("a", "3", "3"), pair("b", "3", "3")], "All 4 ratings are 3: agreement cannot be told"),
+    ],
+)
+def test_where_alpha_is_undefined_the_page_says_why_and_what_to_do(sqlite_database, pairs, words):
+    report, rated = report_of(sqlite_database, pairs)
+    texts = texts_of(report, rated.id, leads=True)
+    assert words in unescape(texts["enough"])
+    assert "undefined" in texts["figures"]
+    assert not re.search(r"\bnan\b|None", "".join(texts.values()))
+    assert charts_of(report)["where"] is None
+    for_adjudicators = texts_of(report, rated.id, leads=False)["enough"]
+    assert "/annotate/project" not in for_adjudicators  # they may not go there
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (0.80, 0.9, "Yes, by custom: the whole interval is at or above 0.800."),
+        (0.7, 0.85, "At least for tentative conclusions, by custom: the interval crosses 0.800."),
+        (0.667, 0.79, "For tentative conclusions, by custom: the interval lies between 0.667 and 0.800."),
+        (0.6, 0.7, "It cannot be told yet: the interval crosses 0.667."),
+        (0.5, 0.9, "It cannot be told yet: the interval crosses 0.667."),
+        (-0.2, 0.6, "No, by custom: the whole interval is below 0.667."),
+        (None, None, "There is no interval"),
+    ],
+)
+def test_the_verdict_goes_by_the_whole_interval(low, high, words):
+    assert verdict(Alpha(0.75, low, high, 10, 20)).startswith(words)
+
+
+def test_the_plan_is_called_an_estimate_and_says_whether_the_project_has_the_pairs(sqlite_database):
+    grades = [("0", "3"), ("1", "1.5"), ("2", "2"), ("4", "1"), ("3", "3.25")] * 10
+    graded = [pair(f"g{n}", *both) for n, both in enumerate(grades)]
+    report, rated = report_of(sqlite_database, [*graded, *(pair(f"x{n}") for n in range(4))])
+    enough = unescape(texts_of(report, rated.id, leads=True)["enough"])
+    assert "This is an estimate" in enough
+    assert "the project has 4 pairs without, so that more would have to be imported" in enough
+
+
+def test_of_fewer_than_fifty_pairs_no_plan_is_made(sqlite_database):
+    graded = [pair(f"g{n}", str(n % 5), str(n % 4)) for n in range(49)]
+    report, _ = report_of(sqlite_database, [*graded, *(pair(f"x{n}") for n in range(9))])
+    assert report.plan is not None
+    assert plan_sentence(report) == ""
+
+
+def test_texts_of_others_are_shown_and_not_run(sqlite_database):
+    pairs = [
+        pair("<b>id</b>", "0", "4", genre=EVIL, left=EVIL * 20, right="漢字 \u202eנקה"),
+        pair("y", "4", "0", genre="plain"),
+    ]
+    report, rated = report_of(sqlite_database, pairs, name="=harbour & <i>co</i>")
+    texts = texts_of(report, rated.id, leads=True)
+    assert not re.search(r"<(img|b|i)\b|\$\{", "".join(texts.values()))
+    assert EVIL in unescape(texts["where"])
+    assert "…" in texts["widest"]
+    drawn = json.dumps(charts_of(report))
+    assert "<img" not in drawn
+    assert "&lt;img" in drawn
+
+
+def test_names_in_a_template_of_a_chart_fill_nothing_in():
+    chart = grades_chart(("0", "1"), [("%{y} <b>", (0.5, 0.5))])
+    assert chart["data"][0]["hovertemplate"].startswith("% (y) &lt;b&gt;, %{x}")
+
+
+def test_saved_tables_hold_figures_in_full_and_no_formula(sqlite_database):
+    report, _ = report_of(
+        sqlite_database, [pair("=1+1", "0", "0.25"), pair("b", "4", "3.5"), pair("c", "1", "3")]
+    )
+    widest = list(csv.DictReader(io.StringIO(table_csv(widest_table(report, 1)))))
+    assert [row["Pair"] for row in widest] == ["c", "b", "'=1+1"]
+    assert float(widest[1]["Spread"]) == 0.5
+    raters = list(csv.DictReader(io.StringIO(table_csv(raters_table(report)))))
+    by_name = {row["Rater"]: row for row in raters}
+    assert float(by_name["ana"]["Above the others"]) == pytest.approx(-1.75 / 3)
+    assert by_name["ana"]["α without them"] == ""
+    assert by_name["ana"]["α without them: reason"] == "No pair has two ratings yet."
+
+
+def test_the_button_saves_what_the_table_is(sqlite_database):
+    report, _ = report_of(sqlite_database, PAIRS, name="my “news” / 2026")
+    table = raters_table(report)
+    page = table_html(table, report.project)
+    assert unescape(re.search(r'data-content="([^"]*)"', page)[1]) == table_csv(table)
+    assert 'data-save="my-news-2026-raters.csv"' in page
+
+
+@pytest.mark.parametrize(
+    ("project", "name"), [("news", "news-x"), ("../..", "project-x"), ("漢字", "漢字-x")]
+)
+def test_file_names_are_harmless(project, name):
+    assert file_name(project, "x") == name
+
+
+def test_rater_10_comes_after_rater_9():
+    assert sorted(["Rater 10", "rater 2", "Rater 1"], key=name_order) == ["Rater 1", "rater 2", "Rater 10"]
+
+
+def test_a_chart_leaves_out_what_is_undefined_and_says_so():
+    undefined = Alpha(None, reason="No pair has two ratings yet.")
+    chart = alpha_chart(["one", "two"], [Series("all", (Alpha(0.5, 0.4, 0.7, 9, 18), undefined))])
+    [trace] = chart["data"]
+    assert trace["x"] == [0.5, None]
+    assert trace["error_x"]["array"] == pytest.approx([0.2, 0])
+    assert trace["error_x"]["arrayminus"] == pytest.approx([0.1, 0])
+    assert [note["text"] for note in chart["layout"]["annotations"]] == ["0.667", "0.8", "undefined"]
+    assert chart["layout"]["xaxis"]["range"][0] <= 0.4
+    assert alpha_chart(["two"], [Series("all", (undefined,))]) is None
+    assert bias_chart(["ana"], [None]) is None
+    assert grades_chart(("0",), []) is None
+    assert "NaN" not in json.dumps(chart)
+
+
+def test_long_labels_are_cut_and_long_lists_end():
+    alphas = tuple(Alpha(0.5, 0.4, 0.6, 9, 18) for _ in range(500))
+    chart = alpha_chart(["x" * 300] * 500, [Series("all", alphas)])
+    assert len(chart["data"][0]["x"]) < 100
+    assert all(len(text) <= LONGEST_LABEL for text in chart["layout"]["yaxis"]["ticktext"])
+    assert chart["layout"]["height"] < 3000
+
+
+def test_an_imported_project_with_many_raters_is_drawn(sqlite_database):
+    rated = rated_project(sqlite_database, [pair(str(n)) for n in range(6)], raters_per_pair=12)
+    ratings = [
+        NewRating(str(n), f"rater {rater}", Decimal((n + rater) % 5)) for n in range(6) for rater in range(12)
+    ]
+    ImportService(sqlite_database).import_pairs(rated.id, ratings)
+    report = AgreementService(sqlite_database).report(rated.id)
+    assert len(report.rater_pairs) == 66
+    assert texts_of(report, rated.id, leads=True)["rater-pairs"].count("<tr>") == 67
+    assert charts_of(report)["together"] is not None

@@ -1,0 +1,309 @@
+"""The list of projects, their settings and imports, as handlers and as HTML, without a browser."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from annotation.adjudication import Which
+from annotation.assignment import Progress
+from annotation.errors import SettingsError
+from annotation.projects import GroupCounts, Member, sum_counts
+from annotation.services.accounts import AccountService
+from annotation.services.adjudication import AdjudicationService
+from annotation.services.assignment import AssignmentService
+from annotation.services.events import Event
+from annotation.services.importing import ImportService
+from annotation.services.overview import OverviewService, ProjectLine
+from annotation.services.projects import ProjectService
+from annotation.services.ratings import RatingService
+from annotation.services.remarks import RemarkService
+from annotation.types import Cause, ImportSummary, NewPair, ProjectSettings, Role, SkipReason, User
+from annotation.ui.agreement_tables import table_csv
+from annotation.ui.asking import project_in
+from annotation.ui.header import HeaderHandlers
+from annotation.ui.home import HomeHandlers, next_steps
+from annotation.ui.importing import SHOWN_DUPLICATES, ImportHandlers, summary_html
+from annotation.ui.members import members_html
+from annotation.ui.project import counts_html, events_html
+from annotation.ui.remarks import NO_REMARKS, RemarksHandlers, remarks_html, remarks_table
+from annotation.ui.settings_form import preview_guidelines, read_settings_form, settings_values
+
+EVIL = '<img src=x onerror="alert(1)">{{value}}${value}'
+LEADER = User(1, "root", is_administrator=True)
+RATER = User(2, "Ana")
+SETTINGS = ProjectSettings("Lexical levels", types=("sentence2phrase", "title2abstract"))
+
+
+@dataclass
+class Asked:
+    """The part of a request of Gradio's that handlers look at."""
+
+    username: str | None = "root"
+    query_params: dict[str, str] = field(default_factory=lambda: {"project": "1"})
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def line(**changes: Any) -> ProjectLine:
+    plain = ProjectLine(7, "P", frozenset(), pairs=10, finished=0, to_adjudicate=0, raters=2)
+    return replace(plain, **changes)
+
+
+def steps(line: ProjectLine, user: User, progress: Progress | None = None) -> list[str]:
+    return [link.text for link in next_steps(line, user, progress)]
+
+
+@pytest.mark.parametrize(
+    ("project", "user", "progress", "expected"),
+    [
+        (line(pairs=0, raters=0), LEADER, None, ["Import pairs", "Invite raters"]),
+        (line(raters=0), LEADER, None, ["Invite raters"]),
+        (line(), LEADER, None, []),
+        (line(finished=4, to_adjudicate=1), LEADER, None, ["Adjudicate 1 pair", "See the agreement"]),
+        (line(finished=10), LEADER, None, ["Export gold", "See the agreement"]),
+        (line(roles=frozenset({Role.RATER})), RATER, Progress(0, 10), ["Grade pairs"]),
+        (line(roles=frozenset({Role.RATER}), finished=5), RATER, Progress(9, 10), ["Grade pairs"]),
+        (line(roles=frozenset({Role.RATER})), RATER, Progress(10, 10), ["Look at my answers"]),
+        (line(roles=frozenset({Role.RATER}), to_adjudicate=3), RATER, Progress(0, 0), []),
+        (line(roles=frozenset({Role.ADJUDICATOR}), to_adjudicate=3), RATER, None, ["Adjudicate 3 pairs"]),
+    ],
+)
+def test_the_next_step_is_what_this_user_can_do_now(project, user, progress, expected):
+    assert steps(project, user, progress) == expected
+
+
+def test_the_form_gives_back_the_settings_that_it_shows():
+    for settings in (
+        SETTINGS,
+        ProjectSettings("x", raters_per_pair=20, threshold=Decimal("0.25"), step=Decimal(1), seed=2**63 - 1),
+        replace(SETTINGS, is_random=False, may_revise=False, guidelines=EVIL, lease_minutes=1),
+    ):
+        assert read_settings_form(settings_values(settings)) == settings
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "sentence"),
+    [
+        (4, None, "The number of raters for a pair is missing: give a number."),
+        (4, 2.5, "The number of raters for a pair is a whole number, not 2.5."),
+        (5, float("nan"), "The difference for adjudication is a number, not 'nan'."),
+        (6, None, "The step between grades is missing: give a number."),
+        (8, "a seed", "The seed is a number, not 'a seed'."),
+        (10, "", "The number of minutes is missing: give a number."),
+    ],
+)
+def test_a_field_that_holds_no_number_is_named(place, value, sentence):
+    values = settings_values(SETTINGS)
+    values[place] = value
+    with pytest.raises(SettingsError) as error:
+        read_settings_form(values)
+    assert str(error.value) == sentence
+
+
+def test_types_of_ones_own_may_be_separated_by_commas_too():
+    values = settings_values(SETTINGS)
+    values[2] = " title2abstract,query2answer  x2y"
+    assert read_settings_form(values).types == ("sentence2phrase", "title2abstract", "query2answer", "x2y")
+
+
+@pytest.mark.parametrize(
+    ("text", "project"),
+    [("7", 7), ("", None), ("x", None), ("-1", None), ("٣", None), ("9" * 30, None), ("2147483648", None)],
+)
+def test_an_address_names_a_project_or_none(text, project):
+    assert project_in(Asked(query_params={"project": text})) == project
+
+
+def test_markup_in_anything_that_users_write_is_shown_as_text():
+    now = datetime.now(UTC)
+    pages = (
+        counts_html(sum_counts([GroupCounts(EVIL, EVIL, 1, 1, 1, 0)])),
+        events_html([Event(now, EVIL, EVIL, {EVIL: EVIL, "settings": [EVIL]})]),
+        members_html([Member(User(1, EVIL), frozenset(Role))]),
+        summary_html(ImportSummary(1, 0, (EVIL,))),
+        preview_guidelines(EVIL),
+    )
+    for page in pages:
+        assert "<img" not in page
+        assert "{{" not in page
+        assert "${" not in page
+
+
+def test_many_duplicates_are_counted_and_the_first_are_named():
+    html = summary_html(ImportSummary(0, 0, tuple(f"id-{n}" for n in range(SHOWN_DUPLICATES + 5))))
+    assert html.count("<li>") == SHOWN_DUPLICATES
+    assert "And 5 more." in html
+    assert "25 pairs were there already" in html
+
+
+@pytest.fixture
+def home(database) -> HomeHandlers:
+    accounts, projects = AccountService(database), ProjectService(database)
+    root = accounts.add_user("root", is_administrator=True)
+    accounts.add_user("Ana")
+    accounts.add_user("Ben")
+    project = projects.create(SETTINGS, created_by=root)
+    assert project.id == 1
+    projects.create(replace(SETTINGS, name="Another"), created_by=root)
+    for name, role in (("Ana", Role.RATER), ("Ben", Role.RATER), ("Ben", Role.ADJUDICATOR)):
+        projects.add_member(project.id, name, role)
+    pairs = [NewPair(str(n), "sentence2phrase", f"left {n}", f"right {n}") for n in range(3)]
+    ImportService(database).import_pairs(project.id, pairs)
+    return HomeHandlers(accounts, OverviewService(database), projects, RatingService(database))
+
+
+@pytest.fixture
+def grade(home, database) -> Callable[..., list[int]]:
+    """Grade the first pairs in the name of a rater; the ids of the pairs."""
+    assignments = AssignmentService(database)
+
+    def grade(name: str, *grades: str) -> list[int]:
+        rater = home.accounts.user(name).id
+        pairs = sorted(pair.id for pair in assignments.claim(1, rater, count=3))[: len(grades)]
+        for pair, given in zip(pairs, grades, strict=True):
+            home.ratings.rate(pair, rater, Decimal(given))
+        return pairs
+
+    return grade
+
+
+def test_the_list_shows_who_has_done_what_on_both_databases(home, grade):
+    grade("Ana", "0", "2", "4")
+    grade("Ben", "0", "3.5")
+    assert "You graded 3 of 3 pairs" in home.show(Asked("Ana"))[0]
+    seen_by_ben = home.show(Asked("Ben"))[0]
+    assert "You graded 2 of 3 pairs" in seen_by_ben
+    assert "2 of 3 pairs finished" in seen_by_ben
+    assert "1 to adjudicate" in seen_by_ben
+    assert "Another" not in seen_by_ben
+    everything, form = home.show(Asked("root"))
+    assert everything.count('<li class="project">') == 2
+    assert form.visible
+
+
+def test_a_rater_is_told_nothing_of_what_others_did(home, grade):
+    grade("Ben", "0", "3.5")
+    seen, form = home.show(Asked("Ana"))
+    assert "finished" not in seen
+    assert "adjudicate" not in seen
+    assert not form.visible
+
+
+def test_only_administrators_of_the_server_make_projects(home):
+    values = settings_values(replace(SETTINGS, name="Third"))
+    with pytest.raises(gr.Error, match="administrators"):
+        home.create(Asked("Ben"), *values)
+    address = home.create(Asked("root"), *values)
+    assert address == f"/annotate/project?project={home.projects.get('third').id}"
+    with pytest.raises(gr.Error, match="already"):
+        home.create(Asked("root"), *values)
+
+
+def test_a_project_of_others_is_as_if_there_were_none(home):
+    for asked in (Asked("Ana", {"project": "2"}), Asked("Ana", {"project": "99"})):
+        assert HeaderHandlers(home.overview, "rate").show(asked).count("No project") == 2
+
+
+def test_pages_that_belong_to_no_project_show_none(home):
+    assert SETTINGS.name not in HeaderHandlers(home.overview, "users").show(Asked("root"))
+    assert SETTINGS.name in HeaderHandlers(home.overview, "project").show(Asked("root"))
+
+
+def test_the_number_to_adjudicate_is_that_of_the_queue(home, grade, database):
+    queue, ben = AdjudicationService(database), home.accounts.user("Ben")
+
+    def to_adjudicate() -> int:
+        [number] = {line.to_adjudicate for line in home.overview.projects(ben)}
+        assert number == queue.queue(1).counts[Which.OPEN]
+        return number
+
+    grade("Ana", "0", "2", "4")
+    assert to_adjudicate() == 0
+    first, second = grade("Ben", "4", "3.5")
+    assert to_adjudicate() == 2
+    queue.decide(1, first, ben.id, Decimal(2), Cause.SCALE)
+    assert to_adjudicate() == 1
+    home.ratings.rate(first, ben.id, Decimal(3))
+    assert to_adjudicate() == 2, "a later grade opens the decision again"
+    home.ratings.rate(second, ben.id, Decimal("2.25"))
+    assert to_adjudicate() == 1
+
+
+@pytest.fixture
+def imports(home, database) -> ImportHandlers:
+    return ImportHandlers(home.accounts, home.projects, ImportService(database))
+
+
+def import_file(imports: ImportHandlers, path: Any, name: str = "root") -> tuple[str, Any]:
+    return imports.import_file(Asked(name), None if path is None else str(path), "", gr.Progress())
+
+
+def test_an_imported_upload_is_deleted_and_a_refused_one_stays(imports, tmp_path):
+    path = tmp_path / "new.tsv"
+    path.write_text("id\ttype\tleft\tright\n9\tsentence2phrase\t\tb\n", encoding="utf-8")
+    said, file = import_file(imports, path)
+    assert said.startswith('<p class="note failed" role="alert"><b>Nothing was imported.</b> ')
+    assert file.value is None  # the mended file can be chosen
+    assert "new.tsv, line 2, field &#x27;left&#x27;" in said
+    assert str(tmp_path) not in said
+    assert path.is_file()
+    path.write_text("id\ttype\tleft\tright\n9\tsentence2phrase\ta\tb\n", encoding="utf-8")
+    said, file = import_file(imports, path)
+    assert "Imported 1 pair and 0 ratings." in said
+    assert "failed" not in said
+    assert file.value is None
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [(None, "No file is chosen"), ("pairs.tsv.gz", "cannot be read here"), ("gone.csv", "gone.csv is gone")],
+)
+def test_an_upload_that_cannot_be_used_is_one_sentence(imports, tmp_path, name, sentence):
+    if name == "pairs.tsv.gz":
+        (tmp_path / name).write_bytes(b"\x1f\x8b")
+    said, _ = import_file(imports, None if name is None else tmp_path / name)
+    assert sentence in said
+
+
+def test_a_rater_imports_nothing(imports, tmp_path):
+    path = tmp_path / "new.tsv"
+    path.write_text("id\ttype\tleft\tright\n9\tsentence2phrase\ta\tb\n", encoding="utf-8")
+    said, _ = import_file(imports, path, "Ana")
+    assert "This needs the role administrator" in said
+    assert imports.projects.counts(1).pairs == 3
+
+
+@pytest.fixture
+def said(home, database) -> RemarksHandlers:
+    return RemarksHandlers(home.accounts, home.projects, RemarkService(database))
+
+
+def test_an_administrator_reads_what_raters_said_as_text(home, said, database):
+    assert NO_REMARKS in said.show(Asked("root"))
+    assignments, ana = AssignmentService(database), home.accounts.user("Ana").id
+    first, second, _ = (pair.id for pair in assignments.claim(1, ana, count=3))
+    home.ratings.comment(first, ana, EVIL, is_flagged=True)
+    assignments.skip(second, ana, SkipReason.NOT_MY_LANGUAGE, "=HYPERLINK(1)")
+    html = said.show(Asked("root"))
+    assert "1 flagged · 0 other comments · 1 skip" in html
+    assert html.index("Flagged</td>") < html.index("Skipped</td>")
+    assert "&lt;img src=x" in html
+    assert "It is not in a language of mine" in html
+    for markup in ("<img", "{{", "${"):
+        assert markup not in html
+    with pytest.raises(gr.Error, match="administrator"):
+        said.show(Asked("Ana"))
+    page = RemarkService(database).remarks(1)
+    [_, flag, skip] = csv.DictReader(table_csv(remarks_table(page)).splitlines(), ["a", "b", "kind"], "rest")
+    assert (flag["kind"], flag["rest"][:3]) == ("Flagged", ["Ana", "", EVIL])
+    assert skip["rest"][2] == "'=HYPERLINK(1)"
+    shortened = remarks_html(replace(page, items=page.items[:1]), 1, SETTINGS.name)
+    assert "The first 1 of 2 are here" in shortened

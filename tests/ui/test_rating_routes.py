@@ -1,0 +1,347 @@
+"""The JSON interface of the rating page: shapes, refusals in sentences, and what raters must not see."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from datetime import datetime
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import delete, event, select
+
+from annotation.services.accounts import AccountService
+from annotation.services.assignment import AssignmentService
+from annotation.services.bundle import open_services
+from annotation.services.importing import ImportService
+from annotation.services.ratings import RatingService
+from annotation.services.sessions import start_session
+from annotation.types import NewPair
+from annotation.web.accounts import add_account_pages
+from annotation.web.bodies import LARGEST_BODY
+from annotation.web.cookies import COOKIE
+from annotation.web.guard import BUSY
+from annotation.web.mount import add_annotation_routes
+from annotation.web.rating import build_rating_routes
+from db.models import Membership, Rating
+from tests.raters import World, new_world
+
+API = "/annotate/api"
+AWKWARD = '<script>alert("1")</script> שלום 短語 🦜 &amp;\u2028\n' + "x" * 300
+
+
+class Browser:
+    """A browser in which one rater is signed in."""
+
+    def __init__(self, server: FastAPI, world: World, rater: int | None) -> None:
+        self.world = world
+        self.client = TestClient(server, headers={"accept": "application/json"})
+        if rater is not None:
+            with world.database.session() as session:
+                token = start_session(session, rater, datetime.now().astimezone())
+            self.client.cookies.set(COOKIE, token)
+
+    def get(self, path: str, **options):
+        return self.client.get(f"{API}/{path}", **options)
+
+    def send(self, method: str, path: str, body: object = None, **options):
+        return self.client.request(method, f"{API}/{path}", json=body, **options)
+
+    def queue(self) -> dict:
+        response = self.get(f"projects/{self.world.project}/queue")
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    def rate(self, pair: int, grade: object = 2.75, seconds: object = 12.3):
+        return self.send("PUT", f"pairs/{pair}/rating", {"grade": grade, "seconds": seconds})
+
+
+@pytest.fixture
+def world(sqlite_database) -> World:
+    return new_world(sqlite_database, pairs=5, raters=2, k=2)
+
+
+@pytest.fixture
+def server(world) -> FastAPI:
+    server = FastAPI()
+    guard = add_account_pages(server, AccountService(world.database))
+    assignments = AssignmentService(world.database)
+    ratings = RatingService(world.database, assignments=assignments)
+    server.include_router(build_rating_routes(assignments, ratings, guard.user_of))
+    return server
+
+
+@pytest.fixture
+def browser(server, world) -> Browser:
+    return Browser(server, world, world.raters[0])
+
+
+def test_the_queue_has_the_project_the_progress_and_two_pairs(browser, world):
+    assert browser.queue() == {
+        "project": {"id": world.project, "name": "Project 0", "step": 0.25, "may_revise": True},
+        "progress": {"rated": 0, "total": 5},
+        "pairs": [pair_shown(browser, world.pairs[0]), pair_shown(browser, world.pairs[1])],
+        "waiting": False,
+    }
+
+
+def pair_shown(browser: Browser, pair: int, **said: object) -> dict:
+    number = browser.get(f"pairs/{pair}").json()["right"].rsplit(" ", 1)[-1]
+    return {
+        "id": pair,
+        "type": "sentence2phrase",
+        "type_label": "sentence to phrase",
+        "larger_label": "Sentence",
+        "smaller_label": "Phrase",
+        "question": "How much of the sentence's meaning does the phrase carry?",
+        "left": f"The ferry {number} leaves the old harbour at noon, and the gulls follow it.",
+        "right": f"a noon ferry {number}",
+        "grade": None,
+        "comment": "",
+        "flagged": False,
+        "rated_at": None,
+        **said,
+    }
+
+
+def test_a_saved_grade_brings_the_next_pairs(browser, world):
+    browser.queue()
+    answer = browser.rate(world.pairs[0]).json()
+    assert list(answer) == ["saved_at", "progress", "pairs", "waiting"]
+    assert datetime.fromisoformat(answer["saved_at"]).tzinfo is not None
+    assert answer["progress"] == {"rated": 1, "total": 5}
+    assert [pair["id"] for pair in answer["pairs"]] == list(world.pairs[1:3])
+    graded = pair_shown(browser, world.pairs[0], grade=2.75, rated_at=answer["saved_at"])
+    assert browser.get(f"projects/{world.project}/history").json() == {"pairs": [graded]}
+    with world.database.reading() as session:
+        [rating] = session.scalars(select(Rating))
+    assert (rating.quarters, rating.seconds) == (11, 12.3)
+
+
+def test_zero_is_saved_as_zero(browser, world):
+    browser.queue()
+    assert browser.rate(world.pairs[0], 0, 0).status_code == 200
+    assert browser.get(f"pairs/{world.pairs[0]}").json()["grade"] == 0
+
+
+def test_a_skip_answers_like_a_grade(browser, world):
+    browser.queue()
+    said = {"reason": "not_my_language", "note": AWKWARD}
+    answer = browser.send("POST", f"pairs/{world.pairs[0]}/skip", said).json()
+    assert list(answer) == ["saved_at", "progress", "pairs", "waiting"]
+    assert [pair["id"] for pair in answer["pairs"]] == list(world.pairs[1:3])
+    assert answer["progress"] == {"rated": 0, "total": 4}
+
+
+def test_a_comment_comes_back_letter_by_letter(browser, world):
+    browser.queue()
+    answer = browser.send("PUT", f"pairs/{world.pairs[0]}/comment", {"text": AWKWARD, "flagged": True})
+    assert list(answer.json()) == ["saved_at"]
+    first = browser.queue()["pairs"][0]
+    assert (first["comment"], first["flagged"]) == (AWKWARD, True)
+
+
+def test_waiting_is_told(server, browser, world):
+    quick = world.raters[1]
+    other = Browser(server, world, quick)
+    with world.database.session() as session:
+        session.execute(delete(Membership).where(Membership.user_id == quick))
+    assert other.get(f"projects/{world.project}/queue").status_code == 403
+    alone = new_world(world.database, pairs=1, raters=2, k=1)
+    first, second = (Browser(server, alone, rater) for rater in alone.raters)
+    assert first.queue()["waiting"] is False
+    answer = second.queue()
+    assert (answer["pairs"], answer["waiting"], answer["progress"]) == ([], True, {"rated": 0, "total": 0})
+
+
+def test_texts_come_as_they_were_imported(server, browser, world):
+    texts = {"left": AWKWARD, "right": "</textarea>" + AWKWARD}
+    own = new_world(world.database, pairs=1, raters=1, k=1)
+    ImportService(world.database).import_pairs(own.project, [NewPair("odd", "sentence2phrase", **texts)])
+    rater = Browser(server, own, own.raters[0])
+    given = {pair["left"]: pair["right"] for pair in rater.queue()["pairs"]}
+    assert texts["right"].strip() in {right.strip() for right in given.values()}
+    assert texts["left"].strip() in {left.strip() for left in given}
+
+
+def test_raters_learn_nothing_that_could_sway_them(server, browser, world):
+    other = Browser(server, world, world.raters[1])
+    other.queue()
+    other.rate(world.pairs[0], 3.25, 77)
+    other.send("PUT", f"pairs/{world.pairs[0]}/comment", {"text": "a secret opinion", "flagged": True})
+    pair = world.pairs[0]
+    answers = [
+        browser.get(f"projects/{world.project}/queue"),
+        browser.get(f"pairs/{pair}"),
+        browser.send("PUT", f"pairs/{pair}/comment", {"text": "mine", "flagged": False}),
+        browser.rate(pair, 1),
+        browser.rate(pair, 2),
+        browser.send("POST", f"pairs/{world.pairs[1]}/skip", {"reason": "other", "note": ""}),
+        browser.get(f"projects/{world.project}/history"),
+        browser.rate(world.pairs[4], 1),
+    ]
+    text = "".join(f"{answer.text}{dict(answer.headers)}" for answer in answers)
+    assert [answer.status_code for answer in answers] == [200] * 7 + [409]
+    for hidden in ("secret", "genre", "intended", "source", "external", "rater ", "3.25"):
+        assert hidden not in text
+    own = {"id", "type", "type_label", "larger_label", "smaller_label", "question", "left", "right"}
+    assert set(answers[1].json()) == own | {"grade", "comment", "flagged", "rated_at"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "projects/{project}/queue"),
+        ("GET", "projects/{project}/history"),
+        ("GET", "pairs/{pair}"),
+        ("PUT", "pairs/{pair}/rating"),
+        ("POST", "pairs/{pair}/skip"),
+        ("PUT", "pairs/{pair}/comment"),
+    ],
+)
+def test_every_address_asks_who_you_are_and_whether_you_rate_here(server, browser, world, method, path):
+    browser.queue()
+    path = path.format(project=world.project, pair=world.pairs[0])
+    body = {
+        "rating": {"grade": 1, "seconds": 1},
+        "skip": {"reason": "other", "note": ""},
+        "comment": {"text": "", "flagged": False},
+    }.get(path.rsplit("/", 1)[-1])
+    stranger = Browser(server, world, new_world(world.database, pairs=1, raters=1).raters[0])
+    for who, status in ((Browser(server, world, None), 401), (stranger, 403), (browser, 200)):
+        response = who.send(method, path, body)
+        assert response.status_code == status
+        assert (status == 200) != (list(response.json()) == ["error"])
+
+
+def test_a_page_made_for_somebody_else_saves_nothing(browser, world):
+    browser.queue()
+    path, body = f"pairs/{world.pairs[0]}/rating", {"grade": 1, "seconds": 1}
+    other = browser.send("PUT", path, body, headers={"x-rater": str(world.raters[1])})
+    assert other.status_code == 401
+    assert "Somebody else is signed in" in other.json()["error"]
+    mine = browser.send("PUT", path, body, headers={"x-rater": str(world.raters[0])})
+    assert mine.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "said"),
+    [
+        ('{"grade": 2.1, "seconds": 1}', 422, "A grade is 0 to 4 in steps of 0.25, not 2.1."),
+        ('{"grade": 2.7500000000000000000000001, "seconds": 1}', 422, "not 2.7500000000000000000000001."),
+        ('{"grade": 1e999999999, "seconds": 1}', 422, "A grade is 0 to 4"),
+        ('{"grade": 1e-999999, "seconds": 1}', 422, "A grade is 0 to 4"),
+        ('{"grade": "2", "seconds": 1}', 422, "'grade' is a number, not \"2\"."),
+        ('{"grade": true, "seconds": 1}', 422, "'grade' is a number, not true."),
+        ('{"grade": null, "seconds": 1}', 422, "'grade' is a number, not null."),
+        ('{"grade": NaN, "seconds": 1}', 422, "no JSON"),
+        ('{"grade": 2, "seconds": Infinity}', 422, "no JSON"),
+        ('{"grade": 2, "seconds": -1}', 422, "'seconds' is 0 or more, not -1."),
+        ('{"grade": 2}', 422, "The request has no 'seconds'"),
+        ('{"grade": 2, "seconds": 1, "rater": 2}', 422, 'unknown field "rater"'),
+        ("[2]", 422, "The request is [2]: send a JSON object."),
+        ("", 422, "no JSON"),
+        ("\udcff", 422, "no JSON"),
+        ("[" * 60_000, 422, "no JSON"),
+        (f'{{"grade": {"9" * 5000}, "seconds": 1}}', 422, "no JSON"),
+        (" " * (LARGEST_BODY + 1), 413, "at most 65,536 bytes"),
+    ],
+)
+def test_a_bad_grade_is_refused_in_a_sentence_and_changes_nothing(browser, world, sent, status, said):
+    before = browser.queue()
+    content = sent.encode("utf-8", "surrogateescape")
+    response = browser.client.put(f"{API}/pairs/{world.pairs[0]}/rating", content=content)
+    assert response.status_code == status
+    error = response.json()["error"]
+    assert said in error
+    assert len(error) < 200
+    assert browser.queue() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("skip", {"reason": "bored", "note": ""}, "'reason' is not_understood, broken_text, not_my"),
+        (
+            "skip",
+            {"reason": "other", "note": "x" * 2_001},
+            "The note has 2,001 characters: give at most 2,000",
+        ),
+        ("skip", {"reason": "other"}, "The request has no 'note'"),
+        ("comment", {"text": "x" * 4_001, "flagged": False}, "The comment has 4,001 characters"),
+        ("comment", {"text": "x", "flagged": 1}, "'flagged' is true or false, not 1."),
+        ("comment", {"text": None, "flagged": True}, "'text' is a text, not null."),
+    ],
+)
+def test_a_bad_skip_or_comment_is_refused_in_a_sentence(browser, world, path, body, said):
+    before = browser.queue()
+    method = "POST" if path == "skip" else "PUT"
+    response = browser.send(method, f"pairs/{world.pairs[0]}/{path}", body)
+    assert response.status_code == 422
+    assert said in response.json()["error"]
+    assert browser.queue() == before
+
+
+def test_half_a_character_in_a_comment_does_no_harm(browser, world):
+    browser.queue()
+    content = b'{"text": "a\\ud83d b\\u0000", "flagged": false}'
+    assert browser.client.put(f"{API}/pairs/{world.pairs[0]}/comment", content=content).status_code == 200
+    assert browser.get(f"pairs/{world.pairs[0]}").json()["comment"] == "a\ufffd b\ufffd"
+
+
+@pytest.mark.parametrize("name", ["0", "99999999", "9" * 19, "9" * 400, "-1", "1.5", "%F0%9F%A6%9C", "1%00"])
+def test_no_such_pair_or_project_is_a_sentence(browser, name):
+    for path in (f"pairs/{name}", f"projects/{name}/queue"):
+        response = browser.get(path)
+        assert response.status_code == 404
+        assert response.json()["error"].startswith("There is no p")
+
+
+def test_conflicts_are_told_apart_from_mistakes(browser, world):
+    browser.queue()
+    response = browser.rate(world.pairs[4])
+    assert response.status_code == 409
+    assert "was not given to you" in response.json()["error"]
+
+
+def test_the_latest_answers_are_twenty(server, world):
+    many = new_world(world.database, pairs=25, raters=1, k=1)
+    rater = Browser(server, many, many.raters[0])
+    pairs = rater.queue()["pairs"]
+    while pairs:
+        pairs = rater.rate(pairs[0]["id"]).json()["pairs"]
+    answers = rater.get(f"projects/{many.project}/history").json()["pairs"]
+    assert [pair["id"] for pair in answers] == list(reversed(many.pairs[5:]))
+
+
+def test_answers_are_json_and_kept_by_nobody(browser, world):
+    response = browser.get(f"projects/{world.project}/queue")
+    assert response.headers["content-type"] == "application/json"
+    assert response.headers["cache-control"] == "no-store"
+    assert json.loads(response.content)["pairs"]
+
+
+def test_a_database_that_does_not_answer_is_told_without_its_name(world):
+    """The page sends the grade again, so it must learn that this was no refusal."""
+    server = FastAPI()
+    add_annotation_routes(server, open_services(world.database))
+    browser = Browser(server, world, world.raters[0])
+    pair = browser.queue()["pairs"][0]["id"]
+    world.database.dispose()
+    event.listen(world.database.engine, "connect", lambda raw, _: raw.execute("PRAGMA busy_timeout = 50"))
+    with closing(sqlite3.connect(world.database.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        locked = browser.rate(pair)
+    world.database.dispose()
+    file = world.database.path
+    file.rename(file.with_suffix(".moved"))
+    file.mkdir()
+    gone = browser.rate(pair)
+    for answer in (locked, gone):
+        assert (answer.status_code, answer.json()) == (503, {"error": BUSY})
+        assert answer.headers["retry-after"] == "5"
+    file.rmdir()
+    file.with_suffix(".moved").rename(file)
+    assert browser.rate(pair).status_code == 200

@@ -1,0 +1,199 @@
+"""The Semantic space page: what is drawn, and with what."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import gradio as gr
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpdemo.evaluation.projection import Method, Plane, project
+from kpdemo.types import PointKind, VectorPoint, VectorSpace
+from kpdemo.ui.label_places import place_labels, text_width
+from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.space import SPACES, TOO_FEW, SpaceHandlers
+from kpdemo.ui.space_map import HEIGHT, WIDTH, document_cosines, map_chart, map_table_html, most_telling
+from tests.fakes import FakePredictor, MappedPredictor, absent_keyphrases
+
+TEXT = "Neural networks learn from many examples of language and of other signals."
+EVIL = "<img src=x onerror=alert(1)>${1+1}"
+PARTS = ("place", "about", "chart", "buttons", "table")
+DOCUMENT, CANDIDATE, PRESENT, ABSENT = PointKind
+
+
+def space_of(*points: tuple[str, PointKind, float | None], vectors=None) -> VectorSpace:
+    rows = np.eye(len(points), 8) if vectors is None else vectors
+    return VectorSpace(
+        "extractor", tuple(VectorPoint(*point) for point in points), np.asarray(rows, dtype=np.float32)
+    )
+
+
+def drawn(predictor, method=Method.PCA, text=TEXT, **options):
+    """The line above the maps, and the parts of each map by name."""
+    shelf = ModelShelf({"default": "a model"}, lambda name: predictor)
+    count = options.get("top_k", 5)
+    facts, *parts = SpaceHandlers(shelf).draw("", text, "default", False, count, "", method.value)
+    width = len(PARTS)
+    places = [dict(zip(PARTS, parts[at : at + width], strict=True)) for at in range(0, len(parts), width)]
+    return facts, dict(zip(SPACES, places, strict=True))
+
+
+def traces(chart) -> dict[str, dict]:
+    plot = chart if isinstance(chart, dict) else json.loads(chart.value["plot"])
+    return {trace["name"]: trace for trace in plot["data"]}
+
+
+def test_each_space_of_the_model_is_drawn_in_its_place():
+    facts, places = drawn(MappedPredictor(found=absent_keyphrases(3)))
+    assert "Neural networks learn" in facts
+    assert "model default" in facts
+    extractor, reranker = places["extractor"], places["reranker"]
+    assert extractor["place"].visible
+    assert set(traces(extractor["chart"])) == {"Document", "Present keyphrases", "Other candidates"}
+    assert set(traces(reranker["chart"])) == {"Document", "Present keyphrases", "Absent keyphrases"}
+    assert len(traces(reranker["chart"])["Absent keyphrases"]["x"]) == 3
+    assert "electric currents" in reranker["table"]
+    assert 'data-chart="space-reranker-chart"' in reranker["buttons"]
+
+
+def test_a_space_that_the_model_has_not_is_out_of_sight():
+    _, places = drawn(MappedPredictor())
+    reranker = places["reranker"]
+    assert (reranker["place"].visible, reranker["chart"].visible) == (False, False)
+    assert reranker["about"] == reranker["buttons"] == reranker["table"] == ""
+
+
+def test_a_model_that_compares_no_vectors_is_a_toast():
+    with pytest.raises(gr.Error, match="The model “default” compares no vectors"):
+        drawn(FakePredictor())
+
+
+def test_an_empty_text_is_a_toast():
+    with pytest.raises(gr.Error, match="The text is empty"):
+        drawn(MappedPredictor(), text=" ")
+
+
+@pytest.mark.parametrize(("text", "few"), [("two words", True), (TEXT, False)])
+def test_the_page_says_when_there_are_too_few_points_for_tsne(text, few):
+    _, places = drawn(MappedPredictor(), Method.TSNE, text)
+    assert (TOO_FEW in places["extractor"]["about"]) is few
+
+
+def test_colours_and_shapes_tell_the_kinds_apart():
+    _, places = drawn(MappedPredictor(found=absent_keyphrases(2)))
+    markers = {
+        name: (trace["marker"]["color"], trace["marker"]["symbol"])
+        for place in places.values()
+        for name, trace in traces(place["chart"]).items()
+    }
+    assert len(markers) == 4
+    assert (
+        len({colour for colour, _ in markers.values()}) == len({shape for _, shape in markers.values()}) == 4
+    )
+
+
+def test_what_is_under_the_pointer_is_the_phrase_with_its_score_and_cosine():
+    space = space_of(
+        ("My title", DOCUMENT, None), ("graphs", PRESENT, 0.5), (EVIL, ABSENT, None),
+        vectors=[[1, 0], [3, 4], [0, 2]],
+    )  # fmt: skip
+    cosines = document_cosines(space)
+    assert cosines == pytest.approx([1, 0.6, 0])
+    shown = traces(map_chart(space, project(space.vectors, Method.PCA), cosines))
+    assert shown["Document"]["customdata"] == ["My title<br>document"]
+    [hover] = shown["Present keyphrases"]["customdata"]
+    assert hover == "graphs<br>present: score 0.50, cosine with the document 0.60"
+    [hover] = shown["Absent keyphrases"]["customdata"]
+    assert hover.startswith("&lt;img src=x onerror=alert(1)&gt;$")
+    assert "score" not in hover
+
+
+def test_the_table_has_the_nearest_first_and_shows_markup_as_text():
+    space = space_of(
+        ("title", DOCUMENT, None), ("far", PRESENT, 0.9), (EVIL, CANDIDATE, 0.1),
+        vectors=[[1, 0], [-1, 0], [1, 0.1]],
+    )  # fmt: skip
+    table = map_table_html(space, document_cosines(space))
+    assert table.index("onerror") < table.index("far")
+    assert "<img" not in table
+    assert "$" not in table
+    assert re.findall(r'class="number">(-?[\d.]+)<', table) == ["1.00", "-1.00"]
+
+
+def test_of_a_long_document_the_best_are_drawn_and_the_table_says_what_it_leaves_out():
+    candidates = [(f"c{number}", CANDIDATE, number / 1000) for number in range(700)]
+    space = space_of(
+        ("title", DOCUMENT, None), *candidates, ("chosen", PRESENT, 0.0), ("absent", ABSENT, 0.0),
+        vectors=np.ones((703, 4)),
+    )  # fmt: skip
+    kept = most_telling(space, 500)
+    assert len(kept.points) == len(kept.vectors) == 500
+    assert [point.text for point in (kept.points[0], *kept.points[-2:])] == ["title", "chosen", "absent"]
+    assert [point.text for point in kept.points[1:3]] == ["c203", "c204"]
+    table = map_table_html(space, document_cosines(space))
+    assert table.count("<tr>") == 1 + 22
+    assert "680 candidates with lower scores are left out." in table
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_map_of_few_points_has_room_for_all(count):
+    points = [("title", DOCUMENT, None), ("a", PRESENT, 0.5), ("b", ABSENT, 0.4)][:count]
+    space = space_of(*points)
+    plane = project(space.vectors, Method.TSNE)
+    chart = map_chart(space, plane, document_cosines(space))
+    for axis, column in (("xaxis", 0), ("yaxis", 1)):
+        low, high = chart["layout"][axis]["range"]
+        assert low < plane.places[:, column].min() <= plane.places[:, column].max() < high
+    json.dumps(chart, allow_nan=False)
+
+
+def test_one_unit_is_as_long_on_both_axes():
+    space = space_of(("title", DOCUMENT, None), ("a", PRESENT, 0.5))
+    plane = Plane(np.array([[0, 0], [10, 0.1]], dtype=np.float32), Method.TSNE)
+    layout = map_chart(space, plane, [1.0, 0.0])["layout"]
+    (left, right), (low, high) = layout["xaxis"]["range"], layout["yaxis"]["range"]
+    assert (right - left) / WIDTH == pytest.approx((high - low) / HEIGHT)
+    assert layout["yaxis"]["scaleanchor"] == "x"
+
+
+class TestLabels:
+    AREA = (0.0, 0.0, 640.0, 440.0)
+
+    def test_a_name_stands_on_the_right_where_it_can(self):
+        places = np.array([[100, 100], [600, 200]], dtype=np.float32)
+        chosen = place_labels({0: "first phrase", 1: "at the edge"}, places, self.AREA)
+        assert chosen == {0: "middle right", 1: "middle left"}
+
+    def test_names_that_would_cover_each_other_go_elsewhere_or_away(self):
+        places = np.repeat(np.array([[300, 200]], dtype=np.float32), 6, axis=0)
+        labels = dict.fromkeys(range(6), "the same place")
+        chosen = place_labels(labels, places, self.AREA)
+        assert len(set(chosen.values())) == len(chosen) == 4
+        assert set(chosen) == {0, 1, 2, 3}  # those that matter most
+
+    def test_a_chinese_character_takes_twice_the_width(self):
+        assert text_width("边界") == text_width("edge")
+
+    @given(st.lists(st.tuples(st.integers(0, 640), st.integers(0, 440)), max_size=40))
+    def test_no_two_names_overlap(self, points):
+        places = np.array(points, dtype=np.float32).reshape(-1, 2)
+        chosen = place_labels(dict.fromkeys(range(len(points)), "phrase"), places, self.AREA)
+        boxes = [_box(*places[row], side, text_width("phrase")) for row, side in chosen.items()]
+        for number, one in enumerate(boxes):
+            for other in boxes[:number]:
+                apart = one[0] >= other[2] or other[0] >= one[2] or one[1] >= other[3] or other[1] >= one[3]
+                assert apart
+
+
+def _box(x, y, side, width):
+    """By hand: a name of one line, 16 pixels high, 10 pixels from the middle of its point."""
+    return {
+        "middle right": (x + 10, y - 8, x + 10 + width, y + 8),
+        "middle left": (x - 10 - width, y - 8, x - 10, y + 8),
+        "top center": (x - width / 2, y + 10, x + width / 2, y + 26),
+        "bottom center": (x - width / 2, y - 26, x + width / 2, y - 10),
+    }[side]

@@ -1,0 +1,125 @@
+"""The page of accounts: every button asks who presses it, and shows names as text."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import gradio as gr
+import pytest
+
+from annotation.services.accounts import AccountService
+from annotation.services.projects import ProjectService
+from annotation.types import ProjectSettings, Role
+from annotation.ui.users import UsersHandlers, accounts_html
+from tests.people import CHEAP, PASSWORD
+
+EVIL = "<img src=x onerror=alert(1)>"
+ORIGIN = "https://rate.example"
+
+
+def asked_by(name: str | None) -> gr.Request:
+    return gr.Request(username=name, headers={"origin": ORIGIN})
+
+
+@pytest.fixture
+def handlers(sqlite_database) -> UsersHandlers:
+    accounts = AccountService(sqlite_database, passwords=CHEAP)
+    projects = ProjectService(sqlite_database)
+    accounts.add_user("root", PASSWORD, is_administrator=True)
+    accounts.add_user("Ana", PASSWORD)
+    project = projects.create(ProjectSettings(name="News"))
+    projects.add_member(project.id, "Ana", Role.ADMINISTRATOR)
+    return UsersHandlers(accounts, projects)
+
+
+VALUES = {"name": "Ana", "is_administrator": True, "project_id": 1, "role": "rater"}
+BUTTONS = [
+    name
+    for name, function in inspect.getmembers(UsersHandlers, inspect.isfunction)
+    if not name.startswith("_")
+]
+
+
+@pytest.mark.parametrize("name", BUTTONS)
+@pytest.mark.parametrize("who", [None, "nobody", "Ana"])
+def test_nobody_but_an_administrator_of_the_server_gets_anything(handlers, name, who):
+    handler = getattr(handlers, name)
+    asked = [p for p in inspect.signature(handler).parameters if p != "request"]
+    before = handlers.accounts.accounts()
+    with pytest.raises(gr.Error, match=r"not signed in|administrators of the server"):
+        handler(asked_by(who), *(VALUES[p] for p in asked))
+    assert handlers.accounts.accounts() == before
+
+
+def test_the_buttons_that_are_tried_are_all_of_them():
+    assert set(BUTTONS) == {
+        "show",
+        "choose",
+        "add",
+        "invite_to_project",
+        "renew",
+        "disable",
+        "enable",
+        "promote",
+        "demote",
+    }
+
+
+def link_in(html: str) -> str:
+    [address] = set(re.findall(rf"{ORIGIN}/invitation/([\w-]+)", html))
+    return address
+
+
+def test_an_added_account_chooses_its_password_by_the_link(handlers):
+    html, *_ = handlers.add(asked_by("root"), "Ben", True)
+    handlers.accounts.accept_invitation(link_in(html), "", PASSWORD)
+    ben = handlers.accounts.user("Ben")
+    assert (ben.is_administrator, ben.has_password) == (True, True)
+
+
+def test_a_project_is_joined_by_the_link_with_the_role_that_was_chosen(handlers):
+    html = handlers.invite_to_project(asked_by("root"), 1, "adjudicator")
+    handlers.accounts.accept_invitation(link_in(html), "Ben", PASSWORD)
+    assert handlers.accounts.roles("Ben", 1) == {Role.ADJUDICATOR}
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda h, r: h.add(r, "", False), "name is empty"),
+        (lambda h, r: h.add(r, None, False), "name is empty"),
+        (lambda h, r: h.add(r, "ANA", False), "already"),
+        (lambda h, r: h.disable(r, None), "No account is chosen"),
+        (lambda h, r: h.disable(r, "Eve"), "no account named"),
+        (lambda h, r: h.disable(r, "root"), "your own account"),
+        (lambda h, r: h.demote(r, "root"), "your own account"),
+        (lambda h, r: h.invite_to_project(r, None, "rater"), "No project is chosen"),
+        (lambda h, r: h.invite_to_project(r, 99, "rater"), "no project"),
+        (lambda h, r: h.invite_to_project(r, 1, "owner"), "no role"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(handlers, call, sentence):
+    with pytest.raises(gr.Error, match=sentence):
+        call(handlers, asked_by("root"))
+
+
+def test_only_what_makes_sense_can_be_pressed(handlers):
+    def sensible(name: str) -> list[bool]:
+        return [button.interactive for button in handlers.choose(asked_by("root"), name)]
+
+    assert sensible("Ana") == [True, True, False, True, False]
+    handlers.disable(asked_by("root"), "Ana")
+    assert sensible("Ana") == [False, False, True, True, False]
+    assert sensible("root") == [True, True, False, False, True]
+    assert sensible("") == [False] * 5
+
+
+def test_names_are_text_wherever_they_stand(handlers):
+    added, *_ = handlers.add(asked_by("root"), EVIL, False)
+    changed, listing, *_ = handlers.disable(asked_by("root"), EVIL)
+    project = handlers.projects.create(ProjectSettings(name=EVIL))
+    handlers.projects.add_member(project.id, EVIL, Role.RATER)
+    listing = accounts_html(handlers.accounts.accounts())
+    assert listing.count("&lt;img") == 2
+    assert not any("<img" in html for html in (added, changed, listing))

@@ -1,0 +1,86 @@
+"""Generated and retrieved phrases brought together."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpdemo.simckp.absent import AbsentCandidate, merge_candidates, spelt_as
+from kpdemo.simckp.bank import Retrieved
+from kpdemo.simckp.decoding import GeneratedPhrase
+from kpdemo.text import StemmedText
+from kpdemo.types import Document, Source
+
+DOCUMENT = Document("We study long-term memory. Kernels compare molecules.", title="Graph kernels")
+PHRASES = [
+    "drug discovery",
+    "Drug-discovery",
+    "graph kernel",
+    "memory long",
+    "long term memory",
+    "kernels we",
+    "–",
+    "x",
+]
+
+
+def texts(candidates):
+    return [candidate.text for candidate in candidates]
+
+
+def test_a_phrase_of_both_sources_is_one_candidate_with_both_scores():
+    [candidate] = merge_candidates(
+        DOCUMENT,
+        [GeneratedPhrase("drug discoveries", -3.0), GeneratedPhrase("Drug-discovery", -1.0)],
+        [Retrieved("drug discovery", 0.5, 0.7, ("molecules",))],
+    )
+    assert candidate == AbsentCandidate("drug discovery", -1.0, 0.7, ("molecules",))
+    assert candidate.source is Source.BOTH
+
+
+@pytest.mark.parametrize(
+    ("generated", "retrieved", "source"), [(-1.0, None, "generated"), (None, 0.2, "retrieved")]
+)
+def test_a_phrase_of_one_source_says_which(generated, retrieved, source):
+    assert AbsentCandidate("drug discovery", generated, retrieved).source == source
+
+
+@pytest.mark.parametrize(
+    "phrase", ["Graph kernel", "memory", "long-term memory", "long term memories", "–", " "]
+)
+def test_what_stands_in_the_text_or_has_no_word_is_left_out(phrase):
+    assert merge_candidates(DOCUMENT, [GeneratedPhrase(phrase, -1.0)], [Retrieved(phrase, 0.1, 0.1)]) == []
+
+
+def test_a_phrase_that_would_straddle_title_and_body_is_absent():
+    assert texts(merge_candidates(DOCUMENT, [GeneratedPhrase("kernels we study", -1.0)], [])) == [
+        "kernels we study"
+    ]
+
+
+def test_nothing_proposed_gives_nothing():
+    assert merge_candidates(DOCUMENT, [], []) == []
+
+
+def test_a_text_without_hyphens_is_answered_without_hyphens():
+    plain = Document("we study real time systems")
+    assert spelt_as(plain, "state-of-the-art – A-B") == "state of the art – A B"
+    assert spelt_as(DOCUMENT, "state-of-the-art") == "state-of-the-art"
+    assert merge_candidates(plain, [GeneratedPhrase("real-time-systems", -1.0)], []) == []
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(PHRASES), st.floats(-9, 0))),
+    st.lists(st.tuples(st.sampled_from(PHRASES), st.floats(0, 1))),
+)
+def test_every_candidate_is_absent_once_and_has_the_best_score_of_each_source(generated, retrieved):
+    merged = merge_candidates(
+        DOCUMENT,
+        [GeneratedPhrase(text, score) for text, score in generated],
+        [Retrieved(text, 0.0, score) for text, score in retrieved],
+    )
+    names = [candidate.text.lower().replace("-", " ") for candidate in merged]
+    assert len(set(names)) == len(names)
+    assert not any(StemmedText(DOCUMENT).contains(candidate.text) for candidate in merged)
+    for candidate, name in zip(merged, names, strict=True):
+        alike = [score for text, score in generated if text.lower().replace("-", " ") == name]
+        assert candidate.generated == max(alike, default=None)

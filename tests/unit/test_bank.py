@@ -1,0 +1,182 @@
+"""The phrase bank: search against a brute-force oracle, its file, and what it refuses."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kpdemo.errors import ModelLoadError
+from kpdemo.simckp.associations import Associations
+from kpdemo.simckp.bank import BankScore, PhraseBank
+from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
+from kpdemo.types import Document
+
+WIDTH = 80  # wide enough to be stored as 8-bit integers
+
+
+def unit_vectors(count: int, seed: int, width: int = WIDTH) -> np.ndarray:
+    vectors = np.random.default_rng(seed).normal(size=(count, width)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def bank_of(count: int, *, seed: int = 0, **score) -> PhraseBank:
+    random = np.random.default_rng(seed)
+    pairs = sorted({(a, b) for a, b in random.integers(0, count, (3 * count, 2)).tolist() if a < b})
+    first, second = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
+    together = random.integers(1, 300, len(pairs)).astype(np.int32)
+    uses = random.integers(300, 900, count).astype(np.int32)
+    return PhraseBank.build(
+        [f"term {number}" for number in range(count)],
+        random.uniform(0, 8, count),
+        torch.from_numpy(unit_vectors(count, seed)),
+        encoder="e" * 64,
+        associations=Associations(uses, first, second, together, 5000),
+        score=BankScore(**score),
+    )
+
+
+def strength(known: Associations, one: int, other: int) -> float:
+    """log(1 + documents with both · all documents / product of the documents with each, smoothed)."""
+    for first, second, both in zip(known.first, known.second, known.together, strict=True):
+        if {one, other} == {first, second}:
+            return math.log1p(both * known.documents / ((known.uses[one] + 10) * (known.uses[other] + 10)))
+    return 0.0
+
+
+def brute_force(bank: PhraseBank, document: np.ndarray, count: int, text: TextTerms) -> list[str]:
+    """The best terms by a loop over the whole bank."""
+    weights, vectors = bank.score, bank.vectors
+    allowed = [number for number in range(len(bank)) if number not in text.numbers]
+    base = {n: vectors[n] @ document + weights.frequency * bank.log_frequency[n] for n in allowed}
+    says = {n: math.exp(weights.sharpness * float(vectors[n] @ document)) for n in text.numbers}
+
+    def score(number: int) -> float:
+        words = bank.texts[number].split()
+        share = sum(word in text.stems for word in words) / len(words)
+        near = sorted((float(vectors[number] @ vectors[n]) for n in text.numbers), reverse=True)
+        alike = near[: weights.nearest] or [0.0]
+        votes = sum(says[n] * strength(bank.associations, n, number) for n in text.numbers)
+        return (
+            base[number]
+            + weights.words * share
+            + weights.likeness * sum(alike) / len(alike)
+            + weights.association * (votes / sum(says.values()) if says else 0.0)
+        )
+
+    kept = sorted(allowed, key=lambda n: -base[n])[: max(count, weights.scored)]
+    return [bank.texts[number] for number in sorted(kept, key=lambda n: -score(n))[:count]]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(1, 60), st.integers(1, 70), st.integers(0, 9), st.sampled_from([0.0, 0.05]),
+    st.sampled_from([0.0, 0.1]), st.sampled_from([0.0, 0.7]), st.sampled_from([0.0, 0.3]), st.data(),
+)  # fmt: skip
+def test_a_search_finds_what_a_loop_over_all_terms_finds(
+    count, wanted, seed, frequency, words, likeness, association, data
+):
+    weights = {"frequency": frequency, "words": words, "likeness": likeness, "association": association}
+    bank = bank_of(count, seed=seed, scored=20, **weights)
+    present = sorted(data.draw(st.sets(st.integers(0, count - 1), max_size=count)))
+    stems = data.draw(st.sets(st.sampled_from(["term", "1", "2", "30"])))
+    text = TextTerms(tuple(present), frozenset(stems))
+    [document] = unit_vectors(1, seed + 100)
+    [found] = bank.search(document[None], wanted, [text])
+    assert [term.text for term in found] == brute_force(bank, document, wanted, text)
+    assert [term.score for term in found] == sorted((term.score for term in found), reverse=True)
+
+
+def test_each_document_gets_its_own_terms():
+    bank = bank_of(30, frequency=0.0)
+    found = bank.search(bank.vectors[[4, 7]], 1)
+    assert [[term.text for term in row] for row in found] == [["term 4"], ["term 7"]]
+    assert found[0][0].similarity == pytest.approx(1, abs=0.01)  # rounded to 8 bits
+
+
+def test_the_terms_of_the_text_are_the_evidence_nearest_first():
+    vectors = torch.eye(WIDTH)[:4].clone()
+    vectors[3, :3] = torch.tensor([0.5, 0.8, 0.0])
+    bank = PhraseBank.build(
+        ["a", "b", "c", "d"], np.zeros(4), vectors, encoder="e", score=BankScore(nearest=2)
+    )
+    [[found]] = bank.search(vectors[3:].numpy(), 4, [TextTerms((0, 1, 2))])
+    assert (found.text, found.evidence) == ("d", ("b", "a"))
+
+
+def test_a_bank_of_one_phrase_works(tmp_path):
+    bank = bank_of(1, association=0.5)
+    bank.save(tmp_path / "bank")
+    opened = PhraseBank.load(tmp_path / "bank", encoder=bank.encoder)
+    assert [term.text for [term] in opened.search(bank.vectors, 50)] == ["term 0"]
+    assert opened.search(bank.vectors, 50, [TextTerms((0,))]) == [[]]
+    assert opened.search(np.zeros((0, WIDTH), dtype=np.float32), 50) == []
+
+
+def test_a_bank_needs_one_vector_a_term():
+    with pytest.raises(ValueError, match="0 terms"):
+        PhraseBank.build([], np.zeros(0), torch.zeros(0, WIDTH), encoder="e")
+    with pytest.raises(ValueError, match="2 terms, 2 frequencies, 1 vectors"):
+        PhraseBank.build(["a", "b"], np.zeros(2), torch.zeros(1, WIDTH), encoder="e")
+
+
+class TestFile:
+    @pytest.fixture
+    def bank(self) -> PhraseBank:
+        return bank_of(50, frequency=0.03, association=0.2, scored=30)
+
+    def test_what_is_saved_finds_the_same_and_is_saved_as_the_same_bytes(self, bank, tmp_path):
+        bank.save(tmp_path / "one")
+        opened = PhraseBank.load(tmp_path / "one", encoder=bank.encoder)
+        opened.save(tmp_path / "two")
+        assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+        documents, texts = unit_vectors(5, seed=3), [TextTerms((1, 2, 3), frozenset(["term"]))] * 5
+        assert opened.search(documents, 10, texts) == bank.search(documents, 10, texts)
+        assert opened.frequency_of("Terms 7") == bank.frequency_of("term 7") > 0
+        assert opened.frequency_of("another term") == 0
+
+    def test_a_vector_takes_a_byte_a_number(self, bank, tmp_path):
+        bank.save(tmp_path / "bank")
+        larger = bank_of(1050)
+        larger.save(tmp_path / "larger")
+        growth = (tmp_path / "larger").stat().st_size - (tmp_path / "bank").stat().st_size
+        assert growth < 1000 * (WIDTH + 30)  # numbers, frequency, spelling, key, and three partners each
+
+    def test_a_bank_of_another_encoder_is_refused(self, bank, tmp_path):
+        bank.save(tmp_path / "bank")
+        with pytest.raises(ModelLoadError, match=r"built with the pair encoder eeeeeeeeeeee, not with ffff"):
+            PhraseBank.load(tmp_path / "bank", encoder="f" * 64)
+
+    def test_a_missing_bank_is_explained(self, tmp_path):
+        with pytest.raises(ModelLoadError, match=r"No phrase bank at .*train bank"):
+            PhraseBank.load(tmp_path / "bank", encoder="e")
+
+    @pytest.mark.parametrize("keep", [0, 7, 300, -5])
+    def test_a_cut_bank_is_refused_in_one_sentence(self, bank, tmp_path, keep):
+        bank.save(tmp_path / "bank")
+        (tmp_path / "bank").write_bytes((tmp_path / "bank").read_bytes()[:keep])
+        with pytest.raises(ModelLoadError, match=r"cannot be read \(.+\): restore it\."):
+            PhraseBank.load(tmp_path / "bank", encoder=bank.encoder)
+
+
+class TestTerms:
+    @pytest.mark.parametrize(
+        ("one", "other"), [("Real-time systems", "real time system"), ("CSMA/CA", "csma ca"), ("C++", "c")]
+    )
+    def test_spellings_of_one_term_have_one_key(self, one, other):
+        assert term_key(one) == term_key(other)
+
+    def test_a_text_is_searched_for_all_terms_at_once(self):
+        index = TermIndex([term_key(text) for text in ("graph kernel", "kernel", "kernels we", "real time")])
+        document = Document("We study real-time systems with a kernel.", title="Graph kernels")
+        assert index.read(document).numbers == (0, 1, 3)  # "kernels we" would straddle title and body
+
+    @given(st.lists(st.sampled_from(["graph", "kernel", "of", "real", "time"]), min_size=1, max_size=9))
+    def test_every_run_of_up_to_six_words_is_found(self, words):
+        runs = {
+            " ".join(words[a:b]) for a in range(len(words)) for b in range(a + 1, min(len(words), a + 6) + 1)
+        }
+        keys = sorted({term_key(run) for run in runs})
+        assert TermIndex(keys).read(Document(" ".join(words))).numbers == tuple(range(len(keys)))

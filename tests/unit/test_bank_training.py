@@ -1,0 +1,266 @@
+"""The training of phrase bank and reranker: terms, pairs, candidates, and both commands on tiny documents."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from kpdemo.errors import ConfigError, ModelLoadError
+from kpdemo.simckp.absent import AbsentCandidate
+from kpdemo.simckp.backbone import add_separator, load_backbone, load_encoder_decoder
+from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.decoding import SimckpGenerator
+from kpdemo.simckp.dual_encoder import DualEncoderConfig
+from kpdemo.simckp.generator_checkpoint import save_generator
+from kpdemo.simckp.pair_checkpoint import load_bank, load_reranker
+from kpdemo.simckp.predictor import Selection
+from kpdemo.simckp.proposing import Proposer
+from kpdemo.simckp.terms import TermIndex, term_key
+from kpdemo.simckp.threshold import Calibration
+from kpdemo.training import run
+from kpdemo.training.candidates import gold_candidates, proposed_documents
+from kpdemo.training.pairs import PairCache, make_pair
+from kpdemo.training.terms import bare, commonest
+from kpdemo.types import Document, Source
+from tests.tiny import tiny_bart, tiny_bert, tiny_generator
+
+PAPER = Path(__file__).parents[2] / "configs" / "simckp_bart_base.toml"
+
+TEXT = "We compare molecules by their structure."
+DOCUMENT = Document(TEXT, title="Graph kernels")
+CANDIDATES = [
+    AbsentCandidate("drug discovery", None, 0.4, ("molecules",)),
+    AbsentCandidate("kernels of graphs", -2.0, None),
+    AbsentCandidate("molecule mining", -3.0, 0.2),
+]
+
+BANK = """
+[bank]
+data = "{folder}"
+cache = "{folder}/cache"
+output = "{folder}/bank"
+backbone = "{folder}/backbone"
+device = "cpu"
+minimum = 2
+length = 32
+freeze_embeddings = false
+model = {{ width = 16 }}
+rates = {{ encoder = 3e-3, heads = 1e-2, terms = 2e-2 }}
+terms = [{{ path = "train.jsonl" }}, {{ path = "lists.jsonl" }}]
+train = [{{ path = "train.jsonl" }}]
+validation = {{ path = "valid.jsonl" }}
+objective = {{ tower_weight = 2.0 }}
+loop = {{ documents = 640, batch_size = 8, evaluate_every = 320, log_every = 5 }}
+refinement = {{ train = [{{ path = "train.jsonl" }}], rate = 1e-2, loop = {{ documents = 80 }} }}
+
+[reranker]
+data = "{folder}"
+cache = "{folder}/cache"
+output = "{folder}/reranker"
+bank = "{folder}/bank/checkpoint"
+backbone = "{folder}/backbone"
+device = "cpu"
+share_encoder = true
+freeze_encoder = true
+retrieved = 4
+head_learning_rate = 3e-2
+model = {{ minimum = 1 }}
+train = [{{ path = "train.jsonl" }}]
+validation = {{ path = "valid.jsonl" }}
+loop = {{ documents = 240, batch_size = 8, evaluate_every = 120, log_every = 5 }}
+"""
+
+TOPICS = {
+    "graph kernels compare molecules": "drug discovery",
+    "neural networks learn documents": "machine learning",
+    "boundary methods solve fields": "electromagnetism",
+    "words and phrases": "language processing",
+}
+
+
+def write_documents(path: Path, count: int) -> None:
+    """Documents whose absent keyphrase follows from what they say."""
+    topics = list(TOPICS.items())
+    rows = [
+        {"id": str(n), "text": f"{topics[n % 4][0]} in case {n}", "keyphrases": [topics[n % 4][1]]}
+        for n in range(count)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Bank and reranker trained by their commands, one after the other."""
+    torch.manual_seed(0)
+    folder = tmp_path_factory.mktemp("training")
+    tiny_bert(folder / "backbone")
+    write_documents(folder / "train.jsonl", 40)
+    write_documents(folder / "valid.jsonl", 8)
+    lists = [["Graph theory"], ["graph theory", "once"], ["7"], ["7"]]
+    (folder / "lists.jsonl").write_text("".join(json.dumps({"keyphrases": row}) + "\n" for row in lists))
+    (folder / "config.toml").write_text(BANK.format(folder=folder), encoding="utf-8")
+    for part in ("bank", "reranker"):
+        run(part, folder / "config.toml", output=None, overrides={})
+    return folder
+
+
+class TestProposing:
+    def test_a_search_that_was_stopped_goes_on_where_it_was(self, tmp_path):
+        documents = [Document(TEXT, id=str(number)) for number in range(4)]
+        asked = []
+
+        class Stub(Proposer):
+            def propose(self, waiting):
+                for document in waiting:
+                    asked.append(document.id)
+                    if len(asked) == 3:
+                        raise KeyboardInterrupt
+                    yield CANDIDATES[: int(document.id)]
+
+        with pytest.raises(KeyboardInterrupt):
+            proposed_documents(documents, Stub(None, None), tmp_path, identity="a")
+        [path] = tmp_path.iterdir()
+        path.write_bytes(path.read_bytes() + b'[["half a li')
+        found = proposed_documents(documents, Stub(None, None), tmp_path, identity="a")
+        assert asked == ["0", "1", "2", "2", "3"]
+        assert [item.candidates for item in found] == [CANDIDATES[:number] for number in range(4)]
+
+    def test_gold_is_known_in_any_spelling(self):
+        document = replace(DOCUMENT, keyphrases=("Drug-Discovery (DD)", "molecule mining"))
+        assert gold_candidates(document, CANDIDATES).tolist() == [True, False, True]
+        assert gold_candidates(document, []).tolist() == []
+
+    def test_without_bank_and_generator_nothing_is_proposed(self):
+        assert list(Proposer(None, None).propose([DOCUMENT])) == [[]]
+
+
+class TestTerms:
+    @pytest.mark.parametrize(
+        ("spellings", "expected"),
+        [
+            ({"Machine learning": 5, "machine learning": 3, "ML": 1}, "machine learning"),
+            ({"Machine learning": 9, "machine learning": 1}, "Machine learning"),
+            ({"SVM": 3, "svm": 2}, "SVM"),
+            ({"b": 2, "a": 2}, "a"),
+        ],
+    )  # fmt: skip
+    def test_a_term_is_spelt_as_most_do_in_lower_case_where_that_is_usual(self, spellings, expected):
+        assert commonest(Counter(spellings)) == expected
+
+    @pytest.mark.parametrize(
+        ("keyphrase", "expected"), [("internet of  things (IoT)", "internet of things"), ("(IoT)", "(IoT)")]
+    )
+    def test_an_abbreviation_in_brackets_is_not_part_of_a_term(self, keyphrase, expected):
+        assert bare(keyphrase) == expected
+
+    def test_the_cache_gives_back_what_was_put_in(self, folder, tmp_path):
+        tokenizer = load_backbone(str(folder / "backbone"))[1].backend_tokenizer
+        index = TermIndex([term_key(text) for text in ("graph kernel", "drug discovery", "proteins")])
+        documents = [
+            replace(DOCUMENT, keyphrases=("graph kernels", "Drug-discovery", "new")),
+            replace(DOCUMENT, keyphrases=("new",)),
+            Document("Proteins", keyphrases=("protein",)),
+        ]
+        pairs = [make_pair(document, index, tokenizer, length=9) for document in documents]
+        assert [(pair.gold.tolist(), pair.present.tolist()) for pair in pairs] == [
+            ([0, 1], [0]), ([], [0]), ([2], [2])
+        ]  # fmt: skip
+        PairCache.build(zip(pairs, (1, 1, 3), strict=True)).save(tmp_path / "cache.npz")
+        opened = PairCache.load(tmp_path / "cache.npz")
+        assert opened.repeats.tolist() == [1, 3]
+        for found, pair in zip((opened[0], opened[1]), (pairs[0], pairs[2]), strict=True):
+            for name in ("tokens", "gold", "present"):
+                assert getattr(found, name).tolist() == getattr(pair, name).tolist()
+
+
+class TestPaper:
+    """The published setting of the second stage: BART generates, two BERT towers rank, nothing is added."""
+
+    @pytest.fixture
+    def generator(self, tmp_path) -> SimckpGenerator:
+        torch.manual_seed(0)
+        tiny_bart(tmp_path / "bart")
+        tiny_bert(tmp_path / "bert")
+        generator = tiny_generator(tmp_path / "bart")
+        selection = Selection(0.5, Calibration())
+        tokenizer = load_encoder_decoder(str(tmp_path / "bart"))[1]
+        add_separator(generator.module.decoder.model, tokenizer, "<sep>")
+        save_generator(tmp_path / "generator", generator.module, tokenizer, selection, name="tiny", card="#")
+        return generator
+
+    def test_its_configuration_trains_a_reranker_of_generated_candidates(self, generator, tmp_path):
+        search = SearchConfig(beams=10, longest=8)
+        texts = [f"graph kernels compare {word}" for word in ("molecules", "proteins", "structure")]
+        documents = [Document(text, id=text) for text in texts]
+        proposed = list(Proposer(None, generator, search).propose(documents))
+        gold = [[candidates[0].text] if candidates else ["none"] for candidates in proposed]
+        assert any(len(candidates) > 1 for candidates in proposed)
+        rows = [
+            {"id": d.id, "text": d.body, "keyphrases": own} for d, own in zip(documents, gold, strict=True)
+        ]
+        (tmp_path / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        changes = {
+            "data": str(tmp_path), "cache": str(tmp_path / "cache"), "device": "cpu", "attention": "eager",
+            "generator": str(tmp_path / "generator"), "backbone": str(tmp_path / "bert"), "length": "32",
+            "search.beams": "10", "search.longest": "8", "loop.documents": "16",
+            "train": "[{path = 'all.jsonl'}]", "validation": "{path = 'all.jsonl'}",
+        }  # fmt: skip
+        run("reranker", PAPER, output=tmp_path / "run", overrides=changes)
+        reranker = load_reranker(tmp_path / "run" / "checkpoint", device="cpu")
+        assert reranker.model.combination is None
+        assert reranker.model.dual.phrase_encoder is not None
+        assert reranker.model.dual.config == DualEncoderConfig(width=0, pooling="first", temperature=0.1)
+        assert reranker.selection.counting is None
+        rankings = reranker.rank(documents, proposed)
+        for candidates, ranking in zip(proposed, rankings, strict=True):
+            assert {k.text for k in ranking.keyphrases} == {candidate.text for candidate in candidates}
+            assert ranking.own >= min(5, len(candidates))
+
+
+class TestTraining:
+    def test_the_bank_holds_what_several_documents_use_and_finds_it(self, folder):
+        retriever = load_bank(folder / "bank" / "checkpoint", device="cpu")
+        assert set(retriever.bank.texts) == {*TOPICS.values(), "graph theory"}
+        documents = [Document(f"{text} in case 99") for text in TOPICS]
+        found = retriever.bank.search(retriever.encoder.documents(documents), 1)
+        assert [term.text for [term] in found] == list(TOPICS.values())
+        card = (folder / "bank" / "checkpoint" / "MODEL_CARD.md").read_text(encoding="utf-8")
+        assert "a bank of 5 terms" in card
+        assert "640 in 80 steps of 8" in card
+
+    def test_the_reranker_ranks_what_the_bank_proposes(self, folder):
+        retriever = load_bank(folder / "bank" / "checkpoint", device="cpu")
+        reranker = load_reranker(folder / "reranker" / "checkpoint", device="cpu")
+        documents = [Document(f"{text} in case 99") for text in TOPICS]
+        candidates = list(Proposer(retriever, None, retrieved=4).propose(documents))
+        rankings = reranker.rank(documents, candidates, bank=retriever.bank)
+        assert [ranking.keyphrases[0].text for ranking in rankings] == list(TOPICS.values())
+        assert all(ranking.keyphrases[0].source is Source.RETRIEVED for ranking in rankings)
+        assert "a phrase bank" in (folder / "reranker" / "checkpoint" / "MODEL_CARD.md").read_text()
+
+    def test_a_run_goes_on_where_it_ended(self, folder):
+        before = (folder / "bank" / "log.jsonl").read_text()
+        run("bank", folder / "config.toml", output=None, overrides={"loop.documents": "656"})
+        assert (folder / "bank" / "log.jsonl").read_text().startswith(before)
+
+    @pytest.mark.parametrize(
+        ("part", "change", "message"),
+        [
+            ("bank", {"minimum": "99"}, "No keyphrase is used by 99 documents"),
+            (
+                "bank",
+                {"train": "[{path = 'lists.jsonl'}]"},
+                "No training document has a keyphrase of the bank",
+            ),
+            ("reranker", {"bank": "nowhere"}, "No model at nowhere"),
+            ("reranker", {"train": "[{path = 'train.jsonl', limit = 0}]"}, "No training document has a gold"),
+        ],
+    )
+    def test_what_cannot_be_trained_is_said(self, folder, tmp_path, part, change, message):
+        with pytest.raises((ConfigError, ModelLoadError), match=message):
+            run(part, folder / "config.toml", output=tmp_path, overrides=change)

@@ -1,0 +1,30 @@
+"""Every model says what it is."""
+
+import pytest
+
+from kpdemo.cards import LONGEST, model_card
+from kpdemo.predictors import DEFAULT_FOLDER, available_models, hub_models
+
+
+@pytest.mark.parametrize("name", [*available_models(), *hub_models()])
+def test_every_model_that_can_be_chosen_has_a_card_under_its_name(name):
+    assert model_card(name).startswith(f"# {name}: ")
+
+
+def test_the_card_of_a_folder_is_the_file_in_it():
+    assert model_card(DEFAULT_FOLDER) == (DEFAULT_FOLDER / "MODEL_CARD.md").read_text(encoding="utf-8")
+
+
+def test_what_the_hub_puts_before_a_card_is_left_out(tmp_path):
+    (tmp_path / "README.md").write_text("---\nlicense: mit\n---\n# Mine\n", encoding="utf-8")
+    assert model_card(tmp_path) == "# Mine\n"
+
+
+def test_a_folder_without_a_card_says_so_and_does_not_name_itself(tmp_path):
+    assert model_card(tmp_path / "none").startswith("This model has no card")
+    assert str(tmp_path) not in model_card(tmp_path)
+
+
+def test_a_card_without_end_is_read_in_part(tmp_path):
+    (tmp_path / "MODEL_CARD.md").write_bytes(b"\xff" + b"x" * (2 * LONGEST))
+    assert len(model_card(tmp_path)) == LONGEST

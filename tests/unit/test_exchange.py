@@ -1,0 +1,295 @@
+"""Reading pairs and ratings: the layouts, and a sentence for every bad row."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import tracemalloc
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.errors import ImportFileError
+from annotation.exchange import FileFormat, fingerprint, open_source, open_stream, read_items
+from annotation.spreadsheet import protected
+from annotation.types import NewPair, NewRating
+
+PAIR = {"id": "a", "type": "phrase2word", "left": "a small boat", "right": "canoe"}
+
+
+def read(content: str | bytes, name: str = "pairs.jsonl", **options):
+    data = content.encode() if isinstance(content, str) else content
+    source = open_stream(io.BufferedReader(io.BytesIO(data)), name)
+    return list(read_items(source, **options))
+
+
+def line(**changes) -> str:
+    return json.dumps({**PAIR, **changes}) + "\n"
+
+
+def message(content: str | bytes, name: str = "pairs.jsonl", **options) -> str:
+    with pytest.raises(ImportFileError) as caught:
+        read(content, name, **options)
+    return str(caught.value)
+
+
+# Layouts
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("p.tsv", "id\ttype\tleft\tright\na\tphrase2word\ta small boat\tcanoe\n"),
+        ("p.csv", "id,type,left,right\na,phrase2word,a small boat,canoe\n"),
+        ("p.csv", "id;type;left;right\r\na;phrase2word;a small boat;canoe\r\n"),
+        ("p.CSV", "﻿ID, Type ,LEFT,Right,comment\na,phrase2word,a small boat,canoe,x\n"),
+        ("p.jsonl", line()),
+        ("p.jsonl", "﻿\n\n" + line(baseline_lcs=0.3) + "\n"),
+        ("p.ndjson", json.dumps({key.upper(): value for key, value in PAIR.items()})),
+        ("standard input", line()),
+        ("standard input", "id\ttype\tleft\tright\na\tphrase2word\ta small boat\tcanoe"),
+        ("phrase2word.csv", "id,left,right\na,a small boat,canoe"),
+    ],
+)
+def test_a_pair_is_the_same_in_every_layout(name, content):
+    assert read(content, name) == [NewPair(**PAIR)]
+
+
+def test_compressed_files_are_read_and_named(tmp_path: Path):
+    path = tmp_path / "pairs.csv.gz"
+    path.write_bytes(gzip.compress(b"id,type,left,right\na,phrase2word,a small boat,canoe\n"))
+    with open_source(path) as source:
+        [pair] = read_items(source)
+    assert pair == NewPair(**PAIR)
+    assert pair.place == f"{path}, line 2"
+
+
+def test_quoted_fields_keep_line_breaks_separators_and_quotes():
+    [pair] = read('id,type,left,right\na,phrase2word,"one,\r\n""two""",three\n', "p.csv")
+    assert pair.left == 'one,\r\n"two"'
+
+
+def test_optional_fields_are_read_and_numbers_serve_as_ids():
+    [pair] = read(line(id=7, genre="Travel", intended=2.25, source="berlitz"))
+    assert (pair.id, pair.genre, pair.intended, pair.source) == ("7", "Travel", Decimal("2.25"), "berlitz")
+
+
+@pytest.mark.parametrize("ratings", [[3, 2.5], "3;2.5", "[3, 2.5]", "3; 2,5"])
+def test_ratings_without_names_are_numbered(ratings):
+    [pair] = read(line(ratings=ratings))
+    assert pair.ratings == (("1", Decimal(3)), ("2", Decimal("2.5")))
+
+
+@pytest.mark.parametrize("ratings", [[None, 0], ";0"])
+def test_an_empty_place_is_no_rating_and_zero_is_one(ratings):
+    [pair] = read(line(ratings=ratings))
+    assert pair.ratings == (("2", Decimal(0)),)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("p.jsonl", line(ratings=[{"rater": "ana", "grade": 3}, {"rater": "Ben B", "grade": 0.75}])),
+        ("p.csv", "id,type,left,right,ratings\na,phrase2word,a small boat,canoe,ana=3;Ben B=0.75\n"),
+        ("p.csv", "id,type,left,right,rating:ana,rating:Ben B,rating:Cy\na,phrase2word,x,y,3,0.75,\n"),
+    ],
+)
+def test_ratings_may_name_their_raters(name, content):
+    [pair] = read(content, name)
+    assert pair.ratings == (("ana", Decimal(3)), ("Ben B", Decimal("0.75")))
+
+
+def test_ratings_in_long_form_stand_alone_or_bring_their_pair():
+    content = "id,rater,grade,type,left,right\na,ana,2.5,,,\na,ben,3,phrase2word,x,y\n"
+    rating, pair = read(content, "r.csv")
+    assert rating == NewRating("a", "ana", Decimal("2.5"))
+    assert pair == NewPair("a", "phrase2word", "x", "y", ratings=(("ben", Decimal(3)),))
+
+
+@given(
+    cells=st.lists(
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")).filter(str.strip),
+        min_size=2,
+        max_size=2,
+    ),
+    delimiter=st.sampled_from([",", ";", "\t"]),
+)
+def test_what_a_csv_writer_wrote_is_read_back(cells, delimiter):
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+    writer.writerows([["id", "type", "left", "right"], ["a", "phrase2word", *cells]])
+    [pair] = read(buffer.getvalue(), "p.tsv" if delimiter == "\t" else "p.csv")
+    assert [pair.left, pair.right] == cells
+
+
+def test_cells_made_safe_for_spreadsheets_are_restored_only_in_our_own_files():
+    formula = "=1+1 is a formula"
+    ours = f"id,type,left,right,gold_source\na,phrase2word,{protected(formula)},b,mean\n"
+    assert read(ours, "gold.csv")[0].left == formula
+    theirs = "id,type,left,right\na,phrase2word,'-tis nothing,b\n"
+    assert read(theirs, "p.csv")[0].left == "'-tis nothing"
+
+
+# The task's own files
+
+
+def test_input_files_of_the_task_are_read_as_they_are():
+    content = 'He said "hi.\t"hi"\tCQA-75\n\nSnow fell.\twhite stuff\tNews-wire-2\r\n'
+    assert read(content, "sentence2phrase.test.input.tsv") == [
+        NewPair("CQA-75", "sentence2phrase", 'He said "hi.', '"hi"', genre="CQA"),
+        NewPair("News-wire-2", "sentence2phrase", "Snow fell.", "white stuff", genre="News-wire"),
+    ]
+
+
+def test_word2sense_has_a_key_and_a_sense_number():
+    [pair] = read("pot#n\tbasket%1:06:00::\tbasket#n#1\tw2s-1\n", "data/word2sense.test.input.tsv")
+    assert pair == NewPair("w2s-1", "word2sense", "pot#n", "basket%1:06:00::", source="basket#n#1")
+
+
+def test_items_without_id_are_called_by_type_and_line():
+    pairs = read("a\tb\n\nc\td\n", "x.tsv", type="phrase2word")
+    assert [pair.id for pair in pairs] == ["phrase2word-1", "phrase2word-3"]
+
+
+def test_a_file_without_header_needs_a_type():
+    assert "name its comparison type" in message("a\tb\n", "pairs.tsv")
+    assert "line 1: 1 fields between tabs, not 2 to 3" in message("2.75\n", "phrase2word.test.gs.tsv")
+
+
+# Bad rows
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        (line() + line(left=" "), "pairs.jsonl, line 2, field 'left': is empty"),
+        (line(right=5), "line 1, field 'right': 5 is no text"),
+        (line(left="a\0b"), "holds a NUL character"),
+        ('{"id": "a", "type": "t", "left": "\\ud83d", "right": "b"}', "half a character, U+D83D"),
+        (line(id=""), "field 'id': is empty"),
+        (line(id="x" * 201), "field 'id': has 201 characters"),
+        (line(id=True), "field 'id': True is no text"),
+        (line(type=None), "field 'type': is missing"),
+        (line(left="x" * 250_001), "has 250,001 characters"),
+        (line(intended=5), "field 'intended': 5 is not 0 to 4 in steps of 0.25"),
+        (line(ratings=[4.25]), "field 'ratings': 4.25 is not 0 to 4"),
+        (line(ratings=[2.1]), "field 'ratings': 2.1 is not 0 to 4 in steps of 0.25"),
+        (line(ratings=[-1]), "-1 is not 0 to 4"),
+        (line(ratings=[True]), "True is no grade"),
+        (line(ratings=["two"]), "'two' is no grade"),
+        (line(ratings=[float("nan")]), "NaN is not 0 to 4"),
+        (line(ratings=float("inf")), "Infinity is no list"),
+        (line(ratings="[3"), "is no list; write 3;2.5 or [3, 2.5]"),
+        (line(ratings=[{"rater": "ana"}]), "needs \"rater\" and \"grade\""),
+        (line(ratings=[{"rater": "", "grade": 1}]), "a rating without rater"),
+        (line(ratings=[{"rater": "a", "grade": 1}, {"rater": "a", "grade": 1}]), "'a' rated the pair twice"),
+        (line(ratings=[1], scale="0-10"), "field 'scale': '0-10' is not 0-4"),
+        ('{"id": "a", "rater": "ana"}', "field 'grade': is empty"),
+        ("{broken\n", "line 1: no JSON"),
+        ('"text"', "line 1: JSON, but no object"),
+        (line() + "[1]\n", "line 2: JSON, but no object"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"id": ' + "9" * 5_000 + "}", "a number with too many digits"),
+        (b'\xff\xfe{\x00"\x00', "UTF-16; save it as UTF-8"),
+        (line().encode() + b'{"id": "\xe9"}', "line 2: byte 9 is no UTF-8 (0xe9)"),
+        ("", "the file is empty"),
+        (" \n\n", "the file is empty"),
+    ],
+)  # fmt: skip
+def test_a_bad_line_is_told_with_its_place(content, part):
+    told = message(content)
+    assert told.startswith("pairs.jsonl")
+    assert part in told
+    assert told.endswith(".")
+    assert len(told) < 300
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        ("ident,left,right\n", "the header has ident, left, right; it needs id, left and right"),
+        ("id,left,LEFT,right\n", "the column 'left' stands twice"),
+        ("id,type,left,right\na,t,b,c,d\n", "line 2: 5 fields under a header of 4"),
+        ("id,type,left,right\na,t,b\n", "line 2, field 'right': is empty"),
+        ('id,type,left,right\na,t,"b\nc,d\n', "line 2: a field begins with \" and is never closed"),
+        ('id,type,left,right\na,t,"b" c,d\n', "goes on after the closing one"),
+        ('id,type,left,right\na,t,"b\n\nc",d\nb,t,,d\n', "line 5, field 'left'"),
+    ],
+)  # fmt: skip
+def test_a_bad_row_of_a_table_is_told_with_its_place(content, part):
+    assert part in message(content, "pairs.csv")
+
+
+def test_a_damaged_gz_is_told():
+    whole = gzip.compress(line().encode() * 100)
+    assert "damaged" in message(whole[:-20], "pairs.jsonl.gz")
+
+
+class Endless(io.RawIOBase):
+    """200 MB without a line break, of which a reader must not take much."""
+
+    def __init__(self, beginning: bytes) -> None:
+        self.left = 200_000_000
+        self.beginning = beginning
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        size = min(len(buffer), self.left)
+        buffer[:size] = self.beginning[:size].ljust(size, b"x")
+        self.beginning = b""
+        self.left -= size
+        return size
+
+
+def test_a_line_of_200_mb_is_refused_before_it_is_read():
+    endless = Endless(b'{"id": "')
+    tracemalloc.start()
+    with pytest.raises(ImportFileError, match=r"line 1: longer than 8,388,608 bytes"):
+        list(read_items(open_stream(io.BufferedReader(endless), "p.jsonl")))
+    assert tracemalloc.get_traced_memory()[1] < 40_000_000
+    tracemalloc.stop()
+    assert endless.left > 190_000_000 - 8_388_608
+
+
+def test_files_stream():
+    rows = io.BufferedReader(io.BytesIO(line().encode() * 50_000))
+    tracemalloc.start()
+    items = read_items(open_stream(rows, "p.jsonl", format := None))
+    assert sum(1 for _ in items) == 50_000
+    assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    tracemalloc.stop()
+    assert format is None
+
+
+# Fingerprints
+
+
+def test_white_space_makes_no_other_pair_but_order_and_type_do():
+    same = fingerprint("t", "a  b ", "c")
+    assert same == fingerprint("t", "a b", "c\n")
+    assert same == fingerprint("t", "a b", "c")
+    assert (
+        len({same, fingerprint("t", "c", "a b"), fingerprint("u", "a b", "c"), fingerprint("t", "a", "b c")})
+        == 4
+    )
+
+
+def test_the_format_can_be_said_instead_of_found():
+    assert read("a\tb\n", "x.txt", format=FileFormat.SEMEVAL, type="phrase2word")[0].left == "a"
+
+
+def test_a_small_archive_of_very_many_empty_lines_is_refused(tmp_path):
+    path = tmp_path / "pairs.tsv.gz"
+    path.write_bytes(gzip.compress(b"id\ttype\tleft\tright\n" + b"\n" * 1_000_000))
+    with (
+        pytest.raises(ImportFileError, match=r"line 100002: 100,000 empty lines"),
+        open_source(path) as source,
+    ):
+        list(read_items(source))

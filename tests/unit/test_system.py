@@ -1,0 +1,144 @@
+"""Extractor, phrase bank and reranker in one model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from kpdemo.errors import InputError, ModelLoadError
+from kpdemo.predictors import load_predictor
+from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.bank import PhraseBank
+from kpdemo.simckp.checkpoint import save_checkpoint
+from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
+from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
+from kpdemo.simckp.pair_checkpoint import BANK as BANK_FILE
+from kpdemo.simckp.pair_checkpoint import save_bank, save_reranker, state_hash, stored_state
+from kpdemo.simckp.pair_encoder import PairEncoder
+from kpdemo.simckp.predictor import Selection
+from kpdemo.simckp.reranker import RerankerConfig, RerankerModel
+from kpdemo.simckp.system import SystemPredictor, load_system
+from kpdemo.simckp.threshold import Calibration
+from kpdemo.types import Document, Kind, Source
+from tests.tiny import tiny_bert
+
+LENGTH = 32
+TERMS = ("graph kernels", "drug discovery", "kernels of graphs", "molecule mining", "support vector machines")
+DOCUMENT = Document("Graph kernels compare molecules and proteins by their structure.", title="Kernels")
+SELECTION = Selection(2.0, Calibration(1.0, 0.0))  # nothing is above the threshold
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A model with a bank of five terms, one of which stands in the document."""
+    torch.manual_seed(0)
+    root = tmp_path_factory.mktemp("system")
+    encoder, tokenizer = load_backbone(str(tiny_bert(root / "backbone")))
+    model = root / "model"
+    extractor = ContrastiveExtractor(encoder, ExtractorConfig(window=LENGTH, overlap=8))
+    save_checkpoint(model, extractor, tokenizer, SELECTION, name="tiny", card="# tiny")
+    dual = DualEncoder(load_backbone(str(root / "backbone"))[0], DualEncoderConfig(width=8)).eval()
+    reader = PairEncoder(dual, tokenizer.backend_tokenizer, tokenizer.pad_token_id, LENGTH)
+    bank = PhraseBank.build(
+        TERMS,
+        torch.arange(1, len(TERMS) + 1).numpy(),
+        torch.from_numpy(reader.phrases(TERMS)),
+        encoder=state_hash(stored_state(dual, "fp16")),
+    )
+    kept = {"name": "tiny", "length": LENGTH, "card": "# tiny"}
+    save_bank(model / "bank", dual, bank, tokenizer, SELECTION, **kept)
+    reranker = RerankerModel(dual, RerankerConfig(minimum=2))
+    save_reranker(root / "reranker", reranker, tokenizer, SELECTION, **kept)
+    return model
+
+
+@pytest.fixture
+def with_reranker(folder, tmp_path) -> Path:
+    copied = tmp_path / "model"
+    copied.mkdir()
+    for path in folder.iterdir():
+        (copied / path.name).symlink_to(path)
+    (copied / "reranker").symlink_to(folder.parent / "reranker")
+    return copied
+
+
+def test_absent_keyphrases_come_from_the_bank_with_source_and_kind(folder):
+    [prediction] = load_predictor(folder).predict([DOCUMENT])
+    kinds = {keyphrase.text: keyphrase.kind for keyphrase in prediction.absent}
+    assert kinds == {
+        "drug discovery": Kind.UNSEEN,
+        "kernels of graphs": Kind.MIXED,
+        "molecule mining": Kind.MIXED,
+        "support vector machines": Kind.UNSEEN,
+    }
+    assert {keyphrase.source for keyphrase in prediction.absent} == {Source.RETRIEVED}
+    assert prediction.absent_candidates == tuple(keyphrase.text for keyphrase in prediction.absent)
+    assert all(keyphrase.evidence == ("graph kernels",) for keyphrase in prediction.absent)
+
+
+def test_what_stands_in_the_text_is_present_and_never_absent(folder):
+    [prediction] = load_predictor(folder).predict([DOCUMENT], top_k=50)
+    assert "graph kernels" not in prediction.absent_candidates
+    assert "graph kernels" in {keyphrase.text.lower() for keyphrase in prediction.present}
+
+
+def test_the_options_hold_for_absent_keyphrases_too(folder):
+    predictor = load_predictor(folder)
+    [all_of_them] = predictor.predict([DOCUMENT], threshold=0.0)
+    [two] = predictor.predict([DOCUMENT], top_k=2)
+    assert two.absent == all_of_them.absent[:2]
+    assert [k.score for k in all_of_them.absent] == sorted(
+        (k.score for k in all_of_them.absent), reverse=True
+    )
+    [none] = predictor.predict([DOCUMENT], threshold=1.0)
+    assert none.absent == ()
+    assert len(none.absent_candidates) == 4
+
+
+def test_documents_together_give_what_they_give_alone(folder):
+    predictor = load_predictor(folder)
+    other = Document("Neural networks learn representations of words.")
+    together = predictor.predict([DOCUMENT, other])
+    alone = [predictor.predict([document])[0] for document in (DOCUMENT, other)]
+    for one, two in zip(together, alone, strict=True):
+        assert one.absent_candidates == two.absent_candidates
+        assert [k.score for k in one.absent] == pytest.approx([k.score for k in two.absent], abs=1e-4)
+
+
+def test_a_reranker_orders_by_its_own_score_and_has_its_own_minimum(with_reranker):
+    system = load_system(with_reranker, device="cpu")
+    assert isinstance(system, SystemPredictor)
+    [prediction] = system.predict([DOCUMENT])
+    assert len(prediction.absent) == 2
+    vectors = system.reranker.encoder
+    [anchor] = vectors.documents([DOCUMENT])
+    cosines = vectors.phrases(prediction.absent_candidates) @ anchor
+    assert list(cosines) == sorted(cosines, reverse=True)
+
+
+def test_a_model_says_whether_it_finds_absent_ones(folder, tmp_path):
+    assert load_predictor(folder).finds_absent
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    for path in folder.iterdir():
+        if path.is_file():
+            (alone / path.name).symlink_to(path)
+    assert not load_predictor(alone).finds_absent
+
+
+def test_a_damaged_bank_is_said_and_so_is_bad_input(folder, with_reranker, tmp_path):
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    for path in folder.iterdir():
+        if path.is_file():
+            (broken / path.name).symlink_to(path)
+    (broken / "bank").mkdir()
+    for path in (folder / "bank").iterdir():
+        if path.name != BANK_FILE:
+            (broken / "bank" / path.name).symlink_to(path)
+    with pytest.raises(ModelLoadError, match="bank"):
+        load_predictor(broken).predict([DOCUMENT])
+    with pytest.raises(InputError):
+        load_predictor(folder).predict([""])

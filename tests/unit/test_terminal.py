@@ -1,0 +1,41 @@
+"""What the command line shows of one document."""
+
+from __future__ import annotations
+
+from kpdemo.terminal import show_prediction
+from kpdemo.types import Document, Keyphrase, Kind, Prediction, Source
+
+DOCUMENT = Document("Neural networks sort.")
+PRESENT = (Keyphrase("Neural networks", 0.9, ((0, 15),)),)
+
+
+def shown(capsys, *absent: Keyphrase) -> str:
+    show_prediction(DOCUMENT, Prediction(PRESENT, absent), "fake on cpu")
+    return capsys.readouterr().out
+
+
+def test_absent_keyphrases_have_their_kind_source_and_evidence(capsys):
+    out = shown(
+        capsys,
+        Keyphrase("sorting networks", 0.5, source=Source.BOTH, kind=Kind.MIXED, evidence=("sort", "gates")),
+        Keyphrase("hardware", 0.25, source=Source.RETRIEVED, kind=Kind.UNSEEN),
+    )
+    [first] = [line for line in out.splitlines() if "sorting networks" in line]
+    assert [cell.strip() for cell in first.strip("│").split("│")] == [
+        "0.500", "sorting networks", "mixed", "both", "sort, gates",
+    ]  # fmt: skip
+    assert "retrieved" in out
+
+
+def test_what_no_absent_keyphrase_tells_has_no_column(capsys):
+    out = shown(capsys, Keyphrase("hardware", 0.25, kind=Kind.UNSEEN))
+    assert "Kind" in out
+    assert "Source" not in out
+    assert "Evidence" not in out
+    assert "Absent" not in shown(capsys)
+
+
+def test_evidence_moves_no_cursor(capsys):
+    out = shown(capsys, Keyphrase("hardware", 0.25, evidence=("gates\x1b[2Jand\r[bold]",)))
+    assert "\x1b" not in out
+    assert "[bold]" in out

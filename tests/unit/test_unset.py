@@ -1,0 +1,51 @@
+"""Modules that are built without weights."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from kpdemo.simckp.unset import unset_weights
+
+ROOT = Path(__file__).parents[2]
+
+
+def build() -> nn.Module:
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    return nn.Sequential(
+        nn.Embedding(10, 8), nn.TransformerEncoder(layer, 2), nn.Linear(8, 3), nn.LayerNorm(3)
+    )
+
+
+def test_a_module_with_the_weights_of_another_computes_the_same():
+    other = build().eval()
+    with unset_weights():
+        module = build().eval()
+    assert {weight.device.type for weight in module.parameters()} == {"meta"}
+    module.load_state_dict(other.state_dict(), assign=True)
+    words = torch.tensor([[1, 2, 3]])
+    assert torch.equal(module(words), other(words))
+
+
+def test_afterwards_weights_are_drawn_again():
+    with unset_weights():
+        pass
+    assert len(nn.Linear(8, 3).weight.unique()) > 1
+
+
+def test_building_does_not_import_the_compiler():
+    code = (
+        "import sys\n"
+        "from torch import nn\n"
+        "from kpdemo.simckp.unset import unset_weights\n"
+        "with unset_weights(): nn.Sequential(nn.Embedding(10, 8), nn.TransformerEncoderLayer(8, 2, 16))\n"
+        "print(*{'sympy', 'torch._dynamo'} & set(sys.modules))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert result.stdout.split() == []
