@@ -47,6 +47,13 @@ def find_chromium() -> str | None:
     return path if Path(path).is_file() else None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`make test` has two processes: one drives the browser, the other runs the rest, a file at a time."""
+    for item in items:
+        in_browser = "browser" in item.path.parts
+        item.add_marker(pytest.mark.xdist_group("browser" if in_browser else item.nodeid.partition("::")[0]))
+
+
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
     path = find_chromium()
