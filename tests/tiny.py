@@ -18,13 +18,16 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
+from kpdemo.candidates.tagger import load_tagger
 from kpdemo.simckp.backbone import add_separator, is_encoder_decoder, load_backbone, load_encoder_decoder
 from kpdemo.simckp.decoder import END, SEPARATOR, DecoderConfig, KeyphraseDecoder
 from kpdemo.simckp.decoding import SimckpGenerator
 from kpdemo.simckp.generator import ExtractorGenerator
 from kpdemo.simckp.memory import Decoder
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, encoder_of
+from kpdemo.simckp.predictor import Selection, SimckpPredictor
 from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
+from kpdemo.simckp.threshold import Calibration
 
 TEXTS = [
     "graph kernels compare molecules and proteins by their structure",
@@ -101,6 +104,17 @@ def _byte_tokenizer() -> PreTrainedTokenizerFast:
         pad_token="<pad>",
         eos_token="</s>",
         cls_token="<s>",
+    )
+
+
+def tiny_extractor(folder: Path) -> SimckpPredictor:
+    """A `SimckpPredictor` around `tiny_bert`, saved in `folder`."""
+    torch.manual_seed(0)
+    encoder, tokenizer = load_backbone(str(tiny_bert(folder)))
+    module = ContrastiveExtractor(encoder, ExtractorConfig(window=32, overlap=12)).eval()
+    selection = Selection(0.3, Calibration(4.0, -1.0))
+    return SimckpPredictor(
+        "tiny", module, tokenizer.backend_tokenizer, tokenizer.pad_token_id, load_tagger(), selection
     )
 
 

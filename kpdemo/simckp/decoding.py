@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,10 +10,10 @@ from itertools import islice
 import torch
 from tokenizers import Tokenizer
 
-from kpdemo.errors import KpdemoError
 from kpdemo.simckp.beam_search import Beam, SearchConfig
 from kpdemo.simckp.examples import encode_windows, encoder_text
 from kpdemo.simckp.generator import ExtractorGenerator
+from kpdemo.simckp.halving import in_halves
 from kpdemo.simckp.memory import Memory
 from kpdemo.simckp.reading import padded
 from kpdemo.simckp.targets import TargetVocabulary
@@ -22,8 +21,6 @@ from kpdemo.text import StemmedText, phrase_key
 from kpdemo.types import Document
 
 _JOINED = re.compile(r"\s*([-‐‑–/'’])\s*")  # a WordPiece tokenizer gives "state - of - the - art" back
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +127,10 @@ def _search(
     generator: SimckpGenerator, documents: Sequence[Document], search: SearchConfig
 ) -> list[list[Beam]]:
     """The beams of each document; in halves when the device's memory does not hold all of them."""
-    try:
+
+    def beams(part: Sequence[Document]) -> list[list[Beam]]:
         with torch.inference_mode():
-            return generator.module.decoder.search(generator.read(documents), search)
-    except torch.OutOfMemoryError as error:
-        if len(documents) == 1:
-            raise KpdemoError(
-                f"The device's memory does not hold a search with {search.beams} beams: use fewer, or a CPU."
-            ) from error
-    half = len(documents) // 2
-    logger.warning("out of memory with %d documents at once: going on with %d", len(documents), half or 1)
-    return _search(generator, documents[:half], search) + _search(generator, documents[half:], search)
+            return generator.module.decoder.search(generator.read(part), search)
+
+    advice = f"The device's memory does not hold a search with {search.beams} beams: use fewer, or a CPU."
+    return in_halves(beams, documents, too_large=advice)

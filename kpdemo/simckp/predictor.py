@@ -16,12 +16,14 @@ from kpdemo.selection import check_options, keep
 from kpdemo.simckp.batches import collate
 from kpdemo.simckp.counting import ExpectedF1
 from kpdemo.simckp.examples import Example, build_example
+from kpdemo.simckp.halving import in_halves
 from kpdemo.simckp.model import ContrastiveExtractor, pool
 from kpdemo.simckp.threshold import Calibration, own_count
 from kpdemo.text import readable_documents
 from kpdemo.types import Document, Keyphrase, PointKind, Prediction, VectorPoint, VectorSpace
 
 BATCH_WINDOWS = 16
+TOO_LARGE = "The device's memory does not hold a single document: use --device cpu."
 
 
 @dataclass(frozen=True)
@@ -142,17 +144,22 @@ def score_examples(
 ) -> list[NDArray[np.float32]]:
     """The raw similarity of every candidate of every example, in order: (P,) each.
 
-    Examples are read in batches of like length; one with many windows is read in several batches.
+    Examples are read in batches of like length; one with many windows is read in several batches. A batch
+    that the device's memory does not hold is halved.
     """
     scores: list[NDArray[np.float32]] = [np.zeros(0, dtype=np.float32) for _ in examples]
     device = next(module.parameters()).device
     module.eval()
+
+    def read(group: Sequence[int]) -> list[NDArray[np.float32]]:
+        batch = collate([examples[index] for index in group], padding=padding).to(device)
+        counts = [len(examples[index].features) for index in group]
+        flat = module(batch, windows_at_once=BATCH_WINDOWS).float().cpu().numpy()
+        return np.split(flat, np.cumsum(counts)[:-1])
+
     with torch.inference_mode():
         for group in _groups(examples):
-            batch = collate([examples[index] for index in group], padding=padding).to(device)
-            counts = [len(examples[index].features) for index in group]
-            flat = module(batch, windows_at_once=BATCH_WINDOWS).float().cpu().numpy()
-            for index, part in zip(group, np.split(flat, np.cumsum(counts)[:-1]), strict=True):
+            for index, part in zip(group, in_halves(read, group, too_large=TOO_LARGE), strict=True):
                 scores[index] = part
     return scores
 

@@ -9,8 +9,10 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from kpdemo.simckp.examples import encoder_text
+from kpdemo.simckp.halving import in_halves
 from kpdemo.types import Document
 
+TOO_LARGE = "The device's memory does not hold a single text: use --device cpu."
 LONGEST_PHRASE = 24
 """Tokens of a phrase, special tokens included."""
 
@@ -57,18 +59,27 @@ def encode_rows(
 ) -> Tensor:
     """(N, D) on the CPU: what `tower` makes of N rows of token ids, read `size` of like length at a time.
 
+    A batch that the device's memory does not hold is halved.
+
     Args:
         padding: the token id that fills short rows up.
 
     Raises:
         ValueError: there is no row.
     """
-    order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
-    parts = []
-    for first in range(0, len(order), size):
-        input_ids, mask = padded([rows[number] for number in order[first : first + size]], padding)
-        parts.append(tower(input_ids.to(device), mask.to(device)).float().cpu())
-    if not parts:
+
+    def read(numbers: Sequence[int]) -> list[Tensor]:
+        input_ids, mask = padded([rows[number] for number in numbers], padding)
+        return list(tower(input_ids.to(device), mask.to(device)).float().cpu())
+
+    if not rows:
         raise ValueError("there is nothing to encode")
-    vectors = torch.cat(parts)
+    order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
+    vectors = torch.stack(
+        [
+            vector
+            for first in range(0, len(order), size)
+            for vector in in_halves(read, order[first : first + size], too_large=TOO_LARGE)
+        ]
+    )
     return torch.empty_like(vectors).index_copy_(0, torch.tensor(order), vectors)
