@@ -13,6 +13,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.bert import BertConfig, BertEncoder, bert_state
 from kpdemo.simckp.checkpoint import (
@@ -115,38 +116,66 @@ def save_reranker(
     length: int,
     card: str,
     storage: Storage = "fp16",
+    shared: str | None = None,
 ) -> None:
     """Write encoder and combination, tokenizer, configuration, model card and hashes into `folder`.
 
     Args:
         length: tokens of a document that the encoder reads.
+        shared: the hash of the bank's encoder when that is also the reranker's, which is not stored again.
     """
     config = dual_config(module.dual, length) | {
         "kind": RERANKER_KIND,
         "name": name,
         "reranker": asdict(module.config),
         "selection": asdict(selection),
+        "shared_encoder": shared,
     }
-    write_folder(folder, module.state_dict(), tokenizer, config, card=card, storage=storage)
+    state = module.state_dict()
+    if shared:
+        state = {name: value for name, value in state.items() if not name.startswith(_DUAL)}
+    write_folder(folder, state, tokenizer, config, card=card, storage=storage)
 
 
-def load_reranker(folder: Path, *, device: str = "auto") -> Reranker:
-    """Open a folder that `save_reranker` wrote; arguments and errors as those of `load_bank`."""
+def load_reranker(folder: Path, *, device: str = "auto", retriever: Retriever | None = None) -> Reranker:
+    """Open a folder that `save_reranker` wrote.
+
+    Args:
+        device: "cpu", "cuda", or "auto" for CUDA when there is one.
+        retriever: whose encoder the reranker may share.
+
+    Raises:
+        ModelLoadError: a file is missing or damaged, the reranker shares the encoder of another bank, or the
+            device is not there.
+    """
     target = choose_device(device)
     with opened_folder(folder, RERANKER_KIND) as stored:
         dual = {name: value for name, value in stored.weights.items() if name.startswith(_DUAL)}
         heads = {name: value for name, value in stored.weights.items() if name not in dual}
-        module = RerankerModel(
-            build_dual(stored.config, {name.removeprefix(_DUAL): value for name, value in dual.items()}),
-            RerankerConfig(**stored.config["reranker"]),
-        )
-        own = {name for name, _ in module.named_parameters() if not name.startswith(_DUAL)}
-        if own != heads.keys():
-            raise KeyError(f"the weights {sorted(own ^ heads.keys())} are missing or unknown")
+        if shared := stored.config.get("shared_encoder"):
+            encoder = _shared_encoder(shared, retriever, folder)
+        else:
+            own = build_dual(stored.config, {name.removeprefix(_DUAL): dual[name] for name in dual})
+            encoder = PairEncoder(own, stored.tokenizer, stored.padding, int(stored.config["length"]))
+        module = RerankerModel(encoder.module, RerankerConfig(**stored.config["reranker"]))
+        known = {name for name, _ in module.named_parameters() if not name.startswith(_DUAL)}
+        if known != heads.keys():
+            raise KeyError(f"the weights {sorted(known ^ heads.keys())} are missing or unknown")
         module.load_state_dict(heads, strict=False)
-        module = module.to(target).eval()
-        encoder = PairEncoder(module.dual, stored.tokenizer, stored.padding, int(stored.config["length"]))
-    return Reranker(encoder, module, stored.selection)
+    return Reranker(encoder, module.to(target).eval(), stored.selection)
+
+
+def _shared_encoder(shared: str, retriever: Retriever | None, folder: Path) -> PairEncoder:
+    if retriever is None:
+        raise ModelLoadError(
+            f"The reranker {folder} shares the encoder of a bank, and there is none: put the bank beside it."
+        )
+    if retriever.bank.encoder != shared:
+        raise ModelLoadError(
+            f"The reranker {folder} was trained with the pair encoder {shared[:12]}, the bank has "
+            f"{retriever.bank.encoder[:12]}: train it anew with `python -m kpdemo train reranker`."
+        )
+    return retriever.encoder
 
 
 def dual_config(module: DualEncoder, length: int) -> dict[str, Any]:

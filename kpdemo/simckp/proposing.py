@@ -32,14 +32,24 @@ class Proposer:
     search: SearchConfig = field(default_factory=SearchConfig)
     retrieved: int = RETRIEVED
 
-    def propose(self, documents: Iterable[Document]) -> Iterator[list[AbsentCandidate]]:
-        """The candidates of each document, in order; documents are read as the answers are taken."""
+    def propose(
+        self, documents: Iterable[Document], vectors: NDArray[np.float32] | None = None
+    ) -> Iterator[list[AbsentCandidate]]:
+        """The candidates of each document, in order; documents are read as the answers are taken.
+
+        Args:
+            vectors: (B, D) of the documents by the bank's encoder, when they are known already.
+        """
         waiting = iter(documents)
+        first = 0
         while batch := list(islice(waiting, BATCH)):
             generated = self.generated(batch)
-            retrieved = self.retrieved_terms(batch)
-            for document, phrases, terms in zip(batch, generated, retrieved, strict=True):
+            known = None if vectors is None else vectors[first : first + len(batch)]
+            for document, phrases, terms in zip(
+                batch, generated, self.retrieved_terms(batch, known), strict=True
+            ):
                 yield merge_candidates(document, phrases, terms)
+            first += len(batch)
 
     def generated(self, documents: list[Document]) -> list[list[GeneratedPhrase]]:
         """Over-generated phrases of each document; none without a generator."""

@@ -71,10 +71,17 @@ class SystemPredictor:
 
     def rank(self, documents: Sequence[Document]) -> list[Ranking]:
         """All absent candidates of each document, best first."""
-        candidates = list(self.proposer.propose(documents))
         retriever = self.proposer.retriever
+        vectors = retriever.encoder.documents(documents) if retriever else None
+        candidates = list(self.proposer.propose(documents, vectors))
         if self.reranker is not None:
-            return self.reranker.rank(documents, candidates, bank=retriever.bank if retriever else None)
+            shares = retriever is not None and self.reranker.encoder is retriever.encoder
+            return self.reranker.rank(
+                documents,
+                candidates,
+                bank=retriever.bank if retriever else None,
+                vectors=vectors if shares else None,
+            )
         selection = retriever.selection if retriever else None
         return [
             _rank_as_proposed(document, row, selection)
@@ -106,7 +113,9 @@ def load_system(folder: Path, *, device: str = "auto") -> SimckpPredictor | Syst
     retriever = load_bank(folder / BANK, device=device) if (folder / BANK).is_dir() else None
     if retriever is None and generator is None:
         return extractor
-    reranker = load_reranker(folder / RERANKER, device=device) if (folder / RERANKER).is_dir() else None
+    reranker = None
+    if (folder / RERANKER).is_dir():
+        reranker = load_reranker(folder / RERANKER, device=device, retriever=retriever)
     if reranker is None and retriever is not None and generator is not None:
         raise ModelLoadError(
             f"{folder} has a bank and a generator, but no reranker to compare their phrases: "

@@ -147,5 +147,6 @@ def _run_reranker(path: Path, overrides: Mapping[str, str]) -> None:
         length=trained.length,
         card=reranker_card(config, trained, device=device),
         storage=config.storage,
+        shared=trained.shared,
     )
     logger.info("checkpoint in %s", folder)

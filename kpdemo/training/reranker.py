@@ -40,7 +40,7 @@ class RerankerTraining:
     bank, generator: checkpoint folders that propose candidates; at least one of them.
     retrieved: terms of the bank that are proposed.
     share_encoder: begin with the bank's pair encoder; without it with `backbone`.
-    freeze_encoder: train the combination of features alone.
+    freeze_encoder: train the combination of features alone; the bank's pair encoder is not stored again.
     backbone: encoder of the documents, and of the phrases where there are two `towers`.
     length: tokens of a document that are read; with a shared encoder as many as it reads.
     counting: what decides how many keyphrases a document gets: "threshold" is SimCKP's own rule.
@@ -90,6 +90,8 @@ class TrainedReranker:
     progress: Progress
     documents: int
     validation: Metrics
+    shared: str | None = None
+    """The hash of the bank's encoder where the reranker ranks with that, unchanged."""
 
 
 def train_reranker(config: RerankerTraining, *, device: torch.device) -> TrainedReranker:
@@ -117,7 +119,8 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     logger.info("%d training documents, %d validation documents", len(part), len(validation))
     progress = train(part, config.loop, config.output, device, identity=_identity(config))
     selection, metrics = judged.select(module)
-    return TrainedReranker(module, tokenizer, length, selection, progress, len(part), metrics)
+    shared = retriever.bank.encoder if retriever and config.share_encoder and config.freeze_encoder else None
+    return TrainedReranker(module, tokenizer, length, selection, progress, len(part), metrics, shared)
 
 
 def _proposer(config: RerankerTraining, retriever: Retriever | None, device: torch.device) -> Proposer:

@@ -235,7 +235,8 @@ class TestTraining:
 
     def test_the_reranker_ranks_what_the_bank_proposes(self, folder):
         retriever = load_bank(folder / "bank" / "checkpoint", device="cpu")
-        reranker = load_reranker(folder / "reranker" / "checkpoint", device="cpu")
+        reranker = load_reranker(folder / "reranker" / "checkpoint", device="cpu", retriever=retriever)
+        assert reranker.encoder is retriever.encoder  # at rest while it was trained: not stored twice
         documents = [Document(f"{text} in case 99") for text in TOPICS]
         candidates = list(Proposer(retriever, None, retrieved=4).propose(documents))
         rankings = reranker.rank(documents, candidates, bank=retriever.bank)

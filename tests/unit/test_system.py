@@ -51,16 +51,22 @@ def folder(tmp_path_factory) -> Path:
     save_bank(model / "bank", dual, bank, tokenizer, SELECTION, **kept)
     reranker = RerankerModel(dual, RerankerConfig(minimum=2))
     save_reranker(root / "reranker", reranker, tokenizer, SELECTION, **kept)
+    save_reranker(root / "sharing", reranker, tokenizer, SELECTION, **kept, shared=bank.encoder)
+    save_reranker(root / "other", reranker, tokenizer, SELECTION, **kept, shared="0123456789abcdef")
     return model
 
 
 @pytest.fixture
 def with_reranker(folder, tmp_path) -> Path:
-    copied = tmp_path / "model"
+    return assemble(tmp_path / "model", folder, "reranker")
+
+
+def assemble(copied: Path, folder: Path, reranker: str) -> Path:
+    """The model with the reranker of this name."""
     copied.mkdir()
     for path in folder.iterdir():
         (copied / path.name).symlink_to(path)
-    (copied / "reranker").symlink_to(folder.parent / "reranker")
+    (copied / "reranker").symlink_to(folder.parent / reranker)
     return copied
 
 
@@ -116,6 +122,24 @@ def test_a_reranker_orders_by_its_own_score_and_has_its_own_minimum(with_reranke
     [anchor] = vectors.documents([DOCUMENT])
     cosines = vectors.phrases(prediction.absent_candidates) @ anchor
     assert list(cosines) == sorted(cosines, reverse=True)
+
+
+def test_a_reranker_that_shares_the_encoder_of_the_bank_ranks_as_one_of_its_own(
+    with_reranker, folder, tmp_path
+):
+    sharing = assemble(tmp_path / "sharing", folder, "sharing")
+    weights = [path.stat().st_size for path in sharing.glob("*/model.safetensors")]
+    assert max(weights) > 10 * min(weights)
+    [expected], [found] = (
+        load_system(one, device="cpu").predict([DOCUMENT]) for one in (with_reranker, sharing)
+    )
+    assert found.absent_candidates == expected.absent_candidates
+    assert [k.score for k in found.absent] == pytest.approx([k.score for k in expected.absent], abs=1e-5)
+
+
+def test_a_reranker_of_another_bank_is_refused(folder, tmp_path):
+    with pytest.raises(ModelLoadError, match=r"trained with the pair encoder 0123456789ab, the bank has"):
+        load_system(assemble(tmp_path / "other", folder, "other"), device="cpu")
 
 
 def test_a_model_says_whether_it_finds_absent_ones(folder, tmp_path):
