@@ -7,21 +7,30 @@ wrong is one sentence on standard error; results go to standard output and nothi
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
+from kpdemo.commands.options import (
+    PROGRAM,
+    STDIN,
+    STDOUT,
+    CallError,
+    Device,
+    DeviceOption,
+    Problems,
+    check_file,
+    print_json,
+    progress_line,
+)
 from kpdemo.documents import (
     COMPRESSIONS,
     DOCUMENT_SUFFIXES,
@@ -42,8 +51,6 @@ if TYPE_CHECKING:
     from kpdemo.evaluation.report import Report
     from kpdemo.terminal import ProgressLine
 
-PROGRAM = "python -m kpdemo"
-STDIN = STDOUT = "-"
 _INTERRUPTED = 130
 
 _PREDICT_EXAMPLES = f"""
@@ -104,10 +111,6 @@ app = typer.Typer(
 )
 
 
-class CallError(KpdemoError):
-    """The command was called in a way that makes no sense."""
-
-
 @dataclass(frozen=True, slots=True)
 class BatchOptions:
     """How a file of documents is predicted; see `kpdemo.batch.predict_file`."""
@@ -118,17 +121,10 @@ class BatchOptions:
     identity: str
 
 
-class Device(StrEnum):
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
-
-
 ModelOption = Annotated[
     str,
     typer.Option(metavar="NAME", help="A name of `models`, a checkpoint folder, or OWNER/NAME on the Hub."),
 ]
-DeviceOption = Annotated[Device, typer.Option(help="Where to compute; auto takes a GPU when there is one.")]
 BatchSizeOption = Annotated[int, typer.Option(min=1, metavar="N", help="How many documents at a time.")]
 
 
@@ -210,7 +206,7 @@ def predict(
     if source is None or output is None:
         raise CallError("--input and --output go together; give both, - stands for standard input or output.")
     if source != STDIN:
-        _check_file(source, DOCUMENT_SUFFIXES)
+        check_file(source, DOCUMENT_SUFFIXES)
     predictor = open_predictor(model, device)
     options = BatchOptions(batch_size, top_k, threshold, model_identity(model))
     _predict_many(predictor, source, output, options)
@@ -244,10 +240,10 @@ def evaluate(
         raise CallError("--json and --markdown exclude each other; give one of them.")
     names = _dataset_names(gold)
     if predictions is not None:
-        _check_file(predictions, LINE_SUFFIXES)
+        check_file(predictions, LINE_SUFFIXES)
     predictor = None if model is None else open_predictor(model, device)
-    with _progress("Evaluating") as progress:
-        problems = _Problems(progress)
+    with progress_line("Evaluating") as progress:
+        problems = Problems(progress)
         datasets = {name: _read_gold(path, limit, problems) for path, name in names.items()}
         if predictor is not None:
             report = _evaluate_model(datasets, predictor, batch_size, progress, problems)
@@ -276,8 +272,8 @@ def candidates(
     from kpdemo.terminal import show_coverage
 
     tagger = load_tagger()
-    with _progress("Reading") as progress:
-        problems = _Problems(progress)
+    with progress_line("Reading") as progress:
+        problems = Problems(progress)
         figures = {
             name: measure_coverage(
                 _read_gold(path, limit, problems), lambda document: mine_candidates(document, tagger)
@@ -285,7 +281,7 @@ def candidates(
             for path, name in _dataset_names(gold).items()
         }
     if as_json:
-        _print_json({name: coverage_to_json(coverage) for name, coverage in figures.items()})
+        print_json({name: coverage_to_json(coverage) for name, coverage in figures.items()})
     else:
         show_coverage(figures)
     if problems.count:
@@ -335,7 +331,7 @@ def models(
 
     known = available_models() | hub_models()
     if as_json:
-        _print_json(known)
+        print_json(known)
     else:
         from kpdemo.terminal import show_models
 
@@ -381,21 +377,6 @@ def _fail(message: str, status: int) -> int:
     return status
 
 
-def _check_file(name: str, suffixes: Sequence[str]) -> Path:
-    path = Path(name)
-    if not path.exists():
-        raise CallError(f"{name}: no such file; check the name.")
-    if path.is_dir():
-        raise CallError(f"{name}: a folder, not a file; name a file in it.")
-    try:
-        suffix = document_suffix(path)
-    except InputError as error:
-        raise CallError(str(error)) from None
-    if suffix not in suffixes:
-        raise CallError(f"{name}: {suffix} does not fit here; use one of {', '.join(suffixes)}.")
-    return path
-
-
 def _read_one(file: str | None, title: str) -> Document:
     try:
         title.encode()
@@ -408,7 +389,7 @@ def _read_one(file: str | None, title: str) -> Document:
     if file is None or file == STDIN:
         document = Document(read_text(sys.stdin.buffer, name="standard input"))
     else:
-        path = _check_file(file, DOCUMENT_SUFFIXES)
+        path = check_file(file, DOCUMENT_SUFFIXES)
         if document_suffix(path) not in WHOLE_SUFFIXES:
             raise CallError(
                 f"{file}: a file of many documents; use `predict --input {file} --output predictions.jsonl`."
@@ -430,7 +411,7 @@ def _predict_one(
     seconds = time.perf_counter() - started
     if as_json:
         origin = {"model": predictor.name, "device": device}
-        _print_json(document_record(document, prediction, **origin, seconds=seconds))
+        print_json(document_record(document, prediction, **origin, seconds=seconds))
         return
     from kpdemo.terminal import show_prediction
 
@@ -444,7 +425,7 @@ def _predict_many(predictor: Predictor, source: str, output: str, options: Batch
     input_stream: str | BinaryIO = sys.stdin.buffer if source == STDIN else source
     output_stream: str | BinaryIO = sys.stdout.buffer if output == STDOUT else output
     try:
-        with _progress("Predicting", None if source == STDIN else _count_lines(Path(source))) as progress:
+        with progress_line("Predicting", None if source == STDIN else _count_lines(Path(source))) as progress:
             summary = predict_file(
                 predictor,
                 input_stream,
@@ -473,28 +454,8 @@ def _count_lines(path: Path) -> int | None:
     return count_lines(path) if quick else None
 
 
-@contextmanager
-def _progress(description: str, total: int | None = None) -> Iterator[ProgressLine]:
-    from kpdemo.terminal import ProgressLine
-
-    with ProgressLine(description, total) as progress:
-        yield progress
-
-
-class _Problems:
-    """Shows what is wrong with single documents, and counts it."""
-
-    def __init__(self, progress: ProgressLine) -> None:
-        self._progress = progress
-        self.count = 0
-
-    def __call__(self, problem: LineError) -> None:
-        self.count += 1
-        self._progress.show_problem(problem)
-
-
 def _dataset_names(paths: Sequence[str]) -> dict[str, str]:
-    names = {path: dataset_name(_check_file(path, (*LINE_SUFFIXES, *TABLE_SUFFIXES))) for path in paths}
+    names = {path: dataset_name(check_file(path, (*LINE_SUFFIXES, *TABLE_SUFFIXES))) for path in paths}
     repeated = next((name for name in names.values() if list(names.values()).count(name) > 1), None)
     if repeated is not None or len(names) < len(paths):
         raise CallError(
@@ -512,7 +473,7 @@ def dataset_name(path: Path) -> str:
     return name
 
 
-def _read_gold(path: str, limit: int | None, problems: _Problems) -> list[Document]:
+def _read_gold(path: str, limit: int | None, problems: Problems) -> list[Document]:
     documents = [document for _, document in islice(read_numbered(path, on_error=problems), limit)]
     if not any(document.keyphrases for document in documents):
         raise InputError(f'{path}: no document has gold "keyphrases"; give a file that has them.')
@@ -524,7 +485,7 @@ def _evaluate_model(
     predictor: Predictor,
     batch_size: int,
     progress: ProgressLine,
-    problems: _Problems,
+    problems: Problems,
 ) -> Report:
     from kpdemo.batch import predict_each
     from kpdemo.evaluation.protocol import evaluate as measure
@@ -550,7 +511,7 @@ def _evaluate_model(
 
 
 def _evaluate_file(
-    datasets: dict[str, list[Document]], path: Path, problems: _Problems, *, partly: bool
+    datasets: dict[str, list[Document]], path: Path, problems: Problems, *, partly: bool
 ) -> Report:
     from kpdemo.batch import read_predictions, recorded_model
     from kpdemo.evaluation.protocol import evaluate as measure
@@ -582,7 +543,7 @@ def _print_report(report: Report, *, as_json: bool, as_markdown: bool) -> None:
     from kpdemo.evaluation.report import report_to_json, report_to_markdown
 
     if as_json:
-        _print_json(report_to_json(report))
+        print_json(report_to_json(report))
     elif as_markdown:
         sys.stdout.write(report_to_markdown(report))
     else:
@@ -596,7 +557,3 @@ def _parse_setting(text: str) -> tuple[str, str]:
     if not equals or not key.strip():
         raise CallError(f"--set {text}: not KEY=VALUE; write it as in --set seed=7.")
     return key.strip(), value
-
-
-def _print_json(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")

@@ -1,0 +1,1 @@
+"""The commands of `python -m kpdemo` that have a file of their own."""

@@ -1,0 +1,77 @@
+"""What all commands share: how a call is refused, devices, files, progress and JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kpdemo.documents import LineError, document_suffix
+from kpdemo.errors import InputError, KpdemoError
+
+if TYPE_CHECKING:
+    from kpdemo.terminal import ProgressLine
+
+PROGRAM = "python -m kpdemo"
+STDIN = STDOUT = "-"
+
+
+class CallError(KpdemoError):
+    """The command was called in a way that makes no sense."""
+
+
+class Device(StrEnum):
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+DeviceOption = Annotated[Device, typer.Option(help="Where to compute; auto takes a GPU when there is one.")]
+
+
+def check_file(name: str, suffixes: Sequence[str]) -> Path:
+    """The path of a file that is there and ends in one of `suffixes`; else `CallError`."""
+    path = Path(name)
+    if not path.exists():
+        raise CallError(f"{name}: no such file; check the name.")
+    if path.is_dir():
+        raise CallError(f"{name}: a folder, not a file; name a file in it.")
+    try:
+        suffix = document_suffix(path)
+    except InputError as error:
+        raise CallError(str(error)) from None
+    if suffix not in suffixes:
+        raise CallError(f"{name}: {suffix} does not fit here; use one of {', '.join(suffixes)}.")
+    return path
+
+
+@contextmanager
+def progress_line(description: str, total: int | None = None) -> Iterator[ProgressLine]:
+    """Progress on standard error while the block runs."""
+    from kpdemo.terminal import ProgressLine
+
+    with ProgressLine(description, total) as progress:
+        yield progress
+
+
+class Problems:
+    """Shows what is wrong with single documents, and counts it."""
+
+    def __init__(self, progress: ProgressLine) -> None:
+        self._progress = progress
+        self.count = 0
+
+    def __call__(self, problem: LineError) -> None:
+        self.count += 1
+        self._progress.show_problem(problem)
+
+
+def print_json(value: Any) -> None:
+    """One line on standard output."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
