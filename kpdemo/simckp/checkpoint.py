@@ -75,7 +75,10 @@ class StoredModel:
     config: dict[str, Any]
     weights: dict[str, Tensor]
     tokenizer: Tokenizer
-    selection: Selection
+
+    @property
+    def selection(self) -> Selection:
+        return _selection(self.config["selection"])
 
     @property
     def padding(self) -> int:
@@ -120,7 +123,7 @@ def write_folder(
     text = json.dumps({"format": FORMAT, **config}, indent=2, sort_keys=True)
     (folder / CONFIG).write_text(f"{text}\n", encoding="utf-8")
     (folder / CARD).write_text(card, encoding="utf-8")
-    (folder / SUMS).write_text(_sums(folder), encoding="utf-8")
+    write_sums(folder)
 
 
 @contextmanager
@@ -142,7 +145,6 @@ def opened_folder(folder: Path, kind: str) -> Iterator[StoredModel]:
             config,
             unpack(load_file(folder / WEIGHTS)),
             Tokenizer.from_file(str(folder / TOKENIZER)),
-            _selection(config["selection"]),
         )
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         reason = str(error).strip().splitlines()[0]
@@ -247,9 +249,11 @@ def transformers_encoder(backbone: Mapping[str, Any]) -> nn.Module:
     return encoder_of(AutoModel.from_config(config))  # type: ignore[no-untyped-call]
 
 
-def _sums(folder: Path) -> str:
+def write_sums(folder: Path) -> None:
+    """Write the hash of every file of the folder, those of its subfolders left to them."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != SUMS)
-    return "".join(f"{_sha256(path)}  {path.name}\n" for path in files)
+    sums = "".join(f"{_sha256(path)}  {path.name}\n" for path in files)
+    (folder / SUMS).write_text(sums, encoding="utf-8")
 
 
 def _sha256(path: Path) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
 
-PARTS = ("tagger", "frequency", "extractor", "generator", "bank", "reranker")
+PARTS = ("tagger", "frequency", "extractor", "labeller", "generator", "bank", "reranker")
+WHOLE, ALL = "model", "all"
+"""To put the trained parts together, and to train them first."""
+CHECKPOINT = "checkpoint"
+"""Folder of the result in the folder of a run."""
 
 logger = logging.getLogger(__name__)
 
@@ -18,30 +22,59 @@ def run(part: str, config_path: Path, *, output: Path | None, overrides: Mapping
     """Train one part as its section of the configuration says; goes on where it was stopped.
 
     Args:
-        part: one of `PARTS`.
+        part: one of `PARTS`; or `ALL` for those that [model] names and then the model of them, or `WHOLE` for
+            the model alone.
         output: where the result goes, instead of the configuration's `output`.
-        overrides: see `kpdemo.config.load_section`.
+        overrides: see `kpdemo.config.load_section`; with `ALL` for every part.
 
     Raises:
         ConfigError: the part or a setting is unknown.
         TrainingError: see `kpdemo.training.loop.train`.
     """
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    changed = dict(overrides) | ({"output": str(output)} if output else {})
-    if part == "tagger":
-        _run_tagger(config_path, changed)
-    elif part == "frequency":
-        _run_frequency(config_path, changed)
-    elif part == "extractor":
-        _run_extractor(config_path, changed)
-    elif part == "generator":
-        _run_generator(config_path, changed)
-    elif part == "bank":
-        _run_bank(config_path, changed)
-    elif part == "reranker":
-        _run_reranker(config_path, changed)
+    target = {"output": str(output)} if output else {}
+    if part in _RUNS:
+        _RUNS[part](config_path, dict(overrides) | target)
+    elif part == ALL:
+        for name in _parts(config_path):
+            logger.info("%s", name)
+            _RUNS[name](config_path, overrides)
+        _run_model(config_path, target)
+    elif part == WHOLE:
+        _run_model(config_path, dict(overrides) | target)
     else:
-        raise ConfigError(f"There is no part {part!r} to train: choose one of {', '.join(PARTS)}.")
+        known = ", ".join((*PARTS, WHOLE, ALL))
+        raise ConfigError(f"There is no part {part!r} to train: choose one of {known}.")
+
+
+def _parts(path: Path) -> tuple[str, ...]:
+    from kpdemo.training.assembly import ModelAssembly
+
+    return load_section(path, WHOLE, ModelAssembly).parts
+
+
+def _run_model(path: Path, overrides: Mapping[str, str]) -> None:
+    from kpdemo.training.assembly import FOLDERS, ROOTS, ModelAssembly, assemble
+
+    config = load_section(path, WHOLE, ModelAssembly, overrides)
+    stored = [name for name in config.parts if name in (*ROOTS, *FOLDERS)]
+    assemble(config, {name: _checkpoint_of(name, path) for name in stored})
+    logger.info("model in %s", config.output)
+
+
+def _checkpoint_of(part: str, path: Path) -> Path:
+    from kpdemo.training.bank import BankTraining
+    from kpdemo.training.extractor import ExtractorTraining
+    from kpdemo.training.generator import GeneratorTraining
+    from kpdemo.training.reranker import RerankerTraining
+
+    kinds: dict[str, type[ExtractorTraining | BankTraining | RerankerTraining]] = {
+        "extractor": ExtractorTraining,
+        "generator": GeneratorTraining,
+        "bank": BankTraining,
+        "reranker": RerankerTraining,
+    }
+    return load_section(path, part, kinds[part]).output / CHECKPOINT
 
 
 def _run_tagger(path: Path, overrides: Mapping[str, str]) -> None:
@@ -69,7 +102,7 @@ def _run_extractor(path: Path, overrides: Mapping[str, str]) -> None:
     config = load_section(path, "extractor", ExtractorTraining, overrides)
     device = choose_device(config.device)
     trained = train_extractor(config, device=device)
-    folder = config.output / "checkpoint"
+    folder = config.output / CHECKPOINT
     save_checkpoint(
         folder,
         trained.module,
@@ -77,6 +110,27 @@ def _run_extractor(path: Path, overrides: Mapping[str, str]) -> None:
         trained.selection,
         name=config.name,
         card=extractor_card(config, trained, device=device),
+        storage=config.storage,
+    )
+    logger.info("checkpoint in %s", folder)
+
+
+def _run_labeller(path: Path, overrides: Mapping[str, str]) -> None:
+    from kpdemo.simckp.checkpoint import choose_device
+    from kpdemo.simckp.labeller import save_labeller
+    from kpdemo.training.labeller import LabellerTraining, train_labeller
+    from kpdemo.training.model_card import labeller_card
+
+    config = load_section(path, "labeller", LabellerTraining, overrides)
+    device = choose_device(config.device)
+    trained = train_labeller(config, device=device)
+    folder = config.output / CHECKPOINT
+    save_labeller(
+        folder,
+        trained.module,
+        trained.tokenizer,
+        name=config.name,
+        card=labeller_card(config, trained, device=device),
         storage=config.storage,
     )
     logger.info("checkpoint in %s", folder)
@@ -91,7 +145,7 @@ def _run_generator(path: Path, overrides: Mapping[str, str]) -> None:
     config = load_section(path, "generator", GeneratorTraining, overrides)
     device = choose_device(config.device)
     trained = train_generator(config, device=device)
-    folder = config.output / "checkpoint"
+    folder = config.output / CHECKPOINT
     save_generator(
         folder,
         trained.module,
@@ -113,7 +167,7 @@ def _run_bank(path: Path, overrides: Mapping[str, str]) -> None:
     config = load_section(path, "bank", BankTraining, overrides)
     device = choose_device(config.device)
     trained = train_bank(config, device=device)
-    folder = config.output / "checkpoint"
+    folder = config.output / CHECKPOINT
     save_bank(
         folder,
         trained.module,
@@ -137,7 +191,7 @@ def _run_reranker(path: Path, overrides: Mapping[str, str]) -> None:
     config = load_section(path, "reranker", RerankerTraining, overrides)
     device = choose_device(config.device)
     trained = train_reranker(config, device=device)
-    folder = config.output / "checkpoint"
+    folder = config.output / CHECKPOINT
     save_reranker(
         folder,
         trained.module,
@@ -150,3 +204,13 @@ def _run_reranker(path: Path, overrides: Mapping[str, str]) -> None:
         shared=trained.shared,
     )
     logger.info("checkpoint in %s", folder)
+
+
+_RUNS: Mapping[str, Callable[[Path, Mapping[str, str]], None]] = {
+    "tagger": _run_tagger,
+    "frequency": _run_frequency,
+    "extractor": _run_extractor,
+    "generator": _run_generator,
+    "bank": _run_bank,
+    "reranker": _run_reranker,
+}

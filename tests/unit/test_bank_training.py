@@ -20,6 +20,7 @@ from kpdemo.simckp.generator_checkpoint import save_generator
 from kpdemo.simckp.pair_checkpoint import load_bank, load_reranker
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.proposing import Proposer
+from kpdemo.simckp.system import load_system
 from kpdemo.simckp.terms import TermIndex, term_key
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.training import run
@@ -39,7 +40,24 @@ CANDIDATES = [
     AbsentCandidate("molecule mining", -3.0, 0.2),
 ]
 
-BANK = """
+CONFIG = """
+[model]
+parts = ["extractor", "bank", "reranker"]
+output = "{folder}/model"
+card = "{folder}/card.md"
+
+[extractor]
+name = "tiny"
+data = "{folder}"
+cache = "{folder}/cache"
+output = "{folder}/extractor"
+backbone = "{folder}/backbone"
+device = "cpu"
+model = {{ window = 64, overlap = 16 }}
+train = [{{ path = "present.jsonl" }}]
+validation = {{ path = "present.jsonl" }}
+loop = {{ documents = 16, batch_size = 8 }}
+
 [bank]
 data = "{folder}"
 cache = "{folder}/cache"
@@ -95,7 +113,7 @@ def write_documents(path: Path, count: int) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """Bank and reranker trained by their commands, one after the other."""
+    """A whole model, trained by one command."""
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("training")
     tiny_bert(folder / "backbone")
@@ -103,9 +121,13 @@ def folder(tmp_path_factory) -> Path:
     write_documents(folder / "valid.jsonl", 8)
     lists = [["Graph theory"], ["graph theory", "once"], ["7"], ["7"]]
     (folder / "lists.jsonl").write_text("".join(json.dumps({"keyphrases": row}) + "\n" for row in lists))
-    (folder / "config.toml").write_text(BANK.format(folder=folder), encoding="utf-8")
-    for part in ("bank", "reranker"):
-        run(part, folder / "config.toml", output=None, overrides={})
+    present = [
+        {"text": f"{text} of kind {number}", "keyphrases": [text]} for number, text in enumerate(TOPICS)
+    ]
+    (folder / "present.jsonl").write_text("".join(json.dumps(row) + "\n" for row in present))
+    (folder / "card.md").write_text("# Of four topics\n\nNot for use.\n")
+    (folder / "config.toml").write_text(CONFIG.format(folder=folder), encoding="utf-8")
+    run("all", folder / "config.toml", output=None, overrides={"device": "cpu"})
     return folder
 
 
@@ -243,6 +265,25 @@ class TestTraining:
         assert [ranking.keyphrases[0].text for ranking in rankings] == list(TOPICS.values())
         assert all(ranking.keyphrases[0].source is Source.RETRIEVED for ranking in rankings)
         assert "a phrase bank" in (folder / "reranker" / "checkpoint" / "MODEL_CARD.md").read_text()
+
+    def test_the_parts_together_are_a_model_with_one_card(self, folder):
+        model = load_system(folder / "model", device="cpu")
+        [prediction] = model.predict([Document("graph kernels compare molecules in case 99")])
+        assert prediction.absent[0].text == "drug discovery"
+        assert prediction.present
+        card = (folder / "model" / "MODEL_CARD.md").read_text(encoding="utf-8")
+        assert card.startswith("# Of four topics\n\nNot for use.\n\n## tiny: present keyphrases")
+
+    def test_parts_that_do_not_fit_leave_the_old_model(self, folder, tmp_path):
+        config = tmp_path / "config.toml"
+        config.write_text(CONFIG.format(folder=folder).replace(f'{folder}/bank"', f'{tmp_path}/nowhere"'))
+        with pytest.raises(
+            ConfigError, match=r"No checkpoint at .*nowhere/checkpoint: train that part first"
+        ):
+            run("model", config, output=None, overrides={})
+        with pytest.raises(ConfigError, match="needs an extractor or a generator"):
+            run("model", folder / "config.toml", output=None, overrides={"parts": '["bank"]'})
+        assert load_system(folder / "model", device="cpu").finds_absent
 
     def test_a_run_goes_on_where_it_ended(self, folder):
         before = (folder / "bank" / "log.jsonl").read_text()

@@ -1,0 +1,83 @@
+"""Trained parts put together to one model: the folder that `--model` takes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from kpdemo.errors import ConfigError
+from kpdemo.simckp.checkpoint import CARD, write_sums
+from kpdemo.simckp.system import BANK, RERANKER, load_system
+
+PartName = Literal["tagger", "frequency", "extractor", "generator", "bank", "reranker"]
+
+ROOTS = ("generator", "extractor")
+"""The part whose folder holds the others; a generator is an extractor too."""
+FOLDERS = {"bank": BANK, "reranker": RERANKER}
+
+
+@dataclass(frozen=True)
+class ModelAssembly:
+    """Attributes:
+    parts: what belongs to the model, in the order in which it is trained.
+    card: Markdown that opens the model card, before what the training of the parts says of itself.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    parts: tuple[PartName, ...]
+    output: Path = Path("runs/model")
+    card: Path | None = None
+
+
+def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
+    """Copy the checkpoints into `config.output`, which is replaced as a whole.
+
+    Args:
+        checkpoints: the folder of each part; those that stand in no model folder are left out.
+
+    Raises:
+        ConfigError: there is no extractor or generator, or no such card.
+        ModelLoadError: a checkpoint is missing or damaged, or they do not fit together.
+    """
+    root = next((checkpoints[name] for name in ROOTS if name in checkpoints), None)
+    if root is None:
+        raise ConfigError("A model needs an extractor or a generator: name one in `parts` of [model].")
+    opening = _read_card(config.card) if config.card else ""
+    partial = config.output.with_name(f"{config.output.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    _copy(root, partial)
+    for name, folder in FOLDERS.items():
+        if name in checkpoints:
+            _copy(checkpoints[name], partial / folder)
+    if opening:
+        card = (partial / CARD).read_text(encoding="utf-8")
+        (partial / CARD).write_text(f"{opening.rstrip()}\n\n{_lowered(card)}", encoding="utf-8")
+        write_sums(partial)
+    load_system(partial, device="cpu")
+    shutil.rmtree(config.output, ignore_errors=True)
+    partial.rename(config.output)
+
+
+def _copy(checkpoint: Path, folder: Path) -> None:
+    if not checkpoint.is_dir():
+        raise ConfigError(f"No checkpoint at {checkpoint}: train that part first.")
+    folder.mkdir(parents=True)
+    for path in checkpoint.iterdir():
+        if path.is_file():
+            shutil.copyfile(path, folder / path.name)
+
+
+def _read_card(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"The card {path} cannot be read ({error.strerror}): check [model].") from error
+
+
+def _lowered(card: str) -> str:
+    """With each heading a level lower."""
+    return "\n".join(f"#{line}" if line.startswith("#") else line for line in card.splitlines()) + "\n"
