@@ -153,7 +153,7 @@ class VectorSpace:
     """The vectors by which a model compares a document with phrases, by their cosine.
 
     Attributes:
-        name: of the part of the model, "extractor" or "reranker".
+        name: of the part of the model: "extractor", "reranker", or "bank" where nothing ranks its terms anew.
         points: what the vectors stand for; the document comes first.
         vectors: (N, D), a row for each point.
     """

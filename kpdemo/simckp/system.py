@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+
 from kpdemo.errors import ModelLoadError
 from kpdemo.prmu import PhraseKinds
 from kpdemo.selection import keep
@@ -21,11 +23,12 @@ from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.checkpoint import CONFIG, load_checkpoint
 from kpdemo.simckp.generator_checkpoint import load_generator
 from kpdemo.simckp.pair_checkpoint import load_bank, load_reranker
+from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection, SimckpPredictor
 from kpdemo.simckp.proposing import Proposer
 from kpdemo.simckp.reranker import Ranking, Reranker
 from kpdemo.text import readable_documents
-from kpdemo.types import Document, Keyphrase, Prediction, VectorSpace
+from kpdemo.types import Document, Keyphrase, PointKind, Prediction, VectorPoint, VectorSpace
 
 BANK, RERANKER = "bank", "reranker"
 LEAST = 5
@@ -91,8 +94,33 @@ class SystemPredictor:
     def vectors(
         self, document: Document, *, top_k: int | None = None, threshold: float | None = None
     ) -> list[VectorSpace]:
-        """See `kpdemo.types.Mapped`."""
-        return self.extractor.vectors(document, top_k=top_k, threshold=threshold)
+        """See `kpdemo.types.Mapped`; the extractor's space, and that of reranker or bank with absent phrases."""
+        spaces = self.extractor.vectors(document, top_k=top_k, threshold=threshold)
+        retriever = self.proposer.retriever
+        if self.reranker is not None:
+            spaces.append(self._pair_space("reranker", self.reranker.encoder, document, top_k, threshold))
+        elif retriever is not None:
+            spaces.append(self._pair_space("bank", retriever.encoder, document, top_k, threshold))
+        return spaces
+
+    def _pair_space(
+        self, name: str, encoder: PairEncoder, document: Document, top_k: int | None, threshold: float | None
+    ) -> VectorSpace:
+        """The document, its keyphrases, and the absent candidates that were not chosen."""
+        [read] = readable_documents([document])
+        [prediction] = self.predict([read], top_k=top_k, threshold=threshold)
+        [ranking] = self.rank([read])
+        points = [
+            VectorPoint(read.title or read.body, PointKind.DOCUMENT),
+            *(VectorPoint(one.text, PointKind.PRESENT, one.score) for one in prediction.present),
+            *(VectorPoint(one.text, PointKind.ABSENT, one.score) for one in prediction.absent),
+            *(
+                VectorPoint(one.text, PointKind.CANDIDATE, one.score)
+                for one in ranking.keyphrases[len(prediction.absent) :]
+            ),
+        ]
+        phrases = encoder.phrases([point.text for point in points[1:]])
+        return VectorSpace(name, tuple(points), np.vstack([encoder.documents([read]), phrases]))
 
 
 def load_system(folder: Path, *, device: str = "auto") -> SimckpPredictor | SystemPredictor:

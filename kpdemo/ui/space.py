@@ -23,7 +23,7 @@ from kpdemo.ui.widgets import MODEL_QUEUE, QuestionFields, empty_html, section_h
 EMPTY = (
     "No map yet. Put a text on the Keyphrases page, then press Draw: it takes that text, with its options."
 )
-SPACES = ("extractor", "reranker")
+SPACES = ("extractor", "reranker", "bank")
 """The spaces that have a place on the page, by their names."""
 
 METHODS = [("PCA, at once", Method.PCA.value), ("t‑SNE, some seconds", Method.TSNE.value)]
@@ -31,6 +31,8 @@ MEANINGS = {
     "extractor": "Where the model compares the document with the phrases that stand in it. Absent keyphrases "
     "have no place here.",
     "reranker": "Where the model compares the document with phrases, whether they stand in it or not.",
+    "bank": "Where the model compares the document with the terms of its bank; present keyphrases stand "
+    "beside them for orientation.",
 }
 READINGS = {
     Method.PCA: "PCA shows the two directions in which the vectors differ most. What is far apart here is "

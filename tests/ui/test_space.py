@@ -88,6 +88,7 @@ def test_colours_and_shapes_tell_the_kinds_apart():
     markers = {
         name: (trace["marker"]["color"], trace["marker"]["symbol"])
         for place in places.values()
+        if place["place"].visible
         for name, trace in traces(place["chart"]).items()
     }
     assert len(markers) == 4

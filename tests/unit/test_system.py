@@ -21,7 +21,7 @@ from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.reranker import RerankerConfig, RerankerModel
 from kpdemo.simckp.system import SystemPredictor, load_system
 from kpdemo.simckp.threshold import Calibration
-from kpdemo.types import Document, Kind, Source
+from kpdemo.types import Document, Kind, PointKind, Source
 from tests.tiny import tiny_bert
 
 LENGTH = 32
@@ -140,6 +140,22 @@ def test_a_reranker_that_shares_the_encoder_of_the_bank_ranks_as_one_of_its_own(
 def test_a_reranker_of_another_bank_is_refused(folder, tmp_path):
     with pytest.raises(ModelLoadError, match=r"trained with the pair encoder 0123456789ab, the bank has"):
         load_system(assemble(tmp_path / "other", folder, "other"), device="cpu")
+
+
+@pytest.mark.parametrize("name", ["bank", "reranker"])
+def test_absent_phrases_have_their_place_in_the_space_where_they_are_compared(folder, with_reranker, name):
+    system = load_system(with_reranker if name == "reranker" else folder, device="cpu")
+    [prediction] = system.predict([DOCUMENT], top_k=2)
+    extractor, pairs = system.vectors(DOCUMENT, top_k=2)
+    assert (extractor.name, pairs.name) == ("extractor", name)
+    shown = {kind: [point.text for point in pairs.points if point.kind is kind] for kind in PointKind}
+    assert shown[PointKind.PRESENT] == [keyphrase.text for keyphrase in prediction.present]
+    assert shown[PointKind.ABSENT] == [keyphrase.text for keyphrase in prediction.absent]
+    assert set(shown[PointKind.CANDIDATE]) == set(prediction.absent_candidates[2:])
+    if name == "reranker":  # whose score is the cosine, with nothing learnt beside it
+        cosines = pairs.vectors[1:] @ pairs.vectors[0]
+        absent = [row for row, point in enumerate(pairs.points[1:]) if point.kind is PointKind.ABSENT]
+        assert list(cosines[absent]) == sorted(cosines[absent], reverse=True)
 
 
 def test_a_model_says_whether_it_finds_absent_ones(folder, tmp_path):
