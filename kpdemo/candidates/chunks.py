@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import random
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from kpdemo.candidates.tagger import Tagger, Token, tokenize
@@ -24,6 +25,8 @@ ENDS_ONLY = frozenset({"RP"})
 
 MOST_TOKENS = 12
 """Of one candidate, hyphens apart: a chain such as "a/b/c/…" counts as one word, but must end somewhere."""
+
+_TRIES = 4  # for each random candidate: most draws are good, but in a short text they repeat
 
 _HYPHENS = frozenset("-‐‑–")
 _JOINERS = _HYPHENS | {"/"}
@@ -65,11 +68,33 @@ def mine_candidates(
         tags = [":" if word == "/" else tag for word, tag in zip(words, tagger.tag(words), strict=True)]
         for first, end in _chunks(tags):
             keys.update(_ngrams(stems[first:end], tags[first:end], config))
-    found: dict[str, list[Span]] = {}
-    for tokens, stems in parts:
-        for key, span in _occurrences(tokens, stems, keys, config.longest):
-            found.setdefault(key, []).append(span)
-    return [Candidate(key, tuple(spans)) for key, spans in found.items()]
+    return _located(parts, keys, config.longest)
+
+
+def random_candidates(
+    document: Document, count: int, config: CandidateConfig, *, without: Collection[str], seed: int
+) -> list[Candidate]:
+    """Random runs of words instead of phrases: the random negatives of SimCKP's Table 5.
+
+    Each begins at any word and has 1 to `config.longest` words, all equally likely. The same document, number
+    and seed always give the same ones; a short text may have fewer.
+
+    Args:
+        without: keys that are not to be drawn.
+    """
+    parts = [_read(document.title, 0), _read(document.body, document.body_start)]
+    starts = [(stems, first) for _, stems in parts for first in range(len(stems))]
+    chance = random.Random(f"{seed} {document.text}")
+    keys: set[str] = set()
+    for _ in range(_TRIES * count):
+        if len(keys) == count or not starts:
+            break
+        stems, first = chance.choice(starts)
+        words = stems[first : first + chance.randint(1, config.longest)]
+        key = " ".join(word for word in words if word not in _HYPHENS)
+        if _has_letter(words[0]) and _has_letter(words[-1]) and key not in without:
+            keys.add(key)
+    return _located(parts, keys, config.longest)
 
 
 def surface(document: Document, candidate: Candidate) -> str:
@@ -82,6 +107,15 @@ def candidate_key(phrase: str) -> str:
     """The key under which `phrase` would be mined: for finding gold keyphrases among candidates."""
     _, stems = _read(phrase, 0)
     return " ".join(word for word in stems if word not in _HYPHENS)
+
+
+def _located(parts: Sequence[tuple[list[Token], list[str]]], keys: set[str], longest: int) -> list[Candidate]:
+    """The keys with every place where they stand, by first occurrence."""
+    found: dict[str, list[Span]] = {}
+    for tokens, stems in parts:
+        for key, span in _occurrences(tokens, stems, keys, longest):
+            found.setdefault(key, []).append(span)
+    return [Candidate(key, tuple(spans)) for key, spans in found.items()]
 
 
 def _read(text: str, offset: int) -> tuple[list[Token], list[str]]:

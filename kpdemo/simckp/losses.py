@@ -35,6 +35,39 @@ def contrastive_loss(
     return functional.softplus(against[positive] - logits[positive]).sum() / documents
 
 
+def binary_loss(scores: Tensor, positive: Tensor, *, temperature: float) -> Tensor:
+    """Tell gold from the rest phrase by phrase (the binary classifier of SimCKP's Table 4).
+
+    Args:
+        scores: (P,) of each candidate; divided by the temperature they are log-odds.
+        positive: (P,) bool, true for gold.
+
+    Returns:
+        Scalar, in nats: the cross-entropy averaged over the candidates.
+    """
+    return functional.binary_cross_entropy_with_logits(scores.float() / temperature, positive.float())
+
+
+def in_batch_loss(
+    documents: Tensor, phrases: Tensor, positive: Tensor, document: Tensor, *, temperature: float
+) -> Tensor:
+    """Pull a gold keyphrase towards its document, away from the others of the batch (SimCKP, Table 5).
+
+    Args:
+        documents: (B, D) vectors, at least two of them; one alone has nothing to be told from.
+        phrases: (P, D) vectors.
+        positive: (P,) bool, true for gold.
+        document: (P,) long: the document of each phrase.
+
+    Returns:
+        Scalar, in nats: the sum over the positives of a document, averaged over the documents.
+    """
+    ours = functional.normalize(phrases[positive].float(), dim=-1)
+    theirs = functional.normalize(documents.float(), dim=-1)
+    logits = ours @ theirs.T / temperature  # (N, B)
+    return functional.cross_entropy(logits, document[positive], reduction="sum") / len(documents)
+
+
 def generation_loss(log_probabilities: Tensor, targets: Tensor, *, documents: int) -> Tensor:
     """The negative log-likelihood of each document's absent keyphrases (SimCKP, Equation 4).
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +27,8 @@ class ExtractorConfig:
     prior: add a learnt term for where and how often a phrase occurs to the cosine; the paper has none.
     window, overlap: tokens of one reading, and how many of them it shares with the next.
     minimum: keyphrases given when fewer are above the threshold (section 5.3).
+    head: what a score is: the cosine of phrase and document, or what a classifier says of the phrase's vector
+        alone, as in the ablation of Table 4.
     """
 
     temperature: float = 0.1
@@ -35,6 +37,7 @@ class ExtractorConfig:
     overlap: int = 64
     minimum: int = 5
     candidates: CandidateConfig = field(default_factory=CandidateConfig)
+    head: Literal["similarity", "classifier"] = "similarity"
 
     def __post_init__(self) -> None:
         if self.temperature <= 0:
@@ -91,9 +94,10 @@ class ContrastiveExtractor(nn.Module):
         self.document_projection = nn.Linear(width, width)
         self.phrase_projection = nn.Linear(width, width)
         self.prior = _prior() if config.prior else None
+        self.classifier = nn.Linear(width, 1) if config.head == "classifier" else None
 
     def forward(self, batch: Batch, *, windows_at_once: int | None = None) -> Tensor:
-        """(P,) the similarity of each phrase to its document: the cosine, plus the prior if there is one.
+        """(P,) the score of each phrase: what the head gives, plus the prior if there is one.
 
         Args:
             windows_at_once: encode no more windows together, which bounds the memory a long document takes.
@@ -103,7 +107,11 @@ class ContrastiveExtractor(nn.Module):
     def score(self, pooled: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
         """(P,) as `forward`, from what `pool` gives for the batch."""
         documents, phrases = self.represent(pooled)
-        scores = functional.cosine_similarity(documents[batch.phrase_document], phrases, dim=-1)
+        scores: Tensor
+        if self.classifier is not None:
+            scores = self.classifier(phrases).squeeze(-1).float()
+        else:
+            scores = functional.cosine_similarity(documents[batch.phrase_document], phrases, dim=-1)
         if self.prior is not None:
             scores = scores + self.prior(batch.features).squeeze(-1).float()
         return scores

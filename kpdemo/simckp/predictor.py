@@ -88,6 +88,8 @@ class SimckpPredictor:
     ) -> list[VectorSpace]:
         """See `kpdemo.types.Mapped`; the space of Equation 2, where an absent phrase has no place."""
         check_options(top_k, threshold)
+        if self.module.classifier is not None:
+            return []  # a classifier compares a phrase with nothing
         [read] = readable_documents([document])
         candidates, example = self._mine(read)
         self.module.eval()

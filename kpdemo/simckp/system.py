@@ -18,10 +18,12 @@ import numpy as np
 from kpdemo.errors import ModelLoadError
 from kpdemo.prmu import PhraseKinds
 from kpdemo.selection import keep
-from kpdemo.simckp import generator_checkpoint
+from kpdemo.simckp import generator_checkpoint, labeller
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.checkpoint import CONFIG, load_checkpoint
 from kpdemo.simckp.generator_checkpoint import load_generator
+from kpdemo.simckp.hub_tagger import HubTagger
+from kpdemo.simckp.labeller import load_labeller
 from kpdemo.simckp.pair_checkpoint import load_bank, load_reranker
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection, SimckpPredictor
@@ -123,8 +125,10 @@ class SystemPredictor:
         return VectorSpace(name, tuple(points), np.vstack([encoder.documents([read]), phrases]))
 
 
-def load_system(folder: Path, *, device: str = "auto") -> SimckpPredictor | SystemPredictor:
+def load_system(folder: Path, *, device: str = "auto") -> SimckpPredictor | SystemPredictor | HubTagger:
     """Open the folder of a model with all that is in it; without bank and generator the extractor alone.
+
+    A folder may also hold a sequence labeller, which has no absent keyphrases.
 
     Args:
         device: "cpu", "cuda", or "auto" for CUDA when there is one.
@@ -133,8 +137,11 @@ def load_system(folder: Path, *, device: str = "auto") -> SimckpPredictor | Syst
         ModelLoadError: a file is missing or damaged, the device is not there, or there is no reranker for
             candidates from two sources.
     """
+    kind = _kind(folder)
+    if kind == labeller.KIND:
+        return load_labeller(folder, device=device)
     generator = None
-    if _kind(folder) == generator_checkpoint.KIND:
+    if kind == generator_checkpoint.KIND:
         extractor, generator = load_generator(folder, device=device)
     else:
         extractor = load_checkpoint(folder, device=device)

@@ -210,6 +210,7 @@ _RUNS: Mapping[str, Callable[[Path, Mapping[str, str]], None]] = {
     "tagger": _run_tagger,
     "frequency": _run_frequency,
     "extractor": _run_extractor,
+    "labeller": _run_labeller,
     "generator": _run_generator,
     "bank": _run_bank,
     "reranker": _run_reranker,

@@ -21,7 +21,13 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
-from kpdemo.candidates.chunks import Candidate, CandidateConfig, candidate_key, mine_candidates
+from kpdemo.candidates.chunks import (
+    Candidate,
+    CandidateConfig,
+    candidate_key,
+    mine_candidates,
+    random_candidates,
+)
 from kpdemo.candidates.tagger import TAGGER_ASSET, load_tagger
 from kpdemo.documents import document_from_row, read_rows
 from kpdemo.errors import ConfigError, InputError
@@ -31,6 +37,8 @@ from kpdemo.text import StemmedText, phrase_key
 from kpdemo.types import Document
 
 CACHE_VERSION = 2
+
+_RANDOM_SEED = 1  # of random negatives: they are drawn once, for the cache
 
 logger = logging.getLogger(__name__)
 
@@ -110,13 +118,18 @@ def _documents(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[Docume
 
 @dataclass(frozen=True)
 class ExampleSettings:
-    """All that decides how a document becomes an example; part of the cache's name."""
+    """All that decides how a document becomes an example; part of the cache's name.
+
+    Attributes:
+        random_negatives: in place of the candidates that are not gold, as many random runs of words.
+    """
 
     tokenizer: str
     window: int
     overlap: int
     most_windows: int | None
     candidates: CandidateConfig
+    random_negatives: bool = field(default=False, repr=False)  # caches without them keep their names
 
 
 @dataclass(frozen=True)
@@ -140,6 +153,8 @@ class LabelledExample:
 def label_document(document: Document, settings: ExampleSettings, tokenizer: Tokenizer) -> LabelledExample:
     """Mine, align and label one document; candidates cut off by `most_windows` are left out."""
     candidates = mine_candidates(document, load_tagger(), settings.candidates)
+    if settings.random_negatives:
+        candidates = _with_random_negatives(document, candidates, settings.candidates)
     example = build_example(
         document,
         candidates,
@@ -156,6 +171,17 @@ def label_document(document: Document, settings: ExampleSettings, tokenizer: Tok
         gold_candidates(document, candidates)[seen],
         tuple(phrase_tokens(phrase, tokenizer) for phrase in absent_keyphrases(document)),
     )
+
+
+def _with_random_negatives(
+    document: Document, candidates: Sequence[Candidate], config: CandidateConfig
+) -> list[Candidate]:
+    """The candidates that are gold, and a random run of words for each of the others."""
+    is_gold = gold_candidates(document, candidates)
+    gold = [candidate for candidate, right in zip(candidates, is_gold, strict=True) if right]
+    keys = {candidate_key(keyphrase) for keyphrase in document.keyphrases}
+    others = len(candidates) - len(gold)
+    return gold + random_candidates(document, others, config, without=keys, seed=_RANDOM_SEED)
 
 
 def gold_candidates(document: Document, candidates: Sequence[Candidate]) -> NDArray[np.bool_]:
@@ -384,4 +410,6 @@ def _fingerprint(
     files = [(str(source), (folder / source.path).stat().st_size) for source in sources]
     tagger = hashlib.sha256(TAGGER_ASSET.read_bytes()).hexdigest()
     parts = [CACHE_VERSION, files, str(settings), tagger, documents, seed]
+    if settings.random_negatives:
+        parts.append(_RANDOM_SEED)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

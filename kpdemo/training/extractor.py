@@ -23,8 +23,8 @@ from kpdemo.simckp.batches import collate
 from kpdemo.simckp.checkpoint import load_weights
 from kpdemo.simckp.counting import Counting, learn_expected_f1
 from kpdemo.simckp.examples import Example, build_example
-from kpdemo.simckp.losses import contrastive_loss
-from kpdemo.simckp.model import Batch, ContrastiveExtractor, ExtractorConfig
+from kpdemo.simckp.losses import binary_loss, contrastive_loss, in_batch_loss
+from kpdemo.simckp.model import Batch, ContrastiveExtractor, ExtractorConfig, pool
 from kpdemo.simckp.predictor import Selection, score_examples
 from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.threshold import learn_calibration, learn_threshold
@@ -60,6 +60,12 @@ class ExtractorTraining:
     style: how the training documents were annotated; told in the model card.
     counting: what decides how many keyphrases a document gets: "threshold" is SimCKP's own rule.
     storage: of the weights in the checkpoint, "fp16" or "int8".
+    objective: "binary" tells gold from the rest phrase by phrase, without comparing them (Table 4).
+    negatives: what a gold keyphrase is told from: "hard" are the other candidates of its document, "random"
+        random runs of its words, "in-batch" the other documents of the batch (Table 5).
+
+    Raises:
+        ConfigError: "in-batch" goes with another objective or head than the paper's.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -86,6 +92,16 @@ class ExtractorTraining:
     most_windows: int = 1
     counting: Counting = "expected F1"
     storage: Storage = "fp16"
+    objective: Literal["contrastive", "binary"] = "contrastive"
+    negatives: Literal["hard", "random", "in-batch"] = "hard"
+
+    def __post_init__(self) -> None:
+        compared = self.objective == "contrastive" and self.model.head == "similarity"
+        if self.negatives == "in-batch" and not compared:
+            raise ConfigError(
+                'negatives = "in-batch" compares vectors of documents: set objective = "contrastive" and '
+                f'model.head = "similarity", not "{self.objective}" and "{self.model.head}".'
+            )
 
 
 @dataclass(frozen=True)
@@ -132,6 +148,7 @@ def training_examples(config: ExtractorTraining) -> ExampleCache:
         config.model.overlap,
         config.most_windows,
         config.model.candidates,
+        random_negatives=config.negatives == "random",
     )
     return cached_examples(
         config.train, config.data, settings, config.cache, documents=config.pool, seed=config.loop.seed
@@ -236,12 +253,20 @@ class ExtractorPart(ExamplePart):
         return self.documents(items)
 
     def loss(self, batch: Batch) -> Tensor:
+        module, temperature = self.module, self.module.config.temperature
+        if self._config.negatives == "in-batch":
+            documents, phrases = module.represent(pool(module.encode, batch, len(batch.input_ids)))
+            return in_batch_loss(
+                documents, phrases, batch.positive, batch.phrase_document, temperature=temperature
+            )
+        if self._config.objective == "binary":
+            return binary_loss(module(batch), batch.positive, temperature=temperature)
         return contrastive_loss(
-            self.module(batch),
+            module(batch),
             batch.positive,
             batch.phrase_document,
             documents=batch.documents,
-            temperature=self.module.config.temperature,
+            temperature=temperature,
         )
 
     def evaluate(self) -> Metrics:

@@ -72,6 +72,12 @@ class GeneratorTraining(ExtractorTraining):
     over_generated: Annotated[int, Field(ge=0)] = 50
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.objective != "contrastive" or self.negatives == "in-batch":
+            raise ConfigError(
+                'The generator is trained with objective = "contrastive" and negatives = "hard" or "random": '
+                "leave the others to `train extractor`."
+            )
         if self.freeze_encoder and not self.start:
             raise ConfigError("freeze_encoder needs a trained extractor: name its folder as `start`.")
 

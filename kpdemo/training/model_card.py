@@ -12,6 +12,7 @@ from kpdemo.simckp.predictor import Selection
 from kpdemo.training.data import Source
 from kpdemo.training.extractor import ExtractorTraining, TrainedExtractor
 from kpdemo.training.generator import GeneratorTraining, TrainedGenerator
+from kpdemo.training.labeller import LabellerTraining, TrainedLabeller
 from kpdemo.training.loop import Metrics
 
 LICENCE = """## Licence and credits
@@ -33,6 +34,21 @@ given as keyphrases, in the style of: {config.style}.
 {_training(config, trained, "documents with a present keyphrase", device)}
 
 {_present(config, trained.selection, trained.validation)}
+
+{_limits(config)}
+{LICENCE}"""
+
+
+def labeller_card(config: LabellerTraining, trained: TrainedLabeller, *, device: torch.device) -> str:
+    """Markdown, all of it taken from the configuration and the run."""
+    return f"""# {config.name}: present keyphrases of English texts by sequence labelling
+
+A BiLSTM and a CRF on an encoder, as in the ablation of SimCKP (Choi et al. 2023, Table 4), trained by
+`python -m kpdemo train labeller`. Style of the keyphrases: {config.style}.
+
+{_training(config, trained, "documents with a present keyphrase", device)}
+
+{_measured(config, trained.validation)}
 
 {_limits(config)}
 {LICENCE}"""
@@ -83,7 +99,10 @@ def _decoder(trained: TrainedGenerator) -> str:
 
 
 def _training(
-    config: ExtractorTraining, trained: TrainedExtractor | TrainedGenerator, need: str, device: torch.device
+    config: ExtractorTraining,
+    trained: TrainedExtractor | TrainedGenerator | TrainedLabeller,
+    need: str,
+    device: torch.device,
 ) -> str:
     loop, progress = config.loop, trained.progress
     return f"""## Training
@@ -104,8 +123,7 @@ Sources:
 {source_list(config.train)}"""
 
 
-def _present(config: ExtractorTraining, selection: Selection, metrics: Metrics) -> str:
-    calibration = selection.calibration
+def _measured(config: ExtractorTraining, metrics: Metrics) -> str:
     return f"""## Validation
 
 {config.validation.path.name}{limit_note(config.validation)}: macro precision and recall over the
@@ -114,7 +132,12 @@ threshold, so the figures are a little too good.
 
 | F1@5 | F1@M | P@M | R@M |
 |---|---|---|---|
-| {metrics["F1@5"]:.3f} | {metrics["F1@M"]:.3f} | {metrics["P@M"]:.3f} | {metrics["R@M"]:.3f} |
+| {metrics["F1@5"]:.3f} | {metrics["F1@M"]:.3f} | {metrics["P@M"]:.3f} | {metrics["R@M"]:.3f} |"""
+
+
+def _present(config: ExtractorTraining, selection: Selection, metrics: Metrics) -> str:
+    calibration = selection.calibration
+    return f"""{_measured(config, metrics)}
 
 A similarity s becomes the score 1 / (1 + exp(-({calibration.slope:.3f} s + {calibration.intercept:.3f}))),
 the share of candidates of that similarity which were gold. {_kept(selection)}, and the best

@@ -1,0 +1,121 @@
+"""The sequence labelling of SimCKP's ablation (Choi et al. 2023, Table 4): a BiLSTM and a CRF on the encoder.
+
+Letters: B windows, T tokens, K tags.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from kpdemo.simckp.checkpoint import (
+    backbone_config,
+    choose_device,
+    opened_folder,
+    transformers_encoder,
+    write_folder,
+)
+from kpdemo.simckp.crf import ConditionalRandomField
+from kpdemo.simckp.hub_tagger import HubTagger, Labels
+from kpdemo.simckp.quantized import Storage
+
+KIND = "bilstm-crf-labeller"
+OUTSIDE, BEGIN, INSIDE = range(3)
+TAGS = 3
+LABELS = Labels(begin=(BEGIN,), within=(BEGIN, INSIDE), outside=(OUTSIDE,))
+
+
+@dataclass(frozen=True)
+class LabellerConfig:
+    """Attributes:
+    lstm: width of each direction of the BiLSTM.
+    window, overlap: tokens of one reading, and how many of them it shares with the next.
+    """
+
+    lstm: int = 128
+    window: int = 256
+    overlap: int = 64
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Attributes:
+    logits: (B, T, K) the log-probability of each tag at each token, given the whole window.
+    """
+
+    logits: Tensor
+
+
+class SequenceLabeller(nn.Module):
+    """Tells of every token whether a keyphrase begins there, goes on, or neither."""
+
+    def __init__(self, encoder: nn.Module, config: LabellerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = encoder
+        width = int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]
+        self.lstm = nn.LSTM(width, config.lstm, batch_first=True, bidirectional=True)
+        self.emission = nn.Linear(2 * config.lstm, TAGS)
+        self.crf = ConditionalRandomField(TAGS)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Labelled:
+        """Of token ids and mask, (B, T) each."""
+        emissions = self._emissions(input_ids, attention_mask)
+        return Labelled(self.crf.log_marginals(emissions, attention_mask.bool()))
+
+    def loss(self, input_ids: Tensor, attention_mask: Tensor, tags: Tensor) -> Tensor:
+        """Scalar, in nats: minus the log-likelihood of `tags` (B, T) long, averaged over the windows."""
+        emissions = self._emissions(input_ids, attention_mask)
+        return -self.crf.log_likelihood(emissions, tags, attention_mask.bool()).mean()
+
+    def _emissions(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """(B, T, K)"""
+        hidden: Tensor = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        lengths = attention_mask.sum(1).cpu()
+        with torch.autocast(hidden.device.type, enabled=False):  # sums over all rows of tags need fp32
+            packed = pack_padded_sequence(hidden.float(), lengths, batch_first=True, enforce_sorted=False)
+            states, _ = self.lstm(packed)
+            unpacked, _ = pad_packed_sequence(states, batch_first=True, total_length=hidden.shape[1])
+            emissions: Tensor = self.emission(unpacked)
+        return emissions
+
+
+def save_labeller(
+    folder: Path, module: SequenceLabeller, tokenizer: Any, *, name: str, card: str, storage: Storage = "fp16"
+) -> None:
+    """Write a checkpoint folder as `kpdemo.simckp.checkpoint.save_checkpoint` does."""
+    described = module.encoder.config.to_diff_dict()  # type: ignore[union-attr, operator]
+    config = {
+        "kind": KIND,
+        "name": name,
+        "backbone": backbone_config(described),
+        "labeller": asdict(module.config),
+    }
+    write_folder(folder, module.state_dict(), tokenizer, config, card=card, storage=storage)
+
+
+def load_labeller(folder: Path, *, device: str = "auto") -> HubTagger:
+    """Open a folder that `save_labeller` wrote.
+
+    Raises:
+        ModelLoadError: a file is missing or damaged, or the device is not there.
+    """
+    from transformers import AutoTokenizer
+
+    target = choose_device(device)
+    with opened_folder(folder, KIND) as stored:
+        config = LabellerConfig(**stored.config["labeller"])
+        module = SequenceLabeller(transformers_encoder(stored.config["backbone"]), config)
+        module.load_state_dict(stored.weights)
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+    return as_predictor(stored.config["name"], module.to(target).eval(), tokenizer)
+
+
+def as_predictor(name: str, module: SequenceLabeller, tokenizer: Any) -> HubTagger:
+    """Gives each word its most probable tag, and each run of tags as a keyphrase."""
+    return HubTagger(name, module, tokenizer, LABELS, module.config.window, module.config.overlap)

@@ -1,0 +1,159 @@
+"""Training of the sequence labeller, a baseline of SimCKP's ablation (Choi et al. 2023, Table 4)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import Field
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from kpdemo.errors import ConfigError
+from kpdemo.evaluation.protocol import evaluate
+from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.labeller import BEGIN, INSIDE, OUTSIDE, LabellerConfig, SequenceLabeller, as_predictor
+from kpdemo.training.data import ExampleCache, LabelledExample, read_source
+from kpdemo.training.extractor import (
+    ExamplePart,
+    ExtractorTraining,
+    chosen_weights,
+    run_identity,
+    set_dropout,
+    trained_parameters,
+    training_examples,
+)
+from kpdemo.training.loop import Metrics, Progress, train
+from kpdemo.types import Document
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class LabellerTraining(ExtractorTraining):
+    """As `ExtractorTraining`, whose head and way of choosing mean nothing here, and:
+
+    Attributes:
+        lstm: width of each direction of the BiLSTM.
+    """
+
+    name: str = "labeller"
+    output: Path = Path("runs/labeller")
+    lstm: Annotated[int, Field(ge=1)] = 128
+
+    def __post_init__(self) -> None:
+        if self.start or (self.objective, self.negatives) != ("contrastive", "hard"):
+            raise ConfigError("A labeller has no start, objective or negatives: leave those settings out.")
+
+
+@dataclass(frozen=True)
+class TrainedLabeller:
+    """What a run leaves behind, ready to be stored."""
+
+    module: SequenceLabeller
+    tokenizer: Any
+    progress: Progress
+    documents: int
+    validation: Metrics
+
+
+@dataclass(frozen=True)
+class LabelBatch:
+    """Token ids, their mask and their tags, (B, T) long each."""
+
+    input_ids: Tensor
+    attention_mask: Tensor
+    tags: Tensor
+
+    def to(self, device: torch.device) -> LabelBatch:
+        return LabelBatch(*(tensor.to(device) for tensor in vars(self).values()))
+
+
+def train_labeller(config: LabellerTraining, *, device: torch.device) -> TrainedLabeller:
+    """Train or resume as the configuration says; the best weights by validation F1@M.
+
+    Raises:
+        ConfigError, InputError, ModelLoadError, TrainingError: in one sentence, before or during training.
+    """
+    torch.manual_seed(config.loop.seed)  # before the layers on the encoder are made
+    encoder, tokenizer = load_backbone(config.backbone, attention=config.attention)
+    set_dropout(encoder, config.dropout)
+    examples = training_examples(config)
+    module = SequenceLabeller(encoder, LabellerConfig(config.lstm, config.model.window, config.model.overlap))
+    validation = list(read_source(config.validation, config.data))
+    part = LabellerPart(module, config, examples, validation, tokenizer)
+    documents = int(examples.extractable.sum())
+    logger.info("%d training examples, %d validation documents", documents, len(validation))
+    progress = train(part, config.loop, config.output, device, identity=run_identity(config))
+    return TrainedLabeller(module, tokenizer, progress, documents, part.evaluate())
+
+
+class LabellerPart(ExamplePart):
+    """The labeller as the training loop sees it."""
+
+    selected = "F1@M"
+
+    def __init__(
+        self,
+        module: SequenceLabeller,
+        config: LabellerTraining,
+        examples: ExampleCache,
+        validation: Sequence[Document],
+        tokenizer: Any,
+    ) -> None:
+        weights = chosen_weights(examples, examples.extractable, "a present keyphrase")
+        super().__init__(config, examples, weights, tokenizer.pad_token_id)
+        self.module = module
+        self._validation = validation
+        self._predictor = as_predictor(config.name, module, tokenizer)
+        if config.freeze_embeddings:
+            module.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        return trained_parameters(self.module, self.module.encoder.parameters(), self._config)
+
+    def collate(self, items: Sequence[LabelledExample]) -> LabelBatch:
+        windows = [torch.from_numpy(item.example.windows[0]) for item in items]
+        tags = [torch.from_numpy(bio_tags(item)) for item in items]
+        sizes = torch.tensor([len(window) for window in windows])
+        input_ids = pad_sequence(windows, batch_first=True, padding_value=self._padding)
+        return LabelBatch(
+            input_ids,
+            (torch.arange(input_ids.shape[1]) < sizes[:, None]).long(),
+            pad_sequence(tags, batch_first=True, padding_value=OUTSIDE),
+        )
+
+    def loss(self, batch: LabelBatch) -> Tensor:
+        return self.module.loss(batch.input_ids, batch.attention_mask, batch.tags)
+
+    def evaluate(self) -> Metrics:
+        self.module.eval()
+        figures = evaluate(self._validation, self._predictor.predict(self._validation)).present.skip_empty
+        metrics = {
+            "F1@5": figures.f1_5,
+            "F1@M": figures.f1_m,
+            "P@M": figures.precision_m,
+            "R@M": figures.recall_m,
+        }
+        return {name: value or 0.0 for name, value in metrics.items()}
+
+
+def bio_tags(item: LabelledExample) -> NDArray[np.int64]:
+    """(T,) the tag of each token of the first window: the gold of the item, at every place.
+
+    Where keyphrases overlap the longer one is tagged, which is all that a row of tags can say.
+    """
+    rows = [tokens for window, phrase, tokens in item.example.rows if window == 0 and item.positive[phrase]]
+    runs = [run for tokens in rows for run in np.split(tokens, np.flatnonzero(np.diff(tokens) > 1) + 1)]
+    tags = np.full(len(item.example.windows[0]), OUTSIDE, dtype=np.int64)
+    for run in sorted(runs, key=len, reverse=True):
+        if (tags[run] == OUTSIDE).all():
+            tags[run] = INSIDE
+            tags[run[0]] = BEGIN
+    return tags
