@@ -1,4 +1,4 @@
-"""The command line: `python -m kpdemo predict`, `evaluate`, `candidates`, `train`, `models`.
+"""The command line: `python -m kpdemo predict`, `evaluate`, `candidates`, `train`, `models`, `index`.
 
 Exit status 0: done. 1: the work failed. 2: the call was wrong. 130: stopped with Ctrl+C. What went
 wrong is one sentence on standard error; results go to standard output and nothing else does.
@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
+from kpdemo.commands import index
 from kpdemo.commands.options import (
     PROGRAM,
     STDIN,
     STDOUT,
+    BatchSizeOption,
     CallError,
     Device,
     DeviceOption,
@@ -30,6 +32,7 @@ from kpdemo.commands.options import (
     check_file,
     print_json,
     progress_line,
+    quick_count,
 )
 from kpdemo.documents import (
     COMPRESSIONS,
@@ -38,7 +41,6 @@ from kpdemo.documents import (
     TABLE_SUFFIXES,
     WHOLE_SUFFIXES,
     LineError,
-    count_lines,
     document_suffix,
     read_documents,
     read_numbered,
@@ -98,7 +100,7 @@ _TRAIN_EXAMPLES = f"""
 Examples:
 
 \b
-  {PROGRAM} train extractor --config configs/default.toml
+  {PROGRAM} train all --config configs/default.toml
   {PROGRAM} train extractor --config configs/default.toml --set seed=7 --output runs/seed7
 """
 
@@ -109,6 +111,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+index.register(app)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,6 @@ ModelOption = Annotated[
     str,
     typer.Option(metavar="NAME", help="A name of `models`, a checkpoint folder, or OWNER/NAME on the Hub."),
 ]
-BatchSizeOption = Annotated[int, typer.Option(min=1, metavar="N", help="How many documents at a time.")]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -290,7 +292,14 @@ def candidates(
 
 @app.command(epilog=_TRAIN_EXAMPLES)
 def train(
-    part: Annotated[str, typer.Argument(metavar="PART", help="What to train, such as extractor or tagger.")],
+    part: Annotated[
+        str,
+        typer.Argument(
+            metavar="PART",
+            help="tagger, frequency, extractor, generator, bank or reranker; model to put trained parts "
+            "together; all for the parts that [model] names and the model of them.",
+        ),
+    ],
     config: Annotated[
         str | None, typer.Option(metavar="FILE", help="Settings in TOML; left out, configs/default.toml.")
     ] = None,
@@ -304,7 +313,7 @@ def train(
         ),
     ] = None,
 ) -> None:
-    """Train a part of the model, or go on after a stop."""
+    """Train a model or a part of it, or go on after a stop."""
     settings = dict(_parse_setting(text) for text in overrides or ())
     from kpdemo.config import DEFAULT_CONFIG
     from kpdemo.training import run
@@ -425,7 +434,7 @@ def _predict_many(predictor: Predictor, source: str, output: str, options: Batch
     input_stream: str | BinaryIO = sys.stdin.buffer if source == STDIN else source
     output_stream: str | BinaryIO = sys.stdout.buffer if output == STDOUT else output
     try:
-        with progress_line("Predicting", None if source == STDIN else _count_lines(Path(source))) as progress:
+        with progress_line("Predicting", None if source == STDIN else quick_count(Path(source))) as progress:
             summary = predict_file(
                 predictor,
                 input_stream,
@@ -446,12 +455,6 @@ def _predict_many(predictor: Predictor, source: str, output: str, options: Batch
     print(f"{summary.done:,} {documents} predicted{already}{failed}.", file=sys.stderr)
     if summary.failed:
         raise typer.Exit(1)
-
-
-def _count_lines(path: Path) -> int | None:
-    """How many documents `path` holds at most, when that is quick to tell."""
-    quick = path.suffix.lower() in LINE_SUFFIXES and path.is_file()  # a pipe can be read only once
-    return count_lines(path) if quick else None
 
 
 def _dataset_names(paths: Sequence[str]) -> dict[str, str]:
