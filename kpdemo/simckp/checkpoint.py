@@ -1,4 +1,7 @@
-"""Checkpoint folders: written once after training, checked by hash when read."""
+"""Checkpoint folders: written once after training, checked by hash when read.
+
+A folder may hold no more than what differs from the model in a folder beside it.
+"""
 
 from __future__ import annotations
 
@@ -120,8 +123,7 @@ def write_folder(
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save_pretrained(folder)
     save_file(pack(state, storage), folder / WEIGHTS)
-    text = json.dumps({"format": FORMAT, **config}, indent=2, sort_keys=True)
-    (folder / CONFIG).write_text(f"{text}\n", encoding="utf-8")
+    _write_config(folder, {"format": FORMAT, **config})
     (folder / CARD).write_text(card, encoding="utf-8")
     write_sums(folder)
 
@@ -143,7 +145,7 @@ def opened_folder(folder: Path, kind: str) -> Iterator[StoredModel]:
             )
         yield StoredModel(
             config,
-            unpack(load_file(folder / WEIGHTS)),
+            unpack(_stored_weights(folder, config)),
             Tokenizer.from_file(str(folder / TOKENIZER)),
         )
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
@@ -151,6 +153,56 @@ def opened_folder(folder: Path, kind: str) -> Iterator[StoredModel]:
         raise ModelLoadError(
             f"The model in {folder} cannot be read ({reason}): restore the folder."
         ) from error
+
+
+def base_of(folder: Path) -> Path | None:
+    """The folder beside this one whose model it changes, if it is stored as a change."""
+    try:
+        base = json.loads((folder / CONFIG).read_text(encoding="utf-8")).get("base")
+    except (OSError, ValueError, AttributeError):
+        return None  # whoever opens the folder is told
+    return folder.parent / base["folder"] if base else None
+
+
+def _stored_weights(folder: Path, config: Mapping[str, Any]) -> dict[str, Tensor]:
+    own = load_file(folder / WEIGHTS)
+    if "base" not in config:
+        return own
+    base = folder.parent / config["base"]["folder"]
+    check_hashes(base)
+    if _sha256(base / WEIGHTS) != config["base"]["weights"]:
+        raise ModelLoadError(
+            f"The model in {folder} changes another version of {base}: put the two that belong together "
+            "side by side."
+        )
+    return load_file(base / WEIGHTS) | own
+
+
+def store_as_change(folder: Path, base: Path) -> None:
+    """Leave in the checkpoint `folder` only the weights that differ from those of `base`.
+
+    The two folders have to stand side by side from then on.
+
+    Raises:
+        ModelLoadError: `base` is missing or damaged.
+    """
+    check_hashes(base)
+    known, own = load_file(base / WEIGHTS), load_file(folder / WEIGHTS)
+    changed = {
+        name: value
+        for name, value in own.items()
+        if name not in known or value.dtype != known[name].dtype or not torch.equal(value, known[name])
+    }
+    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    config["base"] = {"folder": base.name, "weights": _sha256(base / WEIGHTS)}
+    save_file(changed, folder / WEIGHTS)
+    _write_config(folder, config)
+    write_sums(folder)
+
+
+def _write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    text = json.dumps(config, indent=2, sort_keys=True)
+    (folder / CONFIG).write_text(f"{text}\n", encoding="utf-8")
 
 
 def _selection(stored: Mapping[str, Any]) -> Selection:

@@ -1,7 +1,7 @@
 """All of SimCKP: present keyphrases are extracted, absent ones proposed and ranked.
 
 The folder of a model is that of its extractor, or of its extractor-generator, and may hold two folders more:
-`bank`, a phrase bank, and `reranker`.
+`bank`, a phrase bank, and `reranker`. One that changes the model of another folder has that one's parts.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ from kpdemo.prmu import PhraseKinds
 from kpdemo.selection import keep
 from kpdemo.simckp import generator_checkpoint, labeller
 from kpdemo.simckp.absent import AbsentCandidate
-from kpdemo.simckp.checkpoint import CONFIG, load_checkpoint
+from kpdemo.simckp.checkpoint import CONFIG, base_of, load_checkpoint
 from kpdemo.simckp.generator_checkpoint import load_generator
 from kpdemo.simckp.hub_tagger import HubTagger
 from kpdemo.simckp.labeller import load_labeller
@@ -93,10 +93,19 @@ class SystemPredictor:
             for document, row in zip(documents, candidates, strict=True)
         ]
 
+    def sources(self) -> dict[str, SystemPredictor]:
+        """The system if it reranks, and each source of absent candidates by itself, without a reranker."""
+        parts = {"reranked": self} if self.reranker else {}
+        if self.proposer.generator:
+            parts["generated"] = replace(self, proposer=replace(self.proposer, retriever=None), reranker=None)
+        if self.proposer.retriever:
+            parts["retrieved"] = replace(self, proposer=replace(self.proposer, generator=None), reranker=None)
+        return parts
+
     def vectors(
         self, document: Document, *, top_k: int | None = None, threshold: float | None = None
     ) -> list[VectorSpace]:
-        """See `kpdemo.types.Mapped`; the extractor's space, and that of reranker or bank with absent phrases."""
+        """See `kpdemo.types.Mapped`; the extractor's space, and that of reranker or bank for absent ones."""
         spaces = self.extractor.vectors(document, top_k=top_k, threshold=threshold)
         retriever = self.proposer.retriever
         if self.reranker is not None:
@@ -145,18 +154,23 @@ def load_system(folder: Path, *, device: str = "auto") -> SimckpPredictor | Syst
         extractor, generator = load_generator(folder, device=device)
     else:
         extractor = load_checkpoint(folder, device=device)
-    retriever = load_bank(folder / BANK, device=device) if (folder / BANK).is_dir() else None
+    bank, ranks = _part_folder(folder, BANK), _part_folder(folder, RERANKER)
+    retriever = load_bank(bank, device=device) if bank else None
     if retriever is None and generator is None:
         return extractor
-    reranker = None
-    if (folder / RERANKER).is_dir():
-        reranker = load_reranker(folder / RERANKER, device=device, retriever=retriever)
+    reranker = load_reranker(ranks, device=device, retriever=retriever) if ranks else None
     if reranker is None and retriever is not None and generator is not None:
         raise ModelLoadError(
             f"{folder} has a bank and a generator, but no reranker to compare their phrases: "
             f"add one as {folder / RERANKER}, see `python -m kpdemo train reranker`."
         )
     return SystemPredictor(extractor, Proposer(retriever, generator), reranker)
+
+
+def _part_folder(folder: Path, name: str) -> Path | None:
+    """Where a part of the model is: in its own folder, or in that of the model which it changes."""
+    places = [folder, base_of(folder)]
+    return next((place / name for place in places if place and (place / name).is_dir()), None)
 
 
 def _kind(folder: Path) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from kpdemo.errors import ConfigError
-from kpdemo.simckp.checkpoint import CARD, write_sums
+from kpdemo.simckp.checkpoint import CARD, store_as_change, write_sums
 from kpdemo.simckp.system import BANK, RERANKER, load_system
 
 PartName = Literal["tagger", "frequency", "extractor", "generator", "bank", "reranker"]
@@ -24,6 +24,8 @@ class ModelAssembly:
     """Attributes:
     parts: what belongs to the model, in the order in which it is trained.
     card: Markdown that opens the model card, before what the training of the parts says of itself.
+    base: a model in the same folder as `output`, from whose weights training began: only what differs is
+        stored, and its bank and reranker serve this model too.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -31,6 +33,7 @@ class ModelAssembly:
     parts: tuple[PartName, ...]
     output: Path = Path("runs/model")
     card: Path | None = None
+    base: Path | None = None
 
 
 def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
@@ -40,12 +43,16 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
         checkpoints: the folder of each part; those that stand in no model folder are left out.
 
     Raises:
-        ConfigError: there is no extractor or generator, or no such card.
+        ConfigError: there is no extractor or generator, no such card, or the base stands elsewhere.
         ModelLoadError: a checkpoint is missing or damaged, or they do not fit together.
     """
     root = next((checkpoints[name] for name in ROOTS if name in checkpoints), None)
     if root is None:
         raise ConfigError("A model needs an extractor or a generator: name one in `parts` of [model].")
+    if config.base and config.base.parent.resolve() != config.output.parent.resolve():
+        raise ConfigError(
+            f"The base {config.base} must stand beside the output {config.output}: change [model]."
+        )
     opening = _read_card(config.card) if config.card else ""
     partial = config.output.with_name(f"{config.output.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -53,6 +60,8 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
     for name, folder in FOLDERS.items():
         if name in checkpoints:
             _copy(checkpoints[name], partial / folder)
+    if config.base:
+        store_as_change(partial, config.base)
     if opening:
         card = (partial / CARD).read_text(encoding="utf-8")
         (partial / CARD).write_text(f"{opening.rstrip()}\n\n{_lowered(card)}", encoding="utf-8")

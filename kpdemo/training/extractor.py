@@ -53,6 +53,8 @@ class ExtractorTraining:
     validation: chooses the weights, the threshold and the calibration.
     learning_rate, head_learning_rate: of the encoder; of the projections and the prior.
     freeze_embeddings: leave the word embeddings as they were pretrained.
+    top_layers: train so many layers of the encoder, counted from its end, and leave the others as they are;
+        None for all.
     dropout: everywhere in the backbone, or "pretrained" for what its configuration says; 0 suits a run
         that sees each document about once.
     device: "auto", "cpu" or "cuda".
@@ -86,6 +88,7 @@ class ExtractorTraining:
     head_learning_rate: float = 5e-4
     weight_decay: float = 0.01
     freeze_embeddings: bool = True
+    top_layers: int | None = None
     dropout: float | Literal["pretrained"] = 0.0
     attention: str = "eager"
     device: str = "auto"
@@ -195,6 +198,21 @@ def set_dropout(model: Any, share: float | Literal["pretrained"]) -> None:
             module.layerdrop = 0.0  # which leaves out whole layers
 
 
+def freeze_below(encoder: nn.Module, layers: int) -> None:
+    """Train only the last `layers` layers of an encoder of Transformers.
+
+    Raises:
+        ConfigError: it has fewer.
+    """
+    stacks = [module for module in encoder.modules() if isinstance(module, nn.ModuleList)]
+    stack = max(stacks, key=len, default=nn.ModuleList())
+    if not 0 <= layers <= len(stack):
+        raise ConfigError(f"The encoder has {len(stack)} layers, of which {layers} cannot be trained.")
+    encoder.requires_grad_(False)
+    for layer in list(stack)[len(stack) - layers :]:
+        layer.requires_grad_(True)
+
+
 class ExamplePart:
     """What the training of extractor and generator have in common: batches of cached examples."""
 
@@ -245,6 +263,8 @@ class ExtractorPart(ExamplePart):
         self._validation = validation
         if config.freeze_embeddings:
             module.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
+        if config.top_layers is not None:
+            freeze_below(module.encoder, config.top_layers)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         return trained_parameters(self.module, self.module.encoder.parameters(), self._config)

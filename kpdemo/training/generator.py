@@ -78,6 +78,8 @@ class GeneratorTraining(ExtractorTraining):
                 'The generator is trained with objective = "contrastive" and negatives = "hard" or "random": '
                 "leave the others to `train extractor`."
             )
+        if self.top_layers is not None:
+            raise ConfigError("top_layers is for the extractor alone: leave it out of [generator].")
         if self.freeze_encoder and not self.start:
             raise ConfigError("freeze_encoder needs a trained extractor: name its folder as `start`.")
 

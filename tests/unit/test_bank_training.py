@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.simckp.absent import AbsentCandidate
@@ -129,6 +131,19 @@ def folder(tmp_path_factory) -> Path:
     (folder / "config.toml").write_text(CONFIG.format(folder=folder), encoding="utf-8")
     run("all", folder / "config.toml", output=None, overrides={"device": "cpu"})
     return folder
+
+
+@pytest.fixture(scope="module")
+def style(folder) -> Path:
+    """The model in another style, of which the last layer was trained; its run."""
+    run_folder = folder / "style-run"
+    extractor = CONFIG[CONFIG.index("[extractor]") : CONFIG.index("[bank]")].format(folder=folder)
+    model = f'[model]\nparts = ["extractor"]\noutput = "{folder}/style"\nbase = "{folder}/model"\n'
+    changed = f'output = "{run_folder}"\nstart = "{folder}/model"\ntop_layers = 1\nlearning_rate = 1e-2\n'
+    extractor = extractor.replace(f'output = "{folder}/extractor"\n', changed)
+    (folder / "style.toml").write_text(model + extractor, encoding="utf-8")
+    run("all", folder / "style.toml", output=None, overrides={})
+    return run_folder
 
 
 class TestProposing:
@@ -284,6 +299,32 @@ class TestTraining:
         with pytest.raises(ConfigError, match="needs an extractor or a generator"):
             run("model", folder / "config.toml", output=None, overrides={"parts": '["bank"]'})
         assert load_system(folder / "model", device="cpu").finds_absent
+
+    def test_a_style_is_stored_as_what_it_changes_and_has_the_bank_of_its_base(self, style, folder):
+        base, changed = folder / "model", folder / "style"
+        assert "encoder.embeddings.word_embeddings.weight" in load_file(base / "model.safetensors")
+        stored = load_file(changed / "model.safetensors")
+        assert any(name.startswith("encoder.encoder.layer.0.") for name in stored)
+        assert not any("embeddings" in name for name in stored)
+        document = Document("graph kernels compare molecules in case 99")
+        [whole] = load_system(style / "checkpoint", device="cpu").predict([document])
+        [prediction] = load_system(changed, device="cpu").predict([document])
+        assert prediction.present == whole.present
+        assert prediction.absent[0].text == "drug discovery"
+
+    def test_a_style_of_another_version_of_its_base_is_refused(self, style, folder, tmp_path):
+        shutil.copytree(folder / "style", tmp_path / "style")
+        shutil.copytree(style / "checkpoint", tmp_path / "model")
+        with pytest.raises(ModelLoadError, match=r"changes another version of .*model"):
+            load_system(tmp_path / "style", device="cpu")
+
+    def test_a_base_elsewhere_is_refused(self, style, folder, tmp_path):
+        with pytest.raises(ConfigError, match="must stand beside the output"):
+            run("model", folder / "style.toml", output=tmp_path / "style", overrides={})
+
+    def test_more_layers_than_there_are_cannot_be_trained(self, style, folder, tmp_path):
+        with pytest.raises(ConfigError, match="has 1 layers, of which 2 cannot be trained"):
+            run("extractor", folder / "style.toml", output=tmp_path, overrides={"top_layers": "2"})
 
     def test_a_run_goes_on_where_it_ended(self, folder):
         before = (folder / "bank" / "log.jsonl").read_text()
