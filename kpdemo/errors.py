@@ -21,6 +21,10 @@ class ModelLoadError(KpdemoError):
     """A checkpoint is missing, damaged or of an unknown kind."""
 
 
+class PassageIndexError(KpdemoError):
+    """A passage index is missing, damaged, or does not fit what is asked of it."""
+
+
 class ModelStoppedError(KpdemoError):
     """The process of a model died before it had answered."""
 

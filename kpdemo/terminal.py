@@ -22,6 +22,7 @@ MARK = "black on bright_yellow"
 OPEN_MARK, CLOSE_MARK = "[[", "]]"
 _SECONDS_BETWEEN_LINES = 10.0
 _PIPE_WIDTH = 120
+_EXCERPT = 240  # characters of a passage
 # One for one, so that offsets stay true: a text may not move the cursor or recolour the terminal.
 _HARMLESS = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"} | {
     13: " "
@@ -111,6 +112,33 @@ def show_coverage(figures: Mapping[str, Coverage]) -> None:
             "–" if recall is None else f"{recall:.4f}",
             "–" if mined is None else f"{mined:.0f}",
         )
+    _console().print(table)
+
+
+def show_passages(hits: Sequence[tuple[float, Document]], footer: str) -> None:
+    """Passages with their scores, each with its keyphrases and the beginning of its text."""
+    console = _console()
+    for score, passage in hits:
+        heading = Text.assemble(f"{score:.3f}  ", (passage.title or passage.id, "bold"))
+        console.print(Text(heading.plain.translate(_HARMLESS), spans=heading.spans), soft_wrap=True)
+        if passage.keyphrases:
+            console.print(_harmless("; ".join(passage.keyphrases)), style="italic", soft_wrap=True)
+        text = " ".join(passage.body.split())
+        shown = text if len(text) <= _EXCERPT else f"{text[: _EXCERPT - 1]}…"
+        console.print(_harmless(shown), style="dim", soft_wrap=True)
+        console.print()
+    if not hits:
+        console.print("No passages.")
+    console.print(Text(footer, style="dim"))
+
+
+def show_properties(properties: Mapping[str, Any]) -> None:
+    """Names with their values, one a line; a mapping's entries stand in one line."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for name, value in properties.items():
+        table.add_row(_harmless(name.replace("_", " ")), _harmless(_shown(value)))
     _console().print(table)
 
 
@@ -210,6 +238,12 @@ def _scored(keyphrase: Keyphrase) -> tuple[str, Text]:
 
 def _harmless(text: str) -> Text:
     return Text(text.translate(_HARMLESS))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_shown(entry)}" for name, entry in value.items() if entry != "")
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 def _figure(value: float | None) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kpdemo.documents import LineError, document_suffix
+from kpdemo.documents import LINE_SUFFIXES, LineError, count_lines, document_suffix
 from kpdemo.errors import InputError, KpdemoError
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 PROGRAM = "python -m kpdemo"
 STDIN = STDOUT = "-"
+INTERRUPTED = 130
+"""The exit status after Ctrl+C."""
 
 
 class CallError(KpdemoError):
@@ -32,6 +34,8 @@ class Device(StrEnum):
     CUDA = "cuda"
 
 
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+BatchSizeOption = Annotated[int, typer.Option(min=1, metavar="N", help="How many documents at a time.")]
 DeviceOption = Annotated[Device, typer.Option(help="Where to compute; auto takes a GPU when there is one.")]
 
 
@@ -49,6 +53,12 @@ def check_file(name: str, suffixes: Sequence[str]) -> Path:
     if suffix not in suffixes:
         raise CallError(f"{name}: {suffix} does not fit here; use one of {', '.join(suffixes)}.")
     return path
+
+
+def quick_count(path: Path) -> int | None:
+    """How many documents `path` holds at most, when that is quick to tell."""
+    quick = path.suffix.lower() in LINE_SUFFIXES and path.is_file()  # a pipe can be read only once
+    return count_lines(path) if quick else None
 
 
 @contextmanager
@@ -75,3 +85,19 @@ class Problems:
 def print_json(value: Any) -> None:
     """One line on standard output."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def counted(number: int, noun: str) -> str:
+    """ "1 pair", "1,200 pairs"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def say(message: str) -> None:
+    """A line on standard error."""
+    print(message, file=sys.stderr)
+
+
+def exit_with(problems: Problems) -> None:
+    """End with status 1 when something could not be used."""
+    if problems.count:
+        raise typer.Exit(1)

@@ -44,6 +44,28 @@ def load_encoder_decoder(name: str, *, attention: str = "sdpa") -> tuple[Any, An
     return model, _fresh_tokenizer(name)
 
 
+def load_pooler(name: str) -> nn.Module:
+    """The layer that makes one vector (B, H) of hidden states (B, T, H), such as LaBSE was trained with.
+
+    Raises:
+        ModelLoadError: the model cannot be loaded, or has no trained layer of the kind.
+    """
+    with _load_errors(name):
+        model, loaded = AutoModel.from_pretrained(_source(name), output_loading_info=True)
+    pooler = getattr(model, "pooler", None)
+    if not isinstance(pooler, nn.Module) or any("pooler." in key for key in loaded["missing_keys"]):
+        raise ModelLoadError(f"The encoder {name!r} has no trained pooler: choose another pooling.")
+    return pooler
+
+
+def longest_reading(config: Any, tokenizer: Any) -> int:
+    """How many tokens the model can read together."""
+    places = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
+    if "roberta" in config.model_type:  # their places count from the padding's number on
+        places -= config.pad_token_id + 1
+    return int(min(places, tokenizer.model_max_length))
+
+
 def add_separator(model: Any, tokenizer: Any, separator: str) -> int:
     """The id of the token that stands between two keyphrases; a new one when the tokenizer has it not."""
     if separator not in tokenizer.get_vocab():

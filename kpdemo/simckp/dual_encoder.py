@@ -70,8 +70,13 @@ class DualEncoder(nn.Module):
         hidden: Tensor = encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         if self.config.pooling == "first":
             return hidden[:, 0].float()
-        mask = attention_mask.unsqueeze(-1).float()
-        return (hidden.float() * mask).sum(1) / mask.sum(1).clamp(min=1)
+        return mean_pooled(hidden, attention_mask)
+
+
+def mean_pooled(hidden: Tensor, attention_mask: Tensor) -> Tensor:
+    """(N, H) the mean over the tokens that the mask (N, T) lets count, of hidden states (N, T, H)."""
+    mask = attention_mask.unsqueeze(-1).float()
+    return (hidden.float() * mask).sum(1) / mask.sum(1).clamp(min=1)
 
 
 def projected(projection: nn.Linear, pooled: Tensor) -> Tensor:

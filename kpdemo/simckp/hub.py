@@ -10,14 +10,15 @@ from typing import Any
 
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoModelForTokenClassification, AutoTokenizer
-from transformers.utils import logging
 
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, KpdemoError, ModelLoadError
+from kpdemo.simckp.backbone import longest_reading
 from kpdemo.simckp.checkpoint import choose_device
 from kpdemo.simckp.hub_generator import HubGenerator
 from kpdemo.simckp.hub_tagger import HubTagger
 from kpdemo.simckp.profiles import Profile, profile_of
+from kpdemo.simckp.quiet import quiet_transformers
 from kpdemo.types import Predictor
 
 OWN_PROFILE = "kpdemo.toml"
@@ -40,7 +41,7 @@ def open_hub_model(name: str, folder: Path, *, device: str = "auto") -> Predicto
         ModelLoadError: the model is damaged, or of a kind that finds no keyphrases.
     """
     target = choose_device(device)
-    with _quiet(), _explained(name):
+    with quiet_transformers(), _explained(name):
         config = AutoConfig.from_pretrained(folder)
         profile = _profile(name, folder, config)
         tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -54,7 +55,7 @@ def open_hub_model(name: str, folder: Path, *, device: str = "auto") -> Predicto
         missing = set(loaded["missing_keys"]) & {name for name, _ in model.named_parameters()}
         if missing:
             raise ModelLoadError(f"The model {name!r} lacks the weights {min(missing)}: give a trained one.")
-        window = min(profile.window, _positions(config, tokenizer))
+        window = min(profile.window, longest_reading(config, tokenizer))
         kind = HubGenerator if generates else HubTagger
         return kind.of(name, model.to(target).eval(), tokenizer, profile, window)
 
@@ -76,14 +77,6 @@ def _profile(name: str, folder: Path, config: Any) -> Profile:
     return written
 
 
-def _positions(config: Any, tokenizer: Any) -> int:
-    """How many tokens the model can read together."""
-    places = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
-    if "roberta" in config.model_type:  # their places count from the padding's number on
-        places -= config.pad_token_id + 1
-    return int(min(places, tokenizer.model_max_length))
-
-
 @contextmanager
 def _explained(name: str) -> Iterator[None]:
     try:
@@ -95,17 +88,3 @@ def _explained(name: str) -> Iterator[None]:
         raise ModelLoadError(
             f"The model {name!r} cannot be loaded ({reason}): give another, or restore its files."
         ) from error
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the bars and warnings of Transformers: what matters of them is raised."""
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()  # type: ignore[no-untyped-call]

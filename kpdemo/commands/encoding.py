@@ -1,0 +1,62 @@
+"""What the commands share that encode passages: the options of the encoder, and opening it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from kpdemo.commands.options import Device
+from kpdemo.documents import LINE_SUFFIXES, TABLE_SUFFIXES
+
+if TYPE_CHECKING:
+    from kpdemo.ramkg.encoder import Encoder
+    from kpdemo.ramkg.settings import EncoderConfig
+
+Item = TypeVar("Item")
+
+PASSAGE_FILES = (*LINE_SUFFIXES, *TABLE_SUFFIXES)
+LANGUAGES = """
+The default encoder reads English. Where queries and passages are in different languages, give one that was
+trained for both, such as sentence-transformers/LaBSE with --pooling pooler, or intfloat/multilingual-e5-small
+with the prefixes "query: " and "passage: ".
+"""
+
+
+class PoolingName(StrEnum):
+    MEAN = "mean"
+    FIRST = "first"
+    POOLER = "pooler"
+
+
+EncoderOption = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="An encoder: OWNER/NAME on the Hub, a folder, or default (English)."),
+]
+PoolingOption = Annotated[
+    PoolingName,
+    typer.Option(help="The mean over the tokens, the first one, or the first through the encoder's pooler."),
+]
+NormaliseOption = Annotated[
+    bool, typer.Option(help="Vectors of length 1, so that the dot product is the cosine.")
+]
+LengthOption = Annotated[int, typer.Option(min=3, metavar="N", help="Tokens of a text that are read.")]
+QueryPrefixOption = Annotated[str, typer.Option(metavar="TEXT", help="Stands before each query.")]
+PassagePrefixOption = Annotated[str, typer.Option(metavar="TEXT", help="Stands before each passage.")]
+
+
+def open_encoder(config: EncoderConfig, device: Device, batch_size: int) -> Encoder:
+    """See `kpdemo.ramkg.encoder.load_encoder`."""
+    from kpdemo.ramkg.encoder import load_encoder
+
+    return load_encoder(config, device=device.value, batch_size=batch_size)
+
+
+def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """The items in their order, `size` at a time."""
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch

@@ -1,0 +1,398 @@
+"""`python -m kpdemo index`: finding passages, in an index of their vectors."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kpdemo.batch import SCORE_DIGITS
+from kpdemo.commands import mining
+from kpdemo.commands.encoding import (
+    LANGUAGES,
+    PASSAGE_FILES,
+    EncoderOption,
+    LengthOption,
+    NormaliseOption,
+    PassagePrefixOption,
+    PoolingName,
+    PoolingOption,
+    QueryPrefixOption,
+    batches,
+    open_encoder,
+)
+from kpdemo.commands.options import (
+    INTERRUPTED,
+    PROGRAM,
+    STDIN,
+    BatchSizeOption,
+    Device,
+    DeviceOption,
+    JsonOption,
+    Problems,
+    check_file,
+    counted,
+    exit_with,
+    print_json,
+    progress_line,
+    quick_count,
+    say,
+)
+from kpdemo.documents import (
+    LINE_SUFFIXES,
+    LineError,
+    ReportLine,
+    document_from_row,
+    parse_documents,
+    read_numbered,
+    read_rows,
+    read_text,
+)
+from kpdemo.errors import InputError, PassageIndexError
+from kpdemo.predictors import DEFAULT_MODEL
+from kpdemo.types import Document
+
+if TYPE_CHECKING:
+    from kpdemo.ramkg.building import Numbered
+    from kpdemo.ramkg.encoder import Encoder
+    from kpdemo.ramkg.index import Hit, PassageIndex
+    from kpdemo.ramkg.store import Manifest
+
+_EXAMPLES = f"""
+Examples:
+
+\b
+  {PROGRAM} index build --input passages.jsonl --output passages.index
+  {PROGRAM} index build --input passages.jsonl --output passages.index --type hnsw
+  {PROGRAM} index search --index passages.index "kernels for graphs" --top-k 3
+  {PROGRAM} index evaluate --index passages.index --queries queries.jsonl
+  {PROGRAM} index mine --source fr.jsonl --target en.jsonl --output pairs.tsv \\
+      --model sentence-transformers/LaBSE --pooling pooler
+
+\b
+A line of passages.jsonl:
+  {{"id": "1", "title": "…", "text": "…", "keyphrases": ["…", …], "language": "en"}}
+A line of queries.jsonl, with the id of the passage that belongs to it:
+  {{"id": "1", "text": "…", "passage": "1"}}
+"""
+
+
+class IndexTypeName(StrEnum):
+    FLAT = "flat"
+    IVF = "ivf"
+    HNSW = "hnsw"
+    IVFPQ = "ivfpq"
+
+
+IndexOption = Annotated[Path, typer.Option("--index", metavar="FOLDER", help="The index.")]
+PassagesOption = Annotated[
+    str,
+    typer.Option("--input", metavar="FILE", help="Passages: JSON Lines (or - for standard input), CSV, TSV."),
+]
+SameEncoderOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Where the index's own encoder is, if not where it was."),
+]
+
+commands = typer.Typer(
+    help="Find passages that are near to a text, with their keyphrases.",
+    epilog=_EXAMPLES,
+    rich_markup_mode=None,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file and of `mining`."""
+    mining.register(commands)
+    app.add_typer(commands, name="index")
+
+
+@commands.command(epilog=LANGUAGES)
+def build(
+    source: PassagesOption,
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the index goes.")],
+    model: EncoderOption = DEFAULT_MODEL,
+    index_type: Annotated[
+        IndexTypeName,
+        typer.Option("--type", help="flat is exact; ivf and hnsw are faster; ivfpq fits in less memory."),
+    ] = IndexTypeName.FLAT,
+    pooling: PoolingOption = PoolingName.MEAN,
+    normalise: NormaliseOption = True,
+    length: LengthOption = 512,
+    query_prefix: QueryPrefixOption = "",
+    passage_prefix: PassagePrefixOption = "",
+    nlist: Annotated[int, typer.Option(min=0, metavar="N", help="Lists of ivf; 0 chooses.")] = 0,
+    nprobe: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Lists looked through; 0 as many as recall 0.95 takes.")
+    ] = 0,
+    hnsw_m: Annotated[int, typer.Option(min=2, metavar="N", help="Links of a vector in hnsw.")] = 32,
+    ef_search: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Candidates kept in hnsw; 0 as many as recall 0.95 takes.")
+    ] = 0,
+    pq_m: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Bytes of a vector in ivfpq; 0: an eighth of its width."),
+    ] = 0,
+    device: DeviceOption = Device.AUTO,
+    batch_size: BatchSizeOption = 32,
+) -> None:
+    """Make an index of passages, or go on with one after a stop.
+
+    It is built in FOLDER.building and renamed when it is done. Except for flat, the share of the exact ten
+    nearest passages that are found is measured with passages of the index as queries.
+    """
+    from kpdemo.ramkg.building import build_index, check_free
+    from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
+
+    config = IndexConfig(index_type.value, nlist, nprobe, hnsw_m, ef_search, pq_m)
+    _check_passages(source)
+    check_free(output)
+    encoder = open_encoder(
+        EncoderConfig(model, pooling.value, normalise, length, query_prefix, passage_prefix),
+        device,
+        batch_size,
+    )
+    with _encoding(source) as (passages, problems, progress), _resumable(source):
+        index = build_index(
+            passages, output, encoder, config, name=_name(source), progress=progress, on_error=problems
+        )
+    say(f"{counted(len(index), 'passage')} in {output}{_how_good(index.manifest)}.")
+    exit_with(problems)
+
+
+@commands.command()
+def add(
+    folder: IndexOption,
+    source: PassagesOption,
+    model: SameEncoderOption = None,
+    device: DeviceOption = Device.AUTO,
+    batch_size: BatchSizeOption = 32,
+) -> None:
+    """Add passages to an index: all of them, or none when it is stopped.
+
+    Those that are in it already are left as they are.
+    """
+    from kpdemo.ramkg.building import add_passages
+
+    _check_passages(source)
+    encoder = _encoder_of(_open(folder), model, device, batch_size)
+    with _encoding(source) as (passages, problems, progress):
+        added = add_passages(
+            passages, folder, encoder, name=_name(source), progress=progress, on_error=problems
+        )
+    already = f", {added.skipped:,} were there already" if added.skipped else ""
+    say(f"{counted(added.done, 'passage')} added to {folder}{already}.")
+    exit_with(problems)
+
+
+@commands.command()
+def search(
+    query: Annotated[str, typer.Argument(metavar="TEXT|-", help="What to look for; - for standard input.")],
+    folder: IndexOption,
+    top_k: Annotated[int, typer.Option(min=1, metavar="K", help="How many passages.")] = 5,
+    model: SameEncoderOption = None,
+    device: DeviceOption = Device.AUTO,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the passages that are nearest to a text, best first; a score is a dot product of vectors."""
+    text = read_text(sys.stdin.buffer, name="standard input") if query == STDIN else query
+    if not text.strip():
+        raise InputError("The query is empty: give some words.")
+    index = _open(folder)
+    encoder = _encoder_of(index, model, device, 1)
+    started = time.perf_counter()
+    [hits] = index.retrieve(encoder, [Document(text)], top_k)
+    seconds = time.perf_counter() - started
+    if as_json:
+        origin = {"index": str(folder), "encoder": encoder.config.model, "device": encoder.device}
+        rows = [_hit_row(rank, hit) for rank, hit in enumerate(hits, start=1)]
+        print_json({"query": text, "hits": rows, **origin, "seconds": round(seconds, 4)})
+        return
+    from kpdemo.terminal import show_passages
+
+    footer = f"{encoder.config.model} on {encoder.device}, {len(index):,} passages, {seconds:.3f} s"
+    show_passages([(hit.score, hit.passage) for hit in hits], footer)
+
+
+@commands.command()
+def info(
+    folder: IndexOption,
+    recall: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Measure recall of the exact ten nearest with N passages."),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Read all files and compare their hashes.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell what an index holds, and how it was made."""
+    index = _open(folder)
+    damaged = index.damaged_files() if check else []
+    if damaged:
+        names = ", ".join(damaged)
+        raise PassageIndexError(f"The index {folder} is damaged ({names} differs): build it anew.")
+    measured = (
+        {} if recall is None else {"recall": index.recall(recall), "recall_queries": min(recall, len(index))}
+    )
+    described = _described(index.manifest) | measured | ({"checked": True} if check else {})
+    if as_json:
+        print_json(described)
+    else:
+        from kpdemo.terminal import show_properties
+
+        show_properties(described)
+
+
+@commands.command()
+def evaluate(
+    folder: IndexOption,
+    queries: Annotated[
+        str, typer.Option(metavar="FILE", help='JSON Lines of texts, each with the id of its "passage".')
+    ],
+    model: SameEncoderOption = None,
+    device: DeviceOption = Device.AUTO,
+    batch_size: BatchSizeOption = 32,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure how often a query's passage is among the first 1, 2, 5, 10 and 20 found (RAMKG, Table 4)."""
+    from kpdemo.evaluation.retrieval import CUT_OFFS, rank_of, recall_at
+
+    path = check_file(queries, LINE_SUFFIXES)
+    index = _open(folder)
+    encoder = _encoder_of(index, model, device, batch_size)
+    ranks = []
+    started = time.perf_counter()
+    with progress_line("Searching", quick_count(path)) as progress:
+        problems = Problems(progress)
+        for batch in batches(_queries(path, index, problems), batch_size):
+            found = index.retrieve(encoder, [query for query, _ in batch], max(CUT_OFFS))
+            for (_, wanted), hits in zip(batch, found, strict=True):
+                ranks.append(rank_of(wanted, [hit.passage.id for hit in hits]))
+            progress.show(len(ranks))
+    if not ranks:
+        raise InputError(f"{queries}: there is no query in it; give a file of queries.")
+    figures = recall_at(ranks)
+    origin = {"index": str(folder), "encoder": encoder.config.model, "device": encoder.device}
+    report = {
+        "queries": len(ranks),
+        "passages": len(index),
+        "recall": {str(k): round(value, 4) for k, value in figures.items()},
+        **origin,
+        "seconds": round(time.perf_counter() - started, 3),
+    }
+    if as_json:
+        print_json(report)
+    else:
+        from kpdemo.terminal import show_properties
+
+        shown = {f"Recall@{k}": f"{value:.3f}" for k, value in figures.items()}
+        show_properties({"queries": len(ranks), "passages": len(index)} | shown)
+    exit_with(problems)
+
+
+def _check_passages(source: str) -> None:
+    if source != STDIN:
+        check_file(source, PASSAGE_FILES)
+
+
+def _open(folder: Path) -> PassageIndex:
+    from kpdemo.ramkg.index import PassageIndex
+
+    return PassageIndex.open(folder)
+
+
+def _encoder_of(index: PassageIndex, model: str | None, device: Device, batch_size: int) -> Encoder:
+    """The encoder that the index was made with."""
+    config = index.manifest.encoder
+    encoder = open_encoder(config if model is None else replace(config, model=model), device, batch_size)
+    index.check_encoder(encoder)
+    return encoder
+
+
+@contextmanager
+def _encoding(source: str) -> Iterator[tuple[Numbered, Problems, Callable[[int], None]]]:
+    """The passages of a file, what counts those that cannot be used, and what shows how many are done."""
+    with progress_line("Encoding", None if source == STDIN else quick_count(Path(source))) as progress:
+        problems = Problems(progress)
+        yield _passages(source, problems), problems, progress.show
+
+
+@contextmanager
+def _resumable(source: str) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("Stopped." if source == STDIN else "Stopped; run the same command to go on.")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _passages(source: str, on_error: ReportLine) -> Numbered:
+    if source == STDIN:
+        return parse_documents(sys.stdin.buffer, name=_name(source), on_error=on_error)
+    return read_numbered(source, on_error=on_error)
+
+
+def _queries(path: Path, index: PassageIndex, on_error: ReportLine) -> Iterator[tuple[Document, str]]:
+    """Each query with the id of its passage."""
+    for line, row in read_rows(path, on_error=on_error):
+        where = f"{path}, line {line}"
+        try:
+            query, wanted = document_from_row(row, where=where, default_id=str(line)), row.get("passage")
+            if not query.text.strip():
+                raise InputError(f"{where}: the query is empty; add a text or delete the line.")
+            if not isinstance(wanted, str) and type(wanted) is not int:
+                raise InputError(f'{where}: no field "passage" with the id of a passage; add it.')
+        except InputError as error:
+            on_error(LineError(line, str(error)))
+            continue
+        if index.store.number_of(str(wanted)) is None:
+            on_error(LineError(line, f'{where}: no passage "{wanted}" in the index; counted as not found.'))
+        yield query, str(wanted)
+
+
+def _hit_row(rank: int, hit: Hit) -> dict[str, Any]:
+    passage = hit.passage
+    return {
+        "rank": rank,
+        "id": passage.id,
+        "score": round(hit.score, SCORE_DIGITS),
+        "title": passage.title,
+        "text": passage.body,
+        "keyphrases": list(passage.keyphrases),
+        "language": passage.language,
+    }
+
+
+def _described(manifest: Manifest) -> dict[str, Any]:
+    """What an index is, for people and for JSON."""
+    described: dict[str, Any] = {
+        "passages": manifest.passages,
+        "with_keyphrases": manifest.with_keyphrases,
+        "languages": dict(manifest.languages),
+        "type": manifest.index.type,
+        "width": manifest.width,
+        "encoder": asdict(manifest.encoder),
+        "identity": manifest.identity,
+    }
+    if manifest.index.type == "flat":
+        return described
+    knob = "ef_search" if manifest.index.type == "hnsw" else "nprobe"
+    measured = {"recall": manifest.recall, "recall_queries": manifest.recall_queries}
+    return described | {knob: manifest.effort} | measured
+
+
+def _how_good(manifest: Manifest) -> str:
+    """The recall of an index that is not exact, as the end of a sentence."""
+    if manifest.recall is None:
+        return ""
+    return f", recall of the exact ten nearest {manifest.recall:.3f} on {manifest.recall_queries:,} passages"
+
+
+def _name(source: str) -> str:
+    return "standard input" if source == STDIN else source

@@ -1,0 +1,1 @@
+"""RAMKG (Gao et al. 2022, Retrieval-Augmented Multilingual Keyphrase Generation): finding passages."""

@@ -1,0 +1,281 @@
+"""Making a passage index and adding to it, so that a process may be killed at any moment.
+
+A build takes place in FOLDER.building, which is renamed when all is done. The same call goes on after the
+passages that were committed there, and gives the bytes of an uninterrupted build, because batches are cut by
+position. What is added to an index belongs to it when all is done, or not at all.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kpdemo.documents import LineError, ReportLine
+from kpdemo.errors import InputError, PassageIndexError
+from kpdemo.ramkg.index import PassageIndex
+from kpdemo.ramkg.settings import IndexConfig
+from kpdemo.ramkg.store import (
+    MANIFEST,
+    Manifest,
+    PassageStore,
+    StoreWriter,
+    file_hashes,
+    lock,
+    open_writer,
+    passage_key,
+    passage_line,
+    read_manifest,
+    write_manifest,
+)
+from kpdemo.ramkg.structure import (
+    add_vectors,
+    build_structure,
+    choose_effort,
+    read_structure,
+    write_structure,
+)
+from kpdemo.types import Document
+
+if TYPE_CHECKING:
+    from kpdemo.ramkg.encoder import Encoder
+
+COMMITTED = 256
+"""Passages that are committed together: what a killed build has to encode again, at most."""
+RECALL_QUERIES = 200
+
+Numbered = Iterable[tuple[int, Document]]
+"""Passages with the lines where they stand."""
+ShowCount = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """How many passages were added, and were there already."""
+
+    done: int
+    skipped: int
+
+
+def partial_folder(folder: Path) -> Path:
+    """Where an index is built before it is `folder`."""
+    return folder.with_name(f"{folder.name}.building")
+
+
+def check_free(folder: Path) -> None:
+    """Raises:
+    PassageIndexError: something has the name of the index to be.
+    """
+    if folder.exists():
+        raise PassageIndexError(
+            f"{folder} is there already: add to it with `python -m kpdemo index add`, name another folder, "
+            "or delete it."
+        )
+
+
+def build_index(
+    passages: Numbered,
+    folder: Path,
+    encoder: Encoder,
+    config: IndexConfig,
+    *,
+    name: str,
+    progress: ShowCount | None = None,
+    on_error: ReportLine | None = None,
+) -> PassageIndex:
+    """Make an index of `passages`, or go on with one that was begun.
+
+    A passage without a text, or with the id of an earlier one, is left out and reported to `on_error`.
+
+    Args:
+        name: of the input, which begins what is reported.
+        progress: called with the number of passages that are done.
+
+    Raises:
+        PassageIndexError: `folder` is there, or was begun with other settings or another input.
+        InputError: there is no passage; without `on_error`, also the first bad one.
+        ConfigError: the settings do not fit the passages.
+    """
+    check_free(folder)
+    partial = partial_folder(folder)
+    begun = Manifest(encoder.config, encoder.identity, config, encoder.width)
+    partial.mkdir(parents=True, exist_ok=True)
+    with lock(partial):
+        manifest = _begin(partial, begun)
+        with open_writer(partial, manifest) as writer:
+            usable = _usable(passages, name, on_error)
+            _check_same(partial, manifest, usable)
+            _encode(usable, encoder, writer, progress, commit=True)
+            encoded = writer.manifest
+        if not encoded.passages:
+            shutil.rmtree(partial)
+            raise InputError(f"{name}: there is no passage in it; give a file of passages.")
+        write_manifest(partial, _finished(partial, encoded))
+        partial.rename(folder)
+    return PassageIndex.open(folder)
+
+
+def add_passages(
+    passages: Numbered,
+    folder: Path,
+    encoder: Encoder,
+    *,
+    name: str,
+    progress: ShowCount | None = None,
+    on_error: ReportLine | None = None,
+) -> Added:
+    """Add `passages` to an index; those that it holds already are left as they are.
+
+    Args, Raises: as `build_index`; a passage with the id of another one of the index is a bad one.
+    """
+    read_manifest(folder)  # there is an index that can be locked
+    with lock(folder):
+        index = PassageIndex.open(folder)
+        index.check_encoder(encoder)
+        known = _Known(index.store)
+        with open_writer(folder, index.manifest) as writer:
+            _encode(_usable(passages, name, on_error, known), encoder, writer, progress, commit=False)
+            writer.sync()
+            grown = writer.manifest
+        done = grown.passages - len(index)
+        if done:
+            write_manifest(folder, _finished(folder, grown, earlier=index.manifest))
+        _remove_stale(folder)
+    return Added(done, known.met)
+
+
+class _Known:
+    """The passages of an index that is added to; counts those that are met again."""
+
+    def __init__(self, store: PassageStore) -> None:
+        self._store = store
+        self.keys = set(store.keys.tolist())
+        self.met = 0
+
+    def is_same(self, passage: Document) -> bool:
+        """Whether the index has this very passage."""
+        number = self._store.number_of(passage.id)
+        same = number is not None and self._store.line(number) == passage_line(passage)
+        self.met += same
+        return same
+
+
+def _usable(
+    passages: Numbered, name: str, on_error: ReportLine | None, known: _Known | None = None
+) -> Iterator[Document]:
+    """The passages that have a text and an id of their own."""
+    known_keys = known.keys if known else frozenset()
+    seen: set[int] = set()
+    for line, passage in passages:
+        key = passage_key(passage.id)
+        if known is not None and key in known_keys and key not in seen and known.is_same(passage):
+            seen.add(key)
+        elif key in seen or key in known_keys:
+            problem = f'the id "{passage.id}" is that of another passage; give each its own.'
+            _report(LineError(line, f"{name}, line {line}: {problem}"), on_error)
+        elif not passage.text.strip():
+            problem = f'the passage "{passage.id}" has no text; add one or delete the line.'
+            _report(LineError(line, f"{name}, line {line}: {problem}"), on_error)
+        else:
+            seen.add(key)
+            yield passage
+
+
+def _report(problem: LineError, on_error: ReportLine | None) -> None:
+    if on_error is None:
+        raise InputError(problem.message)
+    on_error(problem)
+
+
+def _begin(partial: Path, begun: Manifest) -> Manifest:
+    """What is committed of a build with these settings."""
+    if not (partial / MANIFEST).exists():
+        write_manifest(partial, begun)
+        return begun
+    earlier = read_manifest(partial)
+    differences = [
+        f"the {what} {was}, not {now}"
+        for what, was, now in (
+            ("encoder", earlier.encoder.model, begun.encoder.model),
+            ("settings", earlier.index, begun.index),
+        )
+        if was != now
+    ]
+    if earlier.identity != begun.identity and not differences:
+        differences = ["other weights or settings of the encoder"]
+    if differences:
+        raise PassageIndexError(
+            f"{partial} was begun with {' and '.join(differences)}: give the same, or delete it."
+        )
+    return earlier
+
+
+def _check_same(partial: Path, manifest: Manifest, passages: Iterator[Document]) -> None:
+    """Pass over the committed passages, and see that they are those of the input."""
+    if not manifest.passages:
+        return
+    store = PassageStore(partial, manifest)
+    for number in range(len(store)):
+        passage = next(passages, None)
+        if passage is None or passage_line(passage) != store.line(number):
+            there = "ends" if passage is None else f'has "{passage.id}"'
+            raise PassageIndexError(
+                f"{partial} was begun with another input, which {there} as passage {number + 1}: give the "
+                "same, or delete it."
+            )
+
+
+def _encode(
+    passages: Iterator[Document],
+    encoder: Encoder,
+    writer: StoreWriter,
+    progress: ShowCount | None,
+    *,
+    commit: bool,
+) -> None:
+    before = 0 if commit else writer.manifest.passages
+    while batch := list(islice(passages, COMMITTED)):
+        writer.append(batch, encoder.passages(batch))
+        if commit:
+            writer.commit()
+        if progress is not None:
+            progress(writer.manifest.passages - before)
+
+
+def _finished(folder: Path, manifest: Manifest, *, earlier: Manifest | None = None) -> Manifest:
+    """With the FAISS structure of all passages, its measured recall, and the hashes of the files."""
+    if manifest.index.type != "flat":
+        manifest = _with_structure(folder, manifest, earlier)
+    return replace(manifest, sha256=file_hashes(folder, manifest))
+
+
+def _with_structure(folder: Path, manifest: Manifest, earlier: Manifest | None) -> Manifest:
+    vectors = PassageStore(folder, manifest).vectors
+    if earlier is None:
+        structure = build_structure(manifest.index, vectors)
+    else:
+        path = folder / earlier.structure
+        structure = read_structure(path, passages=earlier.passages, width=earlier.width, whole=True)
+        add_vectors(structure, vectors[earlier.passages :])
+    path = folder / f"structure-{manifest.passages}.faiss"
+    write_structure(structure, path)
+    manifest = replace(manifest, structure=path.name, effort=1)
+    queries = min(RECALL_QUERIES, manifest.passages)
+    if queries < 2:
+        return manifest
+    index = PassageIndex(folder, manifest)
+    effort, recall = choose_effort(
+        manifest.index, structure, lambda effort: index.recall(queries, effort=effort), len(index)
+    )
+    return replace(manifest, effort=effort, recall=round(recall, 4), recall_queries=queries)
+
+
+def _remove_stale(folder: Path) -> None:
+    """The FAISS files of earlier states of the index."""
+    current = read_manifest(folder).structure
+    for path in folder.glob("structure-*"):
+        if path.name != current:
+            path.unlink()

@@ -1,0 +1,217 @@
+"""Passages and queries as dense vectors, compared by their dot product (RAMKG, section 4.1).
+
+As in the authors' own code one encoder reads both; what differs is the text put before them, which some
+encoders were trained with. Letters: B texts, T tokens, H width of the backbone, D width of the vectors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+from torch.nn import functional
+
+from kpdemo.errors import ConfigError
+from kpdemo.predictors import DEFAULT_FOLDER, DEFAULT_MODEL
+from kpdemo.ramkg.settings import EncoderConfig
+from kpdemo.simckp.backbone import load_backbone, load_pooler, longest_reading
+from kpdemo.simckp.checkpoint import CONFIG, SUMS, choose_device, opened_folder
+from kpdemo.simckp.dual_encoder import mean_pooled
+from kpdemo.simckp.examples import encoder_text
+from kpdemo.simckp.hub_download import fetch
+from kpdemo.simckp.pair_checkpoint import BANK_KIND, build_dual, state_hash
+from kpdemo.simckp.pair_encoder import PairEncoder
+from kpdemo.simckp.quiet import quiet_transformers
+from kpdemo.simckp.reading import encode_rows
+from kpdemo.simckp.system import BANK
+from kpdemo.types import Document
+
+FALLBACK = "all-MiniLM-L6-v2"
+"""What "default" means while the shipped model has no pair encoder; English."""
+
+
+class Encoder(Protocol):
+    """Makes vectors of texts.
+
+    Attributes:
+        config: as it was carried out: the name resolved, the length no more than the model reads.
+        identity: a hash of the weights and of all that makes a vector; equal for equal vectors.
+        width: D.
+    """
+
+    @property
+    def config(self) -> EncoderConfig: ...
+
+    @property
+    def identity(self) -> str: ...
+
+    @property
+    def width(self) -> int: ...
+
+    @property
+    def device(self) -> str: ...
+
+    def passages(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+        """(B, D)."""
+
+    def queries(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+        """(B, D)."""
+
+
+@dataclass(frozen=True)
+class TransformerEncoder:
+    """Any pretrained encoder.
+
+    Attributes:
+        pooler: only with `config.pooling` "pooler".
+        padding: the token id that fills short texts up.
+        batch_size: texts read at once.
+    """
+
+    config: EncoderConfig
+    identity: str
+    backbone: nn.Module
+    pooler: nn.Module | None
+    tokenizer: Tokenizer
+    padding: int
+    batch_size: int
+
+    @property
+    def width(self) -> int:
+        return int(self.backbone.config.hidden_size)  # type: ignore[union-attr, arg-type]
+
+    @property
+    def device(self) -> str:
+        return self._device.type
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.backbone.parameters()).device
+
+    def passages(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+        """See `Encoder`."""
+        return self._encode(self.config.passage_prefix, documents)
+
+    def queries(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+        """See `Encoder`."""
+        return self._encode(self.config.query_prefix, documents)
+
+    def _encode(self, prefix: str, documents: Sequence[Document]) -> NDArray[np.float32]:
+        if not documents:
+            return np.zeros((0, self.width), dtype=np.float32)
+        self.tokenizer.no_padding()
+        self.tokenizer.enable_truncation(self.config.length)
+        texts = [f"{prefix}{encoder_text(document)}" for document in documents]
+        rows = [encoding.ids for encoding in self.tokenizer.encode_batch(texts)]
+        with torch.inference_mode():
+            vectors = encode_rows(
+                self._tower, rows, padding=self.padding, device=self._device, size=self.batch_size
+            )
+        return vectors.numpy()
+
+    def _tower(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """(B, D) of token ids and their mask, (B, T) long each."""
+        hidden = self.backbone(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        if self.pooler is not None:
+            pooled = self.pooler(hidden)
+        elif self.config.pooling == "first":
+            pooled = hidden[:, 0]
+        else:
+            pooled = mean_pooled(hidden, attention_mask)
+        return functional.normalize(pooled.float(), dim=-1) if self.config.normalise else pooled
+
+
+@dataclass(frozen=True)
+class BankEncoder:
+    """The pair encoder of a phrase bank; it reads queries as it reads documents."""
+
+    config: EncoderConfig
+    identity: str
+    pair: PairEncoder
+
+    @property
+    def width(self) -> int:
+        return self.pair.module.document_projection.out_features
+
+    @property
+    def device(self) -> str:
+        return self.pair.device.type
+
+    def passages(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+        """See `Encoder`."""
+        return self.pair.documents(documents)
+
+    def queries(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+        """See `Encoder`."""
+        return self.pair.documents(documents)
+
+
+def load_encoder(config: EncoderConfig, *, device: str = "auto", batch_size: int = 32) -> Encoder:
+    """Open the encoder that `config` names.
+
+    Args:
+        device: "cpu", "cuda", or "auto" for CUDA when there is one.
+        batch_size: texts read at once.
+
+    Raises:
+        ModelLoadError: there is no such encoder, it is damaged, or the device is not there.
+        ConfigError: a setting does not go with it.
+    """
+    target = choose_device(device)
+    bank = DEFAULT_FOLDER / BANK if config.model == DEFAULT_MODEL else _own_folder(Path(config.model))
+    if bank is not None and (config.model != DEFAULT_MODEL or bank.is_dir()):
+        return _load_bank_encoder(bank, config, target)
+    named = replace(config, model=FALLBACK) if config.model == DEFAULT_MODEL else config
+    with quiet_transformers():
+        return _load_transformer(named, target, batch_size)
+
+
+def _own_folder(folder: Path) -> Path | None:
+    """Where a folder of kpdemo's own form has its pair encoder; None for another folder or a name."""
+    if not (folder / SUMS).is_file():
+        return None
+    return folder / BANK if (folder / BANK / CONFIG).is_file() else folder
+
+
+def _load_bank_encoder(folder: Path, config: EncoderConfig, device: torch.device) -> BankEncoder:
+    own = EncoderConfig(config.model)
+    if replace(config, length=own.length) != own:
+        raise ConfigError(
+            f"The encoder in {folder} has its own pooling and prefixes: leave these options out."
+        )
+    with opened_folder(folder, BANK_KIND) as stored:
+        length = min(config.length, int(stored.config["length"]))
+        carried = replace(config, length=length)
+        module = build_dual(stored.config, stored.weights).to(device).eval()
+        pair = PairEncoder(module, stored.tokenizer, stored.padding, length)
+        identity = _identity(stored.weights, stored.tokenizer, carried)
+    return BankEncoder(carried, identity, pair)
+
+
+def _load_transformer(config: EncoderConfig, device: torch.device, batch_size: int) -> TransformerEncoder:
+    on_hub = "/" in config.model and not Path(config.model).is_dir()
+    name = str(fetch(config.model)) if on_hub else config.model
+    backbone, tokenizer = load_backbone(name)
+    pooler = load_pooler(name).float() if config.pooling == "pooler" else None
+    carried = replace(config, length=min(config.length, longest_reading(backbone.config, tokenizer)))
+    parts = nn.ModuleDict({"backbone": backbone.float()} | ({"pooler": pooler} if pooler else {}))
+    identity = _identity(parts.state_dict(), tokenizer.backend_tokenizer, carried)
+    parts.to(device).eval()
+    reader, padding = tokenizer.backend_tokenizer, tokenizer.pad_token_id or 0
+    return TransformerEncoder(carried, identity, backbone, pooler, reader, padding, batch_size)
+
+
+def _identity(state: Any, tokenizer: Tokenizer, config: EncoderConfig) -> str:
+    """SHA-256 over weights, vocabulary and settings, but not the name: a copy elsewhere is the same."""
+    settings = {name: value for name, value in asdict(config).items() if name != "model"}
+    described = [state_hash(state), sorted(tokenizer.get_vocab().items()), settings]
+    return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
