@@ -8,12 +8,20 @@ import statistics
 import subprocess
 import sys
 import time
+import timeit
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import kpdemo
+from kpdemo.candidates.chunks import mine_candidates
 from kpdemo.predictors import DEFAULT_FOLDER
+from kpdemo.simckp.examples import build_example
+from kpdemo.simckp.predictor import score_examples
+from kpdemo.simckp.proposing import RETRIEVED
+from kpdemo.simckp.system import SystemPredictor, load_system
 from kpdemo.types import Document
 
 pytestmark = pytest.mark.benchmark
@@ -59,6 +67,45 @@ def test_warm_latency_of_one_abstract(predictors, capsys):
         capsys, "one abstract, median of 20", {n: f"{t * 1000:.0f} ms" for n, t in medians.items()}, medians
     )
     assert medians["default"] <= medians["embedding"]
+
+
+def stages(system: SystemPredictor, document: Document) -> dict[str, Callable[[], object]]:
+    """The parts of a prediction, each with what it needs made already."""
+    extractor, retriever = system.extractor, system.proposer.retriever
+    module, config = extractor.module, extractor.module.config
+    mined = mine_candidates(document, extractor.tagger, config.candidates)
+    build = partial(
+        build_example, document, mined, extractor.tokenizer, window=config.window, overlap=config.overlap
+    )
+    found = {
+        "candidates": partial(mine_candidates, document, extractor.tagger, config.candidates),
+        "tokens": build,
+        "extractor": partial(score_examples, module, [build()], padding=extractor.padding),
+    }
+    if retriever:
+        vectors, read = retriever.encoder.documents([document]), retriever.bank.terms.read(document)
+        found |= {
+            "pair encoder": partial(retriever.encoder.documents, [document]),
+            "terms of the text": partial(retriever.bank.terms.read, document),
+            "bank": partial(retriever.bank.search, vectors, RETRIEVED, [read]),
+        }
+        if system.reranker:
+            candidates = list(system.proposer.propose([document], vectors))
+            rank = partial(system.reranker.rank, [document], candidates, bank=retriever.bank, vectors=vectors)
+            found["reranker"] = rank
+    return found | {"whole": partial(system.predict, [document])}
+
+
+def test_latency_of_each_stage(capsys):
+    system, [document] = load_system(DEFAULT_FOLDER, device="cpu"), abstracts(1)
+    assert isinstance(system, SystemPredictor)
+    medians = {}
+    for name, run in stages(system, document).items():
+        run()
+        medians[name] = statistics.median(timeit.repeat(run, number=1, repeat=20))
+    shown = {name: f"{seconds * 1000:.1f} ms" for name, seconds in medians.items()}
+    report(capsys, "stages of one abstract, median of 20", shown, medians)
+    assert sum(medians.values()) < 3 * medians["whole"]  # each stage is a part of the whole
 
 
 def test_documents_per_second(predictors, capsys):
