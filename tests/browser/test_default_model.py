@@ -1,0 +1,47 @@
+"""A reader with the model that ships: an example of the page, its keyphrases, where the absent ones come from."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+import app
+import kpdemo
+from kpdemo.predictors import available_models
+from kpdemo.ui.predict import load_examples
+from tests.browser.conftest import open_page
+
+
+@pytest.fixture(scope="module")
+def address(serve) -> str:
+    def load(name: str):
+        return kpdemo.load_predictor(name, device="cpu")
+
+    return serve(app.AppContext(available_models(), load))
+
+
+def test_an_example_shows_present_and_absent_keyphrases_with_their_sources(page, address):
+    open_page(page, address)
+    example = load_examples()[0]
+    page.get_by_role("button", name=example.field).click()
+    absent = page.locator("#predict-absent > li")
+    expect(absent.first).to_contain_text("retrieved", timeout=60_000)
+    assert absent.count() >= 5
+    assert page.locator("#predict-text mark").count() >= 5
+    read = f"{example.title} {example.text}".lower()
+    phrases = page.locator("#predict-absent .chip").all_inner_texts()
+    assert not [phrase for phrase in phrases if phrase.lower() in read]
+    absent.first.get_by_text("Why").click()
+    evidence = absent.first.locator("bdi").all_inner_texts()
+    assert any(phrase.lower() in read for phrase in evidence)
+
+
+def test_the_semantic_space_holds_absent_keyphrases_too(page, address):
+    open_page(page, address)
+    page.get_by_role("button", name=load_examples()[0].field).click()
+    expect(page.locator("#predict-absent > li").first).to_be_visible(timeout=60_000)
+    page.get_by_role("tab", name="Semantic space").click()
+    page.locator("#space-run").click()
+    for name in ("extractor", "reranker"):
+        expect(page.locator(f"#space-{name}-table tbody tr").first).to_be_visible(timeout=60_000)
+    expect(page.locator("#space-reranker-table")).to_contain_text("absent")
