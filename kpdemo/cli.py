@@ -1,4 +1,5 @@
-"""The command line: `python -m kpdemo predict`, `evaluate`, `candidates`, `train`, `models`, `index`.
+"""The command line: `python -m kpdemo predict`, `evaluate`, `candidates`, `train`, `models`, `index`,
+`experiments`.
 
 Exit status 0: done. 1: the work failed. 2: the call was wrong. 130: stopped with Ctrl+C. What went
 wrong is one sentence on standard error; results go to standard output and nothing else does.
@@ -19,8 +20,9 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from kpdemo.commands import index
+from kpdemo.commands import experiments, index
 from kpdemo.commands.options import (
+    INTERRUPTED,
     PROGRAM,
     STDIN,
     STDOUT,
@@ -53,7 +55,6 @@ if TYPE_CHECKING:
     from kpdemo.evaluation.report import Report
     from kpdemo.terminal import ProgressLine
 
-_INTERRUPTED = 130
 
 _PREDICT_EXAMPLES = f"""
 Examples:
@@ -112,6 +113,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 index.register(app)
+experiments.register(app)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = getattr(getattr(error, "ctx", None), "command_path", PROGRAM)
         return _fail(f"{error.format_message().rstrip('.')}; see `{command} --help`.", error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
-        return _fail("Stopped.", _INTERRUPTED)
+        return _fail("Stopped.", INTERRUPTED)
     except (CallError, ConfigError) as error:
         return _fail(str(error), 2)
     except KpdemoError as error:
@@ -314,7 +316,7 @@ def train(
     ] = None,
 ) -> None:
     """Train a model or a part of it, or go on after a stop."""
-    settings = dict(_parse_setting(text) for text in overrides or ())
+    settings = dict(parse_setting(text) for text in overrides or ())
     from kpdemo.config import DEFAULT_CONFIG
     from kpdemo.training import run
 
@@ -445,8 +447,8 @@ def _predict_many(predictor: Predictor, source: str, output: str, options: Batch
             )
     except KeyboardInterrupt:
         resumable = source != STDIN and output != STDOUT
-        _fail("Stopped; run the same command to go on." if resumable else "Stopped.", _INTERRUPTED)
-        raise typer.Exit(_INTERRUPTED) from None
+        _fail("Stopped; run the same command to go on." if resumable else "Stopped.", INTERRUPTED)
+        raise typer.Exit(INTERRUPTED) from None
     except ResumeError as error:
         raise CallError(str(error)) from None
     already = f", {summary.skipped:,} were there already" if summary.skipped else ""
@@ -555,7 +557,8 @@ def _print_report(report: Report, *, as_json: bool, as_markdown: bool) -> None:
         show_figures(report_to_json(report))
 
 
-def _parse_setting(text: str) -> tuple[str, str]:
+def parse_setting(text: str) -> tuple[str, str]:
+    """Key and value of an option --set."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise CallError(f"--set {text}: not KEY=VALUE; write it as in --set seed=7.")

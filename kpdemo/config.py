@@ -28,17 +28,27 @@ def load_section(
     """
     from pydantic import TypeAdapter, ValidationError  # here, because only training needs it
 
-    values = _read(path).get(section)
-    if not isinstance(values, dict):
-        raise ConfigError(f"{path} has no section [{section}]: add one, or give another --config.")
-    for key, text in (overrides or {}).items():
-        _set(values, key, text)
+    values = section_values(path, section, overrides)
     try:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise ConfigError(f"{path}, [{section}] {place}: {first['msg']}, not {first['input']!r}.") from error
+
+
+def section_values(path: Path, section: str, overrides: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """`[section]` as it stands in the file, with `overrides` set; keys and types are not checked.
+
+    Raises:
+        ConfigError: as `load_section`, for the file and the section.
+    """
+    values = _read(path).get(section)
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path} has no section [{section}]: add one, or give another --config.")
+    for key, text in (overrides or {}).items():
+        _set(values, key, text)
+    return values
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -104,7 +104,11 @@ def evaluate(
             share an id.
     """
     pairs = _by_id(golds, predictions) if isinstance(predictions, Mapping) else _in_order(golds, predictions)
-    scores = [score_document(gold, prediction) for gold, prediction in pairs]
+    return summarise([score_document(gold, prediction) for gold, prediction in pairs])
+
+
+def summarise(scores: Sequence[DocumentScores]) -> DatasetFigures:
+    """The figures of a dataset from those of its documents."""
     pooled = [document.pooled for document in scores]
     return DatasetFigures(
         documents=len(scores),

@@ -1,0 +1,194 @@
+"""`python -m kpdemo experiments`: SimCKP's tables with our figures beside the published ones."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kpdemo.commands.options import PROGRAM, CallError, Device, DeviceOption, check_file, progress_line
+from kpdemo.documents import LINE_SUFFIXES, TABLE_SUFFIXES, read_documents
+from kpdemo.errors import InputError
+from kpdemo.types import Document
+
+if TYPE_CHECKING:
+    from kpdemo.experiments.config import Table
+    from kpdemo.experiments.models import ModelRuns
+    from kpdemo.experiments.results import Results
+    from kpdemo.simckp.system import SystemPredictor
+
+EXAMPLES = f"""
+Names:
+
+\b
+  main       a model's present and absent keyphrases on --gold files (Tables 2 and 3)
+  recall     its absent candidates, with and without reranker, on --gold files (Tables 4 and 6)
+  space      the first document of --gold files with its phrases in the plane (Figure 4)
+  ablation   contrastive learning, a binary classifier, sequence labelling (Table 4)
+  negatives  hard, random and in-batch negatives (Table 5)
+  ngrams     candidates of 1 to 6 words (Figure 3)
+  page       nothing new: the page once more, from what is stored
+
+\b
+Examples:
+  {PROGRAM} experiments main --gold inspec.test.jsonl --gold semeval2010.test.jsonl
+  {PROGRAM} experiments ablation --set data=/path/to/folder --output runs/mine
+
+\b
+OUTPUT is a folder of JSON files, one for each thing measured, and OUTPUT.md the page written from them. A
+variant that is in OUTPUT is not trained again, and one that was stopped goes on.
+"""
+
+
+class Experiment(StrEnum):
+    MAIN = "main"
+    RECALL = "recall"
+    SPACE = "space"
+    ABLATION = "ablation"
+    NEGATIVES = "negatives"
+    NGRAMS = "ngrams"
+    PAGE = "page"
+
+
+def register(app: typer.Typer) -> None:
+    """Give `app` the command."""
+    app.command(epilog=EXAMPLES)(experiments)
+
+
+_OF_MODELS = (Experiment.MAIN, Experiment.RECALL, Experiment.SPACE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What was asked for on the command line."""
+
+    name: Experiment
+    model: str
+    device: Device
+    config: Path
+    overrides: dict[str, str]
+    results: Results
+
+
+def experiments(
+    name: Annotated[Experiment, typer.Argument(metavar="NAME", help="What to measure; see below.")],
+    gold: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Documents with their keyphrases; may be given several times."),
+    ] = None,
+    model: Annotated[str, typer.Option(metavar="NAME", help="A name of `models`, or a folder.")] = "default",
+    device: DeviceOption = Device.AUTO,
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Settings; left out, configs/experiments.toml.")
+    ] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A setting of every training, as `train` takes it; repeatable."
+        ),
+    ] = None,
+    output: Annotated[
+        str, typer.Option(metavar="FOLDER", help="Where figures are kept.")
+    ] = "runs/experiments",
+) -> None:
+    """Repeat the experiments of SimCKP's paper at our size, and write a page with both figures.
+
+    Documents that chose weights and threshold (the configuration's validation) are never measured on.
+    """
+    from kpdemo.cli import parse_setting
+    from kpdemo.experiments.config import DEFAULT_CONFIG
+    from kpdemo.experiments.page import write_page
+    from kpdemo.experiments.results import Results
+
+    if (name in _OF_MODELS) != bool(gold):
+        wanted = "needs --gold FILE" if name in _OF_MODELS else "takes no --gold"
+        raise CallError(f"`experiments {name}` {wanted}; see `{PROGRAM} experiments --help`.")
+    call = _Call(
+        name,
+        model,
+        device,
+        DEFAULT_CONFIG if config is None else Path(config),
+        dict(parse_setting(text) for text in overrides or ()),
+        Results(Path(output)),
+    )
+    if name in _OF_MODELS:
+        _measure_model(call, gold or ())
+    elif name != Experiment.PAGE:
+        _train_variants(call)
+    write_page(call.results)
+    print(f"Figures in {call.results.folder}, the page in {call.results.page}.", file=sys.stderr)
+
+
+def _train_variants(call: _Call) -> None:
+    from kpdemo.config import load_section
+    from kpdemo.experiments.config import ExperimentsConfig
+    from kpdemo.experiments.variants import VariantRuns
+
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    settings = load_section(call.config, "experiments", ExperimentsConfig)
+    table: Table = call.name.value  # type: ignore[assignment]
+    VariantRuns(call.config, settings, call.results, call.overrides).run(table)
+
+
+def _measure_model(call: _Call, gold: Sequence[str]) -> None:
+    from kpdemo.cli import open_predictor
+
+    runs = _model_runs(call, gold)
+    predictor = open_predictor(call.model, call.device)
+    total = sum(map(len, runs.datasets.values()))
+    with progress_line("Measuring", total) as progress:
+        done = 0
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            progress.show(done)
+
+        if call.name == Experiment.MAIN:
+            runs.main(predictor, advance)
+        elif call.name == Experiment.SPACE:
+            runs.space(predictor)
+        else:
+            system = _system(call)
+            progress.set_total(total * len(system.sources()) if system else 0)
+            runs.recall(system, predictor.device, advance)
+
+
+def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:
+    """The datasets without what chose a threshold, and what tells the model from others."""
+    from kpdemo.cli import dataset_name, model_identity
+    from kpdemo.experiments.measuring import without
+    from kpdemo.experiments.models import ModelRuns
+    from kpdemo.experiments.variants import validation_texts
+
+    chose = validation_texts(call.config, call.overrides)
+    datasets: dict[str, list[Document]] = {}
+    left_out: dict[str, int] = {}
+    for file in gold:
+        path = check_file(file, (*LINE_SUFFIXES, *TABLE_SUFFIXES))
+        documents = list(read_documents(path))
+        fair = without(documents, chose)
+        if not any(document.keyphrases for document in fair):
+            raise InputError(f'{file}: no document has gold "keyphrases" and is not a validation document.')
+        datasets[dataset_name(path)] = fair
+        left_out[dataset_name(path)] = len(documents) - len(fair)
+    files = tuple(Path(file).name for file in gold)
+    return ModelRuns(call.model, model_identity(call.model), files, datasets, left_out, call.results)
+
+
+def _system(call: _Call) -> SystemPredictor | None:
+    """The model, when it has parts that propose absent keyphrases."""
+    from kpdemo.predictors import DEFAULT_FOLDER, DEFAULT_MODEL
+    from kpdemo.simckp.system import SystemPredictor, load_system
+
+    folder = DEFAULT_FOLDER if call.model == DEFAULT_MODEL else Path(call.model)
+    if not (folder / "SHA256SUMS").is_file():
+        return None  # a baseline, or a model of another kind
+    system = load_system(folder, device=call.device.value)
+    return system if isinstance(system, SystemPredictor) else None

@@ -1,0 +1,54 @@
+"""A predictor measured on documents, as JSON."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+from kpdemo.batch import predict_each
+from kpdemo.evaluation.protocol import DocumentScores, score_document, summarise
+from kpdemo.evaluation.report import Report, report_to_json
+from kpdemo.evaluation.uncertainty import standard_errors
+from kpdemo.types import Document, Prediction, Predictor
+
+BATCH = 32
+
+Advance = Callable[[int], None]
+"""Called with the number of documents that are done."""
+
+
+def without(documents: Iterable[Document], seen: Collection[str]) -> list[Document]:
+    """Those whose text is not among `seen`: what chose a threshold is no fair test of it."""
+    return [document for document in documents if document.text not in seen]
+
+
+def measure(documents: Sequence[Document], predictor: Predictor, advance: Advance) -> dict[str, Any]:
+    """Figures of present and absent keyphrases with their standard errors; see `figures`."""
+    predictions: list[Prediction] = []
+    for first in range(0, len(documents), BATCH):
+        batch = documents[first : first + BATCH]
+        outcomes = predict_each(predictor, batch)
+        predictions += [one if isinstance(one, Prediction) else Prediction(()) for one in outcomes]
+        advance(len(batch))
+    return figures(documents, predictions)
+
+
+def figures(documents: Sequence[Document], predictions: Sequence[Prediction]) -> dict[str, Any]:
+    """As `evaluate --json` prints them for a dataset, and `standard_error` for each kind (`skip_empty`)."""
+    scores: list[DocumentScores] = [
+        score_document(document, prediction)
+        for document, prediction in zip(documents, predictions, strict=True)
+    ]
+    described: dict[str, Any] = report_to_json(Report({"": summarise(scores)}))["datasets"][""]
+    return described | {
+        "standard_error": {
+            "present": standard_errors([score.present for score in scores]),
+            "absent": standard_errors([score.absent for score in scores]),
+        }
+    }
+
+
+def machine(device: str) -> str:
+    """What it was measured on, in words."""
+    return "a GPU" if device == "cuda" else f"a CPU ({platform.machine()})"

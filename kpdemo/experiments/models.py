@@ -1,0 +1,100 @@
+"""A model as it is, measured for the tables of SimCKP that need no training (2, 3 and 6, and Figure 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kpdemo.experiments.measuring import Advance, figures, machine, measure
+from kpdemo.experiments.results import Result, Results
+from kpdemo.types import Document, Mapped, Prediction, Predictor, finds_absent
+
+if TYPE_CHECKING:
+    from kpdemo.simckp.system import SystemPredictor
+
+Datasets = Mapping[str, Sequence[Document]]
+
+
+@dataclass(frozen=True)
+class ModelRuns:
+    """Attributes:
+    identity: tells the model's weights from others of its name.
+    files: the names of the gold files, as the page tells how to measure the same.
+    left_out: how many documents of each dataset chose the weights, and are not measured on.
+    """
+
+    model: str
+    identity: str
+    files: Sequence[str]
+    datasets: Datasets
+    left_out: Mapping[str, int]
+    results: Results
+
+    def main(self, predictor: Predictor, advance: Advance) -> None:
+        """Tables 2 and 3: present and absent keyphrases on every dataset."""
+        found = {
+            name: {"left_out": self.left_out[name]} | measure(documents, predictor, advance)
+            for name, documents in self.datasets.items()
+        }
+        described = {"finds_absent": finds_absent(predictor), "datasets": found}
+        self._store("main", predictor.device, described)
+
+    def recall(self, system: SystemPredictor | None, device: str, advance: Advance) -> None:
+        """Table 6 and the absent half of Table 4: each source of candidates by itself, and all reranked.
+
+        Args:
+            system: None for a model without absent keyphrases, which is what is stored then.
+        """
+        sources = {} if system is None else system.sources()
+        found = {
+            source: {
+                name: _absent_figures(documents, part, advance) for name, documents in self.datasets.items()
+            }
+            for source, part in sources.items()
+        }
+        self._store("recall", device, {"sources": found})
+
+    def space(self, predictor: Predictor) -> None:
+        """Figure 4: the first document of each dataset with its phrases in the plane, by t-SNE."""
+        found = {name: _planes(documents[0], predictor) for name, documents in self.datasets.items()}
+        self._store("space", predictor.device, {"spaces": found})
+
+    def _store(self, kind: str, device: str, values: Mapping[str, Any]) -> None:
+        origin = {
+            "kind": kind,
+            "model": self.model,
+            "identity": self.identity,
+            "files": list(self.files),
+            "machine": machine(device),
+        }
+        result: Result = origin | dict(values)
+        self.results.write(f"{kind}-{self.model}", result)
+
+
+def _absent_figures(
+    documents: Sequence[Document], system: SystemPredictor, advance: Advance
+) -> dict[str, Any]:
+    predictions = []
+    for document in documents:
+        [ranking] = system.rank([document])
+        texts = tuple(keyphrase.text for keyphrase in ranking.keyphrases)
+        predictions.append(Prediction((), ranking.keyphrases[: ranking.own], absent_candidates=texts))
+        advance(1)
+    return figures(documents, predictions)
+
+
+def _planes(document: Document, predictor: Predictor) -> list[dict[str, Any]]:
+    """The document's spaces, each with a place for each point."""
+    from kpdemo.evaluation.projection import Method, project
+
+    spaces = predictor.vectors(document) if isinstance(predictor, Mapped) else []
+    described = []
+    for space in spaces:
+        plane = project(space.vectors, Method.TSNE)
+        points = [
+            {"text": point.text, "kind": str(point.kind), "score": point.score, "x": float(x), "y": float(y)}
+            for point, (x, y) in zip(space.points, plane.places, strict=True)
+        ]
+        described.append({"space": space.name, "method": str(plane.method), "points": points})
+    return described

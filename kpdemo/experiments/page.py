@@ -1,0 +1,292 @@
+"""The page of results: the paper's tables with ours beside them, written from the stored figures alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import fill
+from typing import Any
+
+from kpdemo.experiments.published import Pair, Row, published
+from kpdemo.experiments.results import Result, Results
+
+NONE = "–"
+DOMAINS = ("in-domain", "out-of-domain")
+
+_HEAD = """# Results beside SimCKP's
+
+Written by `python -m kpdemo experiments`, which also measured what is ours. What is the paper's is from
+Choi et al. 2023, *SimCKP*, by the numbers of its tables. Every cell is **F1@5 / F1@M**, macro-averaged over
+the documents that have gold of the kind (`skip_empty`, see [evaluation.md](evaluation.md)), as the paper's
+released evaluation does; ± is the standard error over documents. No document is measured on that chose
+weights or a threshold."""
+
+_WHY = """## Why they differ
+
+Ours and the paper's are not the same experiment, and a row of ours says nothing about theirs. The encoder
+has 22 million parameters, BART-base has 139 million. The paper trains on 530,809 documents of KP20k for up
+to ten epochs; the variants here read a few thousand documents about once, far from where a learning curve
+flattens, so that what needs more training may look worse than it is. Ours begin with an encoder that was
+made for comparing sentences by their cosine, which may help what compares vectors more than what classifies
+them. KP20k's test set was not at hand: KP20k here is a part of its validation set, and the out-of-domain
+column is Inspec alone, whose indexers chose other phrases than authors do, where the paper has four data
+sets. Candidates, labels, threshold and order differ as [deviations.md](deviations.md) lists. One seed is one
+draw, and ± knows of the documents only: differences of less than two standard errors, and some larger ones,
+may not survive another seed. What can be compared is the order of the rows within a table, and that only
+where they are far apart."""
+
+
+def write_page(results: Results) -> None:
+    """Write the Markdown page beside the folder of results."""
+    sections = [
+        _HEAD,
+        _kind_section(results, "present", "Present keyphrases", 2),
+        _kind_section(results, "absent", "Absent keyphrases", 3),
+        _ablation(results),
+        _negatives(results),
+        _lengths(results),
+        _recall(results),
+        "## Semantic space (Figure 4)\n\nThe page of the application draws it for any document; "
+        "`python -m kpdemo experiments space` writes the places as JSON.",
+        _WHY,
+    ]
+    text = "\n\n".join(section for section in sections if section)
+    results.page.write_text(f"{text}\n", encoding="utf-8")
+
+
+def _kind_section(results: Results, kind: str, title: str, number: int) -> str:
+    mains = list(results.of_kind("main"))
+    if not mains:
+        return ""
+    head = f"## {title} (Table {number})\n\n{_command(mains, 'main')}"
+    shown = [main for main in mains if kind == "present" or main["finds_absent"]]
+    lacking = [f"`{main['model']}`" for main in mains if main not in shown]
+    note = f"\n\nNo absent keyphrases from {' and '.join(lacking)}."
+    if not shown:
+        return head + note
+    names = list(dict.fromkeys(name for main in shown for name in main["datasets"]))
+    rows = [
+        [f"**{main['model']}**", *(_ours(main["datasets"].get(name), kind) for name in names)]
+        for main in shown
+    ]
+    theirs = published().present if kind == "present" else published().absent
+    rows += [[row.system, *(_theirs(row, published().dataset(name)) for name in names)] for row in theirs]
+    header = ["", *(_dataset(name, shown) for name in names)]
+    sizes = ", ".join(f"{name} {count:,}" for name, count in published().datasets.items())
+    tests = f"The paper's are on the test sets ({sizes} documents)."
+    return f"{head}\n\n{_table(header, rows)}\n\n{tests}{note if lacking else ''}"
+
+
+def _ablation(results: Results) -> str:
+    table = _variants(results, published().ablation)
+    if not table:
+        return ""
+    text = f"""## With and without contrastive learning (Table 4)
+
+{_described(results, "ablation")}
+
+{table}
+
+The classifier and the labeller are on our encoder, as all variants. A BART that generates present
+keyphrases is not among ours."""
+    absent = _ablation_absent(results)
+    return f"{text}\n\n{absent}" if absent else text
+
+
+def _ablation_absent(results: Results) -> str:
+    """The absent half of Table 4, from what `recall` measured of the model's sources."""
+    ours = [
+        [
+            f"**{result['model']}**, {source}",
+            *(_ours(datasets.get(name), "absent") for name in _recall_datasets(results)),
+        ]
+        for result in results.of_kind("recall")
+        for source, datasets in result["sources"].items()
+    ]
+    if not ours:
+        return ""
+    names = [
+        name for result in results.of_kind("recall") for one in result["sources"].values() for name in one
+    ]
+    header = ["Absent keyphrases, ours", *dict.fromkeys(names)]
+    theirs = [
+        [row.system, *(_theirs(row, domain) for domain in DOMAINS)] for row in published().ablation_absent
+    ]
+    published_table = _table(["Absent keyphrases, the paper's", *DOMAINS], theirs)
+    return f"{_table(header, ours)}\n\n{published_table}"
+
+
+def _negatives(results: Results) -> str:
+    table = _variants(results, published().negatives)
+    if not table:
+        return ""
+    return f"""## What gold is told from (Table 5)
+
+{_described(results, "negatives")}
+
+{table}"""
+
+
+def _variants(results: Results, rows: Sequence[Row]) -> str:
+    """Ours and the paper's side by side; empty without any of ours."""
+    known = _by_variant(results)
+    if not any(row.variant in known for row in rows):
+        return ""
+    first = next(iter(known.values()))[0]
+    domains = [f"{name}, ours ({_size(first['datasets'][name])})" for name in DOMAINS]
+    header = ["", *domains, *(f"{name}, the paper's" for name in DOMAINS)]
+    lines = []
+    for row in rows:
+        found = known.get(row.variant or "", [])
+        ours = [_mean_cell([one["datasets"][name] for one in found]) for name in DOMAINS]
+        lines.append([row.system, *ours, *(_theirs(row, name) for name in DOMAINS)])
+    return _table(header, lines)
+
+
+def _by_variant(results: Results) -> dict[str, list[Result]]:
+    known: dict[str, list[Result]] = {}
+    for result in results.of_kind("variant"):
+        known.setdefault(result["variant"], []).append(result)
+    return known
+
+
+def _described(results: Results, name: str) -> str:
+    """The command, and what all variants of a table have in common."""
+    found = list(results.of_kind("variant"))
+    seeds = sorted({result["seed"] for result in found})
+    training = found[0]["training"]
+    sources = "; ".join(source.removeprefix("- ") for source in training["sources"])
+    measured = "; ".join(
+        f"{domain} is {one['file']}, {_size(one)}" for domain, one in found[0]["datasets"].items()
+    )
+    minutes = max(result["training"]["seconds"] for result in found) / 60
+    text = f"""Each variant reads {training["visits"]:,} documents out of {training["pool"]:,} ({sources}),
+with {training["backbone"]} as the encoder, on {training["machine"]}, in at most {minutes:.0f} minutes;
+{_seeds(seeds)}. Weights and threshold are chosen on {training["validation"]}.
+Measured on others: {measured}."""
+    return f"`python -m kpdemo experiments {name}`\n\n{fill(text, 110, break_on_hyphens=False)}"
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    return f"the mean of the seeds {', '.join(map(str, seeds))}"
+
+
+def _lengths(results: Results) -> str:
+    found = list(results.of_kind("ngrams"))
+    if not found:
+        return ""
+    lengths = list(found[0]["lengths"])
+    rows = []
+    for length in lengths:
+        shown = [result["lengths"][length] for result in found]
+        rows.append([length, *(_mean_cell([one[name] for one in shown]) for name in DOMAINS)])
+    table = _table(["words at most", *DOMAINS], rows)
+    return f"""## How long candidates may be (Figure 3)
+
+`python -m kpdemo experiments ngrams`
+
+The contrastive variant, held to shorter candidates when it extracts, with a threshold of its own for each
+length. Documents as above.
+
+{table}
+
+The paper draws curves and gives no figures: on all five test sets they rise up to three words and are
+flat from there on."""
+
+
+def _recall(results: Results) -> str:
+    found = list(results.of_kind("recall"))
+    if not found:
+        return ""
+    head = f"## What over-generation reaches (Table 6)\n\n{_command(found, 'recall')}"
+    names = _recall_datasets(results)
+    lacking = "".join(
+        f"\n\n`{result['model']}` proposes no absent keyphrases: there is nothing to reach."
+        for result in found
+        if not result["sources"]
+    )
+    rows = [
+        [f"**{result['model']}**, {source}", *(_recall_cell(datasets.get(name)) for name in names)]
+        for result in found
+        for source, datasets in result["sources"].items()
+    ]
+    if not rows:
+        return head + lacking
+    theirs = [published().recall.get(published().dataset(name) or "") for name in names]
+    rows.append(["SimCKP, 50 beams", *(NONE if value is None else f"{value:.3f}" for value in theirs)])
+    return f"{head}\n\nR@50 of absent keyphrases.\n\n{_table(['', *names], rows)}{lacking}"
+
+
+def _recall_datasets(results: Results) -> list[str]:
+    found = results.of_kind("recall")
+    return list(dict.fromkeys(name for one in found for source in one["sources"].values() for name in source))
+
+
+def _command(results: Sequence[Result], name: str) -> str:
+    """How to measure the same, and on what that was done."""
+    lines = []
+    for result in results:
+        gold = " ".join(f"--gold {file}" for file in result["files"])
+        lines.append(f"`python -m kpdemo experiments {name} --model {result['model']} {gold}`")
+    machines = " and ".join(dict.fromkeys(result["machine"] for result in results))
+    return "\n\n".join([*lines, f"Measured on {machines}."])
+
+
+def _dataset(name: str, mains: Iterable[Result]) -> str:
+    """The head of a column: the file, its documents, and how many of it were left out."""
+    measured = next(main["datasets"][name] for main in mains if name in main["datasets"])
+    known = published().dataset(name)
+    left = f", without {measured['left_out']:,}" if measured["left_out"] else ""
+    return f"{known + ': ' if known else ''}{name} ({_size(measured)}{left})"
+
+
+def _size(measured: Mapping[str, Any]) -> str:
+    return f"{measured['documents']:,} documents"
+
+
+def _ours(measured: Mapping[str, Any] | None, kind: str) -> str:
+    if measured is None:
+        return NONE
+    return _pair_of([measured], kind)
+
+
+def _mean_cell(measured: Sequence[Mapping[str, Any]]) -> str:
+    """The mean over seeds."""
+    return _pair_of(measured, "present") if measured else NONE
+
+
+def _pair_of(measured: Sequence[Mapping[str, Any]], kind: str) -> str:
+    cells = []
+    for figure in ("F1@5", "F1@M"):
+        values = [one[kind]["skip_empty"][figure] for one in measured]
+        errors = [one["standard_error"][kind][figure] for one in measured]
+        cells.append(_with_error(values, errors))
+    return " / ".join(cells)
+
+
+def _recall_cell(measured: Mapping[str, Any] | None) -> str:
+    if measured is None:
+        return NONE
+    recall, error = measured["absent"]["skip_empty"]["R@50"], measured["standard_error"]["absent"]["R@50"]
+    return _with_error([recall], [error])
+
+
+def _with_error(values: Sequence[float | None], errors: Sequence[float | None]) -> str:
+    """Means of both; seeds are measured on the same documents, so the error does not shrink with them."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return NONE
+    spread = [error for error in errors if error is not None]
+    text = f"{sum(known) / len(known):.3f}"
+    return f"{text} ± {sum(spread) / len(spread):.3f}" if spread else text
+
+
+def _theirs(row: Row, name: str | None) -> str:
+    figures: Pair | None = row.figures.get(name or "")
+    return NONE if figures is None else f"{figures[0]:.3f} / {figures[1]:.3f}"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

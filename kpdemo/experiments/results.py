@@ -1,0 +1,70 @@
+"""Results as JSON files in a folder, one for each thing that was measured."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kpdemo.errors import ConfigError, InputError
+
+Result = dict[str, Any]
+_ODD = re.compile(r"[^\w.-]+")
+
+
+@dataclass(frozen=True)
+class Results:
+    """Attributes:
+    folder: is made when the first result is written.
+    """
+
+    folder: Path
+
+    @property
+    def page(self) -> Path:
+        """The Markdown page that is written from them: it stands beside the folder."""
+        return self.folder.with_name(f"{self.folder.name}.md")
+
+    def read(self, name: str, identity: str) -> Result | None:
+        """What was stored under a name; None when there is nothing.
+
+        Raises:
+            ConfigError: it was made with other settings, which `identity` stands for.
+        """
+        path = self._path(name)
+        if not path.is_file():
+            return None
+        result = _load(path)
+        if result.get("identity") != identity:
+            raise ConfigError(
+                f"{path} was measured with other settings: give another --output, or delete it."
+            )
+        return result
+
+    def write(self, name: str, result: Result) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self._path(name)
+        partial = path.with_suffix(".partial")
+        partial.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        partial.replace(path)
+
+    def of_kind(self, kind: str) -> Iterator[Result]:
+        """All results of a kind, by name of file."""
+        for path in sorted(self.folder.glob("*.json")):
+            result = _load(path)
+            if result.get("kind") == kind:
+                yield result
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{_ODD.sub('-', name)}.json"
+
+
+def _load(path: Path) -> Result:
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON ({error}): delete it, it is measured again.") from error
+    return result if isinstance(result, dict) else {}

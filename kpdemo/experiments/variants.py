@@ -1,0 +1,203 @@
+"""Variants of SimCKP's extractor, trained alike and measured alike (its Tables 4 and 5 and Figure 3)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kpdemo.experiments.config import ExperimentsConfig, Table, Variant, as_toml
+from kpdemo.experiments.measuring import machine, measure, without
+from kpdemo.experiments.results import Result, Results
+from kpdemo.types import Document
+
+if TYPE_CHECKING:
+    from kpdemo.terminal import ProgressLine
+    from kpdemo.training.extractor import ExtractorTraining
+
+logger = logging.getLogger(__name__)
+
+_PLACES = ("name", "data", "output", "cache", "device")
+
+
+def validation_texts(path: Path, overrides: Mapping[str, str]) -> set[str]:
+    """The texts that choose weights and threshold by the configuration; none without its file."""
+    from kpdemo.config import load_section
+    from kpdemo.training.data import read_source
+    from kpdemo.training.extractor import ExtractorTraining
+
+    config = load_section(path, "extractor", ExtractorTraining, overrides)
+    if not (config.data / config.validation.path).is_file():
+        return set()
+    return {document.text for document in read_source(config.validation, config.data)}
+
+
+@dataclass(frozen=True)
+class VariantRuns:
+    """Trains and measures what is not among the results yet.
+
+    Attributes:
+        path: the configuration file, which `config` is a section of.
+        overrides: settings of every variant's training, as `train --set` takes them.
+    """
+
+    path: Path
+    config: ExperimentsConfig
+    results: Results
+    overrides: Mapping[str, str]
+
+    def run(self, table: Table) -> None:
+        """Every variant of a table with every seed.
+
+        Raises:
+            ConfigError, InputError, TrainingError: a setting is wrong, documents are missing, results of
+                other settings are there, or training was stopped.
+        """
+        for seed in self.config.seeds:
+            for variant in self.config.of(table):
+                run = _Run(self, variant, seed)
+                if table == "ngrams":
+                    run.by_length()
+                else:
+                    run.measured()
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One variant with one seed."""
+
+    runs: VariantRuns
+    variant: Variant
+    seed: int
+
+    def measured(self) -> Result:
+        """Its figures, stored or made now."""
+        return self._stored("variant", {}, self._measure)
+
+    def by_length(self) -> Result:
+        """Its figures over candidates of so many words at most."""
+        return self._stored("ngrams", {"lengths": list(self.runs.config.lengths)}, self._measure_lengths)
+
+    def _stored(self, kind: str, settings: Mapping[str, Any], make: Any) -> Result:
+        name = f"{kind}-{self.variant.name}-{self.seed}"
+        identity = self._identity(settings)
+        known = self.runs.results.read(name, identity)
+        if known is not None:
+            logger.info("%s is there already", name)
+            return known
+        origin = {"kind": kind, "variant": self.variant.name, "seed": self.seed, "identity": identity}
+        result: Result = origin | make()
+        self.runs.results.write(name, result)
+        return result
+
+    def _measure(self) -> Result:
+        from kpdemo.predictors import load_predictor
+
+        predictor = load_predictor(self._trained(), device=self._training.device)
+        with _progress(f"Measuring {self.variant.name}", self._documents) as progress:
+            datasets = self._datasets(predictor, progress)
+        return {"training": self._description(predictor.device), "datasets": datasets}
+
+    def _measure_lengths(self) -> Result:
+        from kpdemo.simckp.checkpoint import load_checkpoint
+        from kpdemo.training.ngrams import with_longest
+
+        whole = load_checkpoint(self._trained(), device=self._training.device)
+        lengths = {}
+        for longest in self.runs.config.lengths:
+            predictor = with_longest(whole, longest, self._validation)
+            with _progress(f"Measuring up to {longest} words", self._documents) as progress:
+                lengths[str(longest)] = self._datasets(predictor, progress)
+        return {"training": self._description(whole.device), "lengths": lengths}
+
+    def _datasets(self, predictor: Any, progress: ProgressLine) -> dict[str, Any]:
+        done = 0
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            progress.show(done)
+
+        found = {}
+        for name, documents in self._documents.items():
+            source = self.runs.config.measured[name]
+            found[name] = {"file": source.path.name} | measure(documents, predictor, advance)
+        return found
+
+    def _trained(self) -> Path:
+        """The variant's checkpoint; trained first, or as far as that is left to do."""
+        from kpdemo.training import CHECKPOINT, run
+
+        output = self._training.output
+        if not (output / CHECKPOINT).is_dir():
+            run(self.variant.part, self.runs.path, output=output, overrides=self._overrides)
+        return output / CHECKPOINT
+
+    @property
+    def _overrides(self) -> dict[str, str]:
+        changed = {key: as_toml(value) for key, value in self.variant.set.items()}
+        own = {"name": as_toml(self.variant.name), "loop.seed": str(self.seed)}
+        return dict(self.runs.overrides) | changed | own
+
+    @cached_property
+    def _training(self) -> ExtractorTraining:
+        from kpdemo.config import load_section
+        from kpdemo.training.extractor import ExtractorTraining
+        from kpdemo.training.labeller import LabellerTraining
+
+        kind = LabellerTraining if self.variant.part == "labeller" else ExtractorTraining
+        config: ExtractorTraining = load_section(self.runs.path, self.variant.part, kind, self._overrides)
+        return replace(config, output=self.runs.config.runs / f"{self.variant.name}-{self.seed}")
+
+    @cached_property
+    def _validation(self) -> list[Document]:
+        from kpdemo.training.data import read_source
+
+        return list(read_source(self._training.validation, self._training.data))
+
+    @cached_property
+    def _documents(self) -> dict[str, list[Document]]:
+        from kpdemo.training.data import read_source
+
+        chose = {document.text for document in self._validation}
+        return {
+            name: without(read_source(source, self._training.data), chose)
+            for name, source in self.runs.config.measured.items()
+        }
+
+    def _identity(self, settings: Mapping[str, Any]) -> str:
+        """Of all that the configuration says of the figures; where things lie and run it may say anew."""
+        from kpdemo.config import section_values
+
+        section = section_values(self.runs.path, self.variant.part, self._overrides)
+        decisive = {key: value for key, value in section.items() if key not in _PLACES}
+        measured = section_values(self.runs.path, "experiments")["measured"]
+        text = json.dumps([self.variant.part, decisive, measured, settings], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def _description(self, device: str) -> dict[str, Any]:
+        """What it was trained on and how long."""
+        from kpdemo.training.model_card import source_list
+
+        config = self._training
+        last = json.loads((config.output / "log.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+        return {
+            "backbone": config.backbone,
+            "sources": source_list(config.train).splitlines(),
+            "pool": config.pool,
+            "visits": last["documents"],
+            "seconds": last["seconds"],
+            "validation": f"{config.validation.path.name}, {len(self._validation):,} documents",
+            "machine": machine(device),
+        }
+
+
+def _progress(description: str, documents: Mapping[str, list[Document]]) -> ProgressLine:
+    from kpdemo.terminal import ProgressLine
+
+    return ProgressLine(description, sum(map(len, documents.values())))

@@ -1,0 +1,241 @@
+"""The experiments: standard errors, the paper's figures, variants on a tiny encoder, and the page."""
+
+import json
+import random
+from pathlib import Path
+from statistics import fmean, stdev
+
+import pytest
+import torch
+
+import kpdemo.training
+from kpdemo.candidates.tagger import load_tagger
+from kpdemo.cli import main
+from kpdemo.config import load_section
+from kpdemo.evaluation.metrics import harmonic_mean
+from kpdemo.evaluation.uncertainty import f1_standard_error, standard_error
+from kpdemo.experiments.config import DEFAULT_CONFIG, ExperimentsConfig, as_toml
+from kpdemo.experiments.measuring import figures
+from kpdemo.experiments.models import ModelRuns
+from kpdemo.experiments.page import write_page
+from kpdemo.experiments.published import published
+from kpdemo.experiments.results import Results
+from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.predictor import Selection, SimckpPredictor
+from kpdemo.simckp.proposing import Proposer
+from kpdemo.simckp.system import SystemPredictor
+from kpdemo.simckp.threshold import Calibration
+from kpdemo.types import Document, Keyphrase, Prediction
+from tests.fakes import FakePredictor
+from tests.tiny import tiny_bert, tiny_generator
+
+CONFIG = """
+[experiments]
+runs = "{folder}/runs"
+lengths = [1, 2]
+
+[[experiments.variants]]
+name = "contrastive"
+tables = ["ablation", "negatives", "ngrams"]
+
+[[experiments.variants]]
+name = "binary"
+tables = ["ablation"]
+set = {{ objective = "binary", "model.head" = "classifier" }}
+
+[[experiments.variants]]
+name = "labelling"
+part = "labeller"
+tables = ["ablation"]
+
+[[experiments.variants]]
+name = "in-batch"
+tables = ["negatives"]
+set = {{ negatives = "in-batch" }}
+
+[[experiments.variants]]
+name = "random"
+tables = ["negatives"]
+set = {{ negatives = "random" }}
+
+[experiments.measured.in-domain]
+path = "measured.jsonl"
+
+[experiments.measured.out-of-domain]
+path = "measured.jsonl"
+"""
+PART = """
+[{part}]
+data = "{folder}"
+cache = "{folder}/cache"
+backbone = "{folder}/backbone"
+device = "cpu"
+
+[{part}.model]
+window = 64
+overlap = 16
+
+[{part}.loop]
+documents = 16
+evaluate_every = 16
+
+[[{part}.train]]
+path = "train.jsonl"
+
+[{part}.validation]
+path = "valid.jsonl"
+"""
+GOLD = ("graph kernels", "neural networks", "boundary integral equation", "scalar potential")
+
+
+def documents(first: int, count: int) -> list[dict[str, object]]:
+    return [
+        {
+            "id": str(number),
+            "title": f"Case {number}",
+            "abstract": f"We compare {GOLD[number % 4]} with words. Documents use {GOLD[number % 3]}.",
+            "keyphrases": [GOLD[number % 4], GOLD[number % 3], "documents", "absent thing"],
+        }
+        for number in range(first, first + count)
+    ]
+
+
+def write(path: Path, rows: list[dict[str, object]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    torch.manual_seed(0)
+    tiny_bert(tmp_path / "backbone")
+    write(tmp_path / "train.jsonl", documents(0, 24))
+    write(tmp_path / "valid.jsonl", documents(100, 6))
+    write(tmp_path / "measured.jsonl", documents(100, 10))  # the first six chose the threshold
+    parts = "".join(PART.format(part=part, folder=tmp_path) for part in ("extractor", "labeller"))
+    (tmp_path / "config.toml").write_text(CONFIG.format(folder=tmp_path) + parts, encoding="utf-8")
+    return tmp_path
+
+
+def experiments(folder: Path, name: str, *options: str) -> int:
+    settings = ["--config", str(folder / "config.toml"), "--output", str(folder / "results")]
+    return main(["experiments", name, *settings, *options])
+
+
+def stored(folder: Path, name: str) -> dict[str, object]:
+    return json.loads((folder / "results" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def test_the_standard_error_of_f1_is_that_of_resampled_documents():
+    chance = random.Random(0)
+    recalls = [chance.random() for _ in range(400)]
+    precisions = [0.6 * recall + 0.2 * chance.random() for recall in recalls]
+    pairs = list(zip(precisions, recalls, strict=True))
+    resampled = []
+    for _ in range(600):
+        drawn = chance.choices(pairs, k=len(pairs))
+        resampled.append(harmonic_mean(fmean(p for p, _ in drawn), fmean(r for _, r in drawn)))
+    assert f1_standard_error(precisions, recalls) == pytest.approx(stdev(resampled), rel=0.1)
+
+
+def test_standard_errors_by_hand_and_where_there_is_none():
+    assert standard_error([0.0, 1.0]) == pytest.approx(0.5)
+    assert f1_standard_error([0.0, 1.0], [0.0, 1.0]) == pytest.approx(0.5)  # F1 is P here
+    assert f1_standard_error([0.5], [0.5]) is None
+    assert f1_standard_error([0.0, 0.0], [0.0, 0.0]) == 0
+
+
+def test_the_papers_figures_are_those_of_its_tables():
+    tables = published()
+    [simckp] = [row for row in tables.present if row.system == "SimCKP"]
+    assert simckp.figures["NUS"] == (0.496, 0.498)
+    assert [len(table) for table in (tables.present, tables.absent, tables.ablation, tables.negatives)] == [
+        10, 10, 4, 3,
+    ]  # fmt: skip
+    assert tables.dataset("inspec.test") == "Inspec"
+    assert tables.dataset("kp20k_small.valid") == "KP20k"
+    assert tables.dataset("duc2001.test") is None
+
+
+def test_every_variant_of_the_paper_is_configured():
+    config = load_section(DEFAULT_CONFIG, "experiments", ExperimentsConfig)
+    for table in ("ablation", "negatives"):
+        wanted = {row.variant for row in getattr(published(), table) if row.variant}
+        assert {variant.name for variant in config.of(table)} == wanted
+    assert as_toml(True) == "true"
+    assert as_toml("binary") == '"binary"'
+
+
+def test_the_variants_are_trained_once_measured_and_written_down(folder, monkeypatch, capsys):
+    assert experiments(folder, "ablation") == 0
+    assert experiments(folder, "ngrams") == 0
+    assert experiments(folder, "negatives") == 0
+    contrastive = stored(folder, "variant-contrastive-42")
+    assert contrastive["datasets"]["in-domain"]["documents"] == 4  # without those of validation
+    assert contrastive["training"]["visits"] == 16
+    assert stored(folder, "ngrams-contrastive-42")["lengths"].keys() == {"1", "2"}
+    binary = json.loads((folder / "runs/binary-42/checkpoint/config.json").read_text())
+    assert binary["extractor"]["head"] == "classifier"
+    page = (folder / "results.md").read_text(encoding="utf-8")
+    assert "0.236 / 0.384" in page  # the paper's sequence labelling
+    assert "in-domain, ours (4 documents)" in page
+
+    monkeypatch.setattr(kpdemo.training, "run", lambda *_, **__: pytest.fail("trained again"))
+    assert experiments(folder, "ablation") == 0
+    assert experiments(folder, "negatives", "--set", "learning_rate=0.1") == 2
+    assert "measured with other settings" in capsys.readouterr().err
+
+
+def test_a_model_stands_beside_the_paper_on_the_documents_it_was_not_chosen_on(folder):
+    gold = str((folder / "measured.jsonl").rename(folder / "inspec.test.jsonl"))
+    assert experiments(folder, "main", "--model", "first", "--gold", gold) == 0
+    result = stored(folder, "main-first")
+    assert result["datasets"]["inspec.test"]["documents"] == 4
+    assert result["datasets"]["inspec.test"]["left_out"] == 6
+    assert experiments(folder, "recall", "--model", "first", "--gold", gold) == 0
+    page = (folder / "results.md").read_text(encoding="utf-8")
+    assert "Inspec: inspec.test (4 documents, without 6)" in page
+    assert "| SimCKP | 0.356 / 0.358 |" in page
+    assert "`first` proposes no absent keyphrases" in page
+    assert "experiments main --model first --gold inspec.test.jsonl" in page
+
+
+def test_recall_is_measured_for_each_source_of_absent_candidates(folder):
+    generator = tiny_generator(folder / "backbone")
+    extractor = SimckpPredictor(
+        "tiny", generator.module.extractor, generator.tokenizer, generator.padding, load_tagger(),
+        Selection(0.0, Calibration()),
+    )  # fmt: skip
+    system = SystemPredictor(extractor, Proposer(None, generator, SearchConfig(beams=2, longest=6)))
+    documents = [Document("We compare graph kernels.", keyphrases=("molecule",))]
+    results = Results(folder / "results")
+    advanced: list[int] = []
+    runs = ModelRuns("tiny", "", ("nus.jsonl",), {"nus": documents}, {"nus": 0}, results)
+    runs.recall(system, "cpu", advanced.append)
+    assert stored(folder, "recall-tiny")["sources"].keys() == {"generated"}
+    assert advanced == [1]
+    write_page(results)
+    page = results.page.read_text(encoding="utf-8")
+    assert "| **tiny**, generated | 0.000 |" in page
+    assert "| SimCKP, 50 beams | 0.185 |" in page
+
+
+def test_the_space_of_a_document_is_stored_as_places(folder, monkeypatch):
+    monkeypatch.setattr("kpdemo.cli.open_predictor", lambda model, device: FakePredictor())
+    assert experiments(folder, "space", "--gold", str(folder / "measured.jsonl")) == 0
+    assert stored(folder, "space-default")["spaces"].keys() == {"measured"}
+
+
+def test_gold_files_go_with_models_alone(folder, capsys):
+    assert experiments(folder, "ablation", "--gold", "gold.jsonl") == 2
+    assert experiments(folder, "main") == 2
+    assert "needs --gold FILE" in capsys.readouterr().err
+
+
+def test_a_document_without_gold_leaves_its_kind_undefined():
+    measured = figures(
+        [Document("Text.", keyphrases=("absent",))], [Prediction((), (Keyphrase("absent", 1.0),))]
+    )
+    assert measured["present"]["skip_empty"]["F1@5"] is None
+    assert measured["absent"]["skip_empty"]["F1@M"] == 1.0
+    assert measured["standard_error"]["absent"]["F1@M"] is None  # one document has no spread
