@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kpdemo.experiments.config import ExperimentsConfig, Table, Variant, as_toml
-from kpdemo.experiments.measuring import machine, measure, without
+from kpdemo.experiments.measuring import figures, machine, measure, without
 from kpdemo.experiments.results import Result, Results
 from kpdemo.types import Document
 
@@ -105,15 +105,22 @@ class _Run:
 
     def _measure_lengths(self) -> Result:
         from kpdemo.simckp.checkpoint import load_checkpoint
-        from kpdemo.training.ngrams import with_longest
+        from kpdemo.training.ngrams import ScoredDocuments, predict_up_to
 
-        whole = load_checkpoint(self._trained(), device=self._training.device)
-        lengths = {}
-        for longest in self.runs.config.lengths:
-            predictor = with_longest(whole, longest, self._validation)
-            with _progress(f"Measuring up to {longest} words", self._documents) as progress:
-                lengths[str(longest)] = self._datasets(predictor, progress)
-        return {"training": self._description(whole.device), "lengths": lengths}
+        predictor = load_checkpoint(self._trained(), device=self._training.device)
+        chosen_on = ScoredDocuments.of(predictor, self._validation)
+        asked = {
+            name: ScoredDocuments.of(predictor, documents) for name, documents in self._documents.items()
+        }
+        lengths = {
+            str(longest): {
+                name: self._origin(name)
+                | figures(scored.documents, predict_up_to(longest, chosen_on, scored))
+                for name, scored in asked.items()
+            }
+            for longest in self.runs.config.lengths
+        }
+        return {"training": self._description(predictor.device), "lengths": lengths}
 
     def _datasets(self, predictor: Any, progress: ProgressLine) -> dict[str, Any]:
         done = 0
@@ -123,11 +130,14 @@ class _Run:
             done += count
             progress.show(done)
 
-        found = {}
-        for name, documents in self._documents.items():
-            source = self.runs.config.measured[name]
-            found[name] = {"file": source.path.name} | measure(documents, predictor, advance)
-        return found
+        return {
+            name: self._origin(name) | measure(documents, predictor, advance)
+            for name, documents in self._documents.items()
+        }
+
+    def _origin(self, name: str) -> dict[str, str]:
+        """The file of the documents that are measured on under a name."""
+        return {"file": self.runs.config.measured[name].path.name}
 
     def _trained(self) -> Path:
         """The variant's checkpoint; trained first, or as far as that is left to do."""

@@ -78,12 +78,35 @@ class SimckpPredictor:
         """See `kpdemo.types.Predictor`; a score is the estimated share of such candidates that are gold."""
         check_options(top_k, threshold)
         read = readable_documents(documents)
-        mined = [self._mine(document) for document in read]
-        scores = score_examples(self.module, [example for _, example in mined], padding=self.padding)
         return [
-            self._choose(document, candidates, score, top_k, threshold)
-            for document, (candidates, _), score in zip(read, mined, scores, strict=True)
+            self.choose(document, candidates, scores, top_k=top_k, threshold=threshold)
+            for document, (candidates, scores) in zip(read, self.score(read), strict=True)
         ]
+
+    def score(self, documents: Sequence[Document]) -> list[tuple[list[Candidate], NDArray[np.float32]]]:
+        """The candidates of each document and their raw scores, (P,)."""
+        mined = [self._mine(document) for document in documents]
+        scores = score_examples(self.module, [example for _, example in mined], padding=self.padding)
+        return [(candidates, row) for (candidates, _), row in zip(mined, scores, strict=True)]
+
+    def choose(
+        self,
+        document: Document,
+        candidates: Sequence[Candidate],
+        scores: NDArray[np.float32],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> Prediction:
+        """The answer for a document from the raw scores (P,) of its candidates."""
+        shown, kept = self._select(scores, top_k, threshold)
+        return Prediction(
+            present=tuple(
+                Keyphrase(surface(document, candidates[index]), shown[index], candidates[index].spans)
+                for index in kept
+            ),
+            language=document.language,
+        )
 
     def vectors(
         self, document: Document, *, top_k: int | None = None, threshold: float | None = None
@@ -115,23 +138,6 @@ class SimckpPredictor:
             document, candidates, self.tokenizer, window=config.window, overlap=config.overlap
         )
         return candidates, example
-
-    def _choose(
-        self,
-        document: Document,
-        candidates: Sequence[Candidate],
-        scores: NDArray[np.float32],
-        top_k: int | None,
-        threshold: float | None,
-    ) -> Prediction:
-        shown, kept = self._select(scores, top_k, threshold)
-        return Prediction(
-            present=tuple(
-                Keyphrase(surface(document, candidates[index]), shown[index], candidates[index].spans)
-                for index in kept
-            ),
-            language=document.language,
-        )
 
     def _select(
         self, scores: NDArray[np.float32], top_k: int | None, threshold: float | None

@@ -3,34 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from kpdemo.candidates.chunks import mine_candidates
+import numpy as np
+from numpy.typing import NDArray
+
+from kpdemo.candidates.chunks import Candidate, mine_candidates
+from kpdemo.errors import ConfigError
 from kpdemo.simckp.counting import Counting
-from kpdemo.simckp.examples import build_example
-from kpdemo.simckp.predictor import SimckpPredictor, score_examples
+from kpdemo.simckp.predictor import SimckpPredictor
 from kpdemo.training.data import gold_candidates
 from kpdemo.training.selection import learn_selection
-from kpdemo.types import Document
+from kpdemo.types import Document, Prediction
+
+Scored = tuple[list[Candidate], NDArray[np.float32]]
+"""The candidates of a document and their raw scores, (P,)."""
 
 
-def with_longest(predictor: SimckpPredictor, longest: int, documents: Sequence[Document]) -> SimckpPredictor:
-    """The same weights over candidates of at most `longest` words, with a threshold learnt anew.
+@dataclass(frozen=True)
+class ScoredDocuments:
+    """Documents read once: a candidate's score does not depend on which others there are.
 
-    Args:
-        documents: with their keyphrases; what the threshold is learnt on.
+    Attributes:
+        scores: for each document, the raw score of each candidate by its key.
     """
-    config = predictor.module.config
-    module = copy(predictor.module)  # shares the weights
-    module.config = replace(config, candidates=replace(config.candidates, longest=longest))
-    mined = [mine_candidates(document, predictor.tagger, module.config.candidates) for document in documents]
-    examples = [
-        build_example(document, found, predictor.tokenizer, window=config.window, overlap=config.overlap)
-        for document, found in zip(documents, mined, strict=True)
+
+    predictor: SimckpPredictor
+    documents: Sequence[Document]
+    scores: Sequence[dict[str, float]]
+
+    @classmethod
+    def of(cls, predictor: SimckpPredictor, documents: Sequence[Document]) -> ScoredDocuments:
+        scored = predictor.score(documents)
+        tables = [
+            dict(zip((candidate.key for candidate in candidates), scores.tolist(), strict=True))
+            for candidates, scores in scored
+        ]
+        return cls(predictor, documents, tables)
+
+    def up_to(self, longest: int) -> list[Scored]:
+        """The candidates of at most so many words.
+
+        Raises:
+            ConfigError: the extractor's own are not as long.
+        """
+        own = self.predictor.module.config.candidates
+        if longest > own.longest:
+            raise ConfigError(
+                f"The model's candidates have at most {own.longest} words, not {longest}: lower `lengths`."
+            )
+        config = replace(own, longest=longest)
+        found = []
+        for document, table in zip(self.documents, self.scores, strict=True):
+            candidates = mine_candidates(document, self.predictor.tagger, config)
+            scores = np.array([table[candidate.key] for candidate in candidates], dtype=np.float32)
+            found.append((candidates, scores))
+        return found
+
+
+def predict_up_to(longest: int, chosen_on: ScoredDocuments, asked: ScoredDocuments) -> list[Prediction]:
+    """The keyphrases of at most so many words of `asked`, by a threshold learnt on `chosen_on`."""
+    learnt = [
+        (scores, gold_candidates(document, candidates))
+        for document, (candidates, scores) in zip(chosen_on.documents, chosen_on.up_to(longest), strict=True)
     ]
-    scores = score_examples(module, examples, padding=predictor.padding)
-    positive = [gold_candidates(document, found) for document, found in zip(documents, mined, strict=True)]
-    counting: Counting = "expected F1" if predictor.selection.counting else "threshold"
-    selection = learn_selection(list(zip(scores, positive, strict=True)), counting, config.minimum)
-    return replace(predictor, module=module, selection=selection)
+    counting: Counting = "expected F1" if asked.predictor.selection.counting else "threshold"
+    selection = learn_selection(learnt, counting, asked.predictor.module.config.minimum)
+    predictor = replace(asked.predictor, selection=selection)
+    return [
+        predictor.choose(document, candidates, scores)
+        for document, (candidates, scores) in zip(asked.documents, asked.up_to(longest), strict=True)
+    ]

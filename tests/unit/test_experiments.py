@@ -2,16 +2,20 @@
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
 
+import numpy as np
 import pytest
 import torch
 
 import kpdemo.training
+from kpdemo.candidates.chunks import CandidateConfig
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.cli import main
 from kpdemo.config import load_section
+from kpdemo.errors import ConfigError
 from kpdemo.evaluation.metrics import harmonic_mean
 from kpdemo.evaluation.uncertainty import f1_standard_error, standard_error
 from kpdemo.experiments.config import DEFAULT_CONFIG, ExperimentsConfig, as_toml
@@ -20,11 +24,14 @@ from kpdemo.experiments.models import ModelRuns
 from kpdemo.experiments.page import write_page
 from kpdemo.experiments.published import published
 from kpdemo.experiments.results import Results
+from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.predictor import Selection, SimckpPredictor
 from kpdemo.simckp.proposing import Proposer
 from kpdemo.simckp.system import SystemPredictor
 from kpdemo.simckp.threshold import Calibration
+from kpdemo.training.ngrams import ScoredDocuments
 from kpdemo.types import Document, Keyphrase, Prediction
 from tests.fakes import FakePredictor
 from tests.tiny import tiny_bert, tiny_generator
@@ -198,6 +205,27 @@ def test_a_model_stands_beside_the_paper_on_the_documents_it_was_not_chosen_on(f
     assert "| SimCKP | 0.356 / 0.358 |" in page
     assert "`first` proposes no absent keyphrases" in page
     assert "experiments main --model first --gold inspec.test.jsonl" in page
+
+
+def test_shorter_candidates_keep_their_scores(folder):
+    encoder, tokenizer = load_backbone(str(folder / "backbone"))
+    module = ContrastiveExtractor(encoder, ExtractorConfig(window=64, overlap=16)).eval()
+    predictor = SimckpPredictor(
+        "tiny", module, tokenizer.backend_tokenizer, tokenizer.pad_token_id, load_tagger(),
+        Selection(0.0, Calibration()),
+    )  # fmt: skip
+    document = Document("We compare graph kernels with boundary integral equations.", keyphrases=("graph",))
+    asked = ScoredDocuments.of(predictor, [document])
+    [(candidates, scores)] = asked.up_to(1)
+    assert {candidate.key.count(" ") for candidate in candidates} == {0}
+    alone = replace(module.config, candidates=CandidateConfig(longest=1))
+    module.config = alone
+    [(mined, again)] = predictor.score([document])
+    assert [candidate.key for candidate in candidates] == [candidate.key for candidate in mined]
+    np.testing.assert_allclose(scores, again, atol=1e-5)
+    module.config = replace(alone, candidates=CandidateConfig(longest=2))
+    with pytest.raises(ConfigError, match="at most 2 words, not 3"):
+        asked.up_to(3)
 
 
 def test_recall_is_measured_for_each_source_of_absent_candidates(folder):
