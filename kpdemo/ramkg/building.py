@@ -2,12 +2,13 @@
 
 A build takes place in FOLDER.building, which is renamed when all is done. The same call goes on after the
 passages that were committed there, and gives the bytes of an uninterrupted build, because batches are cut by
-position. What is added to an index belongs to it when all is done, or not at all.
+position and committed whole. What is added to an index belongs to it when all is done, or not at all.
 """
 
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -43,8 +44,10 @@ from kpdemo.types import Document
 if TYPE_CHECKING:
     from kpdemo.ramkg.encoder import Encoder
 
-COMMITTED = 256
-"""Passages that are committed together: what a killed build has to encode again, at most."""
+BATCH = 256
+"""Passages encoded together."""
+COMMIT_SECONDS = 2.0
+"""After so long, what was encoded is committed; a killed build has to encode the rest again."""
 RECALL_QUERIES = 200
 
 Numbered = Iterable[tuple[int, Document]]
@@ -237,12 +240,16 @@ def _encode(
     commit: bool,
 ) -> None:
     before = 0 if commit else writer.manifest.passages
-    while batch := list(islice(passages, COMMITTED)):
+    committed = time.monotonic()
+    while batch := list(islice(passages, BATCH)):
         writer.append(batch, encoder.passages(batch))
-        if commit:
+        if commit and time.monotonic() - committed >= COMMIT_SECONDS:
             writer.commit()
+            committed = time.monotonic()
         if progress is not None:
             progress(writer.manifest.passages - before)
+    if commit:
+        writer.commit()
 
 
 def _finished(folder: Path, manifest: Manifest, *, earlier: Manifest | None = None) -> Manifest:
