@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import typer
 
-from annotation.commands import adjudications, agreement, gold, importing, projects, remarks, users
+from annotation.commands import adjudications, agreement, gold, importing, projects, remarks, score, users
 from annotation.errors import AnnotationError
 from db import DatabaseError
 from db.command import run_command
 
 PROGRAM = "python -m annotation"
-SUBJECTS = (users, projects, importing, agreement, remarks, adjudications, gold)
+SUBJECTS = (users, projects, importing, agreement, remarks, adjudications, gold, score)
 
 app = typer.Typer(
     help="Grade pairs of texts: accounts, projects, agreement, adjudication and gold sets.",

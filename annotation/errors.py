@@ -56,3 +56,11 @@ class ExportError(AnnotationError):
 
 class NoteError(AnnotationError, ValueError):
     """A comment or note cannot be kept as it is."""
+
+
+class ScoreFileError(AnnotationError, ValueError):
+    """Gold grades or scores cannot be read: the message names file and line."""
+
+
+class WordNetError(AnnotationError):
+    """There is no WordNet, or it cannot be read."""

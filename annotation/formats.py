@@ -126,6 +126,17 @@ def read_rows(source: Source, *, format: FileFormat | None, type: str | None) ->
             yield from _table_rows(source.name, lines, delimiter, first[0] - 1)
 
 
+def read_lines(source: Source) -> Iterator[tuple[int, str]]:
+    """The lines of an open file with their numbers, without their ends, for files of one value a line.
+
+    Raises:
+        ImportFileError: the file is no UTF-8 text, or damaged.
+    """
+    with _readable(source.name):
+        for number, text in _lines(source):
+            yield number, text.rstrip("\r\n")
+
+
 def type_of_name(name: str) -> str | None:
     """The comparison type that a file's name begins with, as in paragraph2sentence.test.input.tsv."""
     base = PurePath(name).name

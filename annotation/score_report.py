@@ -1,0 +1,314 @@
+"""What systems are worth: correlations by type and genre, ranks, and whether two systems differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from annotation.agreement import Floats
+from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
+from annotation.score_files import GoldPair, types_in_order
+from annotation.scoring import (
+    Estimate,
+    Resampled,
+    Williams,
+    bootstrap_p,
+    estimate,
+    pearson,
+    ranking,
+    resample,
+    spearman,
+    why_undefined,
+    williams_test,
+)
+
+NOT_SCORED = "The system does not score these pairs."
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system and its score of each gold pair, None for those of a type that it left out."""
+
+    name: str
+    scores: tuple[float | None, ...]
+    remark: str = ""
+    """What the user should know of these scores, a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How a system does on some pairs."""
+
+    pearson: Estimate
+    spearman: Estimate
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class GenrePart:
+    """How a system does on a genre, all types together and each."""
+
+    all: Part
+    by_type: Mapping[str, Part]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemReport:
+    name: str
+    types: Mapping[str, Part]
+    genres: Mapping[str, GenrePart]
+    sum_pearson: Estimate
+    """Over types; one without a value adds nothing. The task's official ranking is by it."""
+    sum_spearman: Estimate
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """The first system's Pearson less the second's on the same pairs."""
+
+    difference: Estimate
+    p: float | None
+    """By the paired bootstrap, two-sided."""
+    williams: Williams | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    first: str
+    second: str
+    types: Mapping[str, Contrast]
+    sum_pearson: Contrast
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreReport:
+    pairs: int
+    types: tuple[str, ...]
+    systems: tuple[SystemReport, ...]
+    differences: tuple[Difference, ...]
+    """Of every two systems, in their order."""
+    resamples: int
+    seed: int
+
+    def ranks(self) -> dict[str, list[int | None]]:
+        """The rank of each system by "sum_pearson", "sum_spearman", and Pearson of each type."""
+        return {
+            "sum_pearson": ranking([system.sum_pearson.value for system in self.systems]),
+            "sum_spearman": ranking([system.sum_spearman.value for system in self.systems]),
+            **{
+                type: ranking([system.types[type].pearson.value for system in self.systems])
+                for type in self.types
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """Pairs that are measured together: grades (N,), scores (S, N), and what the resamples gave."""
+
+    gold: Floats
+    scores: Floats
+    reasons: tuple[str, ...]
+    """Of each system why it has no correlation here; empty where it has one."""
+    drawn: Resampled
+
+    def part(self, system: int) -> Part:
+        pairs = len(self.gold)
+        if reason := self.reasons[system]:
+            undefined = Estimate(None, reason=reason)
+            return Part(undefined, undefined, pairs)
+        scores = self.scores[system]
+        return Part(
+            estimate(pearson(self.gold, scores), self.drawn.pearson[system]),
+            estimate(spearman(self.gold, scores), self.drawn.spearman[system]),
+            pairs,
+        )
+
+    def contrast(self, first: int, second: int) -> Contrast:
+        if reason := self.reasons[first] or self.reasons[second]:
+            return Contrast(Estimate(None, reason=reason), None)
+        one, other = (pearson(self.gold, self.scores[system]) for system in (first, second))
+        drawn = self.drawn.pearson[first] - self.drawn.pearson[second]
+        between = pearson(self.scores[first], self.scores[second])
+        return Contrast(
+            estimate(one - other, drawn),
+            bootstrap_p(drawn),
+            williams_test(one, other, between, len(self.gold)),
+        )
+
+
+def score_systems(
+    gold: Sequence[GoldPair],
+    systems: Sequence[System],
+    *,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = DEFAULT_SEED,
+) -> ScoreReport:
+    """Measure all systems on the gold grades.
+
+    Args:
+        gold: one pair or more.
+        systems: each with a score for each pair of the types that it takes part in.
+        resamples: how often the bootstrap draws.
+        seed: what the draws start from. The order of pairs changes nothing.
+    """
+    order = sorted(range(len(gold)), key=lambda place: gold[place].key)
+    pairs = [gold[place] for place in order]
+    grades = np.array([pair.gold for pair in pairs], dtype=np.float64)
+    table = np.array([[system.scores[place] for place in order] for system in systems], dtype=np.float64)
+    types = types_in_order(pair.type for pair in pairs)
+
+    def group(*names: str, chosen: Sequence[bool]) -> _Group:
+        columns = np.flatnonzero(chosen)
+        return _group(grades[columns], table[:, columns], resamples, seed, names)
+
+    by_type = {type: group(type, chosen=[pair.type == type for pair in pairs]) for type in types}
+    by_genre: dict[str, tuple[_Group, dict[str, _Group]]] = {}
+    for genre in sorted({pair.genre for pair in pairs if pair.genre is not None}):
+        is_in = [pair.genre == genre for pair in pairs]
+        of_types = types_in_order(pair.type for pair in pairs if pair.genre == genre)
+        parts = {
+            type: group(type, genre, chosen=[pair.type == type and pair.genre == genre for pair in pairs])
+            for type in of_types
+        }
+        by_genre[genre] = (group("", genre, chosen=is_in), parts)
+    return ScoreReport(
+        len(pairs),
+        tuple(types),
+        tuple(_system_report(system, place, by_type, by_genre) for place, system in enumerate(systems)),
+        tuple(
+            _difference(systems, first, second, by_type)
+            for first, second in combinations(range(len(systems)), 2)
+        ),
+        resamples,
+        seed,
+    )
+
+
+def _group(grades: Floats, scores: Floats, resamples: int, seed: int, names: Sequence[str]) -> _Group:
+    reasons = tuple(NOT_SCORED if np.isnan(row).any() else why_undefined(grades, row) for row in scores)
+    usable = [place for place, reason in enumerate(reasons) if not reason]
+    pearsons, spearmans = np.full((2, len(scores), resamples), np.nan)
+    if usable:
+        drawn = resample(grades, scores[usable], resamples=resamples, seed=seed, group=names)
+        pearsons[usable], spearmans[usable] = drawn.pearson, drawn.spearman
+    return _Group(grades, scores, reasons, Resampled(pearsons, spearmans))
+
+
+def _system_report(
+    system: System,
+    place: int,
+    by_type: Mapping[str, _Group],
+    by_genre: Mapping[str, tuple[_Group, Mapping[str, _Group]]],
+) -> SystemReport:
+    types = {type: group.part(place) for type, group in by_type.items()}
+    defined = [group.drawn for type, group in by_type.items() if types[type].pearson.value is not None]
+    return SystemReport(
+        system.name,
+        types,
+        {
+            genre: GenrePart(whole.part(place), {type: part.part(place) for type, part in parts.items()})
+            for genre, (whole, parts) in by_genre.items()
+        },
+        _sum([part.pearson for part in types.values()], [drawn.pearson[place] for drawn in defined]),
+        _sum([part.spearman for part in types.values()], [drawn.spearman[place] for drawn in defined]),
+        system.remark,
+    )
+
+
+def _sum(parts: Sequence[Estimate], drawn: Sequence[Floats]) -> Estimate:
+    values = [part.value for part in parts if part.value is not None]
+    if not values:
+        return Estimate(None, reason=next(part.reason for part in parts))
+    return estimate(sum(values), np.sum(drawn, axis=0))
+
+
+def _difference(
+    systems: Sequence[System], first: int, second: int, by_type: Mapping[str, _Group]
+) -> Difference:
+    types = {type: group.contrast(first, second) for type, group in by_type.items()}
+    reason = next((part.difference.reason for part in types.values() if part.difference.reason), "")
+    if reason:
+        whole = Contrast(Estimate(None, reason=reason), None)
+    else:
+        drawn = sum(group.drawn.pearson[first] - group.drawn.pearson[second] for group in by_type.values())
+        value = sum(part.difference.value or 0.0 for part in types.values())
+        whole = Contrast(estimate(value, np.asarray(drawn)), bootstrap_p(np.asarray(drawn)))
+    return Difference(systems[first].name, systems[second].name, types, whole)
+
+
+# As JSON
+
+
+def report_to_json(report: ScoreReport) -> dict[str, Any]:
+    """The first system's figures, as scripts expect them, then everything."""
+    first, ranks = report.systems[0], report.ranks()
+    return {
+        **_system_json(first),
+        "pairs": report.pairs,
+        "systems": [
+            {**_system_json(system), "ranks": {by: places[number] for by, places in ranks.items()}}
+            for number, system in enumerate(report.systems)
+        ],
+        "differences": [
+            {
+                "first": difference.first,
+                "second": difference.second,
+                "types": {type: _contrast_json(part) for type, part in difference.types.items()},
+                "sum_pearson": _contrast_json(difference.sum_pearson),
+            }
+            for difference in report.differences
+        ],
+        "resamples": report.resamples,
+        "seed": report.seed,
+    }
+
+
+def _system_json(system: SystemReport) -> dict[str, Any]:
+    return {
+        "system": system.name,
+        "types": {type: _part_json(part) for type, part in system.types.items()},
+        "sum_pearson": system.sum_pearson.value,
+        "sum_pearson_interval": _interval_json(system.sum_pearson),
+        "sum_spearman": system.sum_spearman.value,
+        "sum_spearman_interval": _interval_json(system.sum_spearman),
+        "genres": {
+            genre: {
+                **_part_json(part.all),
+                "types": {type: _part_json(of_type) for type, of_type in part.by_type.items()},
+            }
+            for genre, part in system.genres.items()
+        },
+        **({"remark": system.remark} if system.remark else {}),
+    }
+
+
+def _part_json(part: Part) -> dict[str, Any]:
+    return {
+        "pearson": part.pearson.value,
+        "pearson_interval": _interval_json(part.pearson),
+        "spearman": part.spearman.value,
+        "spearman_interval": _interval_json(part.spearman),
+        "pairs": part.pairs,
+        **({"reason": part.pearson.reason} if part.pearson.reason else {}),
+    }
+
+
+def _contrast_json(contrast: Contrast) -> dict[str, Any]:
+    test = contrast.williams
+    return {
+        "difference": contrast.difference.value,
+        "interval": _interval_json(contrast.difference),
+        "bootstrap_p": contrast.p,
+        "williams": None if test is None else {"t": test.t, "degrees": test.degrees, "p": test.p},
+        **({"reason": contrast.difference.reason} if contrast.difference.reason else {}),
+    }
+
+
+def _interval_json(value: Estimate) -> list[float] | None:
+    return None if value.low is None or value.high is None else [value.low, value.high]

@@ -1,0 +1,254 @@
+"""How well scores fit gold grades: Pearson's and Spearman's correlation, how sure they are, who is better.
+
+Intervals are percentiles of the bootstrap over pairs. A resample says how often each pair was drawn, and all
+systems meet the same resamples: a difference between two is as sure as their common pairs make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from zlib import crc32
+
+import numpy as np
+
+from annotation.agreement import Floats, Integers, Mask
+from annotation.bootstrap import CONFIDENCE, UNDEFINED_SHARE
+
+FEWEST_PAIRS = 3
+_ONE_VALUE = 1e-12
+"""A spread so small beside the values is what rounding leaves of none."""
+_CELLS_AT_ONCE = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A correlation, a sum or a difference of some, with its 95 % interval; or why there is none."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
+    """Why there is no value."""
+    interval_reason: str = ""
+    """Why there is a value without an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Williams:
+    """Williams' test: Student's t, its degrees of freedom, and the two-sided probability."""
+
+    t: float
+    degrees: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resampled:
+    """Correlations of S systems with the gold grades in R resamples, each (S, R); nan where undefined."""
+
+    pearson: Floats
+    spearman: Floats
+
+
+def why_undefined(gold: Floats, scores: Floats) -> str:
+    """Why scores (N,) have no correlation with the grades (N,), in words; empty when they have one."""
+    pairs = len(gold)
+    if pairs < FEWEST_PAIRS:
+        return f"{pairs} pair{'' if pairs == 1 else 's'}: a correlation takes {FEWEST_PAIRS} or more."
+    for name, values in (("gold grades", gold), ("scores", scores)):
+        if values.min() == values.max():
+            return f"All {pairs:,} {name} are {values[0]:g}: one value correlates with nothing."
+    return ""
+
+
+def pearson(first: Floats, second: Floats) -> float:
+    """Pearson's correlation of two rows (N,); nan where one has a single value only."""
+    return float(correlations(first, second[None], np.ones((len(first), 1))).pearson[0, 0])
+
+
+def spearman(first: Floats, second: Floats) -> float:
+    """Spearman's correlation of two rows (N,): Pearson's of their ranks, ties sharing the mean rank."""
+    return float(correlations(first, second[None], np.ones((len(first), 1))).spearman[0, 0])
+
+
+def resample(
+    gold: Floats, scores: Floats, *, resamples: int, seed: int, group: Sequence[str] = ()
+) -> Resampled:
+    """Both correlations of each system in each of `resamples` resamples.
+
+    Args:
+        gold: (N,) grades.
+        scores: (S, N) of the systems.
+        resamples: how many, R.
+        seed: what the draws start from.
+        group: names the pairs, such as their type: other groups get other draws of the same seed.
+    """
+    rng = np.random.default_rng([seed, crc32("\0".join(group).encode("utf-8", "surrogatepass"))])
+    found = [correlations(gold, scores, counts) for counts in _draws(len(gold), resamples, rng)]
+    empty = np.empty((len(scores), 0))
+    return Resampled(
+        np.concatenate([empty, *(part.pearson for part in found)], axis=1),
+        np.concatenate([empty, *(part.spearman for part in found)], axis=1),
+    )
+
+
+def _draws(pairs: int, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """How often each pair was drawn (N, R), for some resamples at a time."""
+    at_once = max(1, _CELLS_AT_ONCE // pairs)
+    for first in range(0, resamples, at_once):
+        columns = min(at_once, resamples - first)
+        cells = rng.integers(pairs, size=(columns, pairs)) * columns + np.arange(columns)[:, None]
+        yield np.bincount(cells.ravel(), minlength=pairs * columns).reshape(pairs, columns).astype(float)
+
+
+def correlations(gold: Floats, scores: Floats, counts: Floats) -> Resampled:
+    """Both correlations where each pair stands as often as counted.
+
+    Args:
+        gold: (N,) grades.
+        scores: (S, N) of the systems.
+        counts: (N, R), each column adding up to the same.
+    """
+    ranked = [_Ranked.of(row) for row in (gold, *scores)]
+    return Resampled(
+        _pearsons(_standard(gold), np.array([_standard(row) for row in scores]), counts),
+        _spearmans(ranked[0], ranked[1:], counts),
+    )
+
+
+def _standard(values: Floats) -> Floats:
+    """Counted from the mean, 1 at most: correlations stay, rounding shrinks, and no square overflows."""
+    tiny = np.finfo(np.float64).tiny
+    scaled = values / max(np.abs(values).max(), tiny)
+    centred = scaled - scaled.mean()
+    return np.asarray(centred / max(np.abs(centred).max(), tiny), dtype=np.float64)
+
+
+def _pearsons(gold: Floats, scores: Floats, counts: Floats) -> Floats:
+    """(S, R) from sums over pairs."""
+    n = counts.sum(axis=0)
+
+    def total(values: Floats) -> Floats:
+        return np.asarray(np.einsum("...n,nr->...r", values, counts))  # no threads, the same for any S
+
+    sums, squares = total(scores), total(scores * scores)
+    gold_sum, gold_squares = total(gold), total(gold * gold)
+    spreads, gold_spread = n * squares - sums**2, n * gold_squares - gold_sum**2
+    is_spread = (spreads > _ONE_VALUE * n * squares) & (gold_spread > _ONE_VALUE * n * gold_squares)
+    together = n * total(scores * gold) - sums * gold_sum
+    return _ratio(together, spreads * gold_spread, is_spread)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ranked:
+    """Values (N,) as V classes of equal ones, from the lowest."""
+
+    order: Integers
+    """The values' places (N,), sorted by value."""
+    starts: Integers
+    """Where each class begins in that order (V,)."""
+    classes: Integers
+    """Which class each value is of (N,)."""
+
+    @classmethod
+    def of(cls, values: Floats) -> _Ranked:
+        domain, classes = np.unique(values, return_inverse=True)
+        order = np.argsort(classes, kind="stable")
+        return cls(order, np.searchsorted(classes[order], np.arange(len(domain))), classes)
+
+    def summed(self, cells: Floats) -> Floats:
+        """What stands in the rows of `cells` (N, R), summed by class (V, R)."""
+        ordered = cells[self.order]
+        is_tied = len(self.starts) < len(self.order)
+        return np.asarray(np.add.reduceat(ordered, self.starts, axis=0) if is_tied else ordered)
+
+
+def _spearmans(gold: _Ranked, scores: Sequence[_Ranked], counts: Floats) -> Floats:
+    """(S, R). Ranks are counted from their mean, so that they add up to 0."""
+    sizes, ranks = _midranks(gold, counts)
+    weighed = counts * ranks[gold.classes]
+    gold_spread = np.einsum("vr,vr,vr->r", sizes, ranks, ranks)
+    found = np.empty((len(scores), counts.shape[1]))
+    for place, row in enumerate(scores):
+        sizes, ranks = _midranks(row, counts)
+        spread = np.einsum("vr,vr,vr->r", sizes, ranks, ranks)
+        together = np.einsum("vr,vr->r", ranks, row.summed(weighed))
+        found[place] = _ratio(together, spread * gold_spread, (spread > 0) & (gold_spread > 0))
+    return found
+
+
+def _midranks(row: _Ranked, counts: Floats) -> tuple[Floats, Floats]:
+    """How many values each class has (V, R), and the mean rank they share (V, R), from the mean of all."""
+    sizes = row.summed(counts)
+    last = np.cumsum(sizes, axis=0)
+    return sizes, np.asarray(last - sizes / 2 - last[-1] / 2)
+
+
+def _ratio(together: Floats, spreads: Floats, defined: Mask) -> Floats:
+    ratio = np.full(together.shape, np.nan)
+    np.divide(together, np.sqrt(np.abs(spreads)), out=ratio, where=defined)
+    return np.asarray(np.clip(ratio, -1, 1))
+
+
+def estimate(value: float, drawn: Floats) -> Estimate:
+    """A value with the interval of what resamples (R,) gave for it; nan are those that gave nothing."""
+    if np.isnan(value):
+        return Estimate(None, reason="The values differ by no more than rounding.")
+    if not len(drawn):
+        return Estimate(value, interval_reason="No resamples were asked for.")
+    defined = drawn[~np.isnan(drawn)]
+    left_out = len(drawn) - len(defined)
+    if left_out > UNDEFINED_SHARE * len(drawn):
+        return Estimate(
+            value,
+            interval_reason=f"{left_out} of {len(drawn)} resamples drew one value only: no interval.",
+        )
+    tail = (1 - CONFIDENCE) / 2
+    low, high = (float(edge) for edge in np.quantile(defined, [tail, 1 - tail]))
+    return Estimate(value, low, high)
+
+
+def bootstrap_p(differences: Floats) -> float | None:
+    """The two-sided probability that a difference (R,) is none: twice the share on zero's other side.
+
+    One is added to both counts, so that no finite number of resamples gives 0 (Davison and Hinkley 1997,
+    section 4.2). None without resamples.
+    """
+    defined = differences[~np.isnan(differences)]
+    if not len(defined):
+        return None
+    beyond = min(np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0))
+    return min(1.0, 2 * (int(beyond) + 1) / (len(defined) + 1))
+
+
+def williams_test(first: float, second: float, between: float, pairs: int) -> Williams | None:
+    """Whether two systems fit the same gold grades differently (Williams 1959; Steiger 1980, Equation 7).
+
+    Args:
+        first: correlation of the first system with the gold grades.
+        second: of the second.
+        between: of the two systems' scores.
+        pairs: how many pairs all three are of.
+
+    Returns:
+        None where the two systems say the same, or pairs are three or fewer: there is nothing to test.
+    """
+    if pairs <= FEWEST_PAIRS:
+        return None
+    determinant = max(0.0, 1 - first**2 - second**2 - between**2 + 2 * first * second * between)
+    mean = (first + second) / 2
+    spread = 2 * determinant * (pairs - 1) / (pairs - 3) + mean**2 * (1 - between) ** 3
+    if spread < _ONE_VALUE:
+        return None
+    from scipy.special import stdtr
+
+    t = (first - second) * sqrt((pairs - 1) * (1 + between) / spread)
+    return Williams(t, pairs - 3, float(2 * stdtr(pairs - 3, -abs(t))))
+
+
+def ranking(values: Sequence[float | None]) -> list[int | None]:
+    """The place of each value, 1 for the highest; equal ones share the better place, None has none."""
+    known = [value for value in values if value is not None]
+    return [None if value is None else 1 + sum(other > value for other in known) for value in values]

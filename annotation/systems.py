@@ -1,0 +1,132 @@
+"""The systems that are scored: files of scores and baselines, calibrated on training grades if wished."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from annotation.baselines import WORD_TO_SENSE, Senses, Similarity, UnknownWords, baseline_scores
+from annotation.calibration import isotonic
+from annotation.errors import ScoreFileError
+from annotation.exchange import fingerprint
+from annotation.score_files import GoldPair, read_scores
+from annotation.score_report import System
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFile:
+    """A system known by its scores."""
+
+    name: str
+    path: Path
+    training: Path | None = None
+    """Its scores of the training pairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A system that is run here."""
+
+    name: str
+    similarity: Similarity
+    unknown_words: UnknownWords = UnknownWords.ZERO
+
+
+def needs_senses(requests: Sequence[ScoreFile | Baseline], pairs: Sequence[GoldPair]) -> bool:
+    """Whether a definition of WordNet will be asked for."""
+    has_baseline = any(isinstance(request, Baseline) for request in requests)
+    return has_baseline and any(pair.type == WORD_TO_SENSE for pair in pairs)
+
+
+def build_system(
+    request: ScoreFile | Baseline,
+    gold: Sequence[GoldPair],
+    training: Sequence[GoldPair],
+    senses: Senses | None,
+    without_senses: str = "",
+) -> System:
+    """The system with its score of each gold pair.
+
+    Args:
+        request: which.
+        gold: what it is measured on.
+        training: what its scores are calibrated on, type by type; without any they stay as they are.
+        senses: WordNet; without it baselines leave pairs of a word and a sense out.
+        without_senses: why there is none, a sentence.
+
+    Raises:
+        ScoreFileError: a file of scores cannot be used, or there is nothing to calibrate a type on.
+    """
+    is_baseline = isinstance(request, Baseline)
+    scores = _scores(request, gold, senses)
+    if training:
+        scores = _calibrated(scores, gold, _scores(_trained(request), training, senses), training)
+    lacks = is_baseline and senses is None and any(pair.type == WORD_TO_SENSE for pair in gold)
+    name = f"{request.name} (calibrated)" if training else request.name
+    return System(name, tuple(scores), without_senses if lacks else "")
+
+
+def check_apart(gold: Sequence[GoldPair], training: Sequence[GoldPair]) -> None:
+    """Nothing may be measured on what it was calibrated on.
+
+    Raises:
+        ScoreFileError: a pair is in both.
+    """
+    known = {fingerprint(pair.type, pair.left, pair.right): pair for pair in training}
+    both = [pair for pair in gold if fingerprint(pair.type, pair.left, pair.right) in known]
+    if both:
+        first, again = both[0], known[fingerprint(both[0].type, both[0].left, both[0].right)]
+        raise ScoreFileError(
+            f"{first.place}: the pair is also in the training grades ({again.place}), like "
+            f"{len(both):,} of {len(gold):,} in all; calibrate on other pairs than those that are scored."
+        )
+
+
+def _trained(request: ScoreFile | Baseline) -> ScoreFile | Baseline:
+    if isinstance(request, Baseline):
+        return request
+    if request.training is None:
+        raise ScoreFileError(
+            f"{request.path} cannot be calibrated without the same system's scores of the training pairs; "
+            "name them with --training-scores."
+        )
+    return ScoreFile(request.name, request.training)
+
+
+def _scores(
+    request: ScoreFile | Baseline, pairs: Sequence[GoldPair], senses: Senses | None
+) -> list[float | None]:
+    if isinstance(request, ScoreFile):
+        return read_scores(request.path, pairs)
+    return baseline_scores(pairs, request.similarity, senses=senses, unknown_words=request.unknown_words)
+
+
+def _calibrated(
+    scores: Sequence[float | None],
+    gold: Sequence[GoldPair],
+    training_scores: Sequence[float | None],
+    training: Sequence[GoldPair],
+) -> list[float | None]:
+    calibrated = list(scores)
+    scored = {pair.type for pair, score in zip(gold, scores, strict=True) if score is not None}
+    for type in sorted(scored):
+        seen = [
+            (score, pair.gold)
+            for pair, score in zip(training, training_scores, strict=True)
+            if pair.type == type and score is not None
+        ]
+        if not seen:
+            raise ScoreFileError(
+                f"The training grades have no scored pair of {type} to calibrate on; add some with "
+                "--calibrate-on, or leave the type out of --gold."
+            )
+        places = [place for place, pair in enumerate(gold) if pair.type == type]
+        training_values, training_grades = np.array(seen, dtype=np.float64).T
+        own = np.array([scores[place] for place in places], dtype=np.float64)
+        fitted = isotonic(training_values, training_grades, own)
+        for place, value in zip(places, fitted.tolist(), strict=True):
+            calibrated[place] = value
+    return calibrated

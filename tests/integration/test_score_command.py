@@ -1,0 +1,158 @@
+"""`python -m annotation score`, as scripts call it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from annotation.cli import main
+from tests.tiny_wordnet import Sense, write_wordnet
+
+WORDS = ["boat", "train", "snow", "roof", "book", "egg", "road", "river", "tower", "bread"]
+
+
+def pairs(first: int, count: int = 20) -> list[dict[str, object]]:
+    """Pairs whose right text is the longer a piece of the left, the higher their grade."""
+    rows: list[dict[str, object]] = []
+    for number in range(first, first + count):
+        left = " ".join(WORDS[(number * step) % 10] for step in (1, 3, 7)) + f" {number}"
+        grade = (number * 7) % 17 / 4
+        right = left[: round(len(left) * grade / 4)] + f" zz{number}"
+        genre = ("Travel", "News")[number % 2]
+        row = {"type": "phrase2word", "id": f"{genre}-{number}", "left": left, "right": right}
+        rows.append({**row, "gold": grade, "genre": genre})
+    return rows
+
+
+SENSES = [Sense("boat", "n", "a small vessel"), Sense("boat", "n", "a dish for sauce", number=1)]
+SENSE_PAIRS = [
+    {"type": "word2sense", "id": f"w2s-{number}", "left": left, "right": right, "gold": gold}
+    for number, (left, right, gold) in enumerate(
+        [
+            ("boat#n", SENSES[0].key, 4.0),
+            ("boat#n", "a dish for fish", 2.5),
+            ("boat#n", "zzz", 0.0),
+            ("skibidi#n", SENSES[0].key, 1.0),
+        ]
+    )
+]
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Score in a folder of its own, with gold.jsonl and train.jsonl; gives status, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    for name, rows in (("gold.jsonl", pairs(0)), ("train.jsonl", pairs(50, 30))):
+        Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        status = main(("score", *arguments))
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def scores_file(name: str, rows: list[dict[str, object]], *, slope: float = 1.0) -> None:
+    Path(name).write_text("".join(f"{slope * float(str(row['gold'])) ** 3}\t1\n" for row in rows))
+
+
+def test_figures_are_printed_as_json(call):
+    scores_file("run.tsv", pairs(0))
+    status, out, err = call("--gold", "gold.jsonl", "--system", "run.tsv", "--system", "lcs", "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    part = report["types"]["phrase2word"]
+    assert part["pairs"] == 20
+    assert part["spearman"] == pytest.approx(1)
+    assert 0.8 < part["pearson"] == report["sum_pearson"] < 1
+    assert part["pearson_interval"][0] < part["pearson"] < part["pearson_interval"][1]
+    assert set(report["genres"]) == {"News", "Travel"}
+    assert report["genres"]["Travel"]["pairs"] == 10
+    assert [system["system"] for system in report["systems"]] == ["run", "lcs"]
+    assert {system["ranks"]["sum_spearman"] for system in report["systems"]} == {1, 2}
+    [difference] = report["differences"]
+    assert difference["types"]["phrase2word"]["williams"]["degrees"] == 17
+    assert (report["seed"], report["resamples"]) == (2014, 1000)
+
+
+def test_people_see_ranks_figures_and_differences(call):
+    scores_file("run.tsv", pairs(0))
+    status, out, _ = call("--gold", "gold.jsonl", "--system", "ours=run.tsv", "--system", "gst")
+    assert status == 0
+    assert "Pearson (rank); ranked by its sum" in out
+    assert "ours – gst, Pearson" in out
+    assert "genre Travel" in out
+    assert "1,000 resamples, seed 2014" in out
+
+
+def test_a_calibrated_system_is_straightened_and_keeps_its_order(call):
+    scores_file("run.tsv", pairs(0))
+    scores_file("training.tsv", pairs(50, 30))
+    arguments = ("--gold", "gold.jsonl", "--system", "run.tsv", "--system", "lcs", "--json")
+    plain = json.loads(call(*arguments)[1])
+    status, out, err = call(*arguments, "--calibrate-on", "train.jsonl", "--training-scores", "training.tsv")
+    assert status == 0, err
+    fitted = json.loads(out)
+    assert [system["system"] for system in fitted["systems"]] == ["run (calibrated)", "lcs (calibrated)"]
+    assert fitted["sum_pearson"] == pytest.approx(1)
+    assert fitted["sum_pearson"] > plain["sum_pearson"]
+
+
+def test_what_cannot_be_calibrated_is_refused(call):
+    scores_file("run.tsv", pairs(0))
+    gold = ("--gold", "gold.jsonl", "--system", "run.tsv")
+    assert call(*gold, "--calibrate-on", "train.jsonl")[::2] == (
+        1,
+        "run.tsv cannot be calibrated without the same system's scores of the training pairs; name them with "
+        "--training-scores.\n",
+    )
+    assert call(*gold, "--calibrate-on", "gold.jsonl", "--training-scores", "run.tsv")[::2] == (
+        1,
+        "gold.jsonl, line 1: the pair is also in the training grades (gold.jsonl, line 1), like 20 of 20 in "
+        "all; calibrate on other pairs than those that are scored.\n",
+    )
+    assert call(*gold, "--training-scores", "run.tsv")[0] == 2
+
+
+def test_words_and_senses_are_compared_by_wordnet(call, tmp_path):
+    Path("senses.jsonl").write_text("".join(json.dumps(row) + "\n" for row in SENSE_PAIRS))
+    folder = write_wordnet(tmp_path / "dict", SENSES)
+    status, out, err = call(
+        "--gold", "senses.jsonl", "--system", "lcs", "--wordnet", str(folder), "--resamples", "0", "--json"
+    )
+    assert status == 0, err
+    part = json.loads(out)["types"]["word2sense"]
+    assert (part["pairs"], part["pearson_interval"]) == (4, None)
+    by_hand = np.corrcoef([4, 2.5, 0, 1], [4, 4 * 2 * len("a dish for ") / (16 + 15), 0, 0])[0, 1]
+    assert part["pearson"] == pytest.approx(by_hand)
+
+
+def test_without_wordnet_all_else_is_scored(call, tmp_path, monkeypatch):
+    monkeypatch.setattr("annotation.wordnet.SYSTEM_FOLDER", tmp_path / "nowhere")
+    Path("both.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*pairs(0), *SENSE_PAIRS]))
+    status, out, _ = call("--gold", "both.jsonl", "--system", "lcs", "--json")
+    assert status == 0
+    report = json.loads(out)
+    assert report["types"]["word2sense"]["pearson"] is None
+    assert report["sum_pearson"] == report["types"]["phrase2word"]["pearson"]
+    assert report["remark"].startswith("word2sense is left out: There is no WordNet in")
+    status, _, err = call("--gold", "both.jsonl", "--system", "lcs", "--wordnet", str(tmp_path))
+    assert (status, err.count("\n")) == (1, 1)
+    assert "apt install wordnet-base" in err
+
+
+@pytest.mark.parametrize(
+    ("systems", "message"),
+    [
+        (["no.tsv"], "no.tsv: no such file or folder; name one, or a baseline (lcs, gst) with --system.\n"),
+        (["lcs", "lcs"], "Two systems are called lcs: leave one out, or name its file as in other=FILE.\n"),
+    ],
+)  # fmt: skip
+def test_a_wrong_call_is_explained(call, systems, message):
+    arguments = [word for system in systems for word in ("--system", system)]
+    assert call("--gold", "gold.jsonl", *arguments)[::2] == (2, message)

@@ -1,0 +1,253 @@
+"""Reading gold grades and scores: the layouts, and a sentence for whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from annotation.errors import ImportFileError, ScoreFileError
+from annotation.gold import Format, GoldRow, GoldSource
+from annotation.gold_files import open_gold
+from annotation.score_files import GoldPair, read_gold, read_scores
+
+PAIRS = [
+    GoldPair("phrase2word", "News-1", "a small boat ", "canoe", 3.25, "News"),
+    GoldPair("phrase2word", "News-2", "a | \"bar", "tab", 0.0, "News"),
+    GoldPair("word2sense", "w2s-1", "mouse#n", "touchpad%1:06:00::", 2.6667),
+]  # fmt: skip
+
+
+def bare(pairs: list[GoldPair]) -> list[tuple[object, ...]]:
+    """All but the place, which the caller knows."""
+    return [(pair.type, pair.id, pair.left, pair.right, pair.gold, pair.genre) for pair in pairs]
+
+
+def jsonl(folder: Path, name: str = "gold.jsonl", pairs: list[GoldPair] = PAIRS) -> Path:
+    fields = ("type", "id", "left", "right", "gold", "genre")
+    lines = [json.dumps({name: getattr(pair, name) for name in fields}) + "\n" for pair in pairs]
+    (folder / name).write_text("".join(lines))
+    return folder / name
+
+
+def task_files(folder: Path) -> Path:
+    (folder / "phrase2word.test.input.tsv").write_text(
+        'a small boat \tcanoe\tNews-1\na | "bar\ttab\tNews-2\n'
+    )
+    (folder / "phrase2word.test.gs.tsv").write_text("3.25\n0.00\n")
+    (folder / "word2sense.test.input.tsv").write_text("mouse#n\ttouchpad%1:06:00::\ttouchpad#n#1\tw2s-1\n")
+    (folder / "word2sense.test.gs.tsv").write_text("2.6667\r\n")
+    return folder
+
+
+# Gold
+
+
+def test_json_lines_and_the_files_of_the_task_are_the_same_gold(tmp_path):
+    task_files(tmp_path)
+    assert bare(read_gold([jsonl(tmp_path)])) == bare(PAIRS)
+    (tmp_path / "gold.jsonl").unlink()
+    assert bare(read_gold([tmp_path])) == bare(PAIRS)
+    files = [tmp_path / "word2sense.test.gs.tsv", tmp_path / "phrase2word.test.input.tsv"]
+    assert bare(read_gold(files)) == bare([PAIRS[2], *PAIRS[:2]])
+
+
+def test_grades_of_the_task_may_lie_in_another_folder(tmp_path):
+    task_files(tmp_path)
+    keys = tmp_path / "keys"
+    keys.mkdir()
+    grades = shutil.move(tmp_path / "phrase2word.test.gs.tsv", keys)
+    texts = tmp_path / "phrase2word.test.input.tsv"
+    assert bare(read_gold([Path(grades), texts])) == bare(PAIRS[:2])
+    with pytest.raises(ScoreFileError, match=r"needs phrase2word.test.gs.tsv: put it beside it"):
+        read_gold([texts])
+
+
+@pytest.mark.parametrize("format", Format)
+def test_an_export_is_gold(tmp_path, format):
+    with open_gold(format, tmp_path, ["phrase2word", "word2sense"], None) as writer:
+        for pair in PAIRS:
+            gold = Decimal(str(pair.gold))
+            writer.add(
+                GoldRow(
+                    pair.id, pair.type, pair.genre, pair.left, pair.right, gold, GoldSource.MEAN, gold,
+                    Decimal(0), 2, (), None, None, None,
+                )
+            )  # fmt: skip
+    assert bare(read_gold([tmp_path])) == bare(PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gold": None}, "line 2, field 'gold': None is no number; write a grade such as 2.75."),
+        ({"gold": "high"}, "line 2, field 'gold': 'high' is no number; write a grade such as 2.75."),
+        ({"gold": float("nan")}, "line 2, field 'gold': NaN is not finite; write a grade such as 2.75."),
+        ({"left": " "}, "line 2, field 'left': is empty; fill it in or delete the row."),
+        ({"type": None}, "line 2, field 'type': is empty; fill it in or delete the row."),
+        ({"left": "\ud800"}, "line 2, field 'left': holds half a character, U+D800; write it as UTF-8."),
+        ({"id": "News-1"}, "line 2: phrase2word 'News-1' is also in {file}, line 1; delete one."),
+    ],
+)
+def test_a_wrong_row_is_named(tmp_path, change, message):
+    file = jsonl(tmp_path)
+    rows = file.read_text().splitlines()
+    rows[1] = json.dumps({**json.loads(rows[1]), **change})
+    file.write_text("\n".join(rows))
+    with pytest.raises(ScoreFileError) as caught:
+        read_gold([file])
+    assert str(caught.value) == f"{file}, {message.format(file=file)}"
+
+
+def test_a_file_without_grades_is_explained(tmp_path):
+    (tmp_path / "pairs.jsonl").write_text('{"id": "a", "type": "phrase2word", "left": "x", "right": "y"}\n')
+    with pytest.raises(ScoreFileError, match=r"line 1: no field 'gold'; add the grade of each pair\."):
+        read_gold([tmp_path / "pairs.jsonl"])
+    with pytest.raises(ScoreFileError, match="has no gold set; name a file of gold grades"):
+        read_gold([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("grades", "message"),
+    [
+        ("1\n", "line 2: no grade, the file ends after 1 and phrase2word.test.input.tsv has 2 pairs; add"),
+        ("1\n2\n3\n", "line 3: one grade too many, phrase2word.test.input.tsv has 2 pairs; delete"),
+        ("1\n\n3\n", "line 2: is empty; write the grade of its pair."),
+    ],
+)
+def test_grades_of_the_task_fit_its_pairs(tmp_path, grades, message):
+    task_files(tmp_path)
+    (tmp_path / "phrase2word.test.gs.tsv").write_text(grades)
+    with pytest.raises(ScoreFileError) as caught:
+        read_gold([tmp_path])
+    assert f"phrase2word.test.gs.tsv, {message}" in str(caught.value)
+
+
+# Scores
+
+
+def read(tmp_path: Path, content: str, name: str = "run.tsv") -> list[float | None]:
+    (tmp_path / name).write_text(content)
+    return read_scores(tmp_path / name, PAIRS)
+
+
+def test_a_score_a_line_in_the_order_of_the_gold(tmp_path):
+    assert read(tmp_path, "1.5\n-.25\t0.9\n1e-3\n\n") == [1.5, -0.25, 0.001]
+
+
+def test_scores_of_one_type_or_of_a_folder(tmp_path):
+    assert read(tmp_path, "1\n2\n", "phrase2word.test.output.tsv") == [1, 2, None]
+    assert read(tmp_path, "3\n", "word2sense.txt") == [None, None, 3]
+    assert read_scores(tmp_path, PAIRS) == [1, 2, 3]
+
+
+def test_scores_by_id(tmp_path):
+    lines = '{"id": "News-2", "score": 0}\n{"id": "News-1", "type": "phrase2word", "score": "4"}\n'
+    assert read(tmp_path, lines, "run.jsonl") == [4, 0, None]
+
+
+def test_ids_of_two_types_need_the_type(tmp_path):
+    twice = [*PAIRS[:2], GoldPair("sentence2phrase", "News-1", "x", "y", 1.0)]
+    (tmp_path / "run.jsonl").write_text('{"id": "News-1", "score": 0}\n')
+    with pytest.raises(
+        ScoreFileError, match="line 1: 'News-1' is a pair of phrase2word and of sentence2phrase"
+    ):
+        read_scores(tmp_path / "run.jsonl", twice)
+    (tmp_path / "sentence2phrase.jsonl").write_text('{"id": "News-1", "score": 2}\n')
+    assert read_scores(tmp_path / "sentence2phrase.jsonl", twice) == [None, None, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("run.tsv", "1\nx\n3\n", "run.tsv, line 2: 'x' is no number; write a score such as 2.75."),
+        ("run.tsv", "1\n2,5\n3\n", "run.tsv, line 2: '2,5' is no number; write a score such as 2.75."),
+        ("run.tsv", "1\nnan\n3\n", "run.tsv, line 2: 'nan' is no number; write a score such as 2.75."),
+        ("run.tsv", "1\n1e999\n3\n", "run.tsv, line 2: 1E+999 is not finite; write a score such as 2.75."),
+        ("run.tsv", "1\n\n3\n", "run.tsv, line 2: is empty; write the score of its pair."),
+        (
+            "run.tsv", "1\n2\n",
+            "run.tsv, line 3: no score, the file ends after 2 and the gold grades have 3 pairs; add what is "
+            "missing.",
+        ),
+        (
+            "run.tsv", "1\n2\n3\n\n",
+            None,
+        ),
+        (
+            "run.tsv", "1\n2\n3\n4\n",
+            "run.tsv, line 4: one score too many, the gold grades have 3 pairs; delete what is too much.",
+        ),
+        (
+            "phrase2word.txt", "1\n",
+            "phrase2word.txt, line 2: no score, the file ends after 1 and the gold grades of phrase2word "
+            "have 2 pairs; add what is missing.",
+        ),
+        (
+            "sentence2phrase.txt", "1\n",
+            "sentence2phrase.txt: the gold grades have no sentence2phrase, only phrase2word, word2sense; "
+            "leave the file out or rename it.",
+        ),
+        (
+            "run.jsonl", '{"id": "News-1", "score": 1}\n',
+            "run.jsonl has no score for phrase2word 'News-2' (g, line 2); add it, or leave out all of "
+            "phrase2word.",
+        ),
+        (
+            "run.jsonl", '{"id": "News-7", "score": 1}\n',
+            "run.jsonl, line 1: the gold grades have no 'News-7'; mend or delete the line.",
+        ),
+        (
+            "run.jsonl", '{"id": "News-1", "type": "word2sense", "score": 1}\n',
+            "run.jsonl, line 1: the gold grades have no 'News-1' of type 'word2sense'; mend or delete the "
+            "line.",
+        ),
+        (
+            "run.jsonl", '{"id": "w2s-1", "score": 1}\n{"id": "w2s-1", "score": 1}\n',
+            "run.jsonl, line 2: word2sense 'w2s-1' has a score already in line 1; delete one.",
+        ),
+        (
+            "run.jsonl", '{"id": "w2s-1", "score": true}\n',
+            "run.jsonl, line 1, field 'score': True is no number; write a score such as 2.75.",
+        ),
+        (
+            "run.jsonl", '{"id": "w2s-1", "grade": 1}\n',
+            "run.jsonl, line 1: no field 'score'; add the score of 'w2s-1'.",
+        ),
+    ],
+)  # fmt: skip
+def test_a_score_that_is_missing_too_much_or_no_number_is_refused(
+    tmp_path, monkeypatch, name, content, message
+):
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(content)
+    gold = [
+        GoldPair(pair.type, pair.id, pair.left, pair.right, pair.gold, pair.genre, f"g, line {number}")
+        for number, pair in enumerate(PAIRS, 1)
+    ]
+    if message is None:
+        assert read_scores(Path(name), gold) == [1, 2, 3]
+        return
+    with pytest.raises(ScoreFileError) as caught:
+        read_scores(Path(name), gold)
+    assert str(caught.value) == message
+
+
+def test_a_folder_of_scores_is_checked(tmp_path):
+    with pytest.raises(
+        ScoreFileError, match="has no scores of phrase2word, word2sense; name the files after"
+    ):
+        read_scores(tmp_path, PAIRS)
+    (tmp_path / "word2sense.a.txt").write_text("1\n")
+    (tmp_path / "word2sense.b.txt").write_text("1\n")
+    with pytest.raises(ScoreFileError, match="word2sense 'w2s-1' has a score already in another file"):
+        read_scores(tmp_path, PAIRS)
+
+
+def test_a_file_of_bytes_is_explained(tmp_path):
+    (tmp_path / "run.tsv").write_bytes(b"1\n\xff\xfe\n")
+    with pytest.raises(ImportFileError, match=r"line 2: byte 1 is no UTF-8"):
+        read_scores(tmp_path / "run.tsv", PAIRS)
