@@ -83,6 +83,7 @@ class Difference:
     second: str
     types: Mapping[str, Contrast]
     sum_pearson: Contrast
+    """Over the types that both have; none where only one of them has a type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,13 +233,14 @@ def _difference(
     systems: Sequence[System], first: int, second: int, by_type: Mapping[str, _Group]
 ) -> Difference:
     types = {type: group.contrast(first, second) for type, group in by_type.items()}
-    reason = next((part.difference.reason for part in types.values() if part.difference.reason), "")
-    if reason:
+    summed = [group for group in by_type.values() if not (group.reasons[first] and group.reasons[second])]
+    reasons = [group.reasons[first] or group.reasons[second] for group in summed or by_type.values()]
+    if reason := next(filter(None, reasons), ""):
         whole = Contrast(Estimate(None, reason=reason), None)
     else:
-        drawn = sum(group.drawn.pearson[first] - group.drawn.pearson[second] for group in by_type.values())
+        drawn = np.sum([group.drawn.pearson[first] - group.drawn.pearson[second] for group in summed], axis=0)
         value = sum(part.difference.value or 0.0 for part in types.values())
-        whole = Contrast(estimate(value, np.asarray(drawn)), bootstrap_p(np.asarray(drawn)))
+        whole = Contrast(estimate(value, drawn), bootstrap_p(drawn))
     return Difference(systems[first].name, systems[second].name, types, whole)
 
 

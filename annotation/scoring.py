@@ -17,6 +17,7 @@ from annotation.agreement import Floats, Integers, Mask
 from annotation.bootstrap import CONFIDENCE, UNDEFINED_SHARE
 
 FEWEST_PAIRS = 3
+NO_RESAMPLES = "No resamples were asked for."
 _ONE_VALUE = 1e-12
 """A spread so small beside the values is what rounding leaves of none."""
 _CELLS_AT_ONCE = 500_000
@@ -197,7 +198,7 @@ def estimate(value: float, drawn: Floats) -> Estimate:
     if np.isnan(value):
         return Estimate(None, reason="The values differ by no more than rounding.")
     if not len(drawn):
-        return Estimate(value, interval_reason="No resamples were asked for.")
+        return Estimate(value, interval_reason=NO_RESAMPLES)
     defined = drawn[~np.isnan(drawn)]
     left_out = len(drawn) - len(defined)
     if left_out > UNDEFINED_SHARE * len(drawn):

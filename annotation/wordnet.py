@@ -55,7 +55,9 @@ class WordNet:
             self._reader = _Reader(folder.resolve())
         except (OSError, ValueError, AssertionError, StopIteration, NltkWordNetError) as error:
             reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-            raise WordNetError(f"WordNet in {folder} cannot be read ({reason}): {ADVICE}.") from error
+            raise WordNetError(
+                f"WordNet in {folder} cannot be read ({reason}): mend that, or name another with --wordnet."
+            ) from error
 
     def of_word(self, word: str, part_of_speech: str | None = None) -> list[str]:
         """The definition of each sense of a word or one of its forms, the most frequent sense first.
@@ -84,6 +86,8 @@ class _Reader(WordNetCorpusReader):  # type: ignore[misc]  # NLTK has no types
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that other languages are missing
             super().__init__(nltk.data.FileSystemPathPointer(str(folder)), None)
+        for name in NEEDED:  # some are opened only when they are asked
+            self.open(name).close()
 
     def open(self, file: str) -> Any:
         if file == "lexnames":

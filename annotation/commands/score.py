@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from annotation.baselines import BASELINES, Senses, UnknownWords
+from annotation.baselines import BASELINES, WORD_TO_SENSE, Senses, UnknownWords
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.commands.options import JsonOption
 from annotation.errors import WordNetError
@@ -23,7 +23,7 @@ from annotation.score_report import (
     report_to_json,
     score_systems,
 )
-from annotation.scoring import Estimate
+from annotation.scoring import NO_RESAMPLES, Estimate
 from annotation.systems import Baseline, ScoreFile, build_system, check_apart, needs_senses
 from annotation.terminal import show_json, show_line, show_table
 from db.command import CallError
@@ -103,7 +103,10 @@ def score(
     pairs = read_gold(gold)
     training = read_gold(calibrate_on) if calibrate_on else []
     check_apart(pairs, training)
-    senses, reason = _senses(wordnet) if needs_senses(requests, pairs) else (None, "")
+    is_optional = wordnet is None and any(pair.type != WORD_TO_SENSE for pair in pairs)
+    senses, reason = (
+        _senses(wordnet, is_optional=is_optional) if needs_senses(requests, pairs) else (None, "")
+    )
     systems = [build_system(request, pairs, training, senses, reason) for request in requests]
     report = score_systems(pairs, systems, resamples=resamples, seed=seed)
     if as_json:
@@ -148,16 +151,16 @@ def _named_path(text: str) -> tuple[str, Path]:
     return name.strip() or plain or str(path), path
 
 
-def _senses(folder: Path | None) -> tuple[Senses | None, str]:
-    """WordNet, or why there is none; a folder that was named must have it."""
+def _senses(folder: Path | None, *, is_optional: bool) -> tuple[Senses | None, str]:
+    """WordNet, or, where it is optional, why there is none."""
     from annotation.wordnet import open_wordnet  # NLTK takes a second
 
     try:
         return open_wordnet(folder), ""
     except WordNetError as error:
-        if folder is not None:
+        if not is_optional:
             raise
-        return None, f"word2sense is left out: {error}"
+        return None, f"{WORD_TO_SENSE} is left out: {error}"
 
 
 def _show(report: ScoreReport, pairs: Sequence[GoldPair]) -> None:
@@ -169,8 +172,10 @@ def _show(report: ScoreReport, pairs: Sequence[GoldPair]) -> None:
         _show_difference(difference, report)
     genres = {pair.genre for pair in pairs if pair.genre is not None}
     show_line("")
+    for remark in dict.fromkeys(system.remark for system in report.systems if system.remark):
+        show_line(remark)
     show_line(
-        f"{report.pairs:,} pairs, {len(report.types)} types, {len(genres)} genres; 95 % intervals by the "
+        f"{report.pairs:,} pairs, types: {len(report.types)}, genres: {len(genres)}; 95 % intervals by the "
         f"percentile bootstrap over pairs, {report.resamples:,} resamples, seed {report.seed}."
     )
     if report.differences:
@@ -213,16 +218,19 @@ def _show_system(system: SystemReport, report: ScoreReport) -> None:
         *_genre_rows(system),
     ]
     show_table(("", *_FIGURES), rows, title=system.name, right=_FIGURES)
-    named = [*system.types.items(), *((f"Genre {genre}", part.all) for genre, part in system.genres.items())]
-    for genre, parts in system.genres.items():
-        if len(parts.by_type) > 1:
-            named += [(f"Genre {genre}, {type}", part) for type, part in parts.by_type.items()]
-    for name, part in named:
+    for name, part in _named_parts(system):
         reason = part.pearson.reason or part.pearson.interval_reason or part.spearman.interval_reason
-        if reason and not (system.remark and name == "word2sense"):
+        is_remarked = name == WORD_TO_SENSE and system.remark
+        if reason and reason != NO_RESAMPLES and not is_remarked:
             show_line(f"{name}: {reason}")
-    if system.remark:
-        show_line(system.remark)
+
+
+def _named_parts(system: SystemReport) -> Iterator[tuple[str, Part]]:
+    yield from system.types.items()
+    for genre, part in system.genres.items():
+        yield f"Genre {genre}", part.all
+        if len(part.by_type) > 1:
+            yield from ((f"Genre {genre}, {type}", of_type) for type, of_type in part.by_type.items())
 
 
 def _genre_rows(system: SystemReport) -> Iterator[Sequence[str]]:
@@ -244,10 +252,12 @@ def _shown_differences(report: ScoreReport) -> Sequence[Difference]:
 
 
 def _show_difference(difference: Difference, report: ScoreReport) -> None:
-    show_line("")
     parts = [(type, part) for type, part in difference.types.items() if part.difference.value is not None]
     if len(report.types) > 1 and difference.sum_pearson.difference.value is not None:
         parts.append(("sum", difference.sum_pearson))
+    if not parts:
+        return
+    show_line("")
     title = f"{difference.first} – {difference.second}, Pearson"
     show_table(
         ("", *_CONTRASTS),

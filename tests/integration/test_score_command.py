@@ -141,9 +141,11 @@ def test_without_wordnet_all_else_is_scored(call, tmp_path, monkeypatch):
     assert report["types"]["word2sense"]["pearson"] is None
     assert report["sum_pearson"] == report["types"]["phrase2word"]["pearson"]
     assert report["remark"].startswith("word2sense is left out: There is no WordNet in")
-    status, _, err = call("--gold", "both.jsonl", "--system", "lcs", "--wordnet", str(tmp_path))
-    assert (status, err.count("\n")) == (1, 1)
-    assert "apt install wordnet-base" in err
+    Path("senses.jsonl").write_text("".join(json.dumps(row) + "\n" for row in SENSE_PAIRS))
+    for arguments in (("both.jsonl", "--wordnet", str(tmp_path)), ("senses.jsonl",)):
+        status, _, err = call("--system", "lcs", "--gold", *arguments)
+        assert (status, err.count("\n")) == (1, 1)
+        assert "apt install wordnet-base" in err
 
 
 @pytest.mark.parametrize(

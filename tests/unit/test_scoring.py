@@ -129,7 +129,9 @@ def systems(gold: list[GoldPair]) -> list[System]:
 
 def test_a_report_ranks_by_the_sum_and_compares_on_common_pairs():
     gold = gold_pairs()
-    report = score_systems(gold, systems(gold), resamples=200)
+    all_systems = systems(gold)
+    half_scores = all_systems[2].scores
+    report = score_systems(gold, all_systems, resamples=200)
     assert report.ranks()["sum_pearson"] == [2, 1, 3]
     assert report.ranks()["title2body"] == [2, 1, None]
     bad, good, half = report.systems
@@ -142,6 +144,9 @@ def test_a_report_ranks_by_the_sum_and_compares_on_common_pairs():
     assert first.sum_pearson.p == pytest.approx(2 / 201)
     same = report.differences[1].types["phrase2word"]  # bad and half are one there
     assert (same.difference.value, same.p, same.williams) == (0, 1, None)
+    assert report.differences[1].sum_pearson.difference.reason == "The system does not score these pairs."
+    both = [System(name, half_scores) for name in "ab"]
+    assert score_systems(gold, both, resamples=0).differences[0].sum_pearson.difference.value == 0
     assert bad.genres["News"].all.pairs == 40
     assert bad.genres["News"].by_type["phrase2word"].pairs == 20
 

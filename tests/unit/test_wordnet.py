@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from annotation.errors import WordNetError
@@ -48,6 +50,14 @@ def test_damaged_files_are_explained(tmp_path):
     folder = write_wordnet(tmp_path / "dict", [RODENT])
     (folder / "index.noun").write_text("mouse n many\n")
     with pytest.raises(WordNetError, match=r"cannot be read \(file index.noun, line 1"):
+        open_wordnet(folder)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no owners")
+def test_a_file_that_others_may_write_is_explained(tmp_path):
+    folder = write_wordnet(tmp_path / "dict", [RODENT])
+    (folder / "data.noun").chmod(0o666)
+    with pytest.raises(WordNetError, match=r"cannot be read \(.*chmod go-w"):
         open_wordnet(folder)
 
 
