@@ -117,6 +117,7 @@ def build_index(
             shutil.rmtree(partial)
             raise InputError(f"{name}: there is no passage in it; give a file of passages.")
         write_manifest(partial, _finished(partial, encoded))
+        _remove_stale(partial)
         partial.rename(folder)
     return PassageIndex.open(folder)
 

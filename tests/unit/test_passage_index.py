@@ -131,6 +131,14 @@ def test_a_build_that_was_killed_goes_on_to_the_same_bytes(tmp_path, where):
     assert not partial_folder(folder).exists()
 
 
+def test_an_input_may_have_grown_when_a_build_goes_on(tmp_path):
+    folder = tmp_path / "index"
+    subprocess.run([sys.executable, "-c", DYING, str(folder), "rename"], cwd=ROOT, check=False)
+    build_index(numbered(800), folder, SeededEncoder(), IndexConfig("ivf"), name="input")
+    assert len(PassageIndex.open(folder)) == 800
+    assert [path.name for path in folder.glob("structure-*")] == ["structure-800.faiss"]
+
+
 @pytest.mark.parametrize(
     ("encoder", "config", "passages", "message"),
     [
