@@ -31,6 +31,7 @@ from kpdemo.documents import (
     read_rows,
 )
 from kpdemo.errors import InputError, KpdemoError
+from kpdemo.languages.names import language_name
 from kpdemo.types import Document, Keyphrase, Kind, Prediction, Predictor, Source
 
 SCORE_DIGITS = 6
@@ -66,6 +67,7 @@ class BatchSettings:
 
     Attributes:
         identity: tells the weights of one model from others of its name; empty when it has none.
+        language: that all documents are read in; empty for each its own.
         input_bytes, input_sha256: how the input begins; empty for a stream.
     """
 
@@ -73,6 +75,7 @@ class BatchSettings:
     top_k: int | None
     threshold: float | None
     identity: str = ""
+    language: str = ""
     input_bytes: int = 0
     input_sha256: str = ""
 
@@ -89,6 +92,7 @@ def predict_file(
     top_k: int | None = None,
     threshold: float | None = None,
     identity: str = "",
+    language: str = "",
     progress: ShowProgress | None = None,
     on_error: ReportLine | None = None,
 ) -> BatchSummary:
@@ -101,6 +105,7 @@ def predict_file(
         source: a file of `read_documents`, or open JSON Lines.
         output: a file to create or to resume, or an open stream, which is only written to.
         identity: what tells the predictor's weights from others of its name, such as their hash.
+        language: that all documents are in, whatever they say; empty for each its own, or the one detected.
         progress: called with the counts so far after each batch.
 
     Raises:
@@ -110,7 +115,7 @@ def predict_file(
     """
     if batch_size < 1:
         raise InputError(f"The batch size is {batch_size}; give 1 or more.")
-    settings = BatchSettings(predictor.name, top_k, threshold, identity)
+    settings = BatchSettings(predictor.name, top_k, threshold, identity, language)
     run = _Run(predictor, settings, _name_of(source), progress, on_error)
     documents = run.read(source)
     # The first document is read before the output is touched: the input may not be readable at all.
@@ -158,7 +163,8 @@ def document_record(
 
 def prediction_row(id: str, prediction: Prediction) -> dict[str, Any]:
     """A prediction as it stands in a predictions file."""
-    return {"id": id, **keyphrase_rows(prediction)}
+    language = {"language": prediction.language} if prediction.language else {}
+    return {"id": id, **language, **keyphrase_rows(prediction)}
 
 
 def keyphrase_rows(prediction: Prediction) -> dict[str, list[Any]]:
@@ -214,7 +220,9 @@ def _prediction_from_row(row: dict[str, Any]) -> tuple[str, Prediction]:
     if not _are_strings(candidates):
         raise InputError('"absent_candidates" is not a list of strings; fix or delete the line.')
     present, absent = _keyphrases(row, "present"), _keyphrases(row, "absent")
-    return str(id), Prediction(present, absent, absent_candidates=tuple(candidates))
+    language = row.get("language")
+    told = language if isinstance(language, str) else ""
+    return str(id), Prediction(present, absent, told, absent_candidates=tuple(candidates))
 
 
 def _keyphrases(row: dict[str, Any], side: str) -> tuple[Keyphrase, ...]:
@@ -306,6 +314,10 @@ class _Run:
         if self._on_error is not None:
             self._on_error(error)
 
+    def _in_language(self, document: Document) -> Document:
+        language = self._settings.language
+        return replace(document, language=language) if language else document
+
     def _write_batch(self, batch: Sequence[tuple[int, Document]], writer: _StreamWriter) -> None:
         missing = [document.id not in writer.done for _, document in batch]
         self._counts = replace(self._counts, skipped=self._counts.skipped + missing.count(False))
@@ -314,7 +326,7 @@ class _Run:
         settings = self._settings
         outcomes = predict_each(
             self._predictor,
-            [document for _, document in batch],
+            [self._in_language(document) for _, document in batch],
             top_k=settings.top_k,
             threshold=settings.threshold,
         )
@@ -453,6 +465,8 @@ def _differences(earlier: BatchSettings, now: BatchSettings, source_name: str) -
         found.append(f"top_k {earlier.top_k or 'automatic'}, not {now.top_k or 'automatic'}")
     if earlier.threshold != now.threshold:
         found.append(f"threshold {_or_own(earlier.threshold)}, not {_or_own(now.threshold)}")
+    if earlier.language != now.language:
+        found.append(f"the language {_or_detected(earlier.language)}, not {_or_detected(now.language)}")
     both_known = earlier.input_sha256 and now.input_sha256
     if both_known and earlier.input_sha256 != now.input_sha256:
         found.append(f"an input that begins otherwise than {source_name}")
@@ -461,6 +475,10 @@ def _differences(earlier: BatchSettings, now: BatchSettings, source_name: str) -
 
 def _or_own(threshold: float | None) -> str:
     return "the model's own" if threshold is None else str(threshold)
+
+
+def _or_detected(language: str) -> str:
+    return language_name(language) if language else "of each document"
 
 
 def _write_settings(path: Path, settings: BatchSettings) -> None:

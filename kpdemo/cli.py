@@ -35,6 +35,7 @@ from kpdemo.commands.options import (
     print_json,
     progress_line,
     quick_count,
+    say,
 )
 from kpdemo.documents import (
     COMPRESSIONS,
@@ -49,7 +50,7 @@ from kpdemo.documents import (
     read_text,
 )
 from kpdemo.errors import ConfigError, InputError, KpdemoError, ModelLoadError
-from kpdemo.types import Document, Prediction, Predictor
+from kpdemo.types import Document, Prediction, Predictor, languages_of
 
 if TYPE_CHECKING:
     from kpdemo.evaluation.report import Report
@@ -63,6 +64,7 @@ Examples:
   {PROGRAM} predict paper.pdf
   {PROGRAM} predict abstract.txt --title "Learning to rank" --top-k 10
   echo "Neural networks learn word embeddings." | {PROGRAM} predict - --json
+  {PROGRAM} predict article.txt --model yake --language French
   {PROGRAM} predict --input docs.jsonl --output predictions.jsonl
   zcat docs.jsonl.gz | {PROGRAM} predict --input - --output - > predictions.jsonl
 
@@ -79,9 +81,13 @@ more absent phrases than it gives adds "absent_candidates": ["…", …], from w
 
 \b
 A line of docs.jsonl:
-  {{"id": "1", "title": "…", "abstract": "…"}}     (or "text"; a missing id is the line's number)
+  {{"id": "1", "title": "…", "abstract": "…", "language": "en"}}
+"text" may stand for "abstract", and a missing id is the line's number. Without a language it is detected.
+
+
 A line of predictions.jsonl:
-  {{"id": "1", "present": [{{"text", "score", "spans"}}, …], "absent": [{{"text", "score", …}}, …]}}
+  {{"id": "1", "language": "en", "present": [{{"text", "score", "spans"}}, …],
+   "absent": [{{"text", "score", …}}, …]}}
 """
 _EVALUATE_EXAMPLES = f"""
 Examples:
@@ -124,11 +130,22 @@ class BatchOptions:
     top_k: int | None
     threshold: float | None
     identity: str
+    language: str
 
 
 ModelOption = Annotated[
     str,
     typer.Option(metavar="NAME", help="A name of `models`, a checkpoint folder, or OWNER/NAME on the Hub."),
+]
+
+
+LanguageOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What the documents are written in, such as French or fr, whatever they say; "
+        "otherwise their own, or what is detected.",
+    ),
 ]
 
 
@@ -191,6 +208,7 @@ def predict(
         typer.Option(min=0.0, max=1.0, metavar="SCORE", help="All with at least this score."),
     ] = None,
     model: ModelOption = "default",
+    language: LanguageOption = None,
     device: DeviceOption = Device.AUTO,
     batch_size: BatchSizeOption = 32,
     as_json: Annotated[bool, typer.Option("--json", help="Print the one document's result as JSON.")] = False,
@@ -201,8 +219,9 @@ def predict(
     all with at least that score, --top-k exactly so many, or all there are. Both together give at most K
     of those with at least that score.
     """
+    code = "" if language is None else read_language(language)
     if source is None and output is None:
-        document = _read_one(file, title)
+        document = replace(_read_one(file, title), language=code)
         _predict_one(document, open_predictor(model, device), top_k, threshold, as_json=as_json)
         return
     if file is not None or title:
@@ -212,7 +231,7 @@ def predict(
     if source != STDIN:
         check_file(source, DOCUMENT_SUFFIXES)
     predictor = open_predictor(model, device)
-    options = BatchOptions(batch_size, top_k, threshold, model_identity(model))
+    options = BatchOptions(batch_size, top_k, threshold, model_identity(model), code)
     _predict_many(predictor, source, output, options)
 
 
@@ -363,6 +382,17 @@ def open_predictor(model: str, device: Device) -> Predictor:
         raise CallError(str(error)) from None
 
 
+def read_language(written: str) -> str:
+    """The code of the language that an option names."""
+    from kpdemo.languages.names import NAMES, language_code
+
+    code = language_code(written)
+    if code not in NAMES:
+        known = ", ".join(NAMES.values())
+        raise CallError(f"--language {written}: not a language known here; give one of {known}.")
+    return code
+
+
 def model_identity(model: str) -> str:
     """What tells the weights of a checkpoint from others of its name; empty for what has no weights."""
     from kpdemo.predictors import BASELINES, DEFAULT_FOLDER, DEFAULT_MODEL
@@ -413,20 +443,24 @@ def _predict_one(
     document: Document, predictor: Predictor, top_k: int | None, threshold: float | None, *, as_json: bool
 ) -> None:
     from kpdemo.batch import document_record
+    from kpdemo.languages.names import language_name
+    from kpdemo.languages.notes import language_note
     from kpdemo.text import check_readable
 
-    check_readable(document)  # before a model is loaded for nothing
+    check_readable(document, any_script=True)  # before a model is loaded for nothing
     device = predictor.device  # loads the model: its time is not the prediction's
     started = time.perf_counter()
     [prediction] = predictor.predict([document], top_k=top_k, threshold=threshold)
     seconds = time.perf_counter() - started
+    if note := language_note(prediction.language, predictor.name, languages_of(predictor)):
+        say(note)
     if as_json:
         origin = {"model": predictor.name, "device": device}
         print_json(document_record(document, prediction, **origin, seconds=seconds))
         return
     from kpdemo.terminal import show_prediction
 
-    footer = f"{predictor.name} on {device}, {seconds:.2f} s, language {prediction.language}"
+    footer = f"{predictor.name} on {device}, {seconds:.2f} s, {language_name(prediction.language)}"
     show_prediction(document, prediction, footer)
 
 

@@ -100,7 +100,7 @@ def document_from_row(row: Mapping[str, Any], *, where: str, default_id: str = "
         title=_text_field(row, "title", where),
         id=_id_field(row, where) or default_id,
         keyphrases=_keyphrase_field(row, where),
-        language=_text_field(row, "language", where) or "en",
+        language=_text_field(row, "language", where),
     )
 
 

@@ -16,12 +16,16 @@ class PhrasePlaces:
     """
 
     def __init__(self, document: Document) -> None:
+        self._language = document.language
         parts = ((document.title, 0), (document.body, document.body_start))
         self._spans = [
-            [(start + offset, end + offset) for start, end in word_spans(part)] for part, offset in parts
+            [(start + offset, end + offset) for start, end in word_spans(part, self._language)]
+            for part, offset in parts
         ]
         text = document.text
-        self._stems = [tuple(stem(text[start:end]) for start, end in spans) for spans in self._spans]
+        self._stems = [
+            tuple(stem(text[start:end], self._language) for start, end in spans) for spans in self._spans
+        ]
         self._firsts: dict[str, list[tuple[int, int]]] = {}
         for part, words in enumerate(self._stems):
             for position, word in enumerate(words):
@@ -29,7 +33,7 @@ class PhrasePlaces:
 
     def of(self, phrase: str) -> tuple[Span, ...]:
         """All places of the phrase, in order; none when it is absent."""
-        wanted = stems(phrase)
+        wanted = stems(phrase, self._language)
         return tuple(
             (self._spans[part][first][0], self._spans[part][first + len(wanted) - 1][1])
             for part, first in (self._firsts.get(wanted[0], ()) if wanted else ())

@@ -11,7 +11,15 @@ from threading import Lock
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.profiles import KNOWN, one_line
-from kpdemo.types import Document, Mapped, Prediction, Predictor, VectorSpace, finds_absent
+from kpdemo.types import (
+    Document,
+    Mapped,
+    Prediction,
+    Predictor,
+    VectorSpace,
+    finds_absent,
+    languages_of,
+)
 
 DEFAULT_MODEL = "default"
 DEFAULT_FOLDER = Path(__file__).parent / "assets" / "default"
@@ -99,6 +107,10 @@ class LazyPredictor:
     @property
     def finds_absent(self) -> bool:
         return finds_absent(self._predictor())
+
+    @property
+    def languages(self) -> frozenset[str]:
+        return languages_of(self._predictor())
 
     def vectors(
         self, document: Document, *, top_k: int | None = None, threshold: float | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kpdemo.text import StemmedText, stem, words
+from kpdemo.languages.segmenting import SEGMENTED, segments
+from kpdemo.text import StemmedText, words
 from kpdemo.types import Document, Kind
 
 
@@ -10,17 +11,18 @@ class PhraseKinds:
     """A document prepared for many questions of the kind "is this phrase reordered, mixed or unseen?".
 
     A phrase is present by the rule of `StemmedText`. Of any other, the stems of its words are looked up
-    one by one in title and body; punctuation marks are no words here.
+    one by one in title and body; punctuation marks are no words here. In languages without spaces the words
+    are those of a segmenter, and each is looked up as a phrase.
     """
 
     def __init__(self, document: Document) -> None:
         self._text = StemmedText(document)
-        self._stems = frozenset(_stems(document.text))
+        self._language = document.language
 
     def __call__(self, phrase: str) -> Kind:
         if self._text.contains(phrase):
             return Kind.PRESENT
-        found = [word in self._stems for word in _stems(phrase)]
+        found = [self._text.contains(word) for word in _words(phrase, self._language)]
         if not any(found):
             return Kind.UNSEEN
         return Kind.REORDERED if all(found) else Kind.MIXED
@@ -31,5 +33,9 @@ def phrase_kind(phrase: str, document: Document) -> Kind:
     return PhraseKinds(document)(phrase)
 
 
-def _stems(text: str) -> list[str]:
-    return [stem(word) for word in words(text) if any(map(str.isalnum, word))]
+def _words(phrase: str, language: str) -> list[str]:
+    if language in SEGMENTED:
+        found = [phrase[start:end] for start, end, _ in segments(phrase, language)]
+    else:
+        found = words(phrase, language)
+    return [word for word in found if any(map(str.isalnum, word))]

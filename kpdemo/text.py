@@ -1,15 +1,20 @@
-"""Words, stems, and the rule that tells a present keyphrase from an absent one."""
+"""Words, stems, and the rule that tells a present keyphrase from an absent one.
+
+English has the words and stems of the released evaluation of SimCKP; see `kpdemo.languages` for others.
+"""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
 
 from kpdemo.errors import InputError, LanguageError
+from kpdemo.languages import identified, wording
+from kpdemo.languages.names import ENGLISH
+from kpdemo.languages.scripts import SCRIPT_NAMES, UNSPACED, scripts
 from kpdemo.types import Document, Span
 
 # The released SimCKP evaluation puts spaces round exactly these; [, ], \ and _ stay in words.
@@ -18,36 +23,37 @@ _WORD = re.compile(rf"[{_PUNCTUATION}]|[^\s{_PUNCTUATION}]+")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
+_UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
+
 LONGEST_SHOWN = 40
-LETTERS_SAMPLED = 20_000
-
-SCRIPT_NAMES = {
-    "CJK": "Chinese or Japanese",
-    "HIRAGANA": "Japanese",
-    "KATAKANA": "Japanese",
-    "HANGUL": "Korean",
-    "ARABIC": "Arabic",
-    "HEBREW": "Hebrew",
-    "CYRILLIC": "Cyrillic",
-    "GREEK": "Greek",
-    "DEVANAGARI": "Devanagari",
-    "THAI": "Thai",
-}
+LEAST_UNSPACED = 5
+"""Letters of scripts without spaces that may be more than one word."""
 
 
-def words(text: str) -> list[str]:
-    """The words of `text`; each ASCII punctuation mark is a word of its own."""
-    return _WORD.findall(text)
+def words(text: str, language: str = "") -> list[str]:
+    """The words of `text`; in English each ASCII punctuation mark is a word of its own.
+
+    Args:
+        language: ISO 639-1; the rules for others than English are those of `kpdemo.languages.wording`. A text
+            of which no language is told is taken as English, here and in all of this file.
+    """
+    return [text[start:end] for start, end in word_spans(text, language)]
 
 
-def word_spans(text: str) -> list[Span]:
+def word_spans(text: str, language: str = "") -> list[Span]:
     """Where each of `words` stands in `text`."""
-    return [match.span() for match in _WORD.finditer(text)]
+    if _is_english(language):
+        return [match.span() for match in _WORD.finditer(text)]
+    return wording.word_spans(text)
+
+
+def stem(word: str, language: str = "") -> str:
+    """In English the Porter stem of the lower-cased word (NLTK's default mode, as in SimCKP)."""
+    return _english_stem(word) if _is_english(language) else wording.stem(word, language)
 
 
 @lru_cache(maxsize=200_000)
-def stem(word: str) -> str:
-    """The Porter stem of the lower-cased word (NLTK's default mode, as in SimCKP)."""
+def _english_stem(word: str) -> str:
     return str(_porter().stem(word, to_lowercase=True))
 
 
@@ -58,36 +64,48 @@ def _porter():  # type: ignore[no-untyped-def]
     return PorterStemmer()
 
 
-def stems(text: str) -> tuple[str, ...]:
-    return tuple(stem(word) for word in words(text))
+def _is_english(language: str) -> bool:
+    return language in ("", ENGLISH)
 
 
-def phrase_key(text: str) -> str:
+def stems(text: str, language: str = "") -> tuple[str, ...]:
+    return tuple(stem(word, language) for word in words(text, language))
+
+
+def phrase_key(text: str, language: str = "") -> str:
     """What makes two phrases the same: their stems, joined by single spaces."""
-    return " ".join(stems(text))
+    return " ".join(stems(text, language))
 
 
 class StemmedText:
     """A document prepared for many questions of the kind "is this phrase present?".
 
     A keyphrase is present when its stemmed words stand contiguously in the stemmed title or in
-    the stemmed body; it may not straddle the two.
+    the stemmed body; it may not straddle the two. Words and stems are those of the document's language.
     """
 
     def __init__(self, document: Document) -> None:
-        self._parts = [f" {phrase_key(part)} " for part in (document.title, document.body) if part]
+        self._language = document.language
+        self._parts = [f" {self.key(part)} " for part in (document.title, document.body) if part]
+
+    def key(self, phrase: str) -> str:
+        """See `phrase_key`, in the language of the document."""
+        return phrase_key(phrase, self._language)
 
     def contains(self, phrase: str) -> bool:
-        key = phrase_key(phrase)
+        key = self.key(phrase)
         return bool(key) and any(f" {key} " in part for part in self._parts)
 
 
-def check_readable(document: Document) -> None:
-    """Refuse what no predictor for English can read.
+def check_readable(document: Document, *, any_script: bool = False) -> None:
+    """Refuse what a predictor cannot read.
+
+    Args:
+        any_script: the predictor reads others than Latin too.
 
     Raises:
         InputError: there are not two words with a letter in the text, or it is not text.
-        LanguageError: most letters belong to another script than Latin.
+        LanguageError: most letters belong to a script that is not read.
     """
     text = document.text
     if not text.strip():
@@ -98,38 +116,39 @@ def check_readable(document: Document) -> None:
         raise InputError(
             "The text holds half of a character (a lone surrogate): save it as UTF-8 text first."
         )
-    scripts = _scripts(text)
-    if not scripts:
+    found = scripts(text)
+    if not found:
         raise InputError("The text holds no letters, so there is nothing to extract: paste some sentences.")
-    others = Counter(
-        {script: count for script, count in scripts.items() if script not in ("LATIN", "UNKNOWN")}
-    )
-    if others.total() * 2 > scripts.total():
-        script = others.most_common(1)[0][0]
-        name = SCRIPT_NAMES.get(script, script.capitalize())
-        raise LanguageError(
-            f"The text is mostly in {name} script, which is not supported yet: paste English text."
-        )
+    if not any_script:
+        _check_latin(found)
     _check_length(text)
 
 
-def _scripts(text: str) -> Counter[str]:
-    """How many of the first letters belong to each script, by the first word of their Unicode names."""
-    letters = islice(filter(str.isalpha, text), LETTERS_SAMPLED)
-    return Counter(unicodedata.name(letter, "UNKNOWN").split(" ")[0].split("-")[0] for letter in letters)
+def _check_latin(found: Counter[str]) -> None:
+    others = Counter({script: count for script, count in found.items() if script not in ("LATIN", "UNKNOWN")})
+    if others.total() * 2 > found.total():
+        script = others.most_common(1)[0][0]
+        name = SCRIPT_NAMES.get(script, script.capitalize())
+        raise LanguageError(
+            f"The text is mostly in {name} script, which this model does not read: "
+            "choose another model, or paste English text."
+        )
 
 
-def readable_documents(documents: Sequence[Document | str]) -> list[Document]:
-    """Documents with plain strings made into ones without a title; errors as in `check_readable`."""
+def readable_documents(documents: Sequence[Document | str], *, any_script: bool = False) -> list[Document]:
+    """The documents, each with its language; a plain string is one without a title.
+
+    Errors as in `check_readable`.
+    """
     read = [Document(document) if isinstance(document, str) else document for document in documents]
     for document in read:
-        check_readable(document)
-    return read
+        check_readable(document, any_script=any_script)
+    return [identified(document) for document in read]
 
 
 def _check_length(text: str) -> None:
     lettered = (word for word in re.finditer(r"\S+", text) if any(map(str.isalpha, word.group())))
     first = [word.group() for word in islice(lettered, 2)]
-    if len(first) == 1:
+    if len(first) == 1 and len(_UNSPACED_LETTER.findall(text[: 2 * LONGEST_SHOWN])) < LEAST_UNSPACED:
         word = first[0] if len(first[0]) <= LONGEST_SHOWN else f"{first[0][: LONGEST_SHOWN - 1]}…"
         raise InputError(f"The text is only one word, “{word}”: paste a sentence or more.")

@@ -21,14 +21,15 @@ TITLE_BREAK = "\n\n"
 class Document:
     """A text to read, with its title apart when it has one.
 
-    `keyphrases` are the gold keyphrases, when known.
+    `keyphrases` are the gold keyphrases, when known. `language` is an ISO 639-1 code, empty where nobody has
+    told it: then predictors detect it.
     """
 
     body: str
     title: str = ""
     id: str = ""
     keyphrases: tuple[str, ...] = ()
-    language: str = "en"
+    language: str = ""
 
     @property
     def text(self) -> str:
@@ -86,12 +87,12 @@ class Prediction:
     """The keyphrases of one document, each list sorted by score, best first.
 
     `absent_candidates` are what `absent` was chosen from, best first, as far as the predictor tells: R@50
-    counts the gold among the first fifty.
+    counts the gold among the first fifty. `language` is the one that the document was read in.
     """
 
     present: tuple[Keyphrase, ...]
     absent: tuple[Keyphrase, ...] = ()
-    language: str = "en"
+    language: str = ""
     absent_candidates: tuple[str, ...] = ()
 
 
@@ -128,6 +129,11 @@ class Predictor(Protocol):
 def finds_absent(predictor: Predictor) -> bool:
     """Whether a predictor can give absent keyphrases: it says so in an attribute `finds_absent`."""
     return bool(getattr(predictor, "finds_absent", False))
+
+
+def languages_of(predictor: Predictor) -> frozenset[str]:
+    """The languages a predictor was made for, by code: its attribute `languages`; empty if it is silent."""
+    return frozenset(getattr(predictor, "languages", ()))
 
 
 class PointKind(StrEnum):

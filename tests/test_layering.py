@@ -38,6 +38,7 @@ HEAVY = {
     "alembic": DATABASE_PARTS,
     "nltk": (
         "annotation.wordnet",
+        "kpdemo.languages",
         "kpdemo.text",
         "kpdemo.quick_start",
         "kpdemo.candidates",
@@ -46,8 +47,11 @@ HEAVY = {
     "networkx": ("kpdemo.evaluation",),
     "sklearn": ("kpdemo.evaluation", *MODEL_PARTS),
     "yake": ("kpdemo.evaluation",),
+    "py3langid": ("kpdemo.languages",),
+    "rjieba": ("kpdemo.languages",),
+    "kiwipiepy": ("kpdemo.languages",),
 }
-NEVER_WITH_THE_PACKAGE = ("torch", "transformers", "faiss", "gradio")
+NEVER_WITH_THE_PACKAGE = ("torch", "transformers", "faiss", "gradio", "py3langid", "rjieba", "kiwipiepy")
 
 
 def is_in(module: str, parents: tuple[str, ...]) -> bool:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from kpdemo.documents import LineError, ReportLine
 from kpdemo.errors import InputError, PassageIndexError
+from kpdemo.languages import identified
 from kpdemo.ramkg.index import PassageIndex
 from kpdemo.ramkg.settings import IndexConfig
 from kpdemo.ramkg.store import (
@@ -170,10 +171,11 @@ class _Known:
 def _usable(
     passages: Numbered, name: str, on_error: ReportLine | None, known: _Known | None = None
 ) -> Iterator[Document]:
-    """The passages that have a text and an id of their own."""
+    """The passages that have a text and an id of their own, each with its language."""
     known_keys = known.keys if known else frozenset()
     seen: set[int] = set()
-    for line, passage in passages:
+    for line, told in passages:
+        passage = identified(told)
         key = passage_key(passage.id)
         if known is not None and key in known_keys and key not in seen and known.is_same(passage):
             seen.add(key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from torch.nn import functional
 from kpdemo.candidates.chunks import surface
 from kpdemo.candidates.tagger import Tagger
 from kpdemo.evaluation.phrases import noun_ngrams
+from kpdemo.languages.names import ENGLISH
 from kpdemo.selection import check_options, keep
 from kpdemo.simckp.checkpoint import load_checkpoint
 from kpdemo.simckp.examples import encoder_text
@@ -43,6 +44,8 @@ class EmbeddingBaseline:
     overlap: int
     name: str = "embedding"
 
+    languages: ClassVar[frozenset[str]] = frozenset({ENGLISH})
+
     @property
     def device(self) -> str:
         return self._device.type
@@ -66,7 +69,7 @@ class EmbeddingBaseline:
         found = noun_ngrams(document, self.tagger)
         found = sorted(found, key=lambda candidate: -len(candidate.spans))[:MOST_CANDIDATES]
         if not found:
-            return Prediction(())
+            return Prediction((), language=document.language)
         texts = [surface(document, candidate) for candidate in found]
         with torch.inference_mode():
             phrases = functional.normalize(self._phrase_vectors(texts), dim=-1)

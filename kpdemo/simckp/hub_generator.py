@@ -85,6 +85,10 @@ class HubGenerator:
         return generator
 
     @property
+    def languages(self) -> frozenset[str]:
+        return frozenset(self.profile.reads or self.profile.languages)
+
+    @property
     def device(self) -> str:
         return str(self.model.device.type)
 
@@ -101,7 +105,7 @@ class HubGenerator:
             LanguageError: the model tells languages apart, and a document's is none of them.
         """
         check_options(top_k, threshold)
-        read = readable_documents(documents)
+        read = readable_documents(documents, any_script=bool(self.profile.languages))
         readings = [
             reading for number, document in enumerate(read) for reading in self._read(number, document)
         ]

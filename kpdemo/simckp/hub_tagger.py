@@ -74,6 +74,7 @@ class HubTagger:
 
     Attributes:
         window: tokens of one reading, special tokens included.
+        languages: see `kpdemo.types.languages_of`.
     """
 
     name: str
@@ -82,12 +83,14 @@ class HubTagger:
     labels: Labels
     window: int
     overlap: int
+    languages: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, name: str, model: Any, tokenizer: Any, profile: Profile, window: int) -> HubTagger:
         """Errors as in `Labels.of`."""
         labels = Labels.of(name, model.config.id2label)
-        return cls(name, model, tokenizer, labels, window, min(profile.overlap, window // 4))
+        overlap = min(profile.overlap, window // 4)
+        return cls(name, model, tokenizer, labels, window, overlap, frozenset(profile.reads))
 
     @property
     def device(self) -> str:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from kpdemo.languages.names import ENGLISH
 from kpdemo.simckp.checkpoint import (
     backbone_config,
     choose_device,
@@ -118,4 +119,5 @@ def load_labeller(folder: Path, *, device: str = "auto") -> HubTagger:
 
 def as_predictor(name: str, module: SequenceLabeller, tokenizer: Any) -> HubTagger:
     """Gives each word its most probable tag, and each run of tags as a keyphrase."""
-    return HubTagger(name, module, tokenizer, LABELS, module.config.window, module.config.overlap)
+    config = module.config
+    return HubTagger(name, module, tokenizer, LABELS, config.window, config.overlap, frozenset({ENGLISH}))

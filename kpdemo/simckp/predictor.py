@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from tokenizers import Tokenizer
 
 from kpdemo.candidates.chunks import Candidate, mine_candidates, surface
 from kpdemo.candidates.tagger import Tagger
+from kpdemo.languages.names import ENGLISH
 from kpdemo.selection import check_options, keep
 from kpdemo.simckp.batches import collate
 from kpdemo.simckp.counting import ExpectedF1
@@ -63,6 +65,8 @@ class SimckpPredictor:
     padding: int
     tagger: Tagger
     selection: Selection
+
+    languages: ClassVar[frozenset[str]] = frozenset({ENGLISH})  # of the tagger that finds the candidates
 
     @property
     def device(self) -> str:

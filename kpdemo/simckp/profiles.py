@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import ClassVar, Literal
 
@@ -25,6 +26,7 @@ class Profile:
     forced_first: the token that every answer begins with (forced BOS); without one the model decides.
     languages: a document's language to its token, which is forced as the answer's first and set as the
         tokenizer's source language, as in mBART-50; empty for a model that needs none.
+    reads: the languages it was made for; empty where nothing is known, or `languages` says it.
     window, overlap: tokens of one reading and how many it shares with the next; a model with fewer
         positions reads less.
     beams: of the beam search; each of them is read.
@@ -42,6 +44,7 @@ class Profile:
     separators: tuple[str, ...] = ()
     forced_first: str = ""
     languages: Mapping[str, str] = field(default_factory=dict)
+    reads: tuple[str, ...] = ()
     window: int = 512
     overlap: int = 64
     beams: int = 4
@@ -49,9 +52,11 @@ class Profile:
     no_repeat: int = 3
 
 
+_english = partial(Profile, reads=("en",))
+
 KNOWN: Mapping[str, Profile] = MappingProxyType(
     {
-        "taln-ls2n/bart-base-kp20k": Profile(
+        "taln-ls2n/bart-base-kp20k": _english(
             "generation",
             "BART-base on KP20k, present keyphrases first",
             "Apache-2.0",
@@ -59,7 +64,7 @@ KNOWN: Mapping[str, Profile] = MappingProxyType(
             forced_first="<s>",
             window=1024,
         ),
-        "sabsab129/BART-base-KP": Profile(
+        "sabsab129/BART-base-KP": _english(
             "generation",
             "BART-base on KP20k, KPBiomed and KPTimes",
             "Apache-2.0",
@@ -68,7 +73,7 @@ KNOWN: Mapping[str, Profile] = MappingProxyType(
             forced_first="<s>",
             window=1024,
         ),
-        "bloomberg/KeyBART": Profile(
+        "bloomberg/KeyBART": _english(
             "generation",
             "BART-large pretrained to write keyphrases, not fine-tuned",
             "Apache-2.0, earlier CC-BY-4.0",
@@ -76,7 +81,7 @@ KNOWN: Mapping[str, Profile] = MappingProxyType(
             forced_first="<s>",
             window=1024,
         ),
-        "ml6team/keyphrase-generation-keybart-inspec": Profile(
+        "ml6team/keyphrase-generation-keybart-inspec": _english(
             "generation",
             f"KeyBART fine-tuned {_INSPEC}",
             "MIT",
@@ -84,10 +89,10 @@ KNOWN: Mapping[str, Profile] = MappingProxyType(
             forced_first="<s>",
             window=1024,
         ),
-        "ml6team/keyphrase-generation-t5-small-inspec": Profile(
+        "ml6team/keyphrase-generation-t5-small-inspec": _english(
             "generation", f"T5-small {_INSPEC}", separators=(";",)
         ),
-        "aglazkova/bart_multitask_finetuned_for_title_and_keyphrase_generation": Profile(
+        "aglazkova/bart_multitask_finetuned_for_title_and_keyphrase_generation": _english(
             "generation",
             "BART-base on Krapivin and Inspec, for titles and keyphrases",
             prefix="<|KEYPHRASES|> ",
@@ -95,7 +100,7 @@ KNOWN: Mapping[str, Profile] = MappingProxyType(
             forced_first="<s>",
             window=1024,
         ),
-        "memray/bart_wikikp": Profile(
+        "memray/bart_wikikp": _english(
             "generation",
             "BART-large pretrained on phrases of Wikipedia",
             prefix="<present>10<header>5<category>5<seealso>2<infill>0<s>",
@@ -107,20 +112,21 @@ KNOWN: Mapping[str, Profile] = MappingProxyType(
             "CC-BY-4.0",
             prefix="Keywords: ",
             separators=(",",),
+            reads=("pl", "en"),
         ),
-        "ml6team/keyphrase-extraction-kbir-inspec": Profile(
+        "ml6team/keyphrase-extraction-kbir-inspec": _english(
             "token classification", f"{_KBIR}, {_INSPEC}", "MIT"
         ),
-        "ml6team/keyphrase-extraction-kbir-openkp": Profile(
+        "ml6team/keyphrase-extraction-kbir-openkp": _english(
             "token classification", f"{_KBIR}, on web pages (OpenKP)"
         ),
-        "ml6team/keyphrase-extraction-kbir-semeval2017": Profile(
+        "ml6team/keyphrase-extraction-kbir-semeval2017": _english(
             "token classification", f"{_KBIR}, on paragraphs of papers (SemEval-2017)"
         ),
-        "ml6team/keyphrase-extraction-distilbert-inspec": Profile(
+        "ml6team/keyphrase-extraction-distilbert-inspec": _english(
             "token classification", f"DistilBERT {_INSPEC}", "MIT"
         ),
-        "ml6team/keyphrase-extraction-distilbert-openkp": Profile(
+        "ml6team/keyphrase-extraction-distilbert-openkp": _english(
             "token classification", "DistilBERT on web pages (OpenKP)"
         ),
     }

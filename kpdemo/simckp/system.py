@@ -56,6 +56,10 @@ class SystemPredictor:
         return self.extractor.name
 
     @property
+    def languages(self) -> frozenset[str]:
+        return self.extractor.languages
+
+    @property
     def device(self) -> str:
         return self.extractor.device
 

@@ -124,6 +124,10 @@ class RemotePredictor:
     def finds_absent(self) -> bool:
         return self.description.finds_absent
 
+    @property
+    def languages(self) -> frozenset[str]:
+        return self.description.languages
+
     def predict(
         self,
         documents: Sequence[Document | str],

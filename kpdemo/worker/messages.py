@@ -53,6 +53,7 @@ class Description:
     device: str
     finds_absent: bool
     has_vectors: bool
+    languages: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

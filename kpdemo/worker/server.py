@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from kpdemo.errors import KpdemoError
 from kpdemo.quick_start import import_nltk, uncollected
-from kpdemo.types import Mapped, Predictor, finds_absent
+from kpdemo.types import Mapped, Predictor, finds_absent, languages_of
 from kpdemo.worker.messages import Answer, Call, Description, Load, Open, Raised, Request, Returned, Setup
 
 
@@ -62,7 +62,11 @@ class _Models:
     def open(self, name: str) -> Description:
         predictor = self._predictor(name)
         return Description(
-            predictor.name, predictor.device, finds_absent(predictor), isinstance(predictor, Mapped)
+            predictor.name,
+            predictor.device,
+            finds_absent(predictor),
+            isinstance(predictor, Mapped),
+            languages_of(predictor),
         )
 
     def answer(self, request: Request) -> Answer:

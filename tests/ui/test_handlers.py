@@ -53,7 +53,7 @@ def test_predict_marks_the_text(shelf):
         ("Entropy!", "only one word, “Entropy!”: paste a sentence or more"),
         ("x" * 100_000, "only one word, “x+…”"),
         ("12345 67", "holds no letters"),
-        ("深度学习模型在自然语言处理中的应用", "Chinese or Japanese script, which is not supported yet"),
+        ("深度学习模型在自然语言处理中的应用", "Chinese or Japanese script, which this model does not read"),
         ("zero \x00 byte", "NUL byte"),
     ],
 )

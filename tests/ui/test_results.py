@@ -45,7 +45,7 @@ ABSENT = (
 
 
 def answer(present=PRESENT, document=DOCUMENT, *, absent=(), finds_absent=True, **options) -> Answer:
-    question, prediction = Question(document, "default", **options), Prediction(present, absent)
+    question, prediction = Question(document, "default", **options), Prediction(present, absent, "en")
     return Answer(question, prediction, "default", "cpu", 0.1437, finds_absent=finds_absent)
 
 
