@@ -248,6 +248,7 @@ def evaluate(
         str | None,
         typer.Option(metavar="NAME", help="Predict with this model now, instead of --predictions."),
     ] = None,
+    language: LanguageOption = None,
     device: DeviceOption = Device.AUTO,
     batch_size: BatchSizeOption = 32,
     limit: Annotated[
@@ -256,18 +257,24 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
 ) -> None:
-    """Measure keyphrases against gold: F1@5, F1@M, R@50."""
+    """Measure keyphrases against gold: F1@5, F1@M, R@50.
+
+    Each document by the words and stems of its language, and the documents of each language apart too.
+    """
     if (predictions is None) == (model is None):
         raise CallError("Evaluate either --predictions FILE or --model NAME; give one of them.")
     if as_json and as_markdown:
         raise CallError("--json and --markdown exclude each other; give one of them.")
     names = _dataset_names(gold)
+    code = "" if language is None else read_language(language)
     if predictions is not None:
         check_file(predictions, LINE_SUFFIXES)
     predictor = None if model is None else open_predictor(model, device)
     with progress_line("Evaluating") as progress:
         problems = Problems(progress)
-        datasets = {name: _read_gold(path, limit, problems) for path, name in names.items()}
+        datasets = {
+            name: _in_their_languages(_read_gold(path, limit, problems), code) for path, name in names.items()
+        }
         if predictor is not None:
             report = _evaluate_model(datasets, predictor, batch_size, progress, problems)
         else:
@@ -517,6 +524,15 @@ def _read_gold(path: str, limit: int | None, problems: Problems) -> list[Documen
     if not any(document.keyphrases for document in documents):
         raise InputError(f'{path}: no document has gold "keyphrases"; give a file that has them.')
     return documents
+
+
+def _in_their_languages(documents: Sequence[Document], language: str) -> list[Document]:
+    """All in `language`, or where that is empty each in its own."""
+    from kpdemo.languages.datasets import identified_together
+
+    if language:
+        return [replace(document, language=language) for document in documents]
+    return identified_together(documents)
 
 
 def _evaluate_model(

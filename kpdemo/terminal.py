@@ -16,6 +16,7 @@ from rich.text import Text
 from kpdemo.batch import BatchSummary
 from kpdemo.documents import LineError
 from kpdemo.evaluation.coverage import Coverage
+from kpdemo.languages.names import language_name
 from kpdemo.types import Document, Keyphrase, Prediction, Span
 
 MARK = "black on bright_yellow"
@@ -71,22 +72,32 @@ def marked_text(text: str, spans: Sequence[Span], *, colour: bool) -> Text:
 
 
 def show_figures(report: Mapping[str, Any]) -> None:
-    """Print an evaluation, as `report_to_json` gives it, as one table for each dataset."""
+    """Print an evaluation, as `report_to_json` gives it, as one table for each dataset.
+
+    One of several languages has a table for each too.
+    """
     console = _console()
     for name, figures in report["datasets"].items():
-        table = Table(title=Text(f"{name}: {figures['documents']:,} documents"), title_justify="left")
-        measures = list(figures["absent"]["skip_empty"])
-        table.add_column("Keyphrases")
-        table.add_column("Documents without gold")
-        for measure in measures:
-            table.add_column(measure, justify="right")
-        for kind in ("present", "absent"):
-            for convention, meaning in (("skip_empty", "skipped"), ("count_empty", "count as zero")):
-                values = figures[kind][convention]
-                table.add_row(kind, meaning, *(_figure(values.get(measure)) for measure in measures))
-        values = figures["pooled"]
-        table.add_row("pooled", "skipped", *(_figure(values.get(measure)) for measure in measures))
-        console.print(table)
+        console.print(_figures_table(name, figures))
+        parts = figures.get("languages", {})
+        for code, part in parts.items() if len(parts) > 1 else ():
+            console.print(_figures_table(f"{name}, {language_name(code)}", part))
+
+
+def _figures_table(name: str, figures: Mapping[str, Any]) -> Table:
+    table = Table(title=Text(f"{name}: {figures['documents']:,} documents"), title_justify="left")
+    measures = list(figures["absent"]["skip_empty"])
+    table.add_column("Keyphrases")
+    table.add_column("Documents without gold")
+    for measure in measures:
+        table.add_column(measure, justify="right")
+    for kind in ("present", "absent"):
+        for convention, meaning in (("skip_empty", "skipped"), ("count_empty", "count as zero")):
+            values = figures[kind][convention]
+            table.add_row(kind, meaning, *(_figure(values.get(measure)) for measure in measures))
+    values = figures["pooled"]
+    table.add_row("pooled", "skipped", *(_figure(values.get(measure)) for measure in measures))
+    return table
 
 
 def show_models(models: Mapping[str, str]) -> None:

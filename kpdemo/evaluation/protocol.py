@@ -1,15 +1,15 @@
 """From documents and predictions to figures: which phrases count, and on which side.
 
-Phrases are compared by `phrase_key` (punctuation set apart, Porter stems). Gold is split into
-present and absent by `StemmedText`. Of the predictions, the present list keeps what the document
-holds and the absent list and its candidates what it does not; the others are dropped before any cut,
-as in SimCKP.
+Phrases are compared by `phrase_key`: punctuation set apart, Porter stems; in a document of another language
+than English by its own words and stems. Gold is split into present and absent by `StemmedText`. Of the
+predictions, the present list keeps what the document holds and the absent list and its candidates what it
+does not; the others are dropped before any cut, as in SimCKP.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from kpdemo.errors import InputError
 from kpdemo.evaluation.metrics import (
@@ -22,7 +22,8 @@ from kpdemo.evaluation.metrics import (
     score_kind,
     score_sets,
 )
-from kpdemo.text import StemmedText, phrase_key
+from kpdemo.languages.names import ENGLISH
+from kpdemo.text import StemmedText
 from kpdemo.types import Document, Prediction
 
 
@@ -37,13 +38,19 @@ class KindFigures:
 
 @dataclass(frozen=True, slots=True)
 class DatasetFigures:
-    """Everything measured on one dataset."""
+    """Everything measured on one dataset.
+
+    Attributes:
+        languages: the same for the documents of each language, by its code; the figures of the whole are
+            their averages weighted by documents (for the pooled ones, by those with gold).
+    """
 
     documents: int
     present: KindFigures
     absent: KindFigures
     pooled: PooledFigures
     pooled_with_gold: int
+    languages: Mapping[str, DatasetFigures] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,7 @@ class DocumentScores:
     present: KindScores
     absent: KindScores
     pooled: SetScores | None
+    language: str = ENGLISH
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +78,7 @@ def split_phrases(phrases: Iterable[str], source: StemmedText) -> SplitKeys:
     for phrase in phrases:
         if any(character.isalnum() for character in phrase):
             side = present if source.contains(phrase) else absent
-            side[phrase_key(phrase)] = None
+            side[source.key(phrase)] = None
     return SplitKeys(tuple(present), tuple(absent))
 
 
@@ -87,6 +95,7 @@ def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
             wanted.absent, split_phrases(absent, source).absent, split_phrases(candidates, source).absent
         ),
         pooled=score_sets(gold.keyphrases, [*present, *absent]),
+        language=gold.language or ENGLISH,
     )
 
 
@@ -96,7 +105,7 @@ def evaluate(
     """Measure predictions against the keyphrases of `golds`.
 
     Args:
-        golds: documents with their keyphrases.
+        golds: documents with their keyphrases; one of which no language is told is measured as English.
         predictions: by document id, or in the order of the documents.
 
     Raises:
@@ -104,7 +113,12 @@ def evaluate(
             share an id.
     """
     pairs = _by_id(golds, predictions) if isinstance(predictions, Mapping) else _in_order(golds, predictions)
-    return summarise([score_document(gold, prediction) for gold, prediction in pairs])
+    scores = [score_document(gold, prediction) for gold, prediction in pairs]
+    languages = {
+        language: summarise([document for document in scores if document.language == language])
+        for language in sorted({document.language for document in scores})
+    }
+    return replace(summarise(scores), languages=languages)
 
 
 def summarise(scores: Sequence[DocumentScores]) -> DatasetFigures:

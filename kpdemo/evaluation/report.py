@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kpdemo.evaluation.metrics import Convention, MacroFigures
 from kpdemo.evaluation.protocol import DatasetFigures, KindFigures
+from kpdemo.languages.names import language_name
 
 UNDEFINED = "–"
 
@@ -63,7 +64,10 @@ def report_to_json(report: Report) -> dict[str, Any]:
 def report_to_markdown(
     report: Report, conventions: Iterable[Convention] = ("skip_empty", "count_empty")
 ) -> str:
-    """A table for each convention under a line that names it; a row for each dataset."""
+    """A table for each convention under a line that names it; a row for each dataset.
+
+    A dataset of several languages has a row for each after it.
+    """
     tables = []
     for convention in conventions:
         lines = [
@@ -71,14 +75,23 @@ def report_to_markdown(
             "",
             _row(COLUMNS),
             _row(["---", *["---:"] * (len(COLUMNS) - 1)]),
-            *(_dataset_row(name, figures, convention) for name, figures in report.datasets.items()),
+            *(_dataset_row(name, figures, convention) for name, figures in _rows(report.datasets)),
         ]
         tables.append("\n".join(lines))
     return "\n\n".join(tables) + "\n"
 
 
+def _rows(datasets: Mapping[str, DatasetFigures]) -> Iterator[tuple[str, DatasetFigures]]:
+    for name, figures in datasets.items():
+        yield name, figures
+        if len(figures.languages) > 1:
+            for code, part in figures.languages.items():
+                yield f"{name}, {language_name(code)}", part
+
+
 def _dataset_to_json(figures: DatasetFigures) -> dict[str, Any]:
     pooled = figures.pooled
+    languages = {code: _dataset_to_json(part) for code, part in figures.languages.items()}
     return {
         "documents": figures.documents,
         "with_gold": {
@@ -95,6 +108,7 @@ def _dataset_to_json(figures: DatasetFigures) -> dict[str, Any]:
             "count_empty": _absent_to_json(figures.absent.count_empty),
         },
         "pooled": {"P@M": pooled.precision_m, "R@M": pooled.recall_m, "F1@M": pooled.f1_m},
+        **({"languages": languages} if languages else {}),
     }
 
 

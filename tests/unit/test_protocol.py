@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kpdemo.errors import InputError
 from kpdemo.evaluation.protocol import evaluate, score_document, split_phrases
+from kpdemo.languages.datasets import identified_together
 from kpdemo.text import StemmedText
 from kpdemo.types import Document, Keyphrase, Prediction
 
@@ -50,6 +51,46 @@ def test_gold_that_differs_only_in_form_counts_once():
     gold = Document(body="Neural networks learn.", keyphrases=("neural network", "Neural Networks", "x y"))
     scores = score_document(gold, predict(["neural networks"]))
     assert scores.present.recall_m == 1.0
+
+
+def test_every_document_is_measured_in_its_language():
+    golds = [
+        Document("Les réseaux électriques.", language="fr", keyphrases=("réseau électrique", "énergies")),
+        Document("基于图神经网络的方法。", language="zh", keyphrases=("图神经网络", "语音 识别")),
+        Document("기계 학습을 이용한다.", language="ko", keyphrases=("기계학습",)),
+        Document("Neural networks.", language="en", keyphrases=("neural network",)),
+    ]
+    found = [
+        predict(["réseaux électriques"], ["énergie"]),
+        predict(["图神经网络"], ["语音识别"]),
+        predict(["기계 학습"]),
+        predict(["networks"]),
+    ]
+    figures = evaluate(golds, found)
+    assert list(figures.languages) == ["en", "fr", "ko", "zh"]
+    assert [part.documents for part in figures.languages.values()] == [1, 1, 1, 1]
+    assert [part.present.skip_empty.f1_m for part in figures.languages.values()] == [0.0, 1.0, 1.0, 1.0]
+    assert figures.present.skip_empty.precision_m == 0.75
+    assert [figures.languages[code].absent.skip_empty.f1_m for code in ("fr", "zh")] == [1.0, 1.0]
+    # RAMKG's measure knows neither stems nor varying spaces: only one of two Chinese phrases is the same
+    assert [part.pooled.f1_m for part in figures.languages.values()] == [0.0, 0.0, 0.0, 0.5]
+    assert figures.pooled.f1_m == pytest.approx(0.125)
+
+
+def test_figures_of_english_do_not_depend_on_whether_the_language_is_told():
+    told, silent = replace(DOCUMENT, language="en"), DOCUMENT
+    found = predict(["neural networks", "slow", "Integral equation"], ["machine learning", "optics"])
+    assert evaluate([told], [found]) == evaluate([silent], [found])
+    assert identified_together([silent, Document("Das ist ein deutscher Text über Netze."), silent]) == [
+        told,
+        Document("Das ist ein deutscher Text über Netze.", language="en"),
+        told,
+    ]
+    assert [d.language for d in identified_together([silent, Document("关键词抽取"), told])] == [
+        "en",
+        "zh",
+        "en",
+    ]
 
 
 def test_a_worked_example():
