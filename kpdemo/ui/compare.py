@@ -16,7 +16,7 @@ from kpdemo.ui.figures import score_html
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.questions import read_question
-from kpdemo.ui.results import Answer, Question
+from kpdemo.ui.results import Answer, Question, note_of
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
@@ -47,7 +47,7 @@ def columns_html(columns: Sequence[Column]) -> str:
     agreed = Counter(
         key
         for column in columns
-        for key in {phrase_key(item.text) for item in column.prediction.present + column.prediction.absent}
+        for key in {_key(item, column) for item in column.prediction.present + column.prediction.absent}
     )
     lists = "".join(_column_html(column, agreed, len(columns)) for column in columns)
     return f'<div class="compare-columns" id="compare-columns">{lists}</div>'
@@ -59,13 +59,19 @@ def _column_html(column: Column, agreed: Counter[str], models: int) -> str:
         facts = ""
     else:
         present, absent = (
-            "".join(_item_html(item, agreed[phrase_key(item.text)], models) for item in side)
+            "".join(_item_html(item, agreed[_key(item, column)], models) for item in side)
             for side in (column.prediction.present, column.prediction.absent)
         )
         content = f"<ol>{present}</ol>" if present else note_html("No present keyphrase was found.")
         content += f'<p class="small">Absent</p><ol>{absent}</ol>' if absent else ""
+        note = note_of(column.answer)
+        content = note_html(note) + content if note else content
         facts = f'<p class="small">{column.answer.seconds:.2f} s</p>'
     return f'<section class="compare-column"><h3>{escape(column.model)}</h3>{content}{facts}</section>'
+
+
+def _key(keyphrase: Keyphrase, column: Column) -> str:
+    return phrase_key(keyphrase.text, column.prediction.language)
 
 
 def _item_html(keyphrase: Keyphrase, votes: int, models: int) -> str:
@@ -88,13 +94,14 @@ class CompareHandlers:
         automatic: bool,
         count: float,
         threshold: str,
+        language: str = "",
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> str:
         """The keyphrases of each model in a column, in the order the page lists them."""
         with shown_to_user(KpdemoError):
             if not models:
                 raise InputError("No model is ticked: tick at least one.")
-            question = read_question(title, document, models[0], automatic, count, threshold)
+            question = read_question(title, document, models[0], automatic, count, threshold, language)
             columns = []
             for done, model in enumerate(name for name in self.shelf.models if name in models):
                 progress((done, len(models)), desc=model, unit="models")
@@ -119,7 +126,7 @@ def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> 
     result = gr.HTML(empty_html(EMPTY), elem_id="compare-result")
     run.click(
         handlers.compare,
-        [models, fields.title, fields.document, fields.automatic, fields.count, fields.threshold],
+        [models, *(field for field in fields.all if field is not fields.model)],
         result,
         api_name="compare",
         concurrency_limit=1,

@@ -13,7 +13,7 @@ import kpdemo
 from kpdemo.cards import model_card
 from kpdemo.errors import KpdemoError, ModelLoadError
 from kpdemo.predictors import DEFAULT_FOLDER, DEFAULT_MODEL
-from kpdemo.types import Document, Mapped, Prediction, Predictor, VectorSpace, finds_absent
+from kpdemo.types import Document, Mapped, Prediction, Predictor, VectorSpace, finds_absent, languages_of
 from kpdemo.ui.results import Answer, Question
 
 WARM_UP = Document("A short sentence warms the model up before the first reader comes.", title="Warm-up")
@@ -164,6 +164,10 @@ class _Guarded:
     def device(self) -> str:
         return self._predictor.device
 
+    @property
+    def languages(self) -> frozenset[str]:
+        return languages_of(self._predictor)
+
     def predict(
         self,
         documents: Sequence[Document | str],
@@ -182,8 +186,15 @@ class _Guarded:
                 [question.document], top_k=question.top_k, threshold=question.threshold
             )
             seconds = time.perf_counter() - started
-        possible = finds_absent(self._predictor)
-        return Answer(question, prediction, self.name, self.device, seconds, finds_absent=possible)
+        return Answer(
+            question,
+            prediction,
+            self.name,
+            self.device,
+            seconds,
+            finds_absent=finds_absent(self._predictor),
+            languages=self.languages,
+        )
 
     def vectors(
         self, document: Document, *, top_k: int | None = None, threshold: float | None = None

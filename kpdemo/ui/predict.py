@@ -10,6 +10,7 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.errors import KpdemoError
+from kpdemo.languages.names import NAMES
 from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.models import WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.questions import LARGEST_COUNT, read_question
@@ -24,6 +25,8 @@ from kpdemo.ui.widgets import (
     section_heading,
     shown_to_user,
 )
+
+LANGUAGES = [("Detect", ""), *((name, code) for code, name in NAMES.items())]
 
 EMPTY = "No keyphrases yet. Paste a text or choose an example, then press Predict."
 
@@ -73,10 +76,11 @@ class PredictHandlers:
         automatic: bool,
         count: float,
         threshold: str,
+        language: str = "",
     ) -> str:
         """The text with its present keyphrases marked, their table, and ways to keep them."""
         with shown_to_user(KpdemoError):
-            question = read_question(title, document, model, automatic, count, threshold)
+            question = read_question(title, document, model, automatic, count, threshold, language)
             return answer_html(self.shelf.answer(question))
 
     def choose_rule(self, automatic: bool) -> tuple[dict[str, object], dict[str, object]]:
@@ -152,7 +156,7 @@ def _text_fields() -> tuple[gr.Textbox, gr.Textbox]:
     title = gr.Textbox(label="Title (may stay empty)", lines=1, max_lines=3, elem_id="predict-title")
     document = gr.Textbox(
         label="Document",
-        placeholder="Paste an abstract or a whole text in English.",
+        placeholder="Paste an abstract or a whole text.",
         lines=9,
         max_lines=18,
         elem_id="predict-document",
@@ -193,7 +197,10 @@ def _option_fields(handlers: PredictHandlers, title: gr.Textbox, document: gr.Te
                 max_lines=1,
                 elem_id="predict-threshold",
             )
-    return QuestionFields(title, document, model, automatic, count, threshold)
+        language = gr.Dropdown(
+            LANGUAGES, value="", label="Language of the document", elem_id="predict-language"
+        )
+    return QuestionFields(title, document, model, automatic, count, threshold, language)
 
 
 def _model_field(handlers: PredictHandlers) -> gr.Dropdown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kpdemo.errors import InputError
+from kpdemo.languages.names import NAMES
 from kpdemo.text import check_readable
 from kpdemo.types import Document
 from kpdemo.ui.figures import grouped
@@ -20,18 +21,20 @@ def read_question(
     automatic: bool,
     count: float | None,
     threshold: str | None,
+    language: str | None = "",
 ) -> Question:
     """What the fields ask for.
 
     With `automatic` the model's own rule decides how many, above `threshold` when there is one;
-    otherwise exactly `count` are asked for and the threshold does not matter.
+    otherwise exactly `count` are asked for and the threshold does not matter. Without a `language`, a code of
+    `kpdemo.languages`, it is detected.
 
     Raises:
         InputError: a value is outside its range, or the text cannot be read.
     """
-    read = Document(body=_plain(document), title=_plain(title).strip())
+    read = Document(_plain(document), title=_plain(title).strip(), language=_known_language(language or ""))
     check_length(read)
-    check_readable(read)
+    check_readable(read, any_script=True)  # a model says itself which scripts it does not read
     if automatic:
         return Question(read, model, threshold=_read_threshold(threshold or ""))
     if count is None or count != int(count) or not 1 <= count <= LARGEST_COUNT:
@@ -53,6 +56,12 @@ def check_length(document: Document) -> None:
             f"The text has {grouped(length)} characters and this page reads at most {grouped(LONGEST_TEXT)}: "
             "shorten it, or use the command line (python -m kpdemo predict), which has no limit."
         )
+
+
+def _known_language(code: str) -> str:
+    if code and code not in NAMES:
+        raise InputError(f"The language is “{code}”: choose one of the list, or Detect.")
+    return code
 
 
 def _plain(text: str | None) -> str:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kpdemo.batch import document_record
+from kpdemo.languages.names import NAMES, language_name
+from kpdemo.languages.notes import language_note
 from kpdemo.types import Document, Keyphrase, Prediction
 from kpdemo.ui.absent import absent_html, nothing_absent_html
 from kpdemo.ui.figures import grouped, score_html
@@ -44,7 +46,8 @@ class Question:
 class Answer:
     """What came back, from which model, where it was computed, and in how many seconds.
 
-    `finds_absent` tells whether the model could have given absent keyphrases.
+    `finds_absent` tells whether the model could have given absent keyphrases, `languages` for which ones it
+    was made, empty where it does not say.
     """
 
     question: Question
@@ -53,6 +56,12 @@ class Answer:
     device: str
     seconds: float
     finds_absent: bool = False
+    languages: frozenset[str] = frozenset()
+
+
+def note_of(answer: Answer) -> str:
+    """That the model was made for other languages than that of the text; empty when it was not."""
+    return language_note(answer.prediction.language, answer.model, answer.languages)
 
 
 def device_name(device: str) -> str:
@@ -100,6 +109,8 @@ def shell_lines(question: Question) -> str:
     if question.document.title:
         words.append(f"--title={question.document.title}")
     words.append(f"--model={question.model}")
+    if question.document.language:
+        words.append(f"--language={question.document.language}")
     if question.top_k is not None:
         words.append(f"--top-k={question.top_k}")
     if question.threshold is not None:
@@ -114,7 +125,9 @@ def python_lines(question: Question) -> str:
     """A program that prints the same keyphrases."""
     inline = _fits_inline(question.document)
     body = repr(question.document.body) if inline else "body"
-    title = f", title={question.document.title!r}" if question.document.title else ""
+    fields = f", title={question.document.title!r}" if question.document.title else ""
+    if question.document.language:
+        fields += f", language={question.document.language!r}"
     options = "".join(
         f", {name}={value!r}"
         for name, value in (("top_k", question.top_k), ("threshold", question.threshold))
@@ -124,7 +137,7 @@ def python_lines(question: Question) -> str:
     path = "" if inline else "from pathlib import Path\n\n"
     return (
         f"{path}import kpdemo\n\n"
-        f"{read}document = kpdemo.Document({body}{title})\n"
+        f"{read}document = kpdemo.Document({body}{fields})\n"
         f"[prediction] = kpdemo.load_predictor({question.model!r}).predict([document]{options})\n"
         "for keyphrase in prediction.present + prediction.absent:\n"
         """    print(f"{keyphrase.score:.2f}  {keyphrase.text}  {keyphrase.spans or 'absent'}")\n"""
@@ -137,8 +150,9 @@ def answer_html(answer: Answer) -> str:
     present = answer.prediction.present
     marked = marked_html(document.text, present)
     parts = [
+        _language_note(answer),
         _cut_note(document.text),
-        f'<div class="marked-text" id="predict-text" dir="auto" tabindex="0" role="region" '
+        f'<div class="marked-text" id="predict-text" dir="auto"{_lang(answer)} tabindex="0" role="region" '
         f'aria-label="Text with its present keyphrases marked">{marked}</div>',
         f'<p class="small">{PRESENT_RULE}</p>',
         _lists(answer),
@@ -151,6 +165,17 @@ def answer_html(answer: Answer) -> str:
 
 def _fits_inline(document: Document) -> bool:
     return len(document.body) <= INLINE_LIMIT and not _CONTROL.search(document.body)
+
+
+def _language_note(answer: Answer) -> str:
+    note = note_of(answer)
+    return f'<p class="note" id="predict-language-note">{escape(note)}</p>' if note else ""
+
+
+def _lang(answer: Answer) -> str:
+    """The attribute by which a browser chooses the shapes of Chinese characters, and a reader its voice."""
+    language = answer.prediction.language
+    return f' lang="{language}"' if language in NAMES else ""
 
 
 def _cut_note(text: str) -> str:
@@ -247,4 +272,6 @@ def _facts(answer: Answer) -> str:
     count = f"{present} present and {absent} absent" if absent else f"{present}"
     noun = "keyphrase" if present + absent == 1 else "keyphrases"
     device = escape(device_name(answer.device))
-    return f"{count} {noun} · {answer.seconds:.2f} s on {device} · model {escape(answer.model)}"
+    language = answer.prediction.language
+    read = f" · {escape(language_name(language))}" if language else ""
+    return f"{count} {noun} · {answer.seconds:.2f} s on {device} · model {escape(answer.model)}{read}"

@@ -56,11 +56,12 @@ class SpaceHandlers:
         automatic: bool,
         count: float,
         threshold: str,
+        language: str,
         method: str,
     ) -> tuple[Any, ...]:
         """What was drawn; then for each of `SPACES` its place, what it is, its chart, buttons and table."""
         with shown_to_user(KpdemoError):
-            question = read_question(title, document, model, automatic, count, threshold)
+            question = read_question(title, document, model, automatic, count, threshold, language)
             started = time.perf_counter()
             spaces = {space.name: space for space in self.shelf.spaces(question)}
             if not spaces:

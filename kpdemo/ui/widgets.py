@@ -37,11 +37,13 @@ class QuestionFields:
     automatic: gr.Checkbox
     count: gr.Slider
     threshold: gr.Textbox
+    language: gr.Dropdown
 
     @property
     def all(self) -> list[FormComponent]:
         """In the order of the arguments of `kpdemo.ui.questions.read_question`."""
-        return [self.title, self.document, self.model, self.automatic, self.count, self.threshold]
+        fields = [self.title, self.document, self.model, self.automatic, self.count, self.threshold]
+        return [*fields, self.language]
 
 
 @contextmanager

@@ -62,6 +62,22 @@ def test_a_bad_text_is_a_toast_with_one_sentence(shelf, document, sentence):
         predict(shelf, document)
 
 
+class EnglishPredictor(FakePredictor):
+    languages = frozenset({"en"})
+
+
+@pytest.mark.parametrize(
+    ("language", "named"), [("", "This text is French; the model"), ("it", "This text is Italian; the model")]
+)
+def test_a_text_in_another_language_than_the_model_was_made_for_is_named(language, named):
+    text = "Nous présentons une méthode d’extraction de termes-clés pour les réseaux électriques."
+    handlers = PredictHandlers(ModelShelf(MODELS, EnglishPredictor))
+    html = handlers.predict("", text, "default", True, 10, "", language)
+    assert f'id="predict-language-note">{named} &#x27;default&#x27; was made for English, so treat' in html
+    assert ("--language=it" in html) == (language == "it")
+    assert "predict-language-note" not in handlers.predict("", TEXT, "default", True, 10, "")
+
+
 def test_a_damaged_model_is_a_toast_and_its_name_is_escaped(shelf):
     with pytest.raises(gr.Error, match=r"The model &lt;damaged&gt; is damaged: install it again."):
         predict(shelf, model="damaged")

@@ -13,6 +13,13 @@ def ask(title="", document="A text.", automatic=True, count=10, threshold=""):
     return read_question(title, document, "default", automatic, count, threshold)
 
 
+def test_a_language_is_chosen_or_left_to_be_detected():
+    asked = read_question("", "Ein Text.", "default", True, 10, "", "de")
+    assert (asked.document.language, ask().document.language) == ("de", "")
+    with pytest.raises(InputError, match="The language is “xx”: choose one of the list"):
+        read_question("", "Ein Text.", "default", True, 10, "", "xx")
+
+
 def test_by_default_the_model_decides():
     question = ask(title="  A title ")
     assert (question.document, question.top_k, question.threshold) == (
