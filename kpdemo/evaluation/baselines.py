@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from kpdemo.candidates.chunks import Candidate, candidate_key, surface
+from kpdemo.candidates.chunks import Candidate, surface
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ModelLoadError
+from kpdemo.evaluation.content import STOP_WORDS, spaced, yake_code
 from kpdemo.evaluation.frequency import DocumentFrequency, load_document_frequency
-from kpdemo.evaluation.phrases import document_words, noun_ngrams, noun_phrases, phrase_candidates
+from kpdemo.evaluation.phrases import document_words, key_of, noun_ngrams, noun_phrases, phrase_candidates
+from kpdemo.languages.names import ENGLISH
+from kpdemo.languages.segmenting import SEGMENTED
 from kpdemo.selection import check_options, keep
 from kpdemo.text import readable_documents
 from kpdemo.types import Document, Keyphrase, Prediction, Predictor
@@ -46,6 +49,7 @@ class Baseline(ABC):
 
     name: ClassVar[str]
     device: ClassVar[str] = "cpu"
+    languages: ClassVar[frozenset[str]] = STOP_WORDS | SEGMENTED
 
     @abstractmethod
     def score(self, document: Document) -> list[Scored]:
@@ -60,7 +64,8 @@ class Baseline(ABC):
     ) -> list[Prediction]:
         """See `kpdemo.types.Predictor`; ten is their own rule, and a score is the share of the best one's."""
         check_options(top_k, threshold)
-        return [self._predict_one(document, top_k, threshold) for document in readable_documents(documents)]
+        read = readable_documents(documents, any_script=True)
+        return [self._predict_one(document, top_k, threshold) for document in read]
 
     def _predict_one(self, document: Document, top_k: int | None, threshold: float | None) -> Prediction:
         ranked = sorted(self.score(document), key=lambda pair: (-pair[1], pair[0].spans[0]))
@@ -90,12 +95,14 @@ class FirstPhrases(Baseline):
 class TfIdf(Baseline):
     """Occurrences in the document × inverse document frequency in a fixed collection.
 
-    The collection is fixed so that a prediction does not depend on what is predicted beside it.
+    The collection is fixed so that a prediction does not depend on what is predicted beside it. It is
+    English: in other languages most terms count as rare, and the number of occurrences decides.
     """
 
     mine: Mine = mine_noun_ngrams
     load_frequency: Callable[[], DocumentFrequency] = load_document_frequency
     name: ClassVar[str] = "tfidf"
+    languages: ClassVar[frozenset[str]] = frozenset({ENGLISH})
 
     def score(self, document: Document) -> list[Scored]:
         frequency = self.load_frequency()
@@ -115,15 +122,18 @@ class Yake(Baseline):
     longest: int = 3
     most: int = 200
     name: ClassVar[str] = "yake"
+    languages: ClassVar[frozenset[str]] = STOP_WORDS  # it takes words of two letters for stop words
 
     def score(self, document: Document) -> list[Scored]:
         from yake import KeywordExtractor
 
-        found = KeywordExtractor(lan="en", n=self.longest, top=self.most).extract_keywords(document.text)
+        language = document.language or ENGLISH
+        extractor = KeywordExtractor(lan=yake_code(language), n=self.longest, top=self.most)
+        found = extractor.extract_keywords(spaced(document.text, language))
         candidates = phrase_candidates(document, [phrase for phrase, _ in found])
         best: dict[str, float] = {}
         for phrase, value in found:  # lower is better
-            key = candidate_key(phrase)
+            key = key_of(phrase, document)
             if key in candidates:
                 best[key] = min(best.get(key, math.inf), max(float(value), 0.0))
         return [(candidates[key], 1 / (1e-9 + value)) for key, value in best.items()]

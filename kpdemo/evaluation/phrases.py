@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
 
 from kpdemo.candidates.chunks import Candidate, candidate_key
 from kpdemo.candidates.tagger import Tagger, Token, tokenize
+from kpdemo.evaluation.content import Word, language_words
+from kpdemo.languages.names import ENGLISH
+from kpdemo.languages.segmenting import SEGMENTED
+from kpdemo.languages.wording import folded
 from kpdemo.text import stem
+from kpdemo.text import stems as text_stems
 from kpdemo.types import Document, Span
 
 LONGEST = 6
@@ -18,7 +24,12 @@ _LONGEST_CHUNK = re.compile(rf"(?:[JN]H?){{0,{LONGEST - 1}}}N")
 
 
 def noun_phrases(document: Document, tagger: Tagger) -> list[Candidate]:
-    """The longest runs of adjectives and nouns that end in a noun, with all the places of each."""
+    """The longest runs of adjectives and nouns that end in a noun, with all the places of each.
+
+    In another language than English runs of at most `LONGEST` content words.
+    """
+    if not _is_english(document):
+        return locate(document, _content_runs(document, LONGEST, inside=False))
     keys: dict[str, None] = {}
     for tokens in _parts(document):
         letters = _letters(tokens, tagger)
@@ -28,7 +39,12 @@ def noun_phrases(document: Document, tagger: Tagger) -> list[Candidate]:
 
 
 def noun_ngrams(document: Document, tagger: Tagger, longest: int = 3) -> list[Candidate]:
-    """Every run of at most `longest` adjectives and nouns that ends in a noun, with all its places."""
+    """Every run of at most `longest` adjectives and nouns that ends in a noun, with all its places.
+
+    In another language than English every run of at most so many content words.
+    """
+    if not _is_english(document):
+        return locate(document, _content_runs(document, longest, inside=True))
     keys: dict[str, None] = {}
     for tokens in _parts(document):
         letters = _letters(tokens, tagger)
@@ -58,15 +74,59 @@ def locate(document: Document, keys: Collection[str]) -> list[Candidate]:
 
 def phrase_candidates(document: Document, phrases: Sequence[str]) -> dict[str, Candidate]:
     """The candidates behind phrases written out, by their keys."""
-    return {
-        candidate.key: candidate for candidate in locate(document, {candidate_key(p) for p in phrases} - {""})
-    }
+    keys = {key_of(phrase, document) for phrase in phrases} - {""}
+    return {candidate.key: candidate for candidate in locate(document, keys)}
+
+
+def key_of(phrase: str, document: Document) -> str:
+    """The key of a phrase in the language of a document; where that has no spaces, between words of it."""
+    language = document.language
+    if _is_english(document):
+        return candidate_key(phrase)
+    stems = map(folded, phrase.split()) if language in SEGMENTED else text_stems(phrase, language)
+    return " ".join(word for word in stems if word not in HYPHENS)
 
 
 def document_words(document: Document) -> Iterator[list[tuple[str, Token]]]:
     """Title and body, each as its stems with their tokens; hyphens left out, every other mark kept."""
+    if not _is_english(document):
+        for words in _content(document):
+            yield [(word.stem, Token("", word.start, word.end)) for word in words]
+        return
     for tokens in _parts(document):
         yield [(stem(token.text), token) for token in tokens if token.text not in HYPHENS]
+
+
+def _is_english(document: Document) -> bool:
+    return document.language in ("", ENGLISH)
+
+
+def _content(document: Document) -> Iterator[list[Word]]:
+    """Title and body as their words, hyphens left out; offsets count in the document's text."""
+    for part, offset in ((document.title, 0), (document.body, document.body_start)):
+        yield [
+            word._replace(start=word.start + offset, end=word.end + offset)
+            for word in language_words(part, document.language)
+            if word.stem not in HYPHENS
+        ]
+
+
+def _content_runs(document: Document, longest: int, *, inside: bool) -> list[str]:
+    """The keys of runs of content words: the longest ones, or all that are `inside` of those too."""
+    keys: dict[str, None] = {}
+    for words in _content(document):
+        for content, group in groupby(words, key=lambda word: word.content):
+            stems = [word.stem for word in group] if content else []
+            if inside:
+                runs = [
+                    stems[first:end]
+                    for first in range(len(stems))
+                    for end in range(first + 1, first + longest + 1)
+                ]
+            else:
+                runs = [stems[first : first + longest] for first in range(0, len(stems), longest)]
+            keys.update((" ".join(run), None) for run in runs if run)
+    return list(keys)
 
 
 def _parts(document: Document) -> Iterator[list[Token]]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PIECE = 300
 """Characters of a piece at least, unless the text has fewer."""
 
-LEAST_SURE = 0.5
+LEAST_SURE = 0.6
 """A classifier's probability for another language than English; titles of a few words seldom reach it."""
 
 _ONE_LANGUAGE = {

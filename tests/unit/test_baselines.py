@@ -291,3 +291,40 @@ def test_the_shipped_table_is_small_and_knows_the_field():
     assert frequency.minimum >= 20
     assert min(frequency.terms.values()) >= frequency.minimum
     assert frequency.terms["the"] > frequency.terms["neural network"] > frequency.terms["qualiti of servic"]
+
+
+ABSTRACTS = {
+    "fr": "Les réseaux électriques sont fragiles. Nous étudions la stabilité des réseaux électriques.",
+    "zh": "本文研究神经网络的稳定性。神经网络的稳定性与学习算法有关，学习算法很多。",
+    "ko": "본 논문은 기계 학습을 연구한다. 기계 학습은 영상 복원에 쓰인다.",
+    "ar": "تدرس هذه الورقة الشبكات العصبية. تتعلم الشبكات العصبية من النصوص.",
+}
+BEST = {"fr": "réseaux électriques", "zh": "神经网络", "ko": "기계 학습", "ar": "الشبكات العصبية"}
+
+
+@pytest.mark.parametrize("language", ABSTRACTS)
+@pytest.mark.parametrize("name", BASELINES)
+def test_baselines_read_other_languages(name, language):
+    baseline = load_baseline(name)
+    [prediction] = baseline.predict([ABSTRACTS[language]])
+    assert prediction.language == language
+    if name == "yake" and language not in baseline.languages:
+        return  # it takes words of two letters, which most Korean and Chinese ones have, for stop words
+    found = [keyphrase.text for keyphrase in prediction.present]
+    assert any(BEST[language] in phrase for phrase in found[:5]), found
+    for keyphrase in prediction.present:
+        for start, end in keyphrase.spans:
+            assert phrase_key(ABSTRACTS[language][start:end], language) == phrase_key(
+                keyphrase.text, language
+            )
+
+
+def test_stop_words_part_candidates():
+    [prediction] = load_baseline("first").predict([ABSTRACTS["fr"]])
+    assert [keyphrase.text for keyphrase in prediction.present][:2] == ["réseaux électriques", "fragiles"]
+
+
+def test_baselines_tell_for_which_languages_they_were_made():
+    assert load_baseline("textrank").languages >= {"en", "fr", "zh", "ko", "ja", "ar"}
+    assert load_baseline("yake").languages & {"fr", "zh", "ko", "th"} == {"fr"}
+    assert load_baseline("tfidf").languages == {"en"}
