@@ -57,6 +57,7 @@ class Nested:
     phrases: tuple[str, ...] = ("boundary integral equation", "integral equation", "surface current")
     absent: tuple[Keyphrase, ...] = absent_keyphrases(2)
     finds_absent: bool = True
+    languages: frozenset[str] = frozenset({"en"})
 
     def predict(self, documents, *, top_k=None, threshold=None):
         return [self._read(document) for document in documents]
@@ -69,7 +70,7 @@ class Nested:
             for rank, (text, spans) in enumerate(found)
             if spans
         ]
-        return Prediction(tuple(present), self.absent)
+        return Prediction(tuple(present), self.absent, document.language)
 
 
 def _places(text: str, phrase: str) -> tuple[Span, ...]:

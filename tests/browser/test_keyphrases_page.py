@@ -92,6 +92,18 @@ def test_marks_stand_at_the_offsets_nested_ones_too(demo):
     assert lines[0] >= lines[1] + 3, "the line of the outer keyphrase must be seen under the inner one"
 
 
+def test_the_language_can_be_chosen_and_the_text_runs_in_its_direction(demo):
+    demo.locator("#predict-language input").click()
+    demo.get_by_role("option", name="Hebrew").click()
+    predict(demo, f"מודל: {BODY}")
+    expect(demo.locator("#predict-language-note")).to_have_text(
+        "This text is Hebrew; the model 'default' was made for English, so treat its answer with care."
+    )
+    text = demo.locator("#predict-text[lang=he]")
+    assert text.evaluate("element => getComputedStyle(element).direction") == "rtl"
+    expect(demo.locator("#predict-shell")).to_contain_text("--language=he")
+
+
 def test_the_table_has_score_count_and_first_place(demo):
     predict(demo, BODY, TITLE)
     rows = demo.locator("#predict-table tbody tr")
@@ -237,7 +249,7 @@ def test_an_example_fills_the_boxes_and_is_predicted(demo, number):
     [
         ("", "The text is empty"),
         ("Entropy", "The text is only one word, “Entropy”: paste a sentence or more."),
-        ("深度学习模型在自然语言处理中的应用", "Chinese or Japanese script, which is not supported yet"),
+        ("深度学习模型在自然语言处理中的应用", "Chinese or Japanese script, which this model does not read"),
         ("plain words " * 85_000, "this page reads at most 250\u202f000"),
     ],
     ids=["empty", "one word", "Chinese", "a megabyte"],
