@@ -24,15 +24,20 @@ _WHY = """## Why they differ
 
 Ours and the paper's are not the same experiment, and a row of ours says nothing about theirs. The encoder
 has 22 million parameters, BART-base has 139 million. The paper trains on 530,809 documents of KP20k for up
-to ten epochs; the variants here read a few thousand documents about once, far from where a learning curve
-flattens, so that what needs more training may look worse than it is. Ours begin with an encoder that was
-made for comparing sentences by their cosine, which may help what compares vectors more than what classifies
-them. KP20k's test set was not at hand: KP20k here is a part of its validation set, and the out-of-domain
-column is Inspec alone, whose indexers chose other phrases than authors do, where the paper has four data
-sets. Candidates, labels, threshold and order differ as [deviations.md](deviations.md) lists. One seed is one
-draw, and ± knows of the documents only: differences of less than two standard errors, and some larger ones,
-may not survive another seed. What can be compared is the order of the rows within a table, and that only
-where they are far apart."""
+to ten epochs; what a model of ours was trained on is in its card, and is less and other. KP20k's test set
+was not at hand: where KP20k is named, ours is a part of its validation set. Candidates, labels, threshold
+and order differ as [deviations.md](deviations.md) lists."""
+
+_WHY_VARIANTS = """The variants read a few thousand documents at most, far from where a learning curve
+flattens, so that what needs more training may look worse than it is. They begin with an encoder that was made for
+comparing sentences by their cosine, which may help what compares vectors more than what classifies them. Out
+of domain is Inspec alone, whose indexers chose other phrases than authors do, where the paper has four data
+sets. One seed is one draw, and ± knows of the documents only: differences of less than two standard errors,
+and some larger ones, may not survive another seed. What can be compared is the order of the rows within a
+table, and that only where they are far apart."""
+
+_KINDS = {"main": "main", "variant": "ablation` and `negatives", "ngrams": "ngrams", "recall": "recall"}
+"""What is stored, and the experiments that store it."""
 
 
 def write_page(results: Results) -> None:
@@ -47,10 +52,17 @@ def write_page(results: Results) -> None:
         _recall(results),
         "## Semantic space (Figure 4)\n\nThe page of the application draws it for any document; "
         "`python -m kpdemo experiments space` writes the places as JSON.",
+        _missing(results),
         _WHY,
+        _WHY_VARIANTS if _by_variant(results) else "",
     ]
     text = "\n\n".join(section for section in sections if section)
     results.page.write_text(f"{text}\n", encoding="utf-8")
+
+
+def _missing(results: Results) -> str:
+    names = [f"`{name}`" for kind, name in _KINDS.items() if not any(results.of_kind(kind))]
+    return f"Not measured for this page: {', '.join(names)}." if names else ""
 
 
 def _kind_section(results: Results, kind: str, title: str, number: int) -> str:
