@@ -29,12 +29,12 @@ was not at hand: where KP20k is named, ours is a part of its validation set. Can
 and order differ as [deviations.md](deviations.md) lists."""
 
 _WHY_VARIANTS = """The variants read a few thousand documents at most, far from where a learning curve
-flattens, so that what needs more training may look worse than it is. They begin with an encoder that was made for
-comparing sentences by their cosine, which may help what compares vectors more than what classifies them. Out
-of domain is Inspec alone, whose indexers chose other phrases than authors do, where the paper has four data
-sets. One seed is one draw, and ± knows of the documents only: differences of less than two standard errors,
-and some larger ones, may not survive another seed. What can be compared is the order of the rows within a
-table, and that only where they are far apart."""
+flattens, so that what needs more training may look worse than it is. They begin with an encoder that was
+made for comparing sentences by their cosine, which may help what compares vectors more than what classifies
+them. Out of domain is Inspec alone, whose indexers chose other phrases than authors do, where the paper has
+four data sets. One seed is one draw, and ± knows of the documents only: differences of less than two
+standard errors, and some larger ones, may not survive another seed. What can be compared is the order of
+the rows within a table, and that only where they are far apart."""
 
 _KINDS = {"main": "main", "variant": "ablation` and `negatives", "ngrams": "ngrams", "recall": "recall"}
 """What is stored, and the experiments that store it."""
