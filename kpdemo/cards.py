@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from kpdemo.predictors import DEFAULT_FOLDER, DEFAULT_MODEL, hub_models
+from kpdemo.predictors import hub_models, model_folder
 
 CARDS = ("MODEL_CARD.md", "README.md")
 """Where a card stands in a folder: ours, and that of the Hugging Face Hub."""
@@ -73,7 +73,7 @@ def model_card(model: str | Path) -> str:
         return _BASELINE_CARDS[name]
     if name in hub:
         return f"# {name}: from the Hugging Face Hub\n\n{hub[name]}.\n"
-    folder = DEFAULT_FOLDER if name == DEFAULT_MODEL else Path(model)
+    folder = model_folder(name)
     for card in CARDS:
         with suppress(OSError), (folder / card).open(encoding="utf-8", errors="replace") as file:
             return _FRONT_MATTER.sub("", file.read(LONGEST))

@@ -402,16 +402,15 @@ def read_language(written: str) -> str:
 
 def model_identity(model: str) -> str:
     """What tells the weights of a checkpoint from others of its name; empty for what has no weights."""
-    from kpdemo.predictors import BASELINES, DEFAULT_FOLDER, DEFAULT_MODEL
+    from kpdemo.predictors import BASELINES, DEFAULT_FOLDER, model_folder
 
-    if model in (DEFAULT_MODEL, "embedding"):
-        folder = DEFAULT_FOLDER
-    elif model in BASELINES:
+    if model in BASELINES and model != "embedding":
         return ""
-    else:
-        folder = Path(model)
-    sums = folder / "SHA256SUMS"
-    return hashlib.sha256(sums.read_bytes()).hexdigest() if sums.is_file() else ""
+    folder = DEFAULT_FOLDER if model == "embedding" else model_folder(model)
+    digest = hashlib.sha256()
+    for sums in sorted(folder.rglob("SHA256SUMS")):  # those of bank and reranker too
+        digest.update(sums.read_bytes())
+    return digest.hexdigest() if (folder / "SHA256SUMS").is_file() else ""
 
 
 def _speak_utf8() -> None:

@@ -22,7 +22,13 @@ from kpdemo.types import (
 )
 
 DEFAULT_MODEL = "default"
-DEFAULT_FOLDER = Path(__file__).parent / "assets" / "default"
+_ASSETS = Path(__file__).parent / "assets"
+DEFAULT_FOLDER = _ASSETS / "default"
+
+_SHIPPED = {
+    DEFAULT_MODEL: "SimCKP in the style of authors: few keyphrases, such as stand under a paper's title",
+    "indexer": "SimCKP in the style of indexers: more keyphrases, and longer ones",
+}
 
 _BASELINES = {
     "first": "the first noun phrases of the text",
@@ -37,10 +43,15 @@ BASELINES = tuple(_BASELINES)
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
+def model_folder(model: str | Path) -> Path:
+    """Where a model that ships is, or else what the name says."""
+    return _ASSETS / model if model in _SHIPPED else Path(model)
+
+
 def available_models() -> dict[str, str]:
     """Names that `load_predictor` takes, each with one line on what it is; the default first."""
     here = {name: text for name, text in _BASELINES.items() if name != "yake" or find_spec("yake")}
-    return {DEFAULT_MODEL: "SimCKP, trained on author keywords"} | here
+    return _SHIPPED | here
 
 
 def hub_models() -> dict[str, str]:
@@ -52,8 +63,8 @@ def load_predictor(model: str | Path = DEFAULT_MODEL, *, device: str = "auto") -
     """A predictor by name; what is heavy loads with the first prediction.
 
     Args:
-        model: "default", a baseline of `available_models`, a checkpoint folder, the folder of a model in
-            Hugging Face's form, or the "owner/name" of one on the Hub.
+        model: a name of `available_models`, a checkpoint folder, the folder of a model in Hugging Face's
+            form, or the "owner/name" of one on the Hub.
         device: "auto" (CUDA when there is one), "cpu" or "cuda"; baselines run on the CPU.
 
     Raises:
@@ -61,8 +72,8 @@ def load_predictor(model: str | Path = DEFAULT_MODEL, *, device: str = "auto") -
             found out at the first prediction.
     """
     name = str(model)
-    if name == DEFAULT_MODEL:
-        return LazyPredictor(name, lambda: _load_folder(DEFAULT_FOLDER, device))
+    if name in _SHIPPED:
+        return LazyPredictor(name, lambda: _load_folder(model_folder(name), device))
     if name == "embedding":
         return LazyPredictor(name, lambda: _load_embedding(device))
     if name in available_models():

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from hypothesis import settings
@@ -47,11 +47,17 @@ def find_chromium() -> str | None:
     return path if Path(path).is_file() else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """`make test` has two processes: one drives the browser, the other runs the rest, a file at a time."""
-    for item in items:
-        in_browser = "browser" in item.path.parts
-        item.add_marker(pytest.mark.xdist_group("browser" if in_browser else item.nodeid.partition("::")[0]))
+    from xdist.scheduler import LoadScopeScheduling
+
+    class BrowserApart(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return "browser" if "/browser/" in file else file
+
+    return BrowserApart(config, log)
 
 
 @pytest.fixture(scope="session")

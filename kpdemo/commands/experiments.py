@@ -184,10 +184,10 @@ def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:
 
 def _system(call: _Call) -> SystemPredictor | None:
     """The model, when it has parts that propose absent keyphrases."""
-    from kpdemo.predictors import DEFAULT_FOLDER, DEFAULT_MODEL
+    from kpdemo.predictors import model_folder
     from kpdemo.simckp.system import SystemPredictor, load_system
 
-    folder = DEFAULT_FOLDER if call.model == DEFAULT_MODEL else Path(call.model)
+    folder = model_folder(call.model)
     if not (folder / "SHA256SUMS").is_file():
         return None  # a baseline, or a model of another kind
     system = load_system(folder, device=call.device.value)

@@ -12,7 +12,7 @@ from threading import Event, Lock, Thread
 import kpdemo
 from kpdemo.cards import model_card
 from kpdemo.errors import KpdemoError, ModelLoadError
-from kpdemo.predictors import DEFAULT_FOLDER, DEFAULT_MODEL
+from kpdemo.predictors import model_folder
 from kpdemo.types import Document, Mapped, Prediction, Predictor, VectorSpace, finds_absent, languages_of
 from kpdemo.ui.results import Answer, Question
 
@@ -208,6 +208,6 @@ class _Guarded:
 def _sentence(name: str, error: Exception) -> str:
     """Why a model cannot be loaded, without the folders of the server; what is a bug goes to the log."""
     if isinstance(error, KpdemoError):
-        return str(error).replace(str(DEFAULT_FOLDER), DEFAULT_MODEL).replace(INSTALLED_IN, "")
+        return str(error).replace(str(model_folder(name)), name).replace(INSTALLED_IN, "")
     _logger.error("The model %r cannot be loaded", name, exc_info=error)
     return f"The model “{name}” cannot be loaded ({type(error).__name__}): see the log of the server."

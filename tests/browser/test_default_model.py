@@ -1,4 +1,4 @@
-"""A reader with the model that ships: an example of the page, its keyphrases, where the absent ones come from."""
+"""A reader with the model that ships: an example of the page, and where its absent keyphrases come from."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ def test_the_semantic_space_holds_absent_keyphrases_too(page, address):
     expect(page.locator("#predict-absent > li").first).to_be_visible(timeout=60_000)
     page.get_by_role("tab", name="Semantic space").click()
     page.locator("#space-run").click()
-    for name in ("extractor", "reranker"):
+    for name in ("extractor", "bank"):
         expect(page.locator(f"#space-{name}-table tbody tr").first).to_be_visible(timeout=60_000)
-    expect(page.locator("#space-reranker-table")).to_contain_text("absent")
+    expect(page.locator("#space-bank-table")).to_contain_text("absent")

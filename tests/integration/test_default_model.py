@@ -9,8 +9,9 @@ import pytest
 
 import kpdemo
 from kpdemo.errors import ModelLoadError
-from kpdemo.predictors import DEFAULT_FOLDER
-from kpdemo.types import Document
+from kpdemo.predictors import DEFAULT_FOLDER, model_folder
+from kpdemo.text import StemmedText
+from kpdemo.types import Document, Source
 
 ABSTRACT = Document(
     title="A boundary integral equation for eddy currents",
@@ -93,11 +94,30 @@ def test_command_line_and_python_agree(predictor):
     assert (answer["language"], answer["model"], answer["device"]) == ("en", "default", "cpu")
 
 
-def test_it_is_small_and_says_where_it_comes_from():
-    assert sum(path.stat().st_size for path in DEFAULT_FOLDER.iterdir()) <= 50_000_000
-    card = (DEFAULT_FOLDER / "MODEL_CARD.md").read_text(encoding="utf-8")
-    assert "all-MiniLM-L6-v2" in card
-    assert "Apache-2.0" in card
+def test_absent_keyphrases_are_new_to_the_text_and_say_where_they_come_from(predictor):
+    [prediction] = predictor.predict([ABSTRACT], top_k=50)
+    assert len(prediction.absent) == 50
+    text = StemmedText(ABSTRACT)
+    assert not [k.text for k in prediction.absent if text.contains(k.text)]
+    assert {k.source for k in prediction.absent} == {Source.RETRIEVED}
+    assert all(k.kind is not None and k.evidence for k in prediction.absent)
+    found = " ".join(k.text.lower() for k in prediction.absent)
+    assert "magnetic" in found  # what eddy currents go with
+
+
+def test_indexers_choose_more_and_longer_phrases_than_authors(predictor):
+    indexer = kpdemo.load_predictor("indexer", device="cpu")
+    [authors], [indexers] = predictor.predict([ABSTRACT]), indexer.predict([ABSTRACT])
+    assert len(indexers.present) > len(authors.present)
+    assert indexers.absent_candidates == authors.absent_candidates  # one bank serves both
+
+
+def test_they_are_small_and_say_where_they_come_from():
+    files = [path for name in ("default", "indexer") for path in model_folder(name).rglob("*")]
+    assert sum(path.stat().st_size for path in files if path.is_file()) <= 64_000_000
+    for card in (path for path in files if path.name == "MODEL_CARD.md"):
+        assert "all-MiniLM-L6-v2" in card.read_text(encoding="utf-8")
+        assert "Apache-2.0" in card.read_text(encoding="utf-8")
 
 
 def test_a_damaged_copy_is_refused(tmp_path):
