@@ -324,8 +324,8 @@ def train(
         str,
         typer.Argument(
             metavar="PART",
-            help="tagger, frequency, extractor, generator, bank or reranker; model to put trained parts "
-            "together; all for the parts that [model] names and the model of them.",
+            help="tagger, frequency, extractor, labeller, generator, bank or reranker; model to put trained "
+            "parts together; all for the parts that [model] names and the model of them.",
         ),
     ],
     config: Annotated[

@@ -15,6 +15,7 @@ from sqlalchemy import (
     exists,
     func,
     literal_column,
+    or_,
     select,
     update,
 )
@@ -239,30 +240,29 @@ def _return(connection: Connection, rows: Sequence[AnyRow]) -> int:
 
 
 _ELSEWHERE = ASSIGNMENTS.alias("elsewhere")
-_HELD_ELSEWHERE = select(
-    exists(
-        select(literal_column("1"))
-        .select_from(_ELSEWHERE.join(PAIRS, PAIRS.c.id == _ELSEWHERE.c.pair_id))
-        .where(
-            _ELSEWHERE.c.project_id == PROJECT,
-            _ELSEWHERE.c.state == literal_column("'held'"),
-            _ELSEWHERE.c.rater_id != RATER,
-            _IS_NEW_TO_ME,
-        )
+_HELD_ELSEWHERE = exists(
+    select(literal_column("1"))
+    .select_from(_ELSEWHERE.join(PAIRS, PAIRS.c.id == _ELSEWHERE.c.pair_id))
+    .where(
+        _ELSEWHERE.c.project_id == PROJECT,
+        _ELSEWHERE.c.state == literal_column("'held'"),
+        _ELSEWHERE.c.rater_id != RATER,
+        _IS_NEW_TO_ME,
     )
 )
-_STILL_OPEN = select(
-    exists(
-        select(literal_column("1"))
-        .select_from(PAIRS)
-        .where(PAIRS.c.project_id == PROJECT, HAS_SLOT, _IS_NEW_TO_ME)
-    )
+_STILL_OPEN = exists(
+    select(literal_column("1"))
+    .select_from(PAIRS)
+    .where(PAIRS.c.project_id == PROJECT, HAS_SLOT, _IS_NEW_TO_ME)
 )
+# In one statement, which sees one moment: between two, a pair that was open is held.
+_HELD_OR_OPEN = select(or_(_HELD_ELSEWHERE, _STILL_OPEN))
+_HELD_ONLY = select(_HELD_ELSEWHERE)
 
 
 def may_come_back(connection: Connection, desk: Desk) -> bool:
     """Whether a rater who could claim nothing may be given a pair later."""
     wanted = {"project": desk.project.id, "rater": desk.rater_id}
-    if connection.scalar(_HELD_ELSEWHERE, wanted):
-        return True
-    return connection.dialect.name != "sqlite" and bool(connection.scalar(_STILL_OPEN, wanted))
+    # On SQLite nobody else is in the middle of a claim: what is open was not for this rater.
+    statement = _HELD_ONLY if connection.dialect.name == "sqlite" else _HELD_OR_OPEN
+    return bool(connection.scalar(statement, wanted))
