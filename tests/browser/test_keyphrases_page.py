@@ -92,16 +92,16 @@ def test_marks_stand_at_the_offsets_nested_ones_too(demo):
     assert lines[0] >= lines[1] + 3, "the line of the outer keyphrase must be seen under the inner one"
 
 
-def test_the_language_can_be_chosen_and_the_text_runs_in_its_direction(demo):
-    demo.locator("#predict-language input").click()
-    demo.get_by_role("option", name="Hebrew").click()
-    predict(demo, f"מודל: {BODY}")
-    expect(demo.locator("#predict-language-note")).to_have_text(
+def test_the_language_can_be_chosen_and_the_text_runs_in_its_direction(fresh):
+    fresh.locator("#predict-language input").click()
+    fresh.get_by_role("option", name="Hebrew").click()
+    predict(fresh, f"מודל: {BODY}")
+    expect(fresh.locator("#predict-language-note")).to_have_text(
         "This text is Hebrew; the model 'default' was made for English, so treat its answer with care."
     )
-    text = demo.locator("#predict-text[lang=he]")
+    text = fresh.locator("#predict-text[lang=he]")
     assert text.evaluate("element => getComputedStyle(element).direction") == "rtl"
-    expect(demo.locator("#predict-shell")).to_contain_text("--language=he")
+    expect(fresh.locator("#predict-shell")).to_contain_text("--language=he")
 
 
 def test_the_table_has_score_count_and_first_place(demo):
