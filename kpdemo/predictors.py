@@ -26,8 +26,8 @@ _ASSETS = Path(__file__).parent / "assets"
 DEFAULT_FOLDER = _ASSETS / "default"
 
 _SHIPPED = {
-    DEFAULT_MODEL: "SimCKP in the style of authors: few keyphrases, such as stand under a paper's title",
-    "indexer": "SimCKP in the style of indexers: more keyphrases, and longer ones",
+    DEFAULT_MODEL: "SimCKP, trained on author keywords",
+    "indexer": "SimCKP, trained on indexers' terms: more, and longer",
 }
 
 _BASELINES = {

@@ -20,6 +20,7 @@ from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, ModelLoadError, TrainingError
 from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.checkpoint import write_sums
 from kpdemo.simckp.decoding import over_generate
 from kpdemo.simckp.generator_checkpoint import load_generator, save_generator
 from kpdemo.simckp.losses import contrastive_loss, generation_loss
@@ -320,22 +321,16 @@ class TestCheckpoint:
         name = next(name for name in weights if name.startswith("decoder.") and "bias" in name)
         weights["decoder.of.another.model"] = weights.pop(name)
         save_file(weights, stored / "model.safetensors")
-        rehash(stored)
+        write_sums(stored)
         with pytest.raises(ModelLoadError, match="cannot be read"):
             load_generator(stored)
 
     def test_an_extractor_is_no_generator(self, stored):
         config = json.loads((stored / "config.json").read_text())
         (stored / "config.json").write_text(json.dumps(config | {"kind": "simckp-extractor"}))
-        rehash(stored)
+        write_sums(stored)
         with pytest.raises(ModelLoadError, match="not a simckp-generator"):
             load_generator(stored)
-
-
-def rehash(folder: Path) -> None:
-    from kpdemo.simckp.checkpoint import SUMS, _sums
-
-    (folder / SUMS).write_text(_sums(folder), encoding="utf-8")
 
 
 def test_generating_with_the_small_decoder_needs_no_transformers(tmp_path):
