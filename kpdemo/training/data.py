@@ -276,15 +276,11 @@ class ExampleCache:
         )
 
     def save(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial.npz")
-        np.savez(partial, allow_pickle=False, **self._arrays)
-        partial.replace(path)
+        save_arrays(path, self._arrays)
 
     @classmethod
     def load(cls, path: Path) -> ExampleCache:
-        with np.load(path, allow_pickle=False) as arrays:
-            return cls({name: arrays[name] for name in arrays.files})
+        return cls(load_arrays(path))
 
     @classmethod
     def build(cls, labelled: Iterable[tuple[LabelledExample, int]]) -> ExampleCache:
@@ -362,7 +358,7 @@ def cached_examples(
     path = cache / f"{_fingerprint(sources, folder, settings, documents, seed)}.npz"
     if path.is_file():
         return ExampleCache.load(path)
-    chosen = _draw(sources, folder, documents, seed)
+    chosen = draw_documents(sources, folder, documents, seed)
     examples = ExampleCache.join(_label_all(chosen, settings, workers or os.cpu_count() or 1))
     if not len(examples):
         raise ConfigError("No training document has a keyphrase and a candidate: check the sources.")
@@ -370,7 +366,13 @@ def cached_examples(
     return examples
 
 
-def _draw(sources: Sequence[Source], folder: Path, documents: int, seed: int) -> list[tuple[Document, int]]:
+def draw_documents(
+    sources: Sequence[Source], folder: Path, documents: int, seed: int
+) -> list[tuple[Document, int]]:
+    """At most `documents` documents, each with its repetitions in an epoch.
+
+    A source with `repeat` above 1 is always taken whole, the rest is drawn at random.
+    """
     always = [
         (doc, source.repeat) for source in sources if source.repeat > 1 for doc in read_source(source, folder)
     ]
@@ -378,6 +380,20 @@ def _draw(sources: Sequence[Source], folder: Path, documents: int, seed: int) ->
     random.Random(seed).shuffle(pool)
     logger.info("%d documents in the sources", len(pool) + len(always))
     return [*always, *pool[: max(documents - len(always), 0)]]
+
+
+def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write beside `path` and rename, so that a crash leaves no half of a cache."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial.npz")
+    np.savez(partial, allow_pickle=False, **arrays)
+    partial.replace(path)
+
+
+def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """What `save_arrays` wrote."""
+    with np.load(path, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
 
 
 def _label_all(

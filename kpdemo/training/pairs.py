@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from tqdm import tqdm
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.reading import document_tokens
 from kpdemo.simckp.terms import TermIndex, term_key
-from kpdemo.training.data import Source, read_source
+from kpdemo.training.data import Source, draw_documents, load_arrays, save_arrays
 from kpdemo.training.terms import bare
 from kpdemo.types import Document
 
@@ -82,15 +81,11 @@ class PairCache:
         return Pair(row("tokens"), row("gold"), row("present"))
 
     def save(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial.npz")
-        np.savez(partial, allow_pickle=False, **self._arrays)
-        partial.replace(path)
+        save_arrays(path, self._arrays)
 
     @classmethod
     def load(cls, path: Path) -> PairCache:
-        with np.load(path, allow_pickle=False) as arrays:
-            return cls({name: arrays[name] for name in arrays.files})
+        return cls(load_arrays(path))
 
     @classmethod
     def build(cls, pairs: Iterable[tuple[Pair, int]]) -> PairCache:
@@ -143,15 +138,3 @@ def cached_pairs(
         raise ConfigError("No training document has a keyphrase of the bank: check the sources.")
     pairs.save(path)
     return pairs
-
-
-def draw_documents(
-    sources: Sequence[Source], folder: Path, documents: int, seed: int
-) -> list[tuple[Document, int]]:
-    """At most `documents` documents, each with its repetitions in an epoch."""
-    always = [
-        (doc, source.repeat) for source in sources if source.repeat > 1 for doc in read_source(source, folder)
-    ]
-    pool = [(doc, 1) for source in sources if source.repeat == 1 for doc in read_source(source, folder)]
-    random.Random(seed).shuffle(pool)
-    return [*always, *pool[: max(documents - len(always), 0)]]

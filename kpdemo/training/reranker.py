@@ -21,10 +21,9 @@ from kpdemo.simckp.proposing import Proposer
 from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.reranker import RerankerConfig, RerankerModel
 from kpdemo.training.candidates import proposed_documents
-from kpdemo.training.data import Source, read_source
+from kpdemo.training.data import Source, draw_documents, read_source
 from kpdemo.training.extractor import set_dropout
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
-from kpdemo.training.pairs import draw_documents
 from kpdemo.training.reranker_part import CandidateReader, Rates, RerankerPart, RerankerValidation
 
 logger = logging.getLogger(__name__)
