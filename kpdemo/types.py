@@ -136,6 +136,71 @@ def languages_of(predictor: Predictor) -> frozenset[str]:
     return frozenset(getattr(predictor, "languages", ()))
 
 
+@dataclass(frozen=True, slots=True)
+class RetrievedPassage:
+    """A passage of an index that is near to a document; the fields are those of `kpdemo.ramkg.store`.
+
+    `keyphrases` are as the index has them, in the passage's own `language` (an ISO 639-1 code, empty where
+    the index does not tell). `score` is the dot product with the document's vector, higher is nearer; it
+    compares passages of one index only.
+    """
+
+    id: str
+    title: str
+    text: str
+    keyphrases: tuple[str, ...]
+    language: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalPrediction:
+    """The keyphrases of a document that was read with passages of an index (Gao et al. 2022, RAMKG).
+
+    Attributes:
+        passages: what was found, nearest first; none for an empty index.
+        prediction: with the keyphrases of the passages. A `Keyphrase` tells in its `evidence` which of them
+            it was made of or aligned with, as the passages write them.
+        without: from the document alone, by the same model; the same as `prediction` where no passage had
+            keyphrases.
+    """
+
+    passages: tuple[RetrievedPassage, ...]
+    prediction: Prediction
+    without: Prediction
+
+
+@runtime_checkable
+class RetrievalPredictor(Predictor, Protocol):
+    """A predictor that reads passages of an index beside the document; `predict` uses them too.
+
+    What opens a model on first use is of this type whatever the model is: ask `uses_passages`.
+    """
+
+    @property
+    def languages(self) -> frozenset[str]:
+        """The languages it was made for, by ISO 639-1 code."""
+
+    def predict_with_passages(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[RetrievalPrediction]:
+        """As `predict`, with the passages and with the keyphrases that come without them.
+
+        Raises:
+            InputError: as `Predictor.predict`.
+            PassageIndexError: the index is damaged, or was built with another encoder.
+        """
+
+
+def uses_passages(predictor: Predictor) -> bool:
+    """Whether a predictor retrieves passages: what opens another says so in an attribute `uses_passages`."""
+    return bool(getattr(predictor, "uses_passages", isinstance(predictor, RetrievalPredictor)))
+
+
 class PointKind(StrEnum):
     """What a vector stands for; a candidate that was chosen is a present keyphrase."""
 
