@@ -1,0 +1,297 @@
+"""The rounds of RGIT (RAMKG, Algorithm 1), resumable after any step.
+
+A folder holds all of a run: `run.json` what it is of, a JSON file for the result of each step, and the models
+in folders. A step whose file is there is not done again, so that the same call after a stop, or after a crash
+in the middle of a step, comes to the same end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from kpdemo.errors import TrainingError
+from kpdemo.evaluation.retrieval import CUT_OFFS
+from kpdemo.ramkg.iterate import (
+    Augmented,
+    Generator,
+    Pair,
+    Pseudo,
+    Retrieved,
+    Retriever,
+    RgitConfig,
+    RgitData,
+    Round,
+    best_round,
+    has_stopped_rising,
+    mine,
+    recall_of,
+)
+from kpdemo.storage import replace_file
+from kpdemo.types import Document
+
+RESULT = "rgit.json"
+"""What `outcome_as_json` gives of a finished run."""
+
+Found = list[list[Retrieved]]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Attributes:
+    rounds: in order; the last has no pseudo pairs.
+    best: the number of the round with the best retriever.
+    stopped: whether recall stopped rising before the rounds were over.
+    retriever, base, generator: folders of the models: the best retriever, the generator without retrieval on
+        the parallel documents, and the last one with retrieval, on all documents where that was asked for.
+    """
+
+    rounds: tuple[Round, ...]
+    best: int
+    stopped: bool
+    retriever: Path
+    base: Path
+    generator: Path
+
+
+def iterate(
+    retriever: Retriever, generator: Generator, data: RgitData, config: RgitConfig, folder: Path
+) -> Outcome:
+    """Train retriever and generator in turns until recall stops rising, or for `config.rounds`.
+
+    Round t trains a retriever on the parallel pairs and the pseudo pairs of round t - 1, and measures it;
+    then a generator on the parallel documents with what it finds for them; then it mines the other documents.
+    After the last round one more retriever is trained on what that mined. The pairs of a round replace those
+    before.
+
+    Args:
+        folder: of this run alone; with the steps done so far when it was stopped.
+
+    Raises:
+        TrainingError: `folder` holds a run of other data or settings, two documents share an id, or there is
+            no parallel or no validation pair.
+    """
+    _check(data)
+    run = _Run(retriever, generator, data, config, _Steps(folder, _fingerprint(data, config)))
+    outcome = run.go()
+    replace_file(folder / RESULT, json.dumps(outcome_as_json(outcome), indent=1).encode())
+    return outcome
+
+
+def outcome_as_json(outcome: Outcome) -> dict[str, Any]:
+    """The figures of the paper's Tables 4 and 5 for each round, shares of 1."""
+    return {
+        "best": outcome.best,
+        "stopped": outcome.stopped,
+        "rounds": [
+            {
+                "round": entry.number,
+                "trained_on": entry.trained_on,
+                "recall": {str(k): value for k, value in entry.recall.items()},
+            }
+            | (_figures(entry.pseudo) if entry.pseudo else {})
+            for entry in outcome.rounds
+        ],
+    }
+
+
+def _figures(pseudo: Pseudo) -> dict[str, Any]:
+    return {
+        "pseudo_pairs": len(pseudo.pairs),
+        "label_accuracy": pseudo.label_accuracy,
+        "checked": pseudo.checked,
+        "base_f1": pseudo.base_f1,
+        "f1": pseudo.f1,
+    }
+
+
+class _Steps:
+    """Results by name, each in a file that is written whole when its step is over."""
+
+    def __init__(self, folder: Path, fingerprint: str) -> None:
+        self.folder = folder
+        stored = self.do("run", lambda: {"fingerprint": fingerprint})
+        if stored != {"fingerprint": fingerprint}:
+            raise TrainingError(
+                f"{folder} holds a run with other data or settings: give another folder or delete it."
+            )
+
+    def do(self, name: str, work: Callable[[], Any]) -> Any:
+        """What `work()` gave the first time."""
+        path = self.folder / f"{name}.json"
+        if not path.is_file():
+            logger.info("%s", name)
+            replace_file(path, json.dumps(work(), ensure_ascii=False).encode())
+        return json.loads(path.read_text(encoding="utf-8"))
+
+
+class _Run:
+    def __init__(
+        self, retriever: Retriever, generator: Generator, data: RgitData, config: RgitConfig, steps: _Steps
+    ) -> None:
+        self._retriever, self._generator = retriever, generator
+        self._data, self._config, self._steps = data, config, steps
+        self._others = {document.id: document for document in data.others}
+
+    def go(self) -> Outcome:
+        rounds: list[Round] = []
+        pseudo: tuple[tuple[str, str], ...] = ()
+        stopped = False
+        for number in range(1, self._config.rounds + 2):
+            model = self._train_retriever(number, pseudo)
+            rounds.append(Round(number, len(pseudo), self._recall(number, model)))
+            stopped = has_stopped_rising(rounds, self._config.recall_at)
+            if stopped or number > self._config.rounds:
+                break
+            mined = self._mine(number, model)
+            rounds[-1] = Round(number, len(pseudo), rounds[-1].recall, mined)
+            pseudo = mined.pairs
+        best = best_round(rounds, self._config.recall_at).number
+        return Outcome(
+            rounds=tuple(rounds),
+            best=best,
+            stopped=stopped,
+            retriever=self._path(best, "retriever"),
+            base=self._base(),
+            generator=self._last_generator(best),
+        )
+
+    def _path(self, number: int, name: str) -> Path:
+        return self._steps.folder / f"round-{number}" / name
+
+    def _train_retriever(self, number: int, pseudo: Sequence[tuple[str, str]]) -> Path:
+        """The folder of the retriever of a round."""
+        mined = [Pair(self._others[document], passage) for document, passage in pseudo]
+        parallel = list(self._data.parallel)
+        model = self._path(number, "retriever")
+        start: Path | None = None
+        if mined and self._config.variant == "pretrain":
+            start, model_pairs = self._path(number, "retriever-on-pseudo"), parallel
+            self._train(f"round-{number}/retriever-on-pseudo", mined, start, None)
+        else:
+            model_pairs = mined + parallel
+        self._train(f"round-{number}/retriever", model_pairs, model, start)
+        return model
+
+    def _train(self, name: str, pairs: Sequence[Pair], into: Path, start: Path | None) -> None:
+        def work() -> dict[str, int]:
+            self._retriever.train(pairs, into, start=start)
+            return {"pairs": len(pairs)}
+
+        self._steps.do(name, work)
+
+    def _recall(self, number: int, model: Path) -> dict[int, float]:
+        def work() -> dict[str, float]:
+            documents = [pair.document for pair in self._data.validation]
+            found = self._retriever.search(model, documents, max(CUT_OFFS))
+            return {str(k): value for k, value in recall_of(self._data.validation, found).items()}
+
+        stored = self._steps.do(f"round-{number}/recall", work)
+        return {int(k): value for k, value in stored.items()}
+
+    def _mine(self, number: int, model: Path) -> Pseudo:
+        generator = self._train_generator(
+            f"round-{number}/generator", [pair.document for pair in self._data.parallel], model, "parallel"
+        )
+        found = self._search(f"round-{number}/passages-of-others", model, self._data.others)
+        inputs = _augmented(self._data.others, found)
+        augmented = self._predict(f"round-{number}/predictions", generator, inputs)
+        base = self._predict("base-predictions", self._base(), _augmented(self._data.others))
+        stored = self._steps.do(
+            f"round-{number}/pseudo",
+            lambda: asdict(
+                mine(
+                    self._data.others,
+                    found,
+                    base,
+                    augmented,
+                    tau=self._config.tau,
+                    truth=self._data.truth,
+                )
+            ),
+        )
+        return Pseudo(**stored | {"pairs": tuple(tuple(pair) for pair in stored["pairs"])})
+
+    def _base(self) -> Path:
+        """The folder of the generator without retrieval."""
+        path = self._steps.folder / "base"
+
+        def work() -> dict[str, int]:
+            examples = _augmented([pair.document for pair in self._data.parallel])
+            self._generator.train(examples, path)
+            return {"documents": len(examples)}
+
+        self._steps.do("base", work)
+        return path
+
+    def _last_generator(self, best: int) -> Path:
+        """On all documents with the best retriever, else that retriever's own of its round."""
+        parallel = [pair.document for pair in self._data.parallel]
+        model = self._path(best, "retriever")
+        if self._config.final_generator:
+            everything = [*parallel, *self._data.others]
+            return self._train_generator(f"round-{best}/last-generator", everything, model, "all")
+        return self._train_generator(f"round-{best}/generator", parallel, model, "parallel")
+
+    def _train_generator(self, name: str, documents: Sequence[Document], retriever: Path, which: str) -> Path:
+        found = self._search(f"{retriever.parent.name}/passages-of-{which}", retriever, documents)
+        path = self._steps.folder / name
+
+        def work() -> dict[str, int]:
+            self._generator.train(_augmented(documents, found), path)
+            return {"documents": len(documents)}
+
+        self._steps.do(name, work)
+        return path
+
+    def _search(self, name: str, model: Path, documents: Sequence[Document]) -> Found:
+        def work() -> list[list[dict[str, Any]]]:
+            found = self._retriever.search(model, documents, self._config.passages)
+            return [[asdict(passage) for passage in passages] for passages in found]
+
+        return [
+            [Retrieved(passage["id"], tuple(passage["keyphrases"])) for passage in passages]
+            for passages in self._steps.do(name, work)
+        ]
+
+    def _predict(self, name: str, model: Path, inputs: Sequence[Augmented]) -> list[list[str]]:
+        stored: list[list[str]] = self._steps.do(name, lambda: self._generator.predict(model, inputs))
+        return stored
+
+
+def _augmented(documents: Sequence[Document], found: Found | None = None) -> list[Augmented]:
+    passages = found if found is not None else [[] for _ in documents]
+    return [
+        Augmented(document, tuple(passage.keyphrases for passage in own))
+        for document, own in zip(documents, passages, strict=True)
+    ]
+
+
+def _check(data: RgitData) -> None:
+    documents = [*(pair.document for pair in data.parallel), *data.others]
+    seen: set[str] = set()
+    for document in documents:
+        if document.id in seen:
+            raise TrainingError(f"Two documents have the id {document.id!r}: give every document its own id.")
+        seen.add(document.id)
+    for name, pairs in (("parallel", data.parallel), ("validation", data.validation)):
+        if not pairs:
+            raise TrainingError(f"There is no {name} pair: give some.")
+
+
+def _fingerprint(data: RgitData, config: RgitConfig) -> str:
+    """Of the settings that change what the steps give, and of all documents."""
+    digest = hashlib.sha256(repr((config.tau, config.passages, config.variant)).encode())
+    for pair in (*data.parallel, *data.validation):
+        digest.update(repr(pair).encode())
+    for document in data.others:
+        digest.update(repr(document).encode())
+    digest.update(repr(sorted(data.truth.items())).encode())
+    return digest.hexdigest()
