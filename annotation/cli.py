@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import typer
 
+from annotation.baselines import Similarities
 from annotation.commands import adjudications, agreement, gold, importing, projects, remarks, score, users
 from annotation.errors import AnnotationError
 from db import DatabaseError
@@ -25,6 +26,11 @@ for subject in SUBJECTS:
     subject.register(app)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line, by default this process's own, and return its exit status."""
-    return run_command(app, PROGRAM, arguments, (AnnotationError, DatabaseError))
+def main(arguments: Sequence[str] | None = None, *, embedding: Similarities | None = None) -> int:
+    """Run a command line, by default this process's own, and return its exit status.
+
+    Args:
+        arguments: the command line without the program.
+        embedding: what `score --system embedding` asks; without it there is no such system.
+    """
+    return run_command(app, PROGRAM, arguments, (AnnotationError, DatabaseError), obj=embedding)

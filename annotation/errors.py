@@ -64,3 +64,7 @@ class ScoreFileError(AnnotationError, ValueError):
 
 class WordNetError(AnnotationError):
     """There is no WordNet, or it cannot be read."""
+
+
+class ModelError(AnnotationError):
+    """A model that was asked for cannot be used."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from annotation.baselines import WORD_TO_SENSE, Senses, Similarity, UnknownWords, baseline_scores
+from annotation.baselines import WORD_TO_SENSE, Senses, Similarities, UnknownWords, baseline_scores
 from annotation.calibration import isotonic
-from annotation.errors import ScoreFileError
+from annotation.errors import ScoreFileError, WordNetError
 from annotation.exchange import fingerprint
 from annotation.score_files import GoldPair, read_scores
 from annotation.score_report import System
@@ -31,14 +31,35 @@ class Baseline:
     """A system that is run here."""
 
     name: str
-    similarity: Similarity
+    similarities: Similarities
     unknown_words: UnknownWords = UnknownWords.ZERO
+    knows_words: bool = False
+    """See `baseline_scores`."""
 
 
 def needs_senses(requests: Sequence[ScoreFile | Baseline], pairs: Sequence[GoldPair]) -> bool:
     """Whether a definition of WordNet will be asked for."""
     has_baseline = any(isinstance(request, Baseline) for request in requests)
     return has_baseline and any(pair.type == WORD_TO_SENSE for pair in pairs)
+
+
+def open_senses(folder: Path | None, *, is_optional: bool) -> tuple[Senses | None, str]:
+    """WordNet, or, where it is optional, why there is none.
+
+    Args:
+        folder: with WordNet's files; by default the system's.
+
+    Raises:
+        WordNetError: there is none, and it is not optional.
+    """
+    from annotation.wordnet import open_wordnet  # NLTK takes a second
+
+    try:
+        return open_wordnet(folder), ""
+    except WordNetError as error:
+        if not is_optional:
+            raise
+        return None, f"{WORD_TO_SENSE} is left out: {error}"
 
 
 def build_system(
@@ -101,7 +122,13 @@ def _scores(
 ) -> list[float | None]:
     if isinstance(request, ScoreFile):
         return read_scores(request.path, pairs)
-    return baseline_scores(pairs, request.similarity, senses=senses, unknown_words=request.unknown_words)
+    return baseline_scores(
+        pairs,
+        request.similarities,
+        senses=senses,
+        unknown_words=request.unknown_words,
+        knows_words=request.knows_words,
+    )
 
 
 def _calibrated(

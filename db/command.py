@@ -28,6 +28,8 @@ def run_command(
     program: str,
     arguments: Sequence[str] | None,
     failures: tuple[type[Exception], ...],
+    *,
+    obj: object = None,
 ) -> int:
     """Run a command line, by default this process's own, and return its exit status.
 
@@ -36,6 +38,7 @@ def run_command(
         program: how the user calls it, such as `python -m db`.
         arguments: the command line without the program.
         failures: the exceptions whose message is a sentence for the user.
+        obj: what commands find as `typer.Context.obj`.
     """
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
@@ -43,7 +46,10 @@ def run_command(
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         status = app(
-            args=None if arguments is None else list(arguments), prog_name=program, standalone_mode=False
+            args=None if arguments is None else list(arguments),
+            prog_name=program,
+            standalone_mode=False,
+            obj=obj,
         )
         sys.stdout.flush()
     except typer.TyperException as error:

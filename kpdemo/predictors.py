@@ -12,6 +12,7 @@ from threading import Lock
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.profiles import KNOWN, one_line
 from kpdemo.types import (
+    Comparing,
     Document,
     Mapped,
     Prediction,
@@ -59,7 +60,7 @@ def hub_models() -> dict[str, str]:
     return {name: one_line(profile) for name, profile in KNOWN.items()}
 
 
-def load_predictor(model: str | Path = DEFAULT_MODEL, *, device: str = "auto") -> Predictor:
+def load_predictor(model: str | Path = DEFAULT_MODEL, *, device: str = "auto") -> LazyPredictor:
     """A predictor by name; what is heavy loads with the first prediction.
 
     Args:
@@ -131,6 +132,13 @@ class LazyPredictor:
         if not isinstance(predictor, Mapped):
             return []
         return predictor.vectors(document, top_k=top_k, threshold=threshold)
+
+    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """See `kpdemo.types.Comparing`."""
+        predictor = self._predictor()
+        if not isinstance(predictor, Comparing):
+            raise ModelLoadError(f"The model {self._name!r} compares no texts: choose {DEFAULT_MODEL}.")
+        return predictor.similarities(pairs)
 
     def _predictor(self) -> Predictor:
         with self._lock:

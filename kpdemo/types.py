@@ -235,6 +235,20 @@ class VectorSpace:
 
 
 @runtime_checkable
+class Comparing(Protocol):
+    """A predictor that tells how alike any two texts are."""
+
+    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The similarity of the two texts of each pair, 0 to 1.
+
+        What opens a model on first use is of this type whatever the model is.
+
+        Raises:
+            ModelLoadError: the model cannot be opened, or compares no texts.
+        """
+
+
+@runtime_checkable
 class Mapped(Protocol):
     """A predictor that shows the vectors it compares."""
 

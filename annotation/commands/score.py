@@ -1,18 +1,17 @@
-"""The command that scores systems: python -m annotation score --gold FILE --system FILE, lcs or gst."""
+"""The command that scores systems: python -m annotation score --gold FILE --system FILE or a baseline."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from annotation.baselines import BASELINES, WORD_TO_SENSE, Senses, UnknownWords
+from annotation.baselines import BASELINES, EMBEDDING, WORD_TO_SENSE, Similarities, UnknownWords
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.commands.options import JsonOption
-from annotation.errors import WordNetError
 from annotation.score_files import GoldPair, read_gold
 from annotation.score_report import (
     Contrast,
@@ -24,11 +23,19 @@ from annotation.score_report import (
     score_systems,
 )
 from annotation.scoring import NO_RESAMPLES, Estimate
-from annotation.systems import Baseline, ScoreFile, build_system, check_apart, needs_senses
+from annotation.systems import (
+    Baseline,
+    ScoreFile,
+    build_system,
+    check_apart,
+    needs_senses,
+    open_senses,
+)
 from annotation.terminal import show_json, show_line, show_table
 from db.command import CallError
 
 MOST_RESAMPLES = 100_000
+_RUN_HERE = (*BASELINES, EMBEDDING)
 _ALL_DIFFERENCES = 4
 """With more systems, only those next to each other in the ranking are compared on the screen."""
 _FIGURES = ("Pairs", "Pearson", "95 %", "Spearman", "95 % ")
@@ -54,6 +61,7 @@ def register(app: typer.Typer) -> None:
 
 
 def score(
+    context: typer.Context,
     gold: Annotated[
         list[Path],
         typer.Option(metavar="FILE", exists=True, help="Gold grades: files or folders; repeatable."),
@@ -62,7 +70,7 @@ def score(
         list[str],
         typer.Option(
             metavar="SYSTEM",
-            help=f"[NAME=]FILE or folder of scores, or {' or '.join(BASELINES)}; repeatable.",
+            help=f"[NAME=]FILE or folder of scores, or one of {', '.join(_RUN_HERE)}; repeatable.",
         ),
     ],
     calibrate_on: Annotated[
@@ -99,13 +107,16 @@ def score(
     As in SemEval-2014 Task 3: Pearson by type, systems ranked by its sum. Intervals are of 95 %. Several
     systems are compared with each other, by the paired bootstrap and by Williams' test.
     """
-    requests = _requests(system, training_scores or [], unknown_words, calibrates=bool(calibrate_on))
+    known = dict(BASELINES)
+    if context.obj is not None:
+        known[EMBEDDING] = context.obj
+    requests = _requests(system, known, training_scores or [], unknown_words, calibrates=bool(calibrate_on))
     pairs = read_gold(gold)
     training = read_gold(calibrate_on) if calibrate_on else []
     check_apart(pairs, training)
     is_optional = wordnet is None and any(pair.type != WORD_TO_SENSE for pair in pairs)
     senses, reason = (
-        _senses(wordnet, is_optional=is_optional) if needs_senses(requests, pairs) else (None, "")
+        open_senses(wordnet, is_optional=is_optional) if needs_senses(requests, pairs) else (None, "")
     )
     systems = [build_system(request, pairs, training, senses, reason) for request in requests]
     report = score_systems(pairs, systems, resamples=resamples, seed=seed)
@@ -116,15 +127,20 @@ def score(
 
 
 def _requests(
-    systems: Sequence[str], training: Sequence[Path], unknown_words: UnknownWords, *, calibrates: bool
+    systems: Sequence[str],
+    run_here: Mapping[str, Similarities],
+    training: Sequence[Path],
+    unknown_words: UnknownWords,
+    *,
+    calibrates: bool,
 ) -> list[ScoreFile | Baseline]:
     requests: list[ScoreFile | Baseline] = []
     waiting = list(training)
     for text in systems:
-        if text in BASELINES:
-            requests.append(Baseline(text, BASELINES[text], unknown_words))
+        if text in run_here:
+            requests.append(Baseline(text, run_here[text], unknown_words, knows_words=text == EMBEDDING))
             continue
-        name, path = _named_path(text)
+        name, path = _named_path(text, run_here)
         requests.append(ScoreFile(name, path, waiting.pop(0) if waiting else None))
     names = [request.name for request in requests]
     if twice := next((name for name in names if names.count(name) > 1), None):
@@ -137,7 +153,7 @@ def _requests(
     return requests
 
 
-def _named_path(text: str) -> tuple[str, Path]:
+def _named_path(text: str, baselines: Iterable[str]) -> tuple[str, Path]:
     """A name and a file that is there: of "ours=run.tsv", or of "run.tsv" alone."""
     path, name = Path(text), ""
     if not path.exists() and "=" in text:
@@ -145,22 +161,10 @@ def _named_path(text: str) -> tuple[str, Path]:
         path = Path(rest)
     if not path.exists():
         raise CallError(
-            f"{text}: no such file or folder; name one, or a baseline ({', '.join(BASELINES)}) with --system."
+            f"{text}: no such file or folder; name one, or a baseline ({', '.join(baselines)}) with --system."
         )
     plain = path.resolve().name if path.is_dir() else path.name.partition(".")[0]
     return name.strip() or plain or str(path), path
-
-
-def _senses(folder: Path | None, *, is_optional: bool) -> tuple[Senses | None, str]:
-    """WordNet, or, where it is optional, why there is none."""
-    from annotation.wordnet import open_wordnet  # NLTK takes a second
-
-    try:
-        return open_wordnet(folder), ""
-    except WordNetError as error:
-        if not is_optional:
-            raise
-        return None, f"{WORD_TO_SENSE} is left out: {error}"
 
 
 def _show(report: ScoreReport, pairs: Sequence[GoldPair]) -> None:

@@ -9,13 +9,22 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
+from torch.nn import functional
 
 from kpdemo.simckp.dual_encoder import DualEncoder
-from kpdemo.simckp.reading import Tower, document_tokens, encode_rows, phrase_tokens
+from kpdemo.simckp.reading import (
+    LONGEST_TEXT,
+    Tower,
+    document_tokens,
+    encode_rows,
+    phrase_tokens,
+    text_tokens,
+)
 from kpdemo.types import Document
 
 DOCUMENT_BATCH = 16
 PHRASE_BATCH = 128
+TEXT_BATCH = 32
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,26 @@ class PairEncoder:
         """(P, D) vectors of length 1."""
         rows = [phrase_tokens(phrase, self.tokenizer) for phrase in phrases]
         return self._encode(self.module.phrases, rows, PHRASE_BATCH)
+
+    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The cosine of two texts of any length, clipped to 0 to 1.
+
+        Of what the backbone makes of them, before the projections: these were trained to tell documents from
+        phrases, and fit graded similarity worse (docs/scoring.md).
+        """
+        texts = sorted({text for pair in pairs for text in pair})
+        if not texts:
+            return []
+        length = min(LONGEST_TEXT, int(self.module.encoder.config.max_position_embeddings))
+        rows = [text_tokens(text, self.tokenizer, length) for text in texts]
+        with torch.inference_mode():
+            pooled = encode_rows(
+                self.module.pooled_phrases, rows, padding=self.padding, device=self.device, size=TEXT_BATCH
+            )
+            vectors = functional.normalize(pooled, dim=-1)
+            places = {text: place for place, text in enumerate(texts)}
+            first, second = (vectors[[places[pair[side]] for pair in pairs]] for side in (0, 1))
+            return (first * second).sum(-1).clamp(0, 1).tolist()
 
     def _encode(self, tower: Tower, rows: Sequence[Sequence[int]], size: int) -> NDArray[np.float32]:
         if not rows:

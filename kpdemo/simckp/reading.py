@@ -15,6 +15,8 @@ from kpdemo.types import Document
 TOO_LARGE = "The device's memory does not hold a single text: use --device cpu."
 LONGEST_PHRASE = 24
 """Tokens of a phrase, special tokens included."""
+LONGEST_TEXT = 256
+"""Tokens of a text of any kind that is compared with another: a paragraph is read whole."""
 
 Tower = Callable[[Tensor, Tensor], Tensor]
 """Token ids and their mask, (N, T) long each, to vectors (N, D)."""
@@ -29,6 +31,10 @@ def document_tokens(document: Document, tokenizer: Tokenizer, length: int) -> li
 
 def phrase_tokens(phrase: str, tokenizer: Tokenizer) -> list[int]:
     return _tokens(phrase, tokenizer, LONGEST_PHRASE)
+
+
+def text_tokens(text: str, tokenizer: Tokenizer, length: int = LONGEST_TEXT) -> list[int]:
+    return _tokens(text, tokenizer, length)
 
 
 def _tokens(text: str, tokenizer: Tokenizer, length: int) -> list[int]:

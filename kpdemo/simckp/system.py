@@ -118,6 +118,15 @@ class SystemPredictor:
             spaces.append(self._pair_space("bank", retriever.encoder, document, top_k, threshold))
         return spaces
 
+    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """See `kpdemo.types.Comparing`; by the encoder of the bank, or else of the reranker."""
+        part = self.proposer.retriever or self.reranker
+        if part is None:
+            raise ModelLoadError(
+                f"The model {self.name!r} has no encoder of pairs: choose the default model."
+            )
+        return part.encoder.similarities(pairs)
+
     def _pair_space(
         self, name: str, encoder: PairEncoder, document: Document, top_k: int | None, threshold: float | None
     ) -> VectorSpace:

@@ -49,8 +49,8 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     for name, rows in (("gold.jsonl", pairs(0)), ("train.jsonl", pairs(50, 30))):
         Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
-    def run(*arguments: str) -> tuple[int, str, str]:
-        status = main(("score", *arguments))
+    def run(*arguments: str, **options: object) -> tuple[int, str, str]:
+        status = main(("score", *arguments), **options)
         captured = capsys.readouterr()
         return status, captured.out, captured.err
 
@@ -158,3 +158,39 @@ def test_without_wordnet_all_else_is_scored(call, tmp_path, monkeypatch):
 def test_a_wrong_call_is_explained(call, systems, message):
     arguments = [word for system in systems for word in ("--system", system)]
     assert call("--gold", "gold.jsonl", *arguments)[::2] == (2, message)
+
+
+def shares_of_words(pairs):
+    """A stand-in for the models: how many words two texts share."""
+    words = [(set(first.split()), set(second.split())) for first, second in pairs]
+    return [len(first & second) / len(first | second) for first, second in words]
+
+
+def test_the_embedding_is_asked_once_for_all_texts_and_compares_words_with_definitions(call, tmp_path):
+    write_wordnet(tmp_path / "dict", SENSES)
+    Path("senses.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*pairs(0, 3), *SENSE_PAIRS]))
+    asked = []
+
+    def similarities(texts):
+        asked.append(list(texts))
+        return shares_of_words(texts)
+
+    arguments = ("--gold", "senses.jsonl", "--system", "embedding", "--wordnet", "dict", "--json")
+    status, out, err = call(*arguments, embedding=similarities)
+    assert (status, err) == (0, "")
+    [texts] = asked
+    words = [("boat", "a small vessel"), ("boat", "a dish for fish"), ("boat", "zzz")]
+    assert texts[3:] == [*words, ("skibidi", "a small vessel")]
+    assert json.loads(out)["types"]["word2sense"]["pairs"] == 4
+
+
+def test_the_embedding_is_calibrated_on_training_grades(call):
+    arguments = ("--gold", "gold.jsonl", "--system", "embedding", "--calibrate-on", "train.jsonl", "--json")
+    status, out, _ = call(*arguments, embedding=shares_of_words)
+    assert (status, json.loads(out)["system"]) == (0, "embedding (calibrated)")
+
+
+def test_without_models_there_is_no_embedding(call):
+    status, out, err = call("--gold", "gold.jsonl", "--system", "embedding")
+    assert (status, out) == (2, "")
+    assert "embedding: no such file or folder" in err
