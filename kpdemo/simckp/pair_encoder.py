@@ -64,7 +64,8 @@ class PairEncoder:
         texts = sorted({text for pair in pairs for text in pair})
         if not texts:
             return []
-        length = min(LONGEST_TEXT, int(self.module.encoder.config.max_position_embeddings))
+        positions = int(self.module.encoder.config.max_position_embeddings)  # type: ignore[union-attr, arg-type]
+        length = min(LONGEST_TEXT, positions)
         rows = [text_tokens(text, self.tokenizer, length) for text in texts]
         with torch.inference_mode():
             pooled = encode_rows(

@@ -182,3 +182,10 @@ def test_a_damaged_bank_is_said_and_so_is_bad_input(folder, with_reranker, tmp_p
         load_predictor(broken).predict([DOCUMENT])
     with pytest.raises(InputError):
         load_predictor(folder).predict([""])
+
+
+def test_texts_are_compared_by_the_encoder_of_the_bank(folder):
+    pairs = [("graph kernels", "drug discovery"), ("graph kernels", "graph kernels")]
+    system = load_system(folder, device="cpu")
+    assert load_predictor(folder, device="cpu").similarities(pairs) == system.similarities(pairs)
+    assert system.similarities(pairs) == system.proposer.retriever.encoder.similarities(pairs)
