@@ -7,13 +7,23 @@ from collections.abc import Sequence
 import typer
 
 from annotation.baselines import Similarities
-from annotation.commands import adjudications, agreement, gold, importing, projects, remarks, score, users
+from annotation.commands import (
+    adjudications,
+    agreement,
+    bridge,
+    gold,
+    importing,
+    projects,
+    remarks,
+    score,
+    users,
+)
 from annotation.errors import AnnotationError
 from db import DatabaseError
 from db.command import run_command
 
 PROGRAM = "python -m annotation"
-SUBJECTS = (users, projects, importing, agreement, remarks, adjudications, gold, score)
+SUBJECTS = (users, projects, importing, agreement, remarks, adjudications, gold, score, bridge)
 
 app = typer.Typer(
     help="Grade pairs of texts: accounts, projects, agreement, adjudication and gold sets.",

@@ -31,6 +31,11 @@ from db.models import (
     Project,
     Rating,
     RatingChange,
+    SentDocument,
+    SentOrder,
+    SentPhrase,
+    SentPrediction,
+    SentRun,
     SignInAttempt,
     Skip,
     User,
@@ -211,6 +216,28 @@ def _add_the_rest(session: Session, project: Project, pair: Pair, ana: User, ben
             AuditEvent(at=NOON, project_id=project.id, user_id=ana.id, action="x", detail={"b": 1, "a": {}}),
         ]
     )
+    _send(session, project, pair)
+
+
+def _send(session: Session, project: Project, pair: Pair) -> None:
+    """A document with one phrase, which one model predicted."""
+    document = SentDocument(
+        project_id=project.id,
+        external_id="שם",
+        title=AWKWARD,
+        body=AWKWARD,
+        language="en",
+        fingerprint="d" * 64,
+        created_at=NOON,
+    )
+    session.add_all([document, SentOrder(project_id=project.id, kind="mixed", chosen_at=NOON)])
+    session.flush()
+    here = {"project_id": project.id, "document_id": document.id}
+    phrase = SentPhrase(**here, pair_id=pair.id, key="短語", is_present=True)
+    run = SentRun(document_id=document.id, model="🦜")
+    session.add_all([phrase, run])
+    session.flush()
+    session.add(SentPrediction(run_id=run.id, phrase_id=phrase.id, rank=1, score=0.1 + 0.2, text=AWKWARD))
 
 
 def contents(database: Database) -> dict[str, list[tuple[Any, ...]]]:

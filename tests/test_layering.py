@@ -39,6 +39,7 @@ HEAVY = {
     "sqlalchemy": DATABASE_PARTS,
     "alembic": DATABASE_PARTS,
     "nltk": (
+        "annotation.phrases",
         "annotation.wordnet",
         "kpdemo.languages",
         "kpdemo.text",

@@ -12,6 +12,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
 from annotation.services.assignment import AssignmentService
+from annotation.services.circle import CircleService
 from annotation.services.events import EventService
 from annotation.services.gold import GoldService
 from annotation.services.importing import ImportService
@@ -19,6 +20,7 @@ from annotation.services.overview import OverviewService
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
+from annotation.services.sending import SendService
 from db import DEFAULT_URL, Database, DatabaseError
 from db.errors import UnreachableError as UnreachableError  # for annotation.web, which knows no db
 from db.models import Project
@@ -42,6 +44,8 @@ class Services:
     events: EventService
     overview: OverviewService
     remarks: RemarkService
+    sending: SendService
+    circle: CircleService
 
     def answers(self) -> bool:
         """Whether the database can be asked at this moment."""
@@ -69,6 +73,8 @@ def open_services(database: Database) -> Services:
         events=EventService(database),
         overview=OverviewService(database),
         remarks=RemarkService(database),
+        sending=SendService(database),
+        circle=CircleService(database),
     )
 
 

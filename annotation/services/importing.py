@@ -71,20 +71,9 @@ class ImportService:
             ImportFileError: an item cannot be used; the message begins with its place.
         """
         now = self._clock()
-        done = 0
         with self._database.session() as session:
             project = as_project(find_project(session, project_id, lock=True))
-            if not self._database.is_sqlite:
-                session.execute(_BY_INDEX)
-            importer = _Importer(session, project, now)
-            for number, part in enumerate(_parts(items), start=1):
-                importer.add(part)
-                if number in _COUNTED_AFTER and not self._database.is_sqlite:
-                    session.execute(_COUNT_ROWS)
-                done += len(part)
-                if progress is not None:
-                    progress(done)
-            summary = importer.summary()
+            summary = import_within(session, project, items, now, progress=progress)
             record(
                 session,
                 now,
@@ -97,6 +86,34 @@ class ImportService:
                 files=list(files),
             )
         return summary
+
+
+def import_within(
+    session: Session,
+    project: Project,
+    items: Iterable[NewPair | NewRating],
+    now: datetime,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> ImportSummary:
+    """The same in a transaction of the caller's, who has locked the project's row; nothing is audited.
+
+    Raises:
+        ImportFileError: an item cannot be used.
+    """
+    done = 0
+    counts_rows = session.connection().dialect.name == "postgresql"
+    if counts_rows:
+        session.execute(_BY_INDEX)
+    importer = _Importer(session, project, now)
+    for number, part in enumerate(_parts(items), start=1):
+        importer.add(part)
+        if counts_rows and number in _COUNTED_AFTER:
+            session.execute(_COUNT_ROWS)
+        done += len(part)
+        if progress is not None:
+            progress(done)
+    return importer.summary()
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from annotation.assignment import position_of
 from annotation.errors import SettingsError
 from annotation.names import name_key
+from annotation.services.queue_order import reorder
 from annotation.types import ProjectSettings, from_quarters, to_quarters
 from db.models import Adjudication, Assignment, Pair, Project, Rating
 
@@ -129,3 +130,4 @@ def _reorder(session: Session, row: Project) -> None:
         .values(position=select(Pair.position).where(Pair.id == Assignment.pair_id).scalar_subquery())
         .execution_options(synchronize_session=False)
     )
+    reorder(session, row)

@@ -1,0 +1,219 @@
+"""From predictions to gold and back: python -m annotation send PROJECT and bridge PROJECT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from annotation.circle import CUT, THRESHOLD, Circle, CircleOptions, check_options, figures_json
+from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.prediction_files import read_prediction_files
+from annotation.queue_order import QueueOrder
+from annotation.relevance import Average, ModelFigures, Unjudged
+from annotation.services.circle import CircleService
+from annotation.services.projects import ProjectService
+from annotation.services.sending import SendService
+from annotation.terminal import ProgressLine, show_json, show_line, show_table
+from db import DEFAULT_URL
+from db.command import CallError
+
+_SEND_EXAMPLES = """
+Examples:
+
+\b
+  python -m kpdemo predict --input docs.jsonl --output default.jsonl
+  python -m kpdemo predict --input docs.jsonl --output yake.jsonl --model yake
+  python -m annotation send news --documents docs.jsonl --predictions default.jsonl --predictions yake.jsonl
+
+\b
+Raters see each phrase once, and never which model predicted it. NAME=FILE names the model of a file.
+"""
+_BRIDGE_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation bridge news --threshold 3 --k 10
+  python -m annotation bridge news --gold gold.jsonl --qrels news.qrels --runs runs/
+  python -m kpdemo evaluate --gold gold.jsonl --model default
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("send", epilog=_SEND_EXAMPLES)(send)
+    app.command("bridge", epilog=_BRIDGE_EXAMPLES)(bridge)
+
+
+def send(
+    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    documents: Annotated[Path, typer.Option(metavar="FILE", help="The documents, as JSON Lines.")],
+    predictions: Annotated[
+        list[str], typer.Option(metavar="FILE", help="What a model predicted for them; once for each model.")
+    ],
+    order: Annotated[
+        QueueOrder | None,
+        typer.Option(help="How raters meet the pairs: as the project says, most uncertain first, or mixed."),
+    ] = None,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Make pairs of predicted keyphrases: those of all models in one pool, or nothing."""
+    named = [_named(text) for text in predictions]
+    for path in (documents, *(path for _, path in named)):
+        if not path.is_file():
+            raise CallError(f"{path}: no such file; check the name.")
+    database = open_database(database_url)
+    into = ProjectService(database).get(project)
+    service = SendService(database)
+    with ProgressLine("Sending", unit="documents") as line:
+        summary = service.send(into.id, read_prediction_files(documents, named), progress=line.show)
+    if order is not None:
+        service.choose_order(into.id, order)
+    if as_json:
+        show_json(
+            {
+                "project": into.name,
+                "documents": summary.documents,
+                "pairs": summary.pairs,
+                "known": summary.known,
+                "models": list(summary.models),
+            }
+        )
+        return
+    show_line(
+        f"Sent {_number(summary.pairs, 'pair')} of {_number(summary.documents, 'document')} to {into.name}, "
+        f"from {_number(len(summary.models), 'model')}: {', '.join(summary.models)}."
+    )
+    if summary.known:
+        show_line(f"{_number(summary.known, 'phrase')} had pairs already.")
+
+
+def bridge(
+    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    threshold: Annotated[
+        str, typer.Option(metavar="GRADE", help="The lowest grade of a gold keyphrase.")
+    ] = str(THRESHOLD),
+    k: Annotated[int, typer.Option(metavar="K", help="The ranks that nDCG and precision count.")] = CUT,
+    unjudged: Annotated[
+        Unjudged, typer.Option(help="Phrases without a gold grade: not relevant, or skipped.")
+    ] = Unjudged.ZERO,
+    gold: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the gold keyphrases.")] = None,
+    qrels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the grades as TREC qrels.")
+    ] = None,
+    runs: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write what each model ranked as TREC runs.")
+    ] = None,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Measure each model on the grades of the phrases that all of them predicted."""
+    options = check_options(_decimal(threshold), k, unjudged)
+    database = open_database(database_url)
+    of = ProjectService(database).get(project)
+    circle = CircleService(database).circle(of.id)
+    if gold is not None:
+        _write(gold, circle.gold_lines(options.threshold))
+    if qrels is not None:
+        _write(qrels, circle.qrels_lines())
+    if runs is not None:
+        runs.mkdir(parents=True, exist_ok=True)
+        for number, model in enumerate(circle.models, start=1):
+            _write(runs / f"{number}-{_file_name(model)}.run", circle.run_lines(model))
+    if as_json:
+        show_json(bridge_json(of.name, circle, options))
+    else:
+        _show(circle, options)
+
+
+def bridge_json(project: str, circle: Circle, options: CircleOptions) -> dict[str, object]:
+    """What `--json` prints."""
+    counts = circle.counts(options.threshold)
+    return {
+        "project": project,
+        "threshold": float(options.threshold),
+        "k": options.k,
+        "unjudged": options.unjudged.value,
+        "documents": counts.documents,
+        "predictions": counts.predictions,
+        "phrases": counts.phrases,
+        "graded": counts.graded,
+        "gold": counts.gold,
+        "models": {
+            model: figures_json(figures, options.k) for model, figures in circle.figures(options).items()
+        },
+    }
+
+
+def _show(circle: Circle, options: CircleOptions) -> None:
+    counts = circle.counts(options.threshold)
+    show_line(
+        f"{_number(counts.documents, 'document')}, {_number(counts.phrases, 'phrase')}, "
+        f"{counts.graded:,} graded, {counts.gold:,} gold with {options.threshold} or more."
+    )
+    k = options.k
+    headers = [
+        "Model",
+        "Documents",
+        f"nDCG@{k}",
+        f"P@{k}",
+        "F1@5",
+        "F1@M",
+        "Present F1@M",
+        "Absent F1@M",
+        f"Judged@{k}",
+    ]
+    rows = [[model, *_cells(figures)] for model, figures in circle.figures(options).items()]
+    show_table(headers, rows, right=headers[1:])
+    counted = "as not relevant" if options.unjudged is Unjudged.ZERO else "not at all: they are skipped"
+    show_line(
+        "Means over the documents with anything relevant (--json has those over all too). "
+        f"Phrases without a gold grade count {counted}."
+    )
+
+
+def _cells(figures: ModelFigures) -> list[str]:
+    averages = (
+        *(figures.ndcg, figures.precision, figures.all.f1_5, figures.all.f1_m),
+        *(figures.present.f1_m, figures.absent.f1_m),
+    )
+    share = "–" if figures.judged_at_k is None else f"{figures.judged_at_k:.0%}"
+    return [f"{figures.documents:,}", *map(_figure, averages), share]
+
+
+def _figure(average: Average) -> str:
+    return "–" if average.skip_empty is None else f"{average.skip_empty:.3f}"
+
+
+def _named(text: str) -> tuple[str, Path]:
+    """NAME=FILE, or a file alone."""
+    name, equals, file = text.partition("=")
+    return (name.strip(), Path(file)) if equals and not Path(text).exists() else ("", Path(text))
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise CallError(f"--threshold is a grade such as 3 or 2.5, not {text!r}.") from None
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    try:
+        with path.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(lines)
+    except OSError as error:
+        raise CallError(f"{path} cannot be written ({error.strerror}); give another place.") from None
+
+
+def _file_name(model: str) -> str:
+    kept = "".join(character if character.isalnum() or character in "-_." else "-" for character in model)
+    return kept.strip("-.")[:80] or "model"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

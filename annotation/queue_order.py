@@ -1,0 +1,57 @@
+"""In which order raters meet the pairs of predicted keyphrases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class QueueOrder(StrEnum):
+    PROJECT = "project"
+    """As the project says: random, or as imported."""
+    UNCERTAIN = "uncertain"
+    """First what the models' scores decide least."""
+    MIXED = "mixed"
+    """In turns the most uncertain one and the next of the project's order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A pair that nobody was given yet."""
+
+    pair_id: int
+    position: int
+    """Now."""
+    own: int
+    """Its position in the project's order."""
+    uncertainty: float
+    """0 to 1."""
+
+
+def new_positions(pairs: Sequence[Waiting], order: QueueOrder) -> dict[int, int]:
+    """The position of each pair: the pairs take the places that they have together in another order.
+
+    So no pair of theirs meets a place of others', and these stay where they are.
+    """
+    own = sorted(pairs, key=lambda pair: (pair.own, pair.pair_id))
+    certain_last = sorted(own, key=lambda pair: -pair.uncertainty)  # stable: equal ones in the own order
+    if order is QueueOrder.PROJECT:
+        chosen = own
+    elif order is QueueOrder.UNCERTAIN:
+        chosen = certain_last
+    else:
+        chosen = _in_turns(certain_last, own)
+    places = sorted(pair.position for pair in pairs)
+    return {pair.pair_id: place for pair, place in zip(chosen, places, strict=True)}
+
+
+def _in_turns(first: Sequence[Waiting], second: Sequence[Waiting]) -> list[Waiting]:
+    """The next of each list that the other has not had yet, in turns."""
+    chosen: dict[int, Waiting] = {}
+    sources = (iter(first), iter(second))
+    while len(chosen) < len(first):
+        source = sources[len(chosen) % 2]
+        pair = next(pair for pair in source if pair.pair_id not in chosen)
+        chosen[pair.pair_id] = pair
+    return list(chosen.values())

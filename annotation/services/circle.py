@@ -1,0 +1,128 @@
+"""What was graded of predicted keyphrases, and which model predicted it. Only for administrators."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import Row, func, select
+from sqlalchemy.orm import Session
+
+from annotation.circle import Circle, GradedDocument, GradedPhrase
+from annotation.gold import PLACES
+from annotation.services.projects import find_project
+from annotation.services.queue_order import order_of
+from annotation.types import QUARTERS_PER_POINT, from_quarters
+from db import Database
+from db.models import (
+    Adjudication,
+    Pair,
+    Project,
+    Rating,
+    SentDocument,
+    SentPhrase,
+    SentPrediction,
+    SentRun,
+)
+
+Runs = dict[int, dict[str, list[tuple[int, float]]]]
+"""By document and model: phrase and score, best first."""
+
+
+class CircleService:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def circle(self, project_id: int) -> Circle:
+        """Everything as of one moment, documents in the order in which they were sent.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            phrases, undecided = _phrases(session, project)
+            runs = _runs(session, project_id)
+            rows = session.scalars(
+                select(SentDocument).where(SentDocument.project_id == project_id).order_by(SentDocument.id)
+            )
+            documents = tuple(
+                GradedDocument(
+                    row.external_id,
+                    row.title,
+                    row.body,
+                    row.language,
+                    tuple(phrases[row.id]),
+                    _ranked(runs[row.id]),
+                )
+                for row in rows
+            )
+            return Circle(documents, undecided, order_of(session, project_id))
+
+
+def _phrases(session: Session, project: Project) -> tuple[dict[int, list[GradedPhrase]], int]:
+    """The phrases of each document, in the order of import, and how many wait for a decision."""
+    summed = (
+        select(Rating.pair_id, func.sum(Rating.quarters).label("quarters"))
+        .where(Rating.project_id == project.id)
+        .group_by(Rating.pair_id)
+        .subquery()
+    )
+    rows = session.execute(
+        select(
+            SentPhrase.id,
+            SentPhrase.document_id,
+            SentPhrase.is_present,
+            Pair.external_id,
+            Pair.right,
+            Pair.rating_count,
+            Pair.spread_quarters,
+            summed.c.quarters.label("sum"),
+            Adjudication.quarters.label("decided"),
+        )
+        .join(Pair, Pair.id == SentPhrase.pair_id)
+        .outerjoin(summed, summed.c.pair_id == Pair.id)
+        .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
+        .where(SentPhrase.project_id == project.id)
+        .order_by(Pair.import_order)
+    )
+    found: dict[int, list[GradedPhrase]] = defaultdict(list)
+    undecided = 0
+    for row in rows:
+        grade = _gold(row, project)
+        undecided += grade is None and row.rating_count >= project.raters_per_pair
+        phrase = GradedPhrase(row.id, row.external_id, row.right, row.is_present, grade)
+        found[row.document_id].append(phrase)
+    return found, undecided
+
+
+def _gold(row: Row[Any], project: Project) -> Decimal | None:
+    """The gold grade, as `annotation.gold` has it; None while the pair is unfinished."""
+    if row.decided is not None:
+        return from_quarters(row.decided)
+    if row.rating_count < project.raters_per_pair or row.spread_quarters >= project.threshold_quarters:
+        return None
+    mean = Decimal(int(row.sum)) / (QUARTERS_PER_POINT * int(row.rating_count))
+    return mean.quantize(PLACES)
+
+
+def _runs(session: Session, project_id: int) -> Runs:
+    """A model that predicted nothing for a document has an empty run there."""
+    runs: Runs = defaultdict(dict)
+    rows = session.execute(
+        select(SentRun.document_id, SentRun.model, SentPrediction.phrase_id, SentPrediction.score)
+        .join(SentDocument, SentDocument.id == SentRun.document_id)
+        .outerjoin(SentPrediction, SentPrediction.run_id == SentRun.id)
+        .where(SentDocument.project_id == project_id)
+        .order_by(SentRun.id, SentPrediction.rank)
+    )
+    for document_id, model, phrase_id, score in rows:
+        run = runs[document_id].setdefault(model, [])
+        if phrase_id is not None:
+            run.append((phrase_id, score))
+    return runs
+
+
+def _ranked(runs: dict[str, list[tuple[int, float]]]) -> dict[str, tuple[tuple[int, float], ...]]:
+    return {model: tuple(run) for model, run in runs.items()}

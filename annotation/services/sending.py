@@ -1,0 +1,267 @@
+"""Predicted keyphrases become pairs: one pool for each document, and privately who predicted what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import cast
+
+from sqlalchemy import Table, delete, select
+from sqlalchemy.orm import Session
+
+from annotation.clock import Clock, utcnow
+from annotation.errors import ImportFileError
+from annotation.exchange import fingerprint
+from annotation.predictions import TYPE, PooledPhrase, PredictedDocument, Run, pair_name, pool
+from annotation.queue_order import QueueOrder
+from annotation.services.audit import record
+from annotation.services.bulk import insert_rows, is_among
+from annotation.services.importing import import_within
+from annotation.services.projects import as_project, find_project
+from annotation.services.queue_order import order_of, reorder
+from annotation.services.users import id_of
+from annotation.types import NewPair, User
+from db import Database, models
+from db.models import Pair, SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun
+
+_BETWEEN_CALLS = 20
+"""Documents, between two calls of `progress`."""
+
+_PREDICTIONS = cast(Table, SentPrediction.__table__)
+
+
+@dataclass(frozen=True, slots=True)
+class SentSummary:
+    """What came of sending."""
+
+    documents: int
+    pairs: int
+    """New ones."""
+    known: int
+    """Phrases whose pairs were there already."""
+    models: tuple[str, ...]
+
+
+class SendService:
+    """Brings predictions into projects. Who is allowed to is for the caller to `require`."""
+
+    def __init__(self, database: Database, *, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def send(
+        self,
+        project_id: int,
+        documents: Iterable[PredictedDocument],
+        *,
+        by: User | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> SentSummary:
+        """Make pairs of all predicted phrases, or, when anything is wrong, of none.
+
+        A document that is there already gets the phrases that it has not yet; what the same model predicted
+        for it earlier is replaced. A project without the type document2keyphrase gets it.
+
+        Args:
+            project_id: where to.
+            documents: read once, as they are needed.
+            by: who sends; None stands for the command line.
+            progress: called now and then with the number of documents done.
+
+        Raises:
+            NotFoundError: there is no such project.
+            ImportFileError: there is no document, or one cannot be used.
+        """
+        now = self._clock()
+        with self._database.session() as session:
+            project = find_project(session, project_id, lock=True)
+            if TYPE not in project.types:
+                project.types = [*project.types, TYPE]
+                session.flush()
+            sending = _Sending(session, project, now)
+            for document in documents:
+                sending.add(document)
+                if progress is not None and sending.documents % _BETWEEN_CALLS == 0:
+                    progress(sending.documents)
+            if not sending.documents:
+                raise ImportFileError("There is no document with predictions: predict some first.")
+            session.flush()
+            reorder(session, project)
+            summary = sending.summary()
+            record(
+                session,
+                now,
+                "predictions sent",
+                user_id=id_of(by),
+                project_id=project_id,
+                documents=summary.documents,
+                pairs=summary.pairs,
+                known=summary.known,
+                models=list(summary.models),
+            )
+        return summary
+
+    def choose_order(self, project_id: int, order: QueueOrder, *, by: User | None = None) -> None:
+        """In which order raters meet predicted keyphrases, from those on that nobody was given yet.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        now = self._clock()
+        with self._database.session() as session:
+            project = find_project(session, project_id, lock=True)
+            if order is order_of(session, project_id):
+                return
+            session.execute(delete(SentOrder).where(SentOrder.project_id == project_id))
+            if order is not QueueOrder.PROJECT:
+                session.add(SentOrder(project_id=project_id, kind=order.value, chosen_at=now))
+            session.flush()
+            reorder(session, project, also_own=True)
+            record(session, now, "order chosen", user_id=id_of(by), project_id=project_id, order=order.value)
+
+    def count_new(self, project_id: int, documents: Sequence[PredictedDocument]) -> int:
+        """How many pairs `send` would add; phrases in another spelling than before count only once."""
+        with self._database.reading() as session:
+            find_project(session, project_id)
+            return sum(len(list(_unknown(session, project_id, document))) for document in documents)
+
+
+def _unknown(session: Session, project_id: int, document: PredictedDocument) -> Iterator[PooledPhrase]:
+    row = _document_row(session, project_id, document)
+    known = set() if row is None else set(_phrases_by_key(session, row.id))
+    return (phrase for phrase in pool(document) if phrase.key not in known)
+
+
+@dataclass
+class _Sending:
+    """The transaction of one `send`."""
+
+    session: Session
+    project: models.Project
+    now: datetime
+    documents: int = 0
+    pairs: int = 0
+    known: int = 0
+    models: dict[str, None] = field(default_factory=dict)
+
+    def summary(self) -> SentSummary:
+        return SentSummary(self.documents, self.pairs, self.known, tuple(self.models))
+
+    def add(self, document: PredictedDocument) -> None:
+        """Keep a document with its runs, and import the pairs of phrases that are new."""
+        row = self._keep_document(document)
+        phrases = _phrases_by_key(self.session, row.id)
+        pooled = pool(document)
+        new = [phrase for phrase in pooled if phrase.key not in phrases]
+        if new:
+            phrases |= self._add_phrases(row, document, new)
+        self._note_present(row, {phrases[phrase.key] for phrase in pooled if phrase.is_present})
+        for run in document.runs:
+            self.models[run.model] = None
+            self._keep_run(row, run, phrases)
+        self.documents += 1
+        self.known += len(pooled) - len(new)
+
+    def _keep_document(self, document: PredictedDocument) -> SentDocument:
+        row = _document_row(self.session, self.project.id, document)
+        if row is not None:
+            return row
+        taken = self.session.scalar(
+            select(SentDocument.id).where(
+                SentDocument.project_id == self.project.id, SentDocument.external_id == document.name
+            )
+        )
+        if taken is not None:
+            raise ImportFileError(
+                f"The document {document.name!r} is there already with another text; give it another id."
+            )
+        row = SentDocument(
+            project_id=self.project.id,
+            external_id=document.name,
+            title=document.title,
+            body=document.body,
+            language=document.language[:16],
+            fingerprint=document.fingerprint,
+            created_at=self.now,
+        )
+        self.session.add(row)
+        self.session.flush()
+        return row
+
+    def _add_phrases(
+        self, row: SentDocument, document: PredictedDocument, new: Sequence[PooledPhrase]
+    ) -> dict[str, int]:
+        """Import the pairs of new phrases; the id of each phrase by its key.
+
+        A pair that was imported before under another id is taken for it. Whoever hands phrases over may give
+        the same text two keys: they stay one pair, and one phrase.
+        """
+        name = row.external_id
+        pairs = [
+            NewPair(pair_name(name, phrase.key), TYPE, document.text, phrase.text, source=name)
+            for phrase in new
+        ]
+        self.pairs += import_within(self.session, as_project(self.project), pairs, self.now).pairs
+        prints = [fingerprint(pair.type, pair.left, pair.right) for pair in pairs]
+        of_project = Pair.project_id == self.project.id
+        found = self.session.execute(
+            select(Pair.fingerprint, Pair.id, SentPhrase.id.label("phrase_id"))
+            .outerjoin(SentPhrase, SentPhrase.pair_id == Pair.id)
+            .where(of_project, is_among(self.session, Pair.fingerprint, prints))
+        )
+        there = {known.fingerprint: (known.id, known.phrase_id) for known in found}
+        ids: dict[str, int] = {}
+        for phrase, print in zip(new, prints, strict=True):
+            pair_id, phrase_id = there[print]
+            if phrase_id is None:
+                phrase_id = self._new_phrase(row, phrase, pair_id)
+                there[print] = (pair_id, phrase_id)
+            ids[phrase.key] = phrase_id
+        return ids
+
+    def _new_phrase(self, row: SentDocument, phrase: PooledPhrase, pair_id: int) -> int:
+        kept = SentPhrase(
+            project_id=self.project.id,
+            document_id=row.id,
+            pair_id=pair_id,
+            key=phrase.key,
+            is_present=phrase.is_present,
+        )
+        self.session.add(kept)
+        self.session.flush()
+        return kept.id
+
+    def _note_present(self, row: SentDocument, phrase_ids: set[int]) -> None:
+        """What one model found in the text is present, whoever thinks it absent."""
+        absent = SentPhrase.document_id == row.id, SentPhrase.is_present.is_(False)
+        for phrase in self.session.scalars(select(SentPhrase).where(*absent)):
+            phrase.is_present = phrase.id in phrase_ids
+
+    def _keep_run(self, row: SentDocument, run: Run, phrases: Mapping[str, int]) -> None:
+        """What the model predicted, in the place of what it predicted before."""
+        self.session.execute(delete(SentRun).where(SentRun.document_id == row.id, SentRun.model == run.model))
+        kept = SentRun(document_id=row.id, model=run.model)
+        self.session.add(kept)
+        self.session.flush()
+        rows: dict[int, dict[str, object]] = {}
+        for rank, phrase in enumerate(run.ranked(), start=1):
+            said = {"rank": rank, "score": phrase.score, "text": phrase.text}
+            phrase_id = phrases[phrase.key]
+            rows.setdefault(phrase_id, {"run_id": kept.id, "phrase_id": phrase_id, **said})
+        insert_rows(self.session, _PREDICTIONS, list(rows.values()))
+
+
+def _document_row(session: Session, project_id: int, document: PredictedDocument) -> SentDocument | None:
+    return session.scalar(
+        select(SentDocument).where(
+            SentDocument.project_id == project_id, SentDocument.fingerprint == document.fingerprint
+        )
+    )
+
+
+def _phrases_by_key(session: Session, document_id: int) -> dict[str, int]:
+    found = session.execute(
+        select(SentPhrase.key, SentPhrase.id).where(SentPhrase.document_id == document_id)
+    )
+    return {row.key: row.id for row in found}

@@ -1,0 +1,177 @@
+"""Pooling several models' keyphrases, reading them, and the order in which raters meet them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation import phrases
+from annotation.errors import ImportFileError
+from annotation.prediction_files import read_bundle, read_prediction_files
+from annotation.predictions import PredictedDocument, PredictedPhrase, Run, pool, uncertainty
+from annotation.queue_order import QueueOrder, Waiting, new_positions
+from kpdemo.text import phrase_key
+
+TEXT = "Boundary integral equations for surface currents."
+
+
+@given(st.text(max_size=60))
+def test_english_phrases_have_the_keys_of_the_keyphrase_pages(text):
+    assert phrases.phrase_key(text) == phrase_key(text)
+
+
+@pytest.mark.parametrize(
+    ("language", "one", "other"),
+    [
+        ("de", "Häuser", "haus"),
+        ("fr", "réseaux neuronaux", "RÉSEAUX neuronaux"),
+        ("zh", "自然 语言", "自然语言"),
+        ("xx", "Ｆｕｌｌ width", "full width"),
+    ],
+)
+def test_phrases_of_other_languages_are_the_same_after_folding_and_stemming(language, one, other):
+    assert phrases.phrase_key(one, language) == phrases.phrase_key(other, language)
+
+
+def phrase(text: str, score: float, *, is_present: bool = True) -> PredictedPhrase:
+    return PredictedPhrase(text, score, is_present, phrase_key(text))
+
+
+def document(*runs: Run) -> PredictedDocument:
+    return PredictedDocument("d1", "", TEXT, "en", runs)
+
+
+def test_phrases_of_several_models_are_pooled_by_their_stems():
+    both = document(
+        Run("a", (phrase("integral equation", 0.9), phrase("antenna", 0.1, is_present=False))),
+        Run("b", (phrase("integral equations", 0.2), phrase("surface currents", 0.8))),
+        Run("c", (phrase("integral equations", 0.2),)),
+    )
+    found = {(pooled.text, pooled.is_present) for pooled in pool(both)}
+    assert found == {("integral equations", True), ("antenna", False), ("surface currents", True)}
+
+
+def test_the_pool_is_in_the_same_order_whoever_predicted_what():
+    words = [phrase(word, score / 10) for score, word in enumerate(("alpha", "beta", "gamma", "delta"))]
+    one = document(Run("a", tuple(words)))
+    other = document(Run("b", tuple(words[2:])), Run("a", tuple(reversed(words[:2]))))
+    assert [pooled.key for pooled in pool(one)] == [pooled.key for pooled in pool(other)]
+
+
+def test_a_run_is_ranked_by_score_and_has_each_phrase_once():
+    run = Run(
+        "a", (phrase("b c", 0.5), phrase("a", 0.5, is_present=False), phrase("A", 0.9), phrase("d", 0.5))
+    )
+    assert [ranked.text for ranked in run.ranked()] == ["A", "b c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "models", "expected"),
+    [([0.5], 1, 1.0), ([1.0], 1, 0.0), ([1.0], 2, 1.0), ([0.1], 1, 0.2), ([], 0, 0.0)],
+)
+def test_uncertain_is_what_the_scores_leave_even(scores, models, expected):
+    assert uncertainty(scores, models) == pytest.approx(expected)
+
+
+def waiting(uncertainties: list[float]) -> list[Waiting]:
+    return [Waiting(n + 1, 10 * n, 10 * n, doubt) for n, doubt in enumerate(uncertainties)]
+
+
+def in_order(pairs: list[Waiting], order: QueueOrder) -> list[int]:
+    positions = new_positions(pairs, order)
+    return sorted(positions, key=positions.__getitem__)
+
+
+def test_the_three_orders():
+    pairs = waiting([0.1, 0.9, 0.5, 0.9, 0.2])
+    assert in_order(pairs, QueueOrder.PROJECT) == [1, 2, 3, 4, 5]
+    assert in_order(pairs, QueueOrder.UNCERTAIN) == [2, 4, 3, 5, 1]
+    assert in_order(pairs, QueueOrder.MIXED) == [2, 1, 4, 3, 5]
+
+
+@given(st.lists(st.floats(0, 1), max_size=30), st.sampled_from(QueueOrder))
+def test_pairs_only_change_places_among_themselves_and_can_go_back(uncertainties, order):
+    pairs = waiting(uncertainties)
+    moved = new_positions(pairs, order)
+    assert sorted(moved.values()) == [pair.position for pair in pairs]
+    elsewhere = [Waiting(pair.pair_id, moved[pair.pair_id], pair.own, pair.uncertainty) for pair in pairs]
+    assert new_positions(elsewhere, QueueOrder.PROJECT) == {pair.pair_id: pair.own for pair in pairs}
+
+
+def lines(path: Path, *rows: object) -> Path:
+    content = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+def predicted(id: object = "d1", **fields: object) -> dict[str, object]:
+    return {"id": id, "present": [{"text": "surface currents", "score": 0.5}], "absent": [], **fields}
+
+
+def test_files_of_several_models_are_read_together(tmp_path):
+    documents = lines(
+        tmp_path / "docs.jsonl",
+        {"id": 1, "title": "T", "abstract": "B"},
+        {"id": "2", "text": "not predicted"},
+    )
+    first = lines(tmp_path / "first.jsonl.gz", predicted("1"))
+    second = lines(tmp_path / "x.jsonl", predicted("1", model="second", language="de"))
+    [found] = read_prediction_files(documents, [("", first), ("", second)])
+    assert (found.id, found.text, found.language) == ("1", "T\n\nB", "de")
+    assert [run.model for run in found.runs] == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"present": []}, r"p.jsonl, line 1, field 'id': is missing"),
+        (predicted("other"), r"docs.jsonl has no document 'other'"),
+        (predicted(present=[{"text": "a b", "score": 2}]), r"2 is no score"),
+        (predicted(present=["a b"]), r"'a b' is no JSON object"),
+        (predicted(present="a b"), r"'a b' is no list"),
+        (predicted(present=[{"text": "a\0b"}]), r"holds a NUL"),
+        (predicted(present=[{"text": "a" * 1001}]), r"has 1,001 characters"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path, row, message):
+    documents = lines(tmp_path / "docs.jsonl", {"id": "d1", "text": TEXT})
+    with pytest.raises(ImportFileError, match=message):
+        list(read_prediction_files(documents, [("", lines(tmp_path / "p.jsonl", row))]))
+
+
+def test_two_files_of_one_model_are_refused(tmp_path):
+    documents = lines(tmp_path / "docs.jsonl", {"id": "d1", "text": TEXT})
+    file = lines(tmp_path / "p.jsonl", predicted())
+    with pytest.raises(ImportFileError, match="name the files: --predictions NAME=FILE"):
+        list(read_prediction_files(documents, [("", file), ("", file)]))
+    [named] = read_prediction_files(documents, [("a", file), ("b", file)])
+    assert [run.model for run in named.runs] == ["a", "b"]
+
+
+def test_a_bundle_keeps_the_keys_it_brings_and_loses_phrases_without_letters():
+    phrases = [{"text": " surface\n currents ", "score": 0.5, "key": "mine"}, {"text": "–", "score": 0.4}]
+    row = {"text": TEXT, "runs": [{"model": "a", "present": phrases, "absent": []}]}
+    [found] = read_bundle({"documents": [row]})
+    assert found.runs[0].phrases == (PredictedPhrase("surface currents", 0.5, True, "mine"),)
+    assert found.name.startswith("document-")
+
+
+@pytest.mark.parametrize(
+    "bundle",
+    [
+        {"documents": 3},
+        {"documents": [3]},
+        {"documents": [{"text": " ", "runs": [{"model": "a"}]}]},
+        {"documents": [{"text": TEXT, "runs": []}]},
+        {"documents": [{"text": TEXT, "runs": [{"model": ""}]}]},
+        {"documents": [{"text": TEXT, "runs": [{"model": "a"}, {"model": "a"}]}]},
+    ],
+)
+def test_what_is_no_bundle_is_refused(bundle):
+    with pytest.raises(ImportFileError, match=r"^(The predictions|Document 1)"):
+        read_bundle(bundle)
