@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.profiles import KNOWN, one_line
@@ -40,6 +41,9 @@ _BASELINES = {
     "embedding": "embeddings with maximal marginal relevance, as in KeyBERT, on the default model's encoder",
 }
 BASELINES = tuple(_BASELINES)
+
+RAMKG_KIND = "ramkg-generator"
+"""What the configuration of a generator of `kpdemo.ramkg` calls itself."""
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
@@ -148,20 +152,25 @@ class LazyPredictor:
 
 
 def _load_folder(folder: Path, device: str) -> Predictor:
-    if _is_hugging_face(folder):
+    described = _described(folder)
+    if "model_type" in described:
         return _load_hugging_face(str(folder), folder, device)
+    if described.get("kind") == RAMKG_KIND:
+        from kpdemo.ramkg.generator_checkpoint import load_ramkg_generator
+
+        return load_ramkg_generator(folder, device=device)
     from kpdemo.simckp.system import load_system
 
     return load_system(folder, device=device)
 
 
-def _is_hugging_face(folder: Path) -> bool:
-    """Whether the folder holds a model in Transformers' form and not in ours."""
+def _described(folder: Path) -> dict[str, Any]:
+    """The configuration in a folder: in Transformers' form it has a `model_type`, in ours a `kind`."""
     try:
         described = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return False
-    return isinstance(described, dict) and "model_type" in described
+        return {}
+    return described if isinstance(described, dict) else {}
 
 
 def _load_from_hub(name: str, device: str) -> Predictor:

@@ -30,10 +30,11 @@ def build_answer(
 ) -> Prediction:
     """Phrases with the same stems count as one, with the best of their scores and the first spelling.
 
-    Present are those that stand in the document by the rule of `PhrasePlaces`, spelt as there.
+    Stems are those of the document's language. Present are those that stand in the document by the rule of
+    `PhrasePlaces`, spelt as there.
     """
     places, kind = PhrasePlaces(document), PhraseKinds(document)
-    merged = [(proposal, places.of(proposal.text)) for proposal in _merge(proposals)]
+    merged = [(proposal, places.of(proposal.text)) for proposal in _merge(proposals, document.language)]
     present = [
         (proposal, Keyphrase(_surface(document, spans[0]), proposal.score, spans))
         for proposal, spans in merged
@@ -55,10 +56,10 @@ def build_answer(
     )
 
 
-def _merge(proposals: Iterable[Proposal]) -> list[Proposal]:
+def _merge(proposals: Iterable[Proposal], language: str) -> list[Proposal]:
     merged: dict[str, Proposal] = {}
     for proposal in proposals:
-        key = phrase_key(proposal.text)
+        key = phrase_key(proposal.text, language)
         if any(map(str.isalnum, key)):
             known = merged.get(key, proposal)
             score, chosen = max(known.score, proposal.score), known.chosen or proposal.chosen

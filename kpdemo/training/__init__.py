@@ -9,7 +9,7 @@ from pathlib import Path
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
 
-PARTS = ("tagger", "frequency", "extractor", "labeller", "generator", "bank", "reranker")
+PARTS = ("tagger", "frequency", "extractor", "labeller", "generator", "bank", "reranker", "ramkg-generator")
 WHOLE, ALL = "model", "all"
 """To put the trained parts together, and to train them first."""
 CHECKPOINT = "checkpoint"
@@ -206,6 +206,19 @@ def _run_reranker(path: Path, overrides: Mapping[str, str]) -> None:
     logger.info("checkpoint in %s", folder)
 
 
+def _run_ramkg_generator(path: Path, overrides: Mapping[str, str]) -> None:
+    from kpdemo.simckp.checkpoint import choose_device
+    from kpdemo.training.ramkg import RamkgTraining, train_ramkg
+    from kpdemo.training.ramkg_card import ramkg_card
+
+    config = load_section(path, "ramkg-generator", RamkgTraining, overrides)
+    device = choose_device(config.device)
+    trained = train_ramkg(config, device=device)
+    folder = config.output / CHECKPOINT
+    trained.save(folder, ramkg_card(config, trained, device=device), config.storage)
+    logger.info("checkpoint in %s", folder)
+
+
 _RUNS: Mapping[str, Callable[[Path, Mapping[str, str]], None]] = {
     "tagger": _run_tagger,
     "frequency": _run_frequency,
@@ -214,4 +227,5 @@ _RUNS: Mapping[str, Callable[[Path, Mapping[str, str]], None]] = {
     "generator": _run_generator,
     "bank": _run_bank,
     "reranker": _run_reranker,
+    "ramkg-generator": _run_ramkg_generator,
 }

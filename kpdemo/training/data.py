@@ -10,7 +10,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -53,7 +53,9 @@ class Source:
         skip_ids: a regular expression; rows whose id it matches from the start are left out.
         repeat: times each document stands in one epoch.
         limit: only the first so many documents that pass.
-    every: only every n-th row of those that pass.
+        every: only every n-th row of those that pass.
+        fields: what the file calls fields of a document, such as {"title": "fr_title", "abstract": "fr"}.
+        language: of its documents, where they do not tell.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -64,6 +66,14 @@ class Source:
     repeat: int = 1
     limit: int | None = None
     every: int = 1
+    fields: Mapping[str, str] = field(default_factory=dict)
+    language: str = ""
+
+    def __repr__(self) -> str:
+        """Without what is not set of the last two: caches and runs from before they came keep their names."""
+        added = ("fields", "language")
+        shown = {name: value for name, value in vars(self).items() if name not in added or value}
+        return f"Source({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,14 @@ class FrequencyConfig:
 
 def read_source(source: Source, folder: Path) -> Iterator[Document]:
     """The documents of a source that have gold keyphrases, in the order of the file."""
-    return islice(islice(_documents(source_rows(source, folder)), 0, None, source.every), source.limit)
+    return (document for document, _ in read_source_rows(source, folder))
+
+
+def read_source_rows(source: Source, folder: Path) -> Iterator[tuple[Document, Mapping[str, Any]]]:
+    """As `read_source`, each document with its row."""
+    return islice(
+        islice(_documents(source_rows(source, folder), source), 0, None, source.every), source.limit
+    )
 
 
 def source_rows(source: Source, folder: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -105,15 +122,19 @@ def _passing(
         yield f"{path.name}, line {number}", row
 
 
-def _documents(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[Document]:
+def _documents(
+    rows: Iterable[tuple[str, Mapping[str, Any]]], source: Source
+) -> Iterator[tuple[Document, Mapping[str, Any]]]:
     for where, row in rows:
+        named = {**row, **{ours: row.get(theirs) for ours, theirs in source.fields.items()}}
         try:
-            document = document_from_row(row, where=where)
+            document = document_from_row(named, where=where)
         except InputError as error:
             logger.warning("left out: %s", error)
             continue
         if document.keyphrases:
-            yield document
+            told = document.language or source.language
+            yield replace(document, language=told), row
 
 
 @dataclass(frozen=True)

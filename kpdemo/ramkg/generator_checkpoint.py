@@ -1,0 +1,121 @@
+"""Folders of RAMKG's generator: any encoder-decoder with the tokens that were added to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+from transformers import AutoConfig, AutoModelForSeq2SeqLM, GenerationConfig
+
+from kpdemo.predictors import RAMKG_KIND
+from kpdemo.ramkg.generator import RamkgGenerator, Vocabulary, Writer, WriterSettings
+from kpdemo.simckp.checkpoint import (
+    backbone_config,
+    choose_device,
+    opened_folder,
+    write_folder,
+)
+from kpdemo.simckp.quantized import Storage
+
+
+@dataclass(frozen=True)
+class Ends:
+    """What a tokenizer and a configuration of Transformers say of begin and end; see `frame`."""
+
+    special: tuple[int, ...]
+    start: int
+    end: int
+    padding: int
+
+
+def build_writer(name: str, model: Any, tokenizer: Any, settings: WriterSettings, ends: Ends) -> Writer:
+    """Args:
+    model: of Transformers; what its configuration says of generation is taken from it.
+    tokenizer: the fast one of the `tokenizers` library.
+    """
+    # What a checkpoint says here fills in what a call leaves out.
+    model.generation_config = GenerationConfig()  # type: ignore[no-untyped-call]
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    vocabulary = Vocabulary.of(
+        tokenizer, settings, special=ends.special, start=ends.start, end=ends.end, padding=ends.padding
+    )
+    return Writer(name, model, tokenizer, vocabulary, settings)
+
+
+def save_writer(
+    folder: Path, writer: Writer, tokenizer: Any, ends: Ends, *, card: str, storage: Storage = "fp16"
+) -> None:
+    """Write weights, tokenizer, configuration, model card and hashes into `folder`.
+
+    Args:
+        tokenizer: of Transformers.
+    """
+    config = {
+        "kind": RAMKG_KIND,
+        "name": writer.name,
+        "architecture": type(writer.model).__name__,
+        "backbone": backbone_config(writer.model.config.to_diff_dict()),
+        "writer": asdict(writer.settings),
+        "ends": asdict(ends),
+    }
+    write_folder(folder, _once(writer.model.state_dict()), tokenizer, config, card=card, storage=storage)
+
+
+def load_writer(folder: Path, *, device: str = "auto") -> Writer:
+    """Open a folder that `save_writer` wrote.
+
+    Args:
+        device: "cpu", "cuda", or "auto" for CUDA when there is one.
+
+    Raises:
+        ModelLoadError: a file is missing or damaged, or the device is not there.
+    """
+    target = choose_device(device)
+    with opened_folder(folder, RAMKG_KIND) as stored:
+        described = dict(stored.config["backbone"])
+        config = AutoConfig.for_model(described.pop("model_type"), **described)
+        model = AutoModelForSeq2SeqLM.from_config(config)  # type: ignore[no-untyped-call]
+        _load(model, stored.weights)
+        settings = dict(stored.config["writer"])
+        settings["made_for"] = tuple(settings["made_for"])
+        ends = dict(stored.config["ends"])
+        return build_writer(
+            stored.config["name"],
+            model.to(target).eval(),
+            stored.tokenizer,
+            WriterSettings(**settings),
+            Ends(**ends | {"special": tuple(ends["special"])}),
+        )
+
+
+def load_ramkg_generator(folder: Path, *, device: str = "auto") -> RamkgGenerator:
+    """A predictor without passages; args and errors as `load_writer`."""
+    return RamkgGenerator(load_writer(folder, device=device))
+
+
+def _once(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Each tensor under its first name alone: embeddings are shared by encoder, decoder and output."""
+    first: dict[tuple[int, tuple[int, ...]], str] = {}
+    return {
+        name: value
+        for name, value in state.items()
+        if first.setdefault((value.data_ptr(), tuple(value.shape)), name) == name
+    }
+
+
+def _load(model: Any, weights: Mapping[str, Tensor]) -> None:
+    """Set the model's weights; those stored under one name stand under all that share them.
+
+    Raises:
+        KeyError: a weight is missing, or belongs to another model.
+    """
+    wanted = model.state_dict()
+    missing = _once(wanted).keys() - weights.keys()
+    if missing or weights.keys() - wanted.keys():
+        odd = min(missing or weights.keys() - wanted.keys())
+        raise KeyError(f"the weight {odd} does not fit")
+    model.load_state_dict(dict(weights), strict=False)

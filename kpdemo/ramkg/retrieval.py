@@ -1,0 +1,161 @@
+"""A generator that reads the keyphrases of the passages which an index finds for a document."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import ClassVar
+
+from kpdemo.languages.wording import folded
+from kpdemo.ramkg.encoder import Encoder, load_encoder
+from kpdemo.ramkg.generator import RamkgGenerator
+from kpdemo.ramkg.generator_checkpoint import load_ramkg_generator
+from kpdemo.ramkg.index import Hit, PassageIndex
+from kpdemo.ramkg.iterate import Augmented
+from kpdemo.text import readable_documents
+from kpdemo.types import (
+    Document,
+    Keyphrase,
+    Prediction,
+    RetrievalPrediction,
+    RetrievedPassage,
+)
+
+ALIKE = 0.8
+"""From this share of common letters on a keyphrase counts as made of a retrieved one; cognates have it."""
+
+
+@dataclass(frozen=True)
+class PassageSource:
+    """An index with the encoder that it was made with."""
+
+    index: PassageIndex
+    encoder: Encoder
+
+    @classmethod
+    def open(cls, folder: Path, *, device: str = "auto") -> PassageSource:
+        """Raises:
+        PassageIndexError: there is no index, or it is damaged.
+        ModelLoadError: its encoder cannot be opened.
+        """
+        index = PassageIndex.open(folder)
+        return cls(index, load_encoder(index.manifest.encoder, device=device))
+
+    def hits(self, documents: Sequence[Document], count: int) -> list[list[Hit]]:
+        """The `count` best passages for each document, best first; none is the document itself."""
+        found = self.index.retrieve(self.encoder, documents, count + 1)
+        return [
+            [hit for hit in hits if not document.id or hit.passage.id != document.id][:count]
+            for document, hits in zip(documents, found, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class RamkgPredictor:
+    """A `RetrievalPredictor`."""
+
+    finds_absent: ClassVar[bool] = True
+    uses_passages: ClassVar[bool] = True
+
+    generator: RamkgGenerator
+    source: PassageSource
+
+    @property
+    def name(self) -> str:
+        return self.generator.name
+
+    @property
+    def device(self) -> str:
+        return self.generator.device
+
+    @property
+    def languages(self) -> frozenset[str]:
+        return self.generator.languages
+
+    def predict(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Prediction]:
+        """See `kpdemo.types.Predictor`; errors also as `predict_with_passages`."""
+        _, inputs = self._retrieve(documents)
+        return self.generator.answer(inputs, top_k=top_k, threshold=threshold)
+
+    def predict_with_passages(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[RetrievalPrediction]:
+        """See `kpdemo.types.RetrievalPredictor`."""
+        found, inputs = self._retrieve(documents)
+        plain = [replace(given, retrieved=()) for given in inputs]
+        with_them = self.generator.answer(inputs, top_k=top_k, threshold=threshold)
+        without = self.generator.answer(plain, top_k=top_k, threshold=threshold)
+        return [
+            RetrievalPrediction(tuple(map(_passage, hits)), _with_evidence(prediction, given), alone)
+            for hits, given, prediction, alone in zip(found, inputs, with_them, without, strict=True)
+        ]
+
+    def _retrieve(self, documents: Sequence[Document | str]) -> tuple[list[list[Hit]], list[Augmented]]:
+        read = readable_documents(documents, any_script=True)
+        found = self.source.hits(read, self.generator.writer.settings.passages)
+        inputs = [
+            Augmented(document, tuple(hit.passage.keyphrases for hit in hits))
+            for document, hits in zip(read, found, strict=True)
+        ]
+        return found, inputs
+
+
+def load_ramkg_predictor(folder: Path, index: Path, *, device: str = "auto") -> RamkgPredictor:
+    """The generator in a folder with a passage index.
+
+    Raises:
+        ModelLoadError: the generator or the index's encoder cannot be opened.
+        PassageIndexError: there is no index, or it is damaged.
+    """
+    generator = load_ramkg_generator(folder, device=device)
+    return RamkgPredictor(generator, PassageSource.open(index, device=device))
+
+
+def _passage(hit: Hit) -> RetrievedPassage:
+    passage = hit.passage
+    return RetrievedPassage(
+        passage.id, passage.title, passage.body, passage.keyphrases, passage.language, hit.score
+    )
+
+
+def _with_evidence(prediction: Prediction, given: Augmented) -> Prediction:
+    """The keyphrases that are spelt like retrieved ones tell of which."""
+    retrieved = list(dict.fromkeys(phrase for passage in given.retrieved for phrase in passage))
+
+    def told(keyphrase: Keyphrase) -> Keyphrase:
+        alike = tuple(phrase for phrase in retrieved if are_alike(keyphrase.text, phrase))
+        return replace(keyphrase, evidence=alike) if alike else keyphrase
+
+    return replace(
+        prediction,
+        present=tuple(map(told, prediction.present)),
+        absent=tuple(map(told, prediction.absent)),
+    )
+
+
+def are_alike(keyphrase: str, retrieved: str) -> bool:
+    """Whether two phrases are spelt nearly alike, in whatever order of their words.
+
+    >>> are_alike("diabète gestationnel", "gestational diabetes"), are_alike("grippe", "influenza")
+    (True, False)
+    """
+    first, second = (" ".join(sorted(map(_plain, phrase.split()))) for phrase in (keyphrase, retrieved))
+    return SequenceMatcher(None, first, second, autojunk=False).ratio() >= ALIKE
+
+
+def _plain(word: str) -> str:
+    """Without accents, which another language may not write."""
+    return "".join(letter for letter in unicodedata.normalize("NFD", folded(word)) if letter.isalnum())

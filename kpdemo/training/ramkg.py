@@ -1,0 +1,370 @@
+"""Training of RAMKG's generator (Gao et al. 2022, section 4.2), with and without retrieved keyphrases.
+
+Letters: B documents, T tokens read, S tokens written, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.nn import functional
+
+from kpdemo.errors import ConfigError
+from kpdemo.evaluation.metrics import pooled_average, score_sets
+from kpdemo.languages import identified
+from kpdemo.ramkg.generator import Writer, pad
+from kpdemo.ramkg.generator_checkpoint import Ends, save_writer
+from kpdemo.ramkg.iterate import Augmented
+from kpdemo.ramkg.prompt import clean_phrases, join_phrases
+from kpdemo.simckp.quantized import Storage
+from kpdemo.simckp.targets import IGNORED
+from kpdemo.storage import replace_file
+from kpdemo.training.batching import length_bucketed
+from kpdemo.training.data import Source, draw_documents, read_source_rows
+from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
+from kpdemo.training.ramkg_model import ScratchConfig, StartSettings, new_writer
+from kpdemo.types import Document
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RamkgTraining:
+    """Attributes:
+    data: the folder that the paths of the sources start from.
+    pool: documents drawn from the sources.
+    retrieval: "none" trains the base model; "file" takes what the rows say in their field `retrieved`, a list
+        of the keyphrases of each passage, best first; "index" finds them in `index`.
+    index: folder of a passage index, opened with its own encoder.
+    validation: chooses the weights; its documents may have the languages of training only.
+    generated: validation documents that keyphrases are written for at each evaluation, spread evenly.
+    selected: the figure that the best weights have: "F1@M" as in the paper's code (pooled), or
+        "log-likelihood", which is quicker to measure with `generated = 0`.
+    backbone: any encoder-decoder of the Hub, or a folder.
+    scratch: sizes of a Transformer with a vocabulary of its own, in place of a backbone.
+    languages: those a token is added for, where the backbone has none of its own; without any the model tells
+        none apart.
+    passages: m, how many passages' keyphrases are read.
+    window, longest: tokens read and written at most.
+    dropout: everywhere in the backbone, or "pretrained" for what its configuration says.
+    attention: Transformers' name of the kernel.
+    storage: of the weights in the checkpoint.
+
+    Raises:
+        ConfigError: settings that exclude each other.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    train: tuple[Source, ...]
+    validation: Source
+    loop: LoopConfig
+    name: str = "ramkg-generator"
+    style: str = "author keywords"
+    data: Path = Path("data")
+    output: Path = Path("runs/ramkg-generator")
+    pool: Annotated[int, Field(ge=1)] = 1_000_000
+    retrieval: Literal["none", "file", "index"] = "none"
+    index: Path | None = None
+    backbone: str = "facebook/mbart-large-cc25"
+    scratch: ScratchConfig | None = None
+    languages: tuple[str, ...] = ()
+    passages: Annotated[int, Field(ge=1)] = 1
+    deduplicate: bool = True
+    window: Annotated[int, Field(ge=64)] = 1024
+    longest: Annotated[int, Field(ge=8)] = 128
+    beams: Annotated[int, Field(ge=1)] = 5
+    learning_rate: Annotated[float, Field(gt=0)] = 1e-4
+    weight_decay: Annotated[float, Field(ge=0)] = 0.01
+    dropout: float | Literal["pretrained"] = "pretrained"
+    attention: str = "sdpa"
+    device: str = "auto"
+    generated: Annotated[int, Field(ge=0)] = 200
+    selected: Literal["F1@M", "log-likelihood"] = "F1@M"
+    storage: Storage = "fp16"
+
+    def __post_init__(self) -> None:
+        if (self.retrieval == "index") != (self.index is not None):
+            raise ConfigError('retrieval = "index" and an `index` go together: set both or neither.')
+        if self.selected == "F1@M" and not self.generated:
+            raise ConfigError('selected = "F1@M" needs documents to write for: set `generated` above 0.')
+
+
+@dataclass(frozen=True)
+class TrainedWriter:
+    """What a run leaves behind, ready to be stored.
+
+    Attributes:
+        tokenizer: of Transformers.
+    """
+
+    writer: Writer
+    tokenizer: Any
+    ends: Ends
+    progress: Progress
+    documents: int
+    validation: Metrics
+
+    def save(self, folder: Path, card: str, storage: Storage) -> None:
+        """Write the checkpoint."""
+        save_writer(folder, self.writer, self.tokenizer, self.ends, card=card, storage=storage)
+
+
+@dataclass(frozen=True)
+class TextPair:
+    """(T,) ids of what is read; (S,) of what is written, begin and end included.
+
+    Attributes:
+        known: how many of the first ids of `target` are given to the decoder and not learnt.
+    """
+
+    source: list[int]
+    target: list[int]
+    known: int
+
+
+@dataclass(frozen=True)
+class PairBatch:
+    """Attributes:
+    input_ids, mask: (B, T)
+    written: (B, S - 1) what the decoder reads.
+    labels: (B, S - 1) what follows each of it, `IGNORED` where nothing is learnt.
+    """
+
+    input_ids: Tensor
+    mask: Tensor
+    written: Tensor
+    labels: Tensor
+
+    def to(self, device: torch.device) -> PairBatch:
+        return PairBatch(*(tensor.to(device, non_blocking=True) for tensor in vars(self).values()))
+
+
+def train_ramkg(config: RamkgTraining, *, device: torch.device) -> TrainedWriter:
+    """Train or resume as the configuration says.
+
+    Raises:
+        ConfigError, InputError, LanguageError, ModelLoadError, PassageIndexError, TrainingError: in one
+            sentence, before or during training.
+    """
+    examples, repeats = training_inputs(config)
+    return train_writer(examples, validation_inputs(config), config, device=device, repeats=repeats)
+
+
+def train_writer(
+    examples: Sequence[Augmented],
+    validation: Sequence[Augmented],
+    config: RamkgTraining,
+    *,
+    device: torch.device,
+    repeats: Sequence[int] | None = None,
+) -> TrainedWriter:
+    """As `train_ramkg`, on documents at hand.
+
+    Args:
+        repeats: how often each example stands in an epoch; once without it.
+    """
+    if not examples:
+        raise ConfigError("No training document has a keyphrase: check the sources.")
+    torch.manual_seed(config.loop.seed)
+    writer, tokenizer, ends = new_writer(_start(config), [given.document for given in examples])
+    part = WriterPart(writer, config, examples, validation, repeats or [1] * len(examples))
+    logger.info("%d training examples, %d validation documents", len(examples), len(validation))
+    progress = train(part, config.loop, config.output, device, identity=_identity(config, examples))
+    writer.model.eval()
+    return TrainedWriter(writer, tokenizer, ends, progress, len(examples), part.evaluate())
+
+
+def _start(config: RamkgTraining) -> StartSettings:
+    return StartSettings(
+        name=config.name,
+        backbone=config.backbone,
+        scratch=config.scratch,
+        languages=config.languages,
+        window=config.window,
+        longest=config.longest,
+        beams=config.beams,
+        passages=config.passages,
+        deduplicate=config.deduplicate,
+        dropout=config.dropout,
+        attention=config.attention,
+        folder=config.output,
+    )
+
+
+class WriterPart:
+    """The generator as the training loop sees it."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        config: RamkgTraining,
+        examples: Sequence[Augmented],
+        validation: Sequence[Augmented],
+        repeats: Sequence[int],
+    ) -> None:
+        self.module = writer.model
+        self.selected: str = config.selected
+        self._writer, self._config, self._repeats = writer, config, repeats
+        self._pairs = [text_pair(writer, given) for given in examples]
+        self._validation = [text_pair(writer, given) for given in validation]
+        step = max(len(validation) // max(config.generated, 1), 1)
+        self._generated = list(validation[::step][: config.generated])
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        parameters = [parameter for parameter in self.module.parameters() if parameter.requires_grad]
+        config = self._config
+        return [{"params": parameters, "lr": config.learning_rate, "weight_decay": config.weight_decay}]
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        loop = self._config.loop
+        lengths = [len(pair.source) for pair in self._pairs]
+        return length_bucketed(
+            lengths, self._repeats, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
+        )
+
+    def __getitem__(self, index: int) -> TextPair:
+        return self._pairs[index]
+
+    def collate(self, items: Sequence[TextPair]) -> PairBatch:
+        vocabulary = self._writer.vocabulary
+        input_ids, mask = pad([item.source for item in items], vocabulary.padding)
+        written, _ = pad([item.target[:-1] for item in items], vocabulary.padding)
+        labels, _ = pad([[IGNORED] * (item.known - 1) + item.target[item.known :] for item in items], IGNORED)
+        return PairBatch(input_ids, mask, written, labels)
+
+    def loss(self, batch: PairBatch) -> Tensor:
+        """The negative log-likelihood of a token, in nats, averaged over those of the batch."""
+        return self._losses(batch).sum() / (batch.labels != IGNORED).sum()
+
+    def evaluate(self) -> Metrics:
+        """The mean log-likelihood of a gold token, and pooled P, R and F1@M where documents are generated."""
+        return {"log-likelihood": self._log_likelihood()} | (self._scores() if self._generated else {})
+
+    def _losses(self, batch: PairBatch) -> Tensor:
+        """(B · (S - 1),) of each token; 0 for those that are not learnt."""
+        logits = self.module(
+            input_ids=batch.input_ids,
+            attention_mask=batch.mask,
+            decoder_input_ids=batch.written,
+            use_cache=False,
+        ).logits  # (B, S - 1, V)
+        return functional.cross_entropy(
+            logits.float().flatten(0, 1), batch.labels.flatten(), ignore_index=IGNORED, reduction="none"
+        )
+
+    @torch.no_grad()
+    def _log_likelihood(self) -> float:
+        size = self._config.loop.batch_size
+        total, tokens = 0.0, 0
+        pairs = sorted(self._validation, key=lambda pair: len(pair.source))
+        for first in range(0, len(pairs), size):
+            batch = self.collate(pairs[first : first + size]).to(self._writer.device)
+            total += float(self._losses(batch).sum())
+            tokens += int((batch.labels != IGNORED).sum())
+        return -total / max(tokens, 1)
+
+    def _scores(self) -> Metrics:
+        written = self._writer.keyphrases(self._generated)
+        figures = pooled_average(
+            score_sets(given.document.keyphrases, phrases)
+            for given, phrases in zip(self._generated, written, strict=True)
+        )
+        named = {"F1@M": figures.f1_m, "P@M": figures.precision_m, "R@M": figures.recall_m}
+        return {name: value or 0.0 for name, value in named.items()}
+
+
+def text_pair(writer: Writer, given: Augmented) -> TextPair:
+    """The ids of a training example; keyphrases that do not fit are left out from the end.
+
+    Raises:
+        LanguageError: the model has no token for the document's language.
+    """
+    document = given.document
+    source = writer.source(given)
+    frame = writer.vocabulary.frame(document.language)
+    start = list(frame.start) if frame else []
+    phrases = map(writer.encode, clean_phrases(document.keyphrases, document.language))
+    room = writer.settings.longest - 1
+    target = join_phrases(phrases, writer.vocabulary.marks.separator, room=room)
+    return TextPair(source, [*start, *target, writer.vocabulary.end], len(start))
+
+
+def training_inputs(config: RamkgTraining) -> tuple[list[Augmented], list[int]]:
+    """The documents of all sources with their retrieved keyphrases, and how often each is repeated."""
+    if config.retrieval == "file":
+        rows = [
+            (given, source.repeat) for source in config.train for given in _from_file(source, config.data)
+        ]
+        return [given for given, _ in rows], [repeat for _, repeat in rows]
+    drawn = draw_documents(config.train, config.data, config.pool, config.loop.seed)
+    documents = [identified(document) for document, _ in drawn]
+    return _augmented(documents, config, "train"), [repeat for _, repeat in drawn]
+
+
+def validation_inputs(config: RamkgTraining) -> list[Augmented]:
+    """Those of `config.validation`, likewise."""
+    if config.retrieval == "file":
+        return _from_file(config.validation, config.data)
+    rows = read_source_rows(config.validation, config.data)
+    return _augmented([identified(document) for document, _ in rows], config, "validation")
+
+
+def _from_file(source: Source, folder: Path) -> list[Augmented]:
+    return [
+        Augmented(identified(document), retrieved_of(row, document.id))
+        for document, row in read_source_rows(source, folder)
+    ]
+
+
+def retrieved_of(row: Mapping[str, Any], name: str) -> tuple[tuple[str, ...], ...]:
+    """The field `retrieved` of a row: a list of keyphrases for each passage, or one list for all; () without.
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    value = row.get("retrieved") or []
+    passages = [value] if value and all(isinstance(item, str) for item in value) else value
+    if not isinstance(passages, list) or not all(
+        isinstance(passage, list) and all(isinstance(phrase, str) for phrase in passage)
+        for passage in passages
+    ):
+        raise ConfigError(
+            f'The document {name!r} has a field "retrieved" that is no list of lists of keyphrases: mend it.'
+        )
+    return tuple(map(tuple, passages))
+
+
+def _augmented(documents: Sequence[Document], config: RamkgTraining, name: str) -> list[Augmented]:
+    """With what the index finds, kept in the folder of the run."""
+    if config.index is None:
+        return [Augmented(document) for document in documents]
+    from kpdemo.ramkg.retrieval import PassageSource
+
+    path = config.output / f"retrieved-{name}.json"
+    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if known is None or len(known) != len(documents):
+        source = PassageSource.open(config.index, device=config.device)
+        found = source.hits(documents, config.passages)
+        known = [[list(hit.passage.keyphrases) for hit in hits] for hits in found]
+        replace_file(path, json.dumps(known, ensure_ascii=False).encode())
+    return [
+        Augmented(document, tuple(map(tuple, passages)))
+        for document, passages in zip(documents, known, strict=True)
+    ]
+
+
+def _identity(config: RamkgTraining, examples: Sequence[Augmented]) -> str:
+    """All that decides the outcome besides the loop's own settings."""
+    free = ("loop", "output", "data", "device", "storage", "name", "style", "attention")
+    fixed = {name: value for name, value in vars(config).items() if name not in free}
+    retrieved = sum(bool(given.retrieved) for given in examples)
+    return str((sorted(fixed.items()), len(examples), retrieved))
