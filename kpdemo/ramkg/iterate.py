@@ -34,18 +34,20 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """A passage that was found, with its keyphrases."""
+    """A passage that was found, with its keyphrases and its score, higher is nearer."""
 
     id: str
     keyphrases: tuple[str, ...] = ()
+    score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Augmented:
-    """A document with the keyphrases of the passages found for it, the best passage's first."""
+    """A document with the keyphrases of the passages found for it and their scores, the best passage first."""
 
     document: Document
     retrieved: tuple[tuple[str, ...], ...] = ()
+    scores: tuple[float, ...] = ()
 
 
 class Retriever(Protocol):
@@ -67,10 +69,12 @@ class Retriever(Protocol):
 class Generator(Protocol):
     """Gives keyphrases to a document with or without retrieved ones."""
 
-    def train(self, examples: Sequence[Augmented], into: Path) -> None:
+    def train(self, examples: Sequence[Augmented], into: Path, *, retriever: Path | None) -> None:
         """Learn to give each document its keyphrases, and leave the model in `into`; see `Retriever.train`.
 
-        Where no example has retrieved keyphrases this is the base model.
+        Args:
+            retriever: the model that found the passages; None for the base model, whose examples have no
+                retrieved keyphrases.
         """
 
     def predict(self, model: Path, inputs: Sequence[Augmented]) -> list[list[str]]:

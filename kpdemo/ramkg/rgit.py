@@ -225,7 +225,7 @@ class _Run:
 
         def work() -> dict[str, int]:
             examples = _augmented([pair.document for pair in self._data.parallel])
-            self._generator.train(examples, path)
+            self._generator.train(examples, path, retriever=None)
             return {"documents": len(examples)}
 
         self._steps.do("base", work)
@@ -245,7 +245,7 @@ class _Run:
         path = self._steps.folder / name
 
         def work() -> dict[str, int]:
-            self._generator.train(_augmented(documents, found), path)
+            self._generator.train(_augmented(documents, found), path, retriever=retriever)
             return {"documents": len(documents)}
 
         self._steps.do(name, work)
@@ -257,7 +257,7 @@ class _Run:
             return [[asdict(passage) for passage in passages] for passages in found]
 
         return [
-            [Retrieved(passage["id"], tuple(passage["keyphrases"])) for passage in passages]
+            [Retrieved(passage["id"], tuple(passage["keyphrases"]), passage["score"]) for passage in passages]
             for passages in self._steps.do(name, work)
         ]
 
@@ -269,7 +269,9 @@ class _Run:
 def _augmented(documents: Sequence[Document], found: Found | None = None) -> list[Augmented]:
     passages = found if found is not None else [[] for _ in documents]
     return [
-        Augmented(document, tuple(passage.keyphrases for passage in own))
+        Augmented(
+            document, tuple(passage.keyphrases for passage in own), tuple(passage.score for passage in own)
+        )
         for document, own in zip(documents, passages, strict=True)
     ]
 

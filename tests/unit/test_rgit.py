@@ -97,7 +97,7 @@ class FakeGenerator:
     def __init__(self, plug: Plug) -> None:
         self._plug = plug
 
-    def train(self, examples: Sequence[Augmented], into: Path) -> None:
+    def train(self, examples: Sequence[Augmented], into: Path, *, retriever: Path | None) -> None:
         self._plug.count()
         into.mkdir(parents=True, exist_ok=True)
         (into / "model.json").write_text(json.dumps(any(example.retrieved for example in examples)))
