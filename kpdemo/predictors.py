@@ -26,6 +26,8 @@ from kpdemo.types import (
 DEFAULT_MODEL = "default"
 _ASSETS = Path(__file__).parent / "assets"
 DEFAULT_FOLDER = _ASSETS / "default"
+PASSAGES_FILE = _ASSETS / "passages" / "passages.jsonl"
+PASSAGES_INDEX = _ASSETS / "passages" / "index"
 
 _SHIPPED = {
     DEFAULT_MODEL: "SimCKP, trained on author keywords",

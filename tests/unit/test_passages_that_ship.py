@@ -1,0 +1,61 @@
+"""The passages that ship: what `docs/retrieval.md` says of them holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+
+import pytest
+
+from kpdemo.documents import read_documents
+from kpdemo.predictors import PASSAGES_FILE
+from kpdemo.text import StemmedText, phrase_key, words
+
+FEWEST = 420
+SHINGLE = 5
+
+
+@pytest.fixture(scope="module")
+def passages():
+    return list(read_documents(PASSAGES_FILE))
+
+
+def test_there_are_enough_each_of_its_own(passages):
+    assert len(passages) >= FEWEST
+    for names in ([p.id for p in passages], [p.title.casefold() for p in passages]):
+        assert len(set(names)) == len(passages)
+    assert {p.language for p in passages} == {"en"}
+
+
+def test_each_has_the_length_of_a_short_abstract(passages):
+    lengths = {p.id: len(p.body.split()) for p in passages}
+    assert {id: length for id, length in lengths.items() if not 60 <= length <= 100} == {}
+
+
+def test_each_has_four_to_seven_keyphrases_none_twice(passages):
+    for passage in passages:
+        keys = [phrase_key(phrase) for phrase in passage.keyphrases]
+        assert 4 <= len(keys) <= 7, passage.id
+        assert len(set(keys)) == len(keys), passage.id
+
+
+def test_some_keyphrases_stand_in_their_text_and_others_do_not(passages):
+    present = [StemmedText(passage).contains(phrase) for passage in passages for phrase in passage.keyphrases]
+    assert 0.25 < sum(present) / len(present) < 0.75
+
+
+def test_no_two_passages_share_their_wording(passages):
+    runs = [_runs(passage.body) for passage in passages]
+    assert max(len(one & other) for one, other in combinations(runs, 2)) <= 2
+
+
+def test_they_are_spread_over_the_sciences(passages):
+    fields = Counter(passage.id.split("-")[0] for passage in passages)
+    assert len(fields) >= 15
+    assert fields["cs"] + fields["nlp"] < 0.3 * len(passages)
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    """Every `SHINGLE` words in a row."""
+    lowered = words(text.lower())
+    return set(zip(*(lowered[start:] for start in range(SHINGLE)), strict=False))
