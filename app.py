@@ -64,7 +64,7 @@ def build_context(settings: Settings, load: Callable[[str], Predictor]) -> AppCo
     models = available_models()
     if settings.model is not None:
         models = {settings.model: models.get(settings.model, "given with --model"), **models}
-    services = open_annotation(settings.database_url, in_space=settings.in_space)
+    services = open_annotation(settings.database_url, in_space=settings.in_space, wordnet=settings.wordnet)
     return AppContext(models, load, settings.in_space, services)
 
 

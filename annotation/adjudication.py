@@ -17,6 +17,7 @@ from hashlib import sha256
 from annotation.errors import AnnotationError, GradeError
 from annotation.notes import kept_text
 from annotation.scale import CLSS_POINTS, Scale
+from annotation.senses import PairSenses
 from annotation.types import Cause
 
 NOTE_LENGTH = 4_000
@@ -107,6 +108,8 @@ class AdjudicationItem:
     decision: Decision | None
     history: tuple[Decision, ...]
     """Every decision and withdrawal, the last first."""
+    senses: PairSenses | None
+    """Of a word and a sense."""
     version: str
     """Stands for the ratings and decisions above; another one means that something changed."""
 

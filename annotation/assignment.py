@@ -7,6 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from hashlib import sha256
 
+from annotation.senses import PairSenses
+
 
 def position_of(seed: int, type: str, external_id: str) -> int:
     """The place of a pair in a random order that the seed alone decides: 0 to 2**63 - 1.
@@ -29,6 +31,7 @@ class RaterPair:
     comment: str = ""
     is_flagged: bool = False
     rated_at: datetime | None = None
+    senses: PairSenses | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from annotation.scale import CLSS_POINTS
 from annotation.score_files import GoldPair
+from annotation.senses import WORD_TO_SENSE, is_sense_key, word_of
 from annotation.string_similarity import substring_similarity, tiling_similarity
 
 Similarities = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
@@ -36,11 +37,8 @@ BASELINES: dict[str, Similarities] = {
 }
 EMBEDDING = "embedding"
 """The system that compares vectors. Its similarities come from the models, which annotation does not know."""
-WORD_TO_SENSE = "word2sense"
 _HIGHEST = CLSS_POINTS[-1].value
-_SENSE_KEY = re.compile(r"[^%\s]+%[1-5]:\d\d:\d\d:[^:]*:\d*")
 _EXAMPLES = re.compile(r';\s*"')
-_WORD = re.compile(r"(.+?)(?:#([nvars])|\s+\((noun|verb|adjective|adverb)\))?")
 
 
 class UnknownWords(StrEnum):
@@ -96,20 +94,10 @@ def _compared(pair: GoldPair, senses: Senses | None, *, knows_words: bool) -> li
         return [(pair.left, pair.right)]
     if senses is None:
         return []
-    sense = senses.of_key(pair.right) if _SENSE_KEY.fullmatch(pair.right) else pair.right
+    sense = senses.of_key(pair.right) if is_sense_key(pair.right) else pair.right
     if sense is None:
         return []
     word, part_of_speech = word_of(pair.left)
     if knows_words:
         return [(word, _EXAMPLES.split(sense, maxsplit=1)[0])]
     return [(definition, sense) for definition in senses.of_word(word, part_of_speech)]
-
-
-def word_of(item: str) -> tuple[str, str | None]:
-    """A word and its part of speech, n, v, a or r: of "mouse#n", "mouse (noun)", or None of "mouse"."""
-    found = _WORD.fullmatch(item.strip())
-    if found is None:
-        return item.strip(), None
-    word, letter, name = found.groups()
-    named = {"noun": "n", "verb": "v", "adjective": "a", "adverb": "r"}.get(name or "")
-    return word, "a" if letter == "s" else letter or named

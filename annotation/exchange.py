@@ -19,6 +19,9 @@ like any other. A pair a line, item ids at the end, which begin with the genre (
     paragraph2sentence.test.gs.tsv       a grade a line, the same lines as the input; other files too, with
                                          two decimals (2.75) or as short as can be (2.75, 3)
 
+A word's sense, in any format, is a WordNet 3.0 sense key, or a definition in words; where there is WordNet
+also word#pos#number. `annotation.sense_fields` has fields that say more of it.
+
 A system's output is a grade a line and, if wished, TAB and its confidence. Of word2sense the sense number
 (the field `sense` of JSON Lines) is kept as the pair's `source`; items without an id are called by type and
 line ("phrase2word-7").
@@ -32,7 +35,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, NoReturn
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import GradeError, ImportFileError
@@ -46,6 +49,8 @@ from annotation.formats import (
     type_of_name,
 )
 from annotation.scale import CLSS
+from annotation.sense_fields import read_senses
+from annotation.senses import WORD_TO_SENSE
 from annotation.types import NewPair, NewRating
 
 __all__ = ["FileFormat", "Source", "fingerprint", "open_source", "open_stream", "read_items", "type_of_name"]
@@ -99,22 +104,30 @@ class _RowReader:
             type = self._short("type", LONGEST_NAME) or self._type
             return NewRating(self._needed("id", LONGEST_ID), rater, grade, type, self._where)
         type = self._pair_type()
+        is_sense = type == WORD_TO_SENSE
         source = self._short("source", LONGEST_TEXT)
-        if source is None and type == "word2sense":
+        if source is None and is_sense:
             source = self._short("sense", LONGEST_ID)
         return NewPair(
             id=self._needed("id", LONGEST_ID),
             type=type,
             left=self._text("left"),
-            right=self._text("right"),
+            right=self._sense() if is_sense else self._text("right"),
             genre=self._short("genre", LONGEST_ID),
             intended=None
             if _is_empty(fields.get("intended"))
             else self._grade(fields["intended"], "intended"),
             source=source,
             ratings=self._ratings(),
+            senses=read_senses(fields, self._refuse) if is_sense else None,
             place=self._where,
         )
+
+    def _sense(self) -> str:
+        """A sense key or, in its place, a sense number such as "pot#n#2"."""
+        if _is_empty(self._fields.get("right")) and not _is_empty(self._fields.get("sense")):
+            return self._needed("sense", LONGEST_ID)
+        return self._text("right")
 
     def _pair_type(self) -> str:
         type = self._short("type", LONGEST_NAME) or self._type
@@ -238,6 +251,9 @@ class _RowReader:
             raise self._error(
                 field, f"{_shown(value)} is not 0 to 4 in steps of {CLSS.step}; mend it or delete the row"
             ) from None
+
+    def _refuse(self, field: str, problem: str) -> NoReturn:
+        raise self._error(field, problem)
 
     def _error(self, field: str, problem: str) -> ImportFileError:
         return ImportFileError(f"{self._where}, field {field!r}: {problem}.")

@@ -6,6 +6,7 @@ four decimals (2.6667): what no rounding touches is exact, because grades are qu
 A row has, in this order: id, type, genre, left, right, gold, gold_source (adjudicated or mean), mean,
 spread, rating_count, cause, intended, source, and the ratings. `source` is the text that came with the pair,
 so that a gold set can be imported again; `ratings` are absent, or of "rater 1" and so on, or of names.
+Where a word and a sense have definitions the fields of `annotation.sense_fields` stand after `source`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 from annotation.adjudication import is_flagged, spread
 from annotation.scale import CLSS_POINTS
+from annotation.senses import PairSenses
 from annotation.types import Cause, ProjectSettings, RatedPair
 
 MANIFEST_FORMAT = 1
@@ -89,6 +91,7 @@ class GoldRow:
     intended: Decimal | None
     source: str | None
     reason: Reason | None = None
+    senses: PairSenses | None = None
 
 
 def mean_grade(grades: Sequence[Decimal]) -> Decimal | None:
@@ -137,6 +140,7 @@ def gold_row(pair: RatedPair, settings: ProjectSettings, labels: Mapping[str, st
         intended=pair.intended,
         source=pair.source,
         reason=reason,
+        senses=pair.senses,
     )
 
 

@@ -17,6 +17,7 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +25,8 @@ from typing import IO, Any, Protocol, Self
 
 from annotation.adjudication import grade_text
 from annotation.gold import Format, GoldRow
+from annotation.sense_fields import LISTS, SENSE_COLUMNS, sense_values
+from annotation.senses import WORD_TO_SENSE
 from annotation.spreadsheet import GOLD_COLUMN, protected
 
 ROWS_AT_ONCE = 2_000
@@ -34,6 +37,21 @@ _LINE_ENDS_IN_JSON = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 _QUOTED = re.compile(r'[",\r\n]')
 _SENSE_NUMBER = re.compile(r"\S+#[a-z]#\d+")
 _UNSAFE_IN_NAME = re.compile(r"[^\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """The columns after those that every table has."""
+
+    has_senses: bool = False
+    is_unfinished: bool = False
+    has_ratings: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns but the ratings."""
+        senses = SENSE_COLUMNS if self.has_senses else ()
+        return (*COLUMNS, *senses, *(("reason",) if self.is_unfinished else ()))
 
 
 class RowWriter(Protocol):
@@ -51,7 +69,14 @@ class RowWriter(Protocol):
     ) -> None: ...
 
 
-def open_gold(format: Format, folder: Path, types: Sequence[str], labels: Sequence[str] | None) -> RowWriter:
+def open_gold(
+    format: Format,
+    folder: Path,
+    types: Sequence[str],
+    labels: Sequence[str] | None,
+    *,
+    has_senses: bool = False,
+) -> RowWriter:
     """A writer of finished pairs.
 
     Args:
@@ -59,28 +84,32 @@ def open_gold(format: Format, folder: Path, types: Sequence[str], labels: Sequen
         folder: exists and has no such files yet.
         types: comparison types; each has its files in the semeval layout, also when empty.
         labels: of the raters, in order; None writes no single ratings.
+        has_senses: whether there are words and senses with their definitions.
     """
     if format is Format.SEMEVAL:
         return SemevalWriter(folder, types)
-    return _open_table(format, folder, "gold", labels, is_unfinished=False)
+    return _open_table(format, folder, "gold", labels, Extras(has_senses=has_senses))
 
 
-def open_unfinished(format: Format, folder: Path, labels: Sequence[str] | None) -> RowWriter:
+def open_unfinished(
+    format: Format, folder: Path, labels: Sequence[str] | None, *, has_senses: bool = False
+) -> RowWriter:
     """A writer of pairs without a gold grade."""
     if format is Format.SEMEVAL:
         return UnfinishedTsvWriter(folder)
-    return _open_table(format, folder, "unfinished", labels, is_unfinished=True)
+    return _open_table(
+        format, folder, "unfinished", labels, Extras(is_unfinished=True, has_senses=has_senses)
+    )
 
 
 def _open_table(
-    format: Format, folder: Path, stem: str, labels: Sequence[str] | None, *, is_unfinished: bool
+    format: Format, folder: Path, stem: str, labels: Sequence[str] | None, extras: Extras
 ) -> RowWriter:
     path = folder / f"{stem}.{format.value}"
     if format is Format.CSV:
-        return CsvWriter(path, labels or (), is_unfinished=is_unfinished)
-    if format is Format.PARQUET:
-        return ParquetWriter(path, has_ratings=labels is not None, is_unfinished=is_unfinished)
-    return JsonlWriter(path, has_ratings=labels is not None, is_unfinished=is_unfinished)
+        return CsvWriter(path, labels or (), extras)
+    extras = replace(extras, has_ratings=labels is not None)
+    return ParquetWriter(path, extras) if format is Format.PARQUET else JsonlWriter(path, extras)
 
 
 class _Files:
@@ -107,26 +136,26 @@ class _Files:
 
 
 class JsonlWriter(_Files):
-    def __init__(self, path: Path, *, has_ratings: bool, is_unfinished: bool) -> None:
+    def __init__(self, path: Path, extras: Extras) -> None:
         super().__init__()
         self._file, self._name = self._open(path), path.name
-        self._options = {"has_ratings": has_ratings, "is_unfinished": is_unfinished}
+        self._extras = extras
 
     def add(self, row: GoldRow) -> None:
-        line = json.dumps(row_values(row, **self._options), ensure_ascii=False)
+        line = json.dumps(row_values(row, self._extras), ensure_ascii=False)
         self._file.write(f"{line.translate(_LINE_ENDS_IN_JSON)}\n")
         self.rows[self._name] += 1
 
 
 class CsvWriter(_Files):
-    def __init__(self, path: Path, labels: Sequence[str], *, is_unfinished: bool) -> None:
+    def __init__(self, path: Path, labels: Sequence[str], extras: Extras) -> None:
         super().__init__()
-        self._labels, self._name, self._is_unfinished = tuple(labels), path.name, is_unfinished
+        self._labels, self._name, self._extras = tuple(labels), path.name, extras
         self._file = self._open(path)
         self._file.write(_csv_line(self._header()))
 
     def add(self, row: GoldRow) -> None:
-        values = row_values(row, has_ratings=False, is_unfinished=self._is_unfinished)
+        values = row_values(row, self._extras)
         graded = dict(row.ratings)
         cells = [_cell(value) for value in values.values()]
         self._file.write(_csv_line([*cells, *(_cell(graded.get(label)) for label in self._labels)]))
@@ -134,19 +163,18 @@ class CsvWriter(_Files):
 
     def _header(self) -> list[str]:
         ratings = [f"rating:{label}" for label in self._labels]
-        return [*COLUMNS, *(["reason"] if self._is_unfinished else []), *ratings]
+        return [*self._extras.columns, *ratings]
 
 
 class ParquetWriter(_Files):
     """Row groups of `ROWS_AT_ONCE` rows; pyarrow is imported here only."""
 
-    def __init__(self, path: Path, *, has_ratings: bool, is_unfinished: bool) -> None:
+    def __init__(self, path: Path, extras: Extras) -> None:
         import pyarrow as pa  # type: ignore[import-untyped]
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
         super().__init__()
-        self._options = {"has_ratings": has_ratings, "is_unfinished": is_unfinished}
-        self._schema = _parquet_schema(pa, has_ratings=has_ratings, is_unfinished=is_unfinished)
+        self._extras, self._schema = extras, _parquet_schema(pa, extras)
         self._table, self._name = pa.Table, path.name
         self.rows[path.name] = 0
         self._waiting: list[dict[str, Any]] = []
@@ -154,7 +182,7 @@ class ParquetWriter(_Files):
         self._stack.callback(self._flush)
 
     def add(self, row: GoldRow) -> None:
-        self._waiting.append(row_values(row, **self._options))
+        self._waiting.append(row_values(row, self._extras))
         self.rows[self._name] += 1
         if len(self._waiting) == ROWS_AT_ONCE:
             self._flush()
@@ -176,7 +204,7 @@ class SemevalWriter(_Files):
     def add(self, row: GoldRow) -> None:
         texts, grades = self._files_of(row.type)
         fields = [row.left, row.right, row.id]
-        if row.type == "word2sense":
+        if row.type == WORD_TO_SENSE:
             is_number = row.source is not None and _SENSE_NUMBER.fullmatch(row.source)
             fields.insert(2, row.source or "" if is_number else "")
         texts.write("\t".join(_FIELD_ENDS.sub(" ", field) for field in fields) + "\n")
@@ -222,7 +250,7 @@ COLUMNS = (
 )
 
 
-def row_values(row: GoldRow, *, has_ratings: bool, is_unfinished: bool) -> dict[str, Any]:
+def row_values(row: GoldRow, extras: Extras) -> dict[str, Any]:
     """The values of a row by column, as JSON has them."""
     values: dict[str, Any] = {
         "id": row.id,
@@ -239,9 +267,11 @@ def row_values(row: GoldRow, *, has_ratings: bool, is_unfinished: bool) -> dict[
         "intended": _number(row.intended),
         "source": row.source,
     }
-    if is_unfinished:
+    if extras.has_senses:
+        values |= sense_values(row.senses)
+    if extras.is_unfinished:
         values["reason"] = None if row.reason is None else row.reason.value
-    if has_ratings:
+    if extras.has_ratings:
         values["ratings"] = [{"rater": label, "grade": float(grade)} for label, grade in row.ratings]
     return values
 
@@ -258,6 +288,8 @@ def _cell(value: Any) -> str:
             return protected(value)
         case float() | Decimal():
             return grade_text(Decimal(str(value)))
+        case list():
+            return json.dumps(value, ensure_ascii=False) if value else ""
     return str(value)
 
 
@@ -267,13 +299,15 @@ def _csv_line(cells: Sequence[str]) -> str:
     return ",".join(quoted) + "\n"
 
 
-def _parquet_schema(pa: Any, *, has_ratings: bool, is_unfinished: bool) -> Any:
-    numbers = dict.fromkeys(("gold", "mean", "spread", "intended"), pa.float64())
-    kinds = {**dict.fromkeys(COLUMNS, pa.string()), **numbers, "rating_count": pa.int32()}
-    fields = [pa.field(name, kinds[name]) for name in COLUMNS]
-    if is_unfinished:
-        fields.append(pa.field("reason", pa.string()))
-    if has_ratings:
+def _parquet_schema(pa: Any, extras: Extras) -> Any:
+    text = pa.struct([pa.field("words", pa.string()), pa.field("definition", pa.string())])
+    kinds = {
+        **dict.fromkeys(("gold", "mean", "spread", "intended"), pa.float64()),
+        **dict.fromkeys(("rating_count", "sense_sibling_count"), pa.int32()),
+        **dict.fromkeys(LISTS, pa.list_(text)),
+    }
+    fields = [pa.field(name, kinds.get(name, pa.string())) for name in extras.columns]
+    if extras.has_ratings:
         rating = pa.struct([pa.field("rater", pa.string()), pa.field("grade", pa.float64())])
         fields.append(pa.field("ratings", pa.list_(rating)))
     return pa.schema(fields)

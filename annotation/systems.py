@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from annotation.baselines import WORD_TO_SENSE, Senses, Similarities, UnknownWords, baseline_scores
+from annotation.baselines import Senses, Similarities, UnknownWords, baseline_scores
 from annotation.calibration import isotonic
 from annotation.errors import ScoreFileError, WordNetError
 from annotation.exchange import fingerprint
 from annotation.score_files import GoldPair, read_scores
 from annotation.score_report import System
+from annotation.senses import WORD_TO_SENSE
 
 
 @dataclass(frozen=True, slots=True)

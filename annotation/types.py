@@ -7,6 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
+from annotation.senses import PairSenses
+
 QUARTERS_PER_POINT = 4
 
 
@@ -86,6 +88,8 @@ class NewPair:
     source: str | None = None
     ratings: tuple[tuple[str, Decimal], ...] = ()
     """Rater and grade; a rater named by a number is one of the project's own."""
+    senses: PairSenses | None = None
+    """Of a word and a sense: what the file says of them, or WordNet."""
     place: str = field(default="", compare=False)
     """Where it was read, such as "pairs.tsv, line 3", for messages."""
 
@@ -127,6 +131,7 @@ class RatedPair:
     adjudicator: str | None = None
     cause: Cause | None = None
     note: str = ""
+    senses: PairSenses | None = None
 
 
 def to_quarters(grade: Decimal) -> int:

@@ -185,6 +185,8 @@ class Pair(Base):
     genre: Mapped[str | None] = mapped_column(String(200))
     intended_quarters: Mapped[int | None]
     source: Mapped[str | None]
+    senses: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """Of a word and a sense: flag, definitions, parents, siblings; annotation.pair_senses writes them."""
     fingerprint: Mapped[str] = mapped_column(String(64))
     """SHA-256 of type and texts: tells the same pair under another id."""
     position: Mapped[int] = mapped_column(BigInteger)

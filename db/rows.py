@@ -33,7 +33,7 @@ def empty_tables(connection: Connection) -> None:
 
 def _reflect(connection: Connection, names: set[str] | None) -> MetaData:
     metadata = MetaData()
-    event.listen(metadata, "column_reflect", _read_utc)
+    event.listen(metadata, "column_reflect", _read_alike)
     wanted = Base.metadata.tables if connection.dialect.name == "postgresql" and names is None else names
     metadata.reflect(
         connection, only=lambda name, _: name != _KEEPS_REVISION and (wanted is None or name in wanted)
@@ -41,9 +41,11 @@ def _reflect(connection: Connection, names: set[str] | None) -> MetaData:
     return metadata
 
 
-def _read_utc(inspector: object, table: Table, column: Any) -> None:
+def _read_alike(inspector: object, table: Table, column: Any) -> None:
     if isinstance(column["type"], DateTime):
         column["type"] = UtcDateTime()
+    elif isinstance(column["type"], JSON):
+        column["type"] = JSON(none_as_null=True)
 
 
 def _copy_table(source: Connection, target: Connection, origin: Table, table: Table) -> None:
@@ -68,7 +70,7 @@ def _stream_in(target: Connection, table: Table, rows: Iterable[Sequence[Any]]) 
             for row in rows:
                 copy.write_row(
                     [
-                        json.dumps(value) if encode else value
+                        json.dumps(value) if encode and value is not None else value
                         for value, encode in zip(row, as_json, strict=True)
                     ]
                 )

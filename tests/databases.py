@@ -169,6 +169,7 @@ def new_pair(project_id: int, number: int, *, open_slots: int = 3) -> Pair:
         type="phrase2word",
         left=f"{AWKWARD} {number}",
         right="parrot",
+        senses=None if number else {"word_definition": AWKWARD, "parents": []},
         fingerprint=f"{number:064}",
         position=2**62 + number,
         import_order=number,

@@ -102,6 +102,28 @@
     }, REST_AFTER);
   };
 
+  const element = (name, className, text = "") => Object.assign(document.createElement(name), { className, textContent: text });
+
+  // Definition and neighbours of a word or a sense, under it.
+  const meaningOf = ({ note, definition, groups }) => {
+    const all = element("div", "sense-more");
+    if (note) all.append(element("p", "sense-note", note));
+    if (definition) all.append(Object.assign(element("p", "sense-definition", definition), { dir: "auto" }));
+    for (const { title, texts, more } of groups) {
+      const list = element("ul", "");
+      for (const text of texts) {
+        const item = Object.assign(element("li", ""), { dir: "auto" });
+        item.append(element("b", "", text.words), ` ${text.definition}`);
+        list.append(item);
+      }
+      if (more) list.append(element("li", "", `and ${more} more`));
+      const group = Object.assign(element("details", ""), { open: true });
+      group.append(element("summary", "", title), list);
+      all.append(group);
+    }
+    return all;
+  };
+
   const showPair = (root, session) => {
     const { pair } = session;
     const pairElement = root.querySelector("#rate-pair");
@@ -114,7 +136,9 @@
       setText(root.querySelector("#rate-smaller"), pair.smaller_label);
       setText(root.querySelector("#rate-question"), pair.question);
       for (const side of ["left", "right"]) {
-        showText(root.querySelector(`#rate-${side}`), pair[side]);
+        const box = root.querySelector(`#rate-${side}`);
+        showText(box, pair[side]);
+        if (pair[`${side}_meaning`]) box.append(meaningOf(pair[`${side}_meaning`]));
       }
       pairElement.setAttribute("aria-label", `Pair, ${pair.type_label}`);
       for (const part of root.querySelectorAll("#rate-guidelines [data-type]")) part.hidden = part.dataset.type !== pair.type;

@@ -13,8 +13,10 @@ from typing import Annotated, BinaryIO, cast
 
 import typer
 
-from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.commands.options import DatabaseOption, JsonOption, WordNetOption, open_database
+from annotation.dictionary import Dictionary
 from annotation.exchange import FileFormat, Source, open_source, open_stream, read_items
+from annotation.pair_senses import with_senses
 from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.terminal import ProgressLine, show_json, show_line
@@ -54,6 +56,7 @@ def import_files(
     ] = None,
     format: Annotated[FileFormat | None, typer.Option(help="Instead of what the files' names say.")] = None,
     as_json: JsonOption = False,
+    wordnet: WordNetOption = None,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Import pairs and ratings: all files together, or nothing."""
@@ -70,7 +73,7 @@ def import_files(
     with ProgressLine("Importing", total=total, unit="rows") as line:
         summary = ImportService(database).import_pairs(
             into.id,
-            reader.items(),
+            with_senses(reader.items(), Dictionary(wordnet).open_or_none),
             progress=lambda done: line.show(reader.bytes_read(), count=done),
             files=names,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,15 @@ DatabaseOption = Annotated[
         envvar="KPDEMO_DATABASE_URL",
         metavar="URL",
         help="SQLite file or PostgreSQL server.",
+    ),
+]
+WordNetOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--wordnet",
+        metavar="DIR",
+        envvar="KPDEMO_WORDNET",
+        help="WordNet 3.0's files; by default the system's.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

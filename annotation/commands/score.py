@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from annotation.baselines import BASELINES, EMBEDDING, WORD_TO_SENSE, Similarities, UnknownWords
+from annotation.baselines import BASELINES, EMBEDDING, Similarities, UnknownWords
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
-from annotation.commands.options import JsonOption
+from annotation.commands.options import JsonOption, WordNetOption
 from annotation.score_files import GoldPair, read_gold
 from annotation.score_report import (
     Contrast,
@@ -23,6 +23,7 @@ from annotation.score_report import (
     score_systems,
 )
 from annotation.scoring import NO_RESAMPLES, Estimate
+from annotation.senses import WORD_TO_SENSE
 from annotation.systems import (
     Baseline,
     ScoreFile,
@@ -87,12 +88,7 @@ def score(
             help="Scores of the pairs of --calibrate-on: one for each file of --system, in that order.",
         ),
     ] = None,
-    wordnet: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", envvar="KPDEMO_WORDNET", help="WordNet 3.0's files; by default the system's."
-        ),
-    ] = None,
+    wordnet: WordNetOption = None,
     unknown_words: Annotated[
         UnknownWords, typer.Option(help="What baselines give a word that WordNet does not have.")
     ] = UnknownWords.ZERO,

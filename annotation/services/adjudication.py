@@ -23,6 +23,7 @@ from annotation.adjudication import (
 )
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError
+from annotation.pair_senses import senses_from_json
 from annotation.services.adjudication_queue import ORDER, Queue, entry_of
 from annotation.services.projects import find_project
 from annotation.types import Cause, from_quarters, to_quarters
@@ -192,6 +193,7 @@ def _item(session: Session, pair: Pair, project: Project) -> AdjudicationItem:
         is_changed=standing is not None and _is_changed(session, standing),
         decision=history[0] if standing is not None else None,
         history=history,
+        senses=senses_from_json(pair.senses),
         version=_version(session, pair.id),
     )
 

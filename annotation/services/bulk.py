@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,7 +24,7 @@ def is_among(
 
 
 def insert_rows(session: Session, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows that all have the same columns; their values are what the driver takes as it is."""
+    """Insert rows that all have the same columns; values are what the driver takes, or dicts for JSON."""
     connection = session.connection()
     if not rows:
         return
@@ -41,4 +42,5 @@ def _copy(connection: Connection[Any], table: str, rows: Sequence[Mapping[str, A
     statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
         for row in rows:
-            copy.write_row([row[column] for column in columns])
+            values = (row[column] for column in columns)
+            copy.write_row([json.dumps(value) if isinstance(value, dict) else value for value in values])

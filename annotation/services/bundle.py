@@ -8,6 +8,7 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
+from annotation.dictionary import Dictionary
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
@@ -46,6 +47,7 @@ class Services:
     remarks: RemarkService
     sending: SendService
     circle: CircleService
+    dictionary: Dictionary
 
     def answers(self) -> bool:
         """Whether the database can be asked at this moment."""
@@ -57,8 +59,8 @@ class Services:
         return True
 
 
-def open_services(database: Database) -> Services:
-    """The services on `database`, whose tables are up to date."""
+def open_services(database: Database, wordnet: Path | None = None) -> Services:
+    """The services on `database`, whose tables are up to date; `wordnet` is a folder of its files."""
     assignment = AssignmentService(database)
     return Services(
         database=database,
@@ -75,18 +77,26 @@ def open_services(database: Database) -> Services:
         remarks=RemarkService(database),
         sending=SendService(database),
         circle=CircleService(database),
+        dictionary=Dictionary(wordnet),
     )
 
 
-def open_annotation(url: str | None = None, *, in_space: bool = False) -> Services:
+def open_annotation(
+    url: str | None = None, *, in_space: bool = False, wordnet: Path | None = None
+) -> Services:
     """The services on the database at `url`, by default a file, with its tables up to date.
+
+    Args:
+        url: of the database.
+        in_space: whether this is a Hugging Face Space.
+        wordnet: a folder of WordNet's files; None is the system's.
 
     Raises:
         DatabaseError: it cannot be used as it is.
     """
     database = Database(url or default_url(in_space=in_space))
     prepare(database)
-    return open_services(database)
+    return open_services(database, wordnet)
 
 
 def default_url(*, in_space: bool, disk: Path = SPACE_DISK) -> str:

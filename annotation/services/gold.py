@@ -33,6 +33,7 @@ from annotation.services.audit import record
 from annotation.services.gold_rows import (
     count_unfinished,
     first_unfinished,
+    has_senses,
     names_of,
     rater_ids,
     stream_pairs,
@@ -189,10 +190,13 @@ def _write(
     tally, agreement = Tally(), AgreementTally(settings)
     columns = None if labels is None else sorted(labels.values(), key=label_key)
     with ExitStack() as files:
-        gold = files.enter_context(open_gold(options.format, folder, settings.types, columns))
+        senses = has_senses(session, project_id)
+        gold = files.enter_context(
+            open_gold(options.format, folder, settings.types, columns, has_senses=senses)
+        )
         listed = None
         if options.unfinished is Unfinished.LIST:
-            listed = files.enter_context(open_unfinished(options.format, folder, columns))
+            listed = files.enter_context(open_unfinished(options.format, folder, columns, has_senses=senses))
         for done, pair in enumerate(stream_pairs(session, project_id), 1):
             row = gold_row(pair, settings, labels)
             tally.add(row)

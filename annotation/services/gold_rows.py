@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Executable, Row, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session
 
+from annotation.pair_senses import senses_from_json
 from annotation.types import Cause, RatedPair, from_quarters
 from db.models import Adjudication, Pair, Project, Rating, User
 
@@ -25,6 +26,12 @@ def stream_pairs(session: Session, project_id: int) -> Iterator[RatedPair]:
         for pair in pairs:
             yield _rated_pair(pair, [(names[rater], grade) for rater, grade in ratings[pair.id]])
         last = pairs[-1].import_order
+
+
+def has_senses(session: Session, project_id: int) -> bool:
+    """Whether a pair of the project has definitions of a word or a sense."""
+    described = exists().where(Pair.project_id == project_id, Pair.senses.is_not(None))
+    return bool(session.scalar(select(described)))
 
 
 def rater_ids(session: Session, project_id: int) -> list[int]:
@@ -80,6 +87,7 @@ def _pairs_after(project_id: int, import_order: int) -> Executable:
             Pair.genre,
             Pair.intended_quarters,
             Pair.source,
+            Pair.senses,
             Pair.import_order,
             Adjudication.quarters,
             Adjudication.cause,
@@ -121,4 +129,5 @@ def _rated_pair(pair: Row[Any], ratings: list[tuple[str, Decimal]]) -> RatedPair
         adjudicator=pair.adjudicator,
         cause=Cause(pair.cause) if pair.cause else None,
         note=pair.note or "",
+        senses=senses_from_json(pair.senses),
     )

@@ -17,6 +17,7 @@ from annotation.assignment import position_of
 from annotation.clock import Clock, utcnow
 from annotation.errors import ImportFileError
 from annotation.exchange import fingerprint
+from annotation.pair_senses import senses_as_json
 from annotation.services.audit import record
 from annotation.services.bulk import insert_rows, is_among
 from annotation.services.imported_ratings import ImportedRating, RatingWriter
@@ -256,6 +257,7 @@ class _Importer:
             "genre": pair.genre,
             "intended_quarters": None if pair.intended is None else to_quarters(pair.intended),
             "source": pair.source,
+            "senses": None if pair.senses is None else senses_as_json(pair.senses),
             "fingerprint": known.fingerprint,
             "position": position_of(settings.seed, pair.type, pair.id) if settings.is_random else order,
             "import_order": order,

@@ -10,6 +10,7 @@ from sqlalchemy.dialects import sqlite
 
 from annotation.assignment import RaterPair
 from annotation.errors import AssignmentError, NotFoundError
+from annotation.pair_senses import senses_from_json
 from annotation.services.desk import (
     ASSIGNMENTS,
     COMMENTS,
@@ -33,6 +34,7 @@ SEEN = (
     PAIRS.c.type,
     PAIRS.c.left,
     PAIRS.c.right,
+    PAIRS.c.senses,
     COMMENTS.c.text.label("comment"),
     COMMENTS.c.is_flagged,
 )
@@ -90,7 +92,13 @@ def read_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
 def pair_seen(row: AnyRow) -> RaterPair:
     """The pair in a row that has `SEEN`."""
     return RaterPair(
-        row.id, row.type, row.left, row.right, comment=row.comment or "", is_flagged=bool(row.is_flagged)
+        row.id,
+        row.type,
+        row.left,
+        row.right,
+        comment=row.comment or "",
+        is_flagged=bool(row.is_flagged),
+        senses=senses_from_json(row.senses),
     )
 
 
@@ -106,6 +114,7 @@ def pair_graded(row: AnyRow) -> RaterPair:
         comment=row.comment or "",
         is_flagged=bool(row.is_flagged),
         rated_at=row.updated_at,
+        senses=senses_from_json(row.senses),
     )
 
 

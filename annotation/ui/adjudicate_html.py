@@ -19,9 +19,11 @@ from annotation.adjudication import (
 )
 from annotation.comparison import ComparisonType, comparison_type
 from annotation.scale import CLSS_POINTS
+from annotation.sense_view import shown_items
 from annotation.services.adjudication import Neighbours
 from annotation.types import QUARTERS_PER_POINT, Cause, Project, User, to_quarters
 from annotation.ui.rate import STEP_NAMES, point_html
+from annotation.ui.sense_html import meaning_html
 from annotation.ui.wording import counted, grouped, time_html
 from kpdemo.ui.widgets import empty_html, escape
 
@@ -173,12 +175,13 @@ def _capital(text: str) -> str:
 
 
 def _pair_html(item: AdjudicationItem, names: ComparisonType) -> str:
-    sides = (("left", names.larger, item.left), ("right", names.smaller, item.right))
+    left, right = shown_items(item.type, item.left, item.right, item.senses)
+    sides = (("left", names.larger, left), ("right", names.smaller, right))
     boxes = "".join(
         f'<section class="rate-item"><h3 id="adjudicate-{side}-name">{escape(_capital(name))}</h3>'
         f'<div id="adjudicate-{side}" class="rate-text" dir="auto" lang="" tabindex="0" role="group"'
-        f' aria-labelledby="adjudicate-{side}-name">{escape(text)}</div></section>'
-        for side, name, text in sides
+        f' aria-labelledby="adjudicate-{side}-name">{escape(shown.text)}{meaning_html(shown)}</div></section>'
+        for side, name, shown in sides
     )
     return f'<div class="rate-items" role="group" aria-label="Pair">{boxes}</div>'
 

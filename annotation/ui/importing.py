@@ -10,9 +10,11 @@ from typing import Any
 import gradio as gr
 
 from annotation.comparison import comparison_type
+from annotation.dictionary import Dictionary
 from annotation.errors import AnnotationError, ImportFileError
 from annotation.exchange import open_source, read_items
 from annotation.formats import SUFFIXES
+from annotation.pair_senses import with_senses
 from annotation.services.accounts import AccountService
 from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
@@ -44,6 +46,7 @@ class ImportHandlers:
     accounts: AccountService
     projects: ProjectService
     importing: ImportService
+    dictionary: Dictionary
 
     def show(self, request: gr.Request) -> gr.Dropdown:
         """The types that a file without a column for them may have."""
@@ -69,7 +72,8 @@ class ImportHandlers:
             progress(None, desc="Reading")
             with open_source(path, name=path.name) as source:
                 # All of it before the transaction begins: nobody can save a grade while that lasts.
-                items = list(read_items(source, type=type or None))
+                read = read_items(source, type=type or None)
+                items = list(with_senses(read, self.dictionary.open_or_none))
             summary = self.importing.import_pairs(
                 project_id, items, by=user, progress=_shown_on(progress, len(items)), files=[path.name]
             )

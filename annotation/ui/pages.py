@@ -26,12 +26,14 @@ from annotation.ui.members import MembersHandlers
 from annotation.ui.project import ProjectHandlers, build_project_page
 from annotation.ui.rate import RATE_SCRIPTS, RATE_STYLES, RateHandlers, build_rate_page
 from annotation.ui.remarks import RemarksHandlers
+from annotation.ui.sense_html import SENSES_STYLES
 from annotation.ui.users import USERS_STYLES, UsersHandlers, build_users_page
 
 ASSETS = Path(__file__).parent.parent / "assets"
 STYLES = (
     ASSETS / "annotation.css",
     *RATE_STYLES,
+    *SENSES_STYLES,
     *ADJUDICATE_STYLES,
     *EXPORT_STYLES,
     *AGREEMENT_STYLES,
@@ -84,7 +86,7 @@ def _build_adjudicate(services: Services, page: gr.Blocks) -> None:
 def _build_project(services: Services, page: gr.Blocks) -> None:
     build_project_page(
         ProjectHandlers(services.accounts, services.projects, services.events),
-        ImportHandlers(services.accounts, services.projects, services.importing),
+        ImportHandlers(services.accounts, services.projects, services.importing, services.dictionary),
         MembersHandlers(services.accounts, services.projects),
         ExportHandlers(services.accounts, services.gold),
         RemarksHandlers(services.accounts, services.projects, services.remarks),

@@ -22,6 +22,8 @@ from annotation.errors import (
     NotFoundError,
     SignedOutError,
 )
+from annotation.pair_senses import text_as_json
+from annotation.sense_view import ShownItem, shown_items
 from annotation.services.assignment import AssignmentService
 from annotation.services.ratings import RatingService
 from annotation.services.sign_ins import NOT_SIGNED_IN
@@ -162,6 +164,7 @@ def _queue(queue: Queue) -> Answer:
 
 def _pair(pair: RaterPair) -> Answer:
     kind = comparison_type(pair.type)
+    left, right = shown_items(pair.type, pair.left, pair.right, pair.senses)
     return {
         "id": pair.id,
         "type": pair.type,
@@ -169,13 +172,25 @@ def _pair(pair: RaterPair) -> Answer:
         "larger_label": kind.larger,
         "smaller_label": kind.smaller,
         "question": kind.question,
-        "left": pair.left,
-        "right": pair.right,
+        "left": left.text,
+        "right": right.text,
         "grade": None if pair.grade is None else float(pair.grade),
         "comment": pair.comment,
         "flagged": pair.is_flagged,
         "rated_at": None if pair.rated_at is None else pair.rated_at.isoformat(),
+        **_meaning("left", left),
+        **_meaning("right", right),
     }
+
+
+def _meaning(side: str, item: ShownItem) -> Answer:
+    if item.is_plain:
+        return {}
+    groups = [
+        {"title": group.title, "texts": [text_as_json(text) for text in group.texts], "more": group.more}
+        for group in item.groups
+    ]
+    return {f"{side}_meaning": {"note": item.note, "definition": item.definition, "groups": groups}}
 
 
 def _encoded(answer: Answer) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 LAST_PORT = 65_535
 
@@ -17,6 +18,8 @@ class Settings:
     device: str
     database_url: str | None
     """None leaves the choice to annotation."""
+    wordnet: Path | None
+    """The folder of WordNet's files; None is where the system has them."""
     in_space: bool
 
 
@@ -38,6 +41,14 @@ def read_settings(arguments: Sequence[str] | None, environment: Mapping[str, str
         default=environment.get("KPDEMO_DATABASE_URL") or None,
         help="accounts, projects and ratings: sqlite:///PATH or postgresql://USER@HOST/NAME; "
         "default: the variable KPDEMO_DATABASE_URL, else sqlite:///data/kpdemo.db",
+    )
+    parser.add_argument(
+        "--wordnet",
+        metavar="DIR",
+        type=Path,
+        default=environment.get("KPDEMO_WORDNET") or None,
+        help="the folder of WordNet 3.0 for word senses; default: the variable KPDEMO_WORDNET, "
+        "else /usr/share/wordnet",
     )
     return Settings(**vars(parser.parse_args(arguments)), in_space=in_space)
 

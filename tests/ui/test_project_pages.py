@@ -14,6 +14,7 @@ import pytest
 
 from annotation.adjudication import Which
 from annotation.assignment import Progress
+from annotation.dictionary import Dictionary
 from annotation.errors import SettingsError
 from annotation.projects import GroupCounts, Member, sum_counts
 from annotation.services.accounts import AccountService
@@ -237,8 +238,9 @@ def test_the_number_to_adjudicate_is_that_of_the_queue(home, grade, database):
 
 
 @pytest.fixture
-def imports(home, database) -> ImportHandlers:
-    return ImportHandlers(home.accounts, home.projects, ImportService(database))
+def imports(home, database, tmp_path) -> ImportHandlers:
+    dictionary = Dictionary(tmp_path / "no wordnet")
+    return ImportHandlers(home.accounts, home.projects, ImportService(database), dictionary)
 
 
 def import_file(imports: ImportHandlers, path: Any, name: str = "root") -> tuple[str, Any]:

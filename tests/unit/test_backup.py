@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from db import Database, DatabaseError
 from db.backup import backup, restore
 from db.checks import check
-from db.models import AuditEvent, Comment, SignInAttempt, User
+from db.models import AuditEvent, Comment, Pair, SignInAttempt, User
 from db.schema import MIGRATIONS, upgrade
 from tests.conftest import require_postgresql
 from tests.databases import NOON, contents, empty_schema, fill, new_database
@@ -52,6 +52,8 @@ def test_what_is_restored_is_what_was_backed_up_on_either_system(database, other
     assert restored.rows == sum(map(len, before.values()))
     assert without_restoring(contents(other)) == {**before, **FORGOTTEN}
     assert check(other).problems == ()
+    with other.reading() as session:  # nothing known is NULL, not a null in JSON
+        assert session.scalar(select(func.count(Pair.id)).where(Pair.senses.is_(None))) == 2
 
 
 def test_new_rows_get_new_ids_after_a_restore(sqlite_database, other, tmp_path):

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.baselines import BASELINES, UnknownWords, baseline_scores, word_of
+from annotation.baselines import BASELINES, UnknownWords, baseline_scores
 from annotation.score_files import GoldPair
+from annotation.senses import word_of
 from annotation.string_similarity import substring_similarity, tiling_similarity
 
 TEXTS = st.text("abc ", max_size=20)

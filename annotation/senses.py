@@ -1,0 +1,192 @@
+"""Senses of words: their keys and labels, and the senses that lie around one in a network.
+
+The neighbourhood is that of Jurgens et al. 2014, section 3.3: all synsets connected by at most three edges of
+WordNet's network. Every pointer is an edge, also those between single words of two synsets (antonyms,
+derived forms), without which most adjectives would have hardly any neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+WORD_TO_SENSE = "word2sense"
+MOST_EDGES = 3
+
+PARTS_OF_SPEECH = {"n": "noun", "v": "verb", "a": "adjective", "r": "adverb"}
+_LETTERS = {name: letter for letter, name in PARTS_OF_SPEECH.items()}
+_SENSE_KEY = re.compile(r"[^%\s]+%[1-5]:\d\d:\d\d:[^:\s]*:\d*")
+_SENSE_NUMBER = re.compile(r"([^#\s]+)#([nvars])#(\d{1,3})")
+_MEANT_AS_KEY = re.compile(r"%\d|^\S*(?:%|#|::)\S*$")
+_WORD = re.compile(r"(.+?)(?:#([nvars])|\s+\((noun|verb|adjective|adverb)\))?")
+
+
+class Relation(StrEnum):
+    """What the next sense is to the one before, in words for people."""
+
+    MORE_GENERAL = "more general"
+    MORE_SPECIFIC = "more specific"
+    WHOLE = "whole"
+    PART = "part"
+    SIMILAR = "similar"
+    OPPOSITE = "opposite"
+    DERIVED = "derived form"
+    ATTRIBUTE = "attribute"
+    ENTAILED = "implied"
+    CAUSED = "caused"
+    SEE_ALSO = "see also"
+    DOMAIN = "field of use"
+    IN_DOMAIN = "in this field"
+
+
+RELATIONS: dict[str, Relation] = {
+    **dict.fromkeys(("@", "@i"), Relation.MORE_GENERAL),
+    **dict.fromkeys(("~", "~i"), Relation.MORE_SPECIFIC),
+    **dict.fromkeys(("#m", "#s", "#p"), Relation.WHOLE),
+    **dict.fromkeys(("%m", "%s", "%p"), Relation.PART),
+    **dict.fromkeys(("&", "$"), Relation.SIMILAR),
+    "!": Relation.OPPOSITE,
+    **dict.fromkeys(("+", "\\", "<"), Relation.DERIVED),
+    "=": Relation.ATTRIBUTE,
+    "*": Relation.ENTAILED,
+    ">": Relation.CAUSED,
+    "^": Relation.SEE_ALSO,
+    **dict.fromkeys((";c", ";u", ";r"), Relation.DOMAIN),
+    **dict.fromkeys(("-c", "-u", "-r"), Relation.IN_DOMAIN),
+}
+"""By the pointer symbols of wninput(5WN)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """A synset as people read it."""
+
+    synset: str
+    """Part of speech and place in WordNet's file, such as "n03793489"."""
+    words: tuple[str, ...]
+    """With spaces between their parts, the most usual first."""
+    keys: tuple[str, ...]
+    """The sense key of each word."""
+    part_of_speech: str
+    """noun, verb, adjective or adverb."""
+    definition: str
+    """The whole gloss, examples included."""
+
+    @property
+    def label(self) -> str:
+        """Such as "mouse, computer mouse (noun)"."""
+        return f"{', '.join(self.words)} ({self.part_of_speech})"
+
+
+class WordFlag(StrEnum):
+    """Why the word's meaning is none of WordNet's."""
+
+    OOV = "oov"
+    """Out of vocabulary: the word is not in WordNet."""
+    OOS = "oos"
+    """Out of sense: the word is, the meaning is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class SenseText:
+    """A sense in words."""
+
+    words: str
+    """Such as "mouse, computer mouse (noun)"."""
+    definition: str
+
+
+@dataclass(frozen=True, slots=True)
+class PairSenses:
+    """Of a pair of type word2sense; what is not known is empty."""
+
+    flag: WordFlag | None = None
+    word_key: str | None = None
+    """The sense key of the meaning intended, or, with a flag, of the closest sense."""
+    word_definition: str = ""
+    """The meaning intended: WordNet's definition, or, with a flag, the writer's."""
+    sense: SenseText | None = None
+    parents: tuple[SenseText, ...] = ()
+    siblings: tuple[SenseText, ...] = ()
+    sibling_count: int = 0
+    """How many there are; not all are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    relation: Relation
+    synset: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A synset of a neighbourhood, and one of the shortest ways to it."""
+
+    synset: str
+    distance: int
+    """Edges from where the neighbourhood begins."""
+    relation: Relation | None = None
+    """To the one before it; None where the neighbourhood begins."""
+    via: str | None = None
+    """The synset before it."""
+
+
+def neighbourhood(
+    edges: Callable[[str], Sequence[Edge]], start: str, most: int = MOST_EDGES
+) -> tuple[Step, ...]:
+    """All synsets at most `most` edges from `start`, itself first, by distance; within one as they are met.
+
+    Args:
+        edges: those that leave a synset.
+        start: a synset.
+        most: edges.
+    """
+    steps = {start: Step(start, 0)}
+    ring = [start]
+    for distance in range(1, most + 1):
+        met: list[str] = []
+        for here in ring:
+            for edge in edges(here):
+                if edge.synset not in steps:
+                    steps[edge.synset] = Step(edge.synset, distance, edge.relation, here)
+                    met.append(edge.synset)
+        ring = met
+    return tuple(steps.values())
+
+
+def is_sense_key(text: str) -> bool:
+    """Whether `text` has the form of a sense key, such as "top%2:38:04::" (senseidx(5WN))."""
+    return _SENSE_KEY.fullmatch(text) is not None
+
+
+def is_meant_as_key(text: str) -> bool:
+    """Whether `text` is no definition in words, but a sense key or number, maybe a wrong one."""
+    return _MEANT_AS_KEY.search(text) is not None
+
+
+def sense_number(text: str) -> tuple[str, str, int] | None:
+    """Word, part of speech (n, v, a or r) and number of "pot#n#2"; None of another text."""
+    found = _SENSE_NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    word, letter, number = found.groups()
+    return word, "a" if letter == "s" else letter, int(number)
+
+
+def word_of(item: str) -> tuple[str, str | None]:
+    """A word and its part of speech, n, v, a or r: of "mouse#n", "mouse (noun)", or None of "mouse"."""
+    found = _WORD.fullmatch(item.strip())
+    if found is None:
+        return item.strip(), None
+    word, letter, name = found.groups()
+    return word, "a" if letter == "s" else letter or _LETTERS.get(name or "")
+
+
+def word_label(item: str) -> str:
+    """The word as people read it: "ice cream (noun)" of "ice_cream#n"; other texts as they are."""
+    word, letter = word_of(item)
+    if letter is None or "#" not in item:
+        return item
+    return f"{word.replace('_', ' ')} ({PARTS_OF_SPEECH[letter]})"

@@ -1,0 +1,85 @@
+"""Words and senses from a file to raters, adjudicators and the gold set, on both databases."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from annotation.exchange import open_source, read_items
+from annotation.gold import ExportOptions, Format
+from annotation.pair_senses import described, with_senses
+from annotation.senses import PairSenses, WordFlag
+from annotation.services.bundle import Services, open_services
+from annotation.types import NewPair, ProjectSettings, Role, User
+from annotation.wordnet import WordNet
+from tests import tiny_wordnet as tiny
+
+TYPE = "word2sense"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny.write_wordnet(tmp_path_factory.mktemp("wordnet") / "dict", tiny.NETWORK)
+
+
+@pytest.fixture
+def services(database, folder) -> Services:
+    return open_services(database, folder)
+
+
+def person(services: Services, name: str, project: int, role: Role) -> User:
+    services.accounts.add_user(name)
+    services.projects.add_member(project, name, role)
+    return services.accounts.user(name)
+
+
+@pytest.fixture(scope="module")
+def flagged(folder) -> PairSenses:
+    senses = described(
+        tiny.POINTER.key,
+        WordNet(folder),
+        flag=WordFlag.OOV,
+        word_key=tiny.KEYBOARD.key,
+        word_definition="<b>to point</b> at 滑鼠 \U0001f5b1",
+    )
+    assert senses is not None
+    return senses
+
+
+def test_meanings_reach_raters_and_adjudicators(services, flagged):
+    pairs = [
+        NewPair("w-1", TYPE, "mousify#v", tiny.POINTER.key, source="mouse#n#1", senses=flagged),
+        NewPair("w-2", TYPE, "key#n", "what opens a door"),
+    ]
+    first = services.projects.create(ProjectSettings("first", types=(TYPE,), is_random=False))
+    services.importing.import_pairs(first.id, pairs)
+    for name, grades in (("Ana", ("3", "1")), ("Ben", ("1", "1"))):
+        rater = person(services, name, first.id, Role.RATER)
+        queue = services.assignment.queue(first.id, rater.id)
+        assert [(pair.right, pair.senses) for pair in queue.pairs] == [
+            (tiny.POINTER.key, flagged),
+            ("what opens a door", None),
+        ]
+        for pair, grade in zip(queue.pairs, grades, strict=True):
+            services.ratings.rate(pair.id, rater.id, Decimal(grade), 1.0)
+        recent = services.ratings.recent(first.id, rater.id)
+        assert {pair.senses for pair in recent} == {flagged, None}
+    pair_id = services.adjudication.first(first.id)
+    assert pair_id is not None
+    assert services.adjudication.item(first.id, pair_id).senses == flagged
+
+
+@pytest.mark.parametrize("format", [Format.JSONL, Format.CSV])
+def test_an_exported_gold_set_brings_its_meanings_along(services, flagged, tmp_path, format):
+    ratings = (("Ana", Decimal(3)), ("Ben", Decimal(3)))
+    pair = NewPair("w-1", TYPE, "mousify#v", tiny.POINTER.key, senses=flagged, ratings=ratings)
+    first = services.projects.create(ProjectSettings("first", types=(TYPE,)))
+    services.importing.import_pairs(first.id, [pair])
+    services.gold.export(first.id, tmp_path / "gold", ExportOptions(format))
+    again = services.projects.create(ProjectSettings("again", types=(TYPE,)))
+    with open_source(tmp_path / "gold" / f"gold.{format}") as source:
+        services.importing.import_pairs(again.id, with_senses(read_items(source), lambda: None))
+    services.gold.export(again.id, tmp_path / "gold again", ExportOptions(format))
+    one, two = ((tmp_path / name / f"gold.{format}").read_bytes() for name in ("gold", "gold again"))
+    assert one == two
