@@ -13,17 +13,31 @@ from annotation.commands import (
     bridge,
     gold,
     importing,
+    items,
     projects,
     remarks,
     score,
     users,
+    writing,
 )
 from annotation.errors import AnnotationError
 from db import DatabaseError
 from db.command import run_command
 
 PROGRAM = "python -m annotation"
-SUBJECTS = (users, projects, importing, agreement, remarks, adjudications, gold, score, bridge)
+SUBJECTS = (
+    users,
+    projects,
+    importing,
+    items,
+    writing,
+    agreement,
+    remarks,
+    adjudications,
+    gold,
+    score,
+    bridge,
+)
 
 app = typer.Typer(
     help="Grade pairs of texts: accounts, projects, agreement, adjudication and gold sets.",

@@ -50,6 +50,14 @@ class AssignmentError(AnnotationError):
     """The pair is not the rater's to grade: given to others meanwhile, or closed to changes."""
 
 
+class WritingError(AnnotationError):
+    """A text cannot be kept, submitted or accepted as it is, or is no longer the writer's."""
+
+
+class StaleTextError(WritingError):
+    """The text was changed in another window since; nothing is overwritten."""
+
+
 class ExportError(AnnotationError):
     """The gold set cannot be written."""
 

@@ -5,6 +5,7 @@ any case, .gz may follow the suffix, the file is UTF-8. Fields that are not name
 
 - Pairs: `id`, `type` (may be left out where it is given otherwise), `left` (the larger item), `right`, and,
   if wished, `genre`, `intended` (the grade that the author aimed at) and `source`.
+- Larger items, for which pairs are to be written: `id`, `type`, `text` and, if wished, `genre` and `source`.
 - Ratings with their pair: `ratings`, a list of grades, or of {"rater", "grade"}; in a table "3;2.5", or
   "ana=3;ben=2.5", or a column "rating:ana" for each rater. Grades without a name are of raters "1", "2" and
   so on, in their order; null or an empty place is no rating.
@@ -37,6 +38,7 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
+from annotation.authoring import NewItem
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import GradeError, ImportFileError
 from annotation.formats import (
@@ -53,7 +55,16 @@ from annotation.sense_fields import read_senses
 from annotation.senses import WORD_TO_SENSE
 from annotation.types import NewPair, NewRating
 
-__all__ = ["FileFormat", "Source", "fingerprint", "open_source", "open_stream", "read_items", "type_of_name"]
+__all__ = [
+    "FileFormat",
+    "Source",
+    "fingerprint",
+    "open_source",
+    "open_stream",
+    "read_items",
+    "read_larger_items",
+    "type_of_name",
+]
 
 LONGEST_TEXT = 250_000
 LONGEST_ID = 200
@@ -80,6 +91,14 @@ def read_items(
     default = type or (named if named in COMPARISON_TYPES else None)
     for row in read_rows(source, format=format, type=type or named):
         yield _RowReader(row.fields, f"{source.name}, line {row.line}", default).item()
+
+
+def read_larger_items(
+    source: Source, *, format: FileFormat | None = None, type: str | None = None
+) -> Iterator[NewItem]:
+    """The larger items of an open file, one at a time; arguments and errors are those of `read_items`."""
+    for row in read_rows(source, format=format, type=type, of_items=True):
+        yield _RowReader(row.fields, f"{source.name}, line {row.line}", type).larger_item()
 
 
 def fingerprint(type: str, left: str, right: str) -> str:
@@ -128,6 +147,16 @@ class _RowReader:
         if _is_empty(self._fields.get("right")) and not _is_empty(self._fields.get("sense")):
             return self._needed("sense", LONGEST_ID)
         return self._text("right")
+
+    def larger_item(self) -> NewItem:
+        return NewItem(
+            id=self._needed("id", LONGEST_ID),
+            type=self._pair_type(),
+            text=self._text("text"),
+            genre=self._short("genre", LONGEST_ID),
+            source=self._short("source", LONGEST_TEXT),
+            place=self._where,
+        )
 
     def _pair_type(self) -> str:
         type = self._short("type", LONGEST_NAME) or self._type

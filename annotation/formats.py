@@ -31,6 +31,7 @@ RATING_COLUMN = "rating:"
 """Begins the header of a column with the grades of one rater: "rating:ana"."""
 PAIR_FIELDS = frozenset({"id", "left", "right"})
 RATING_FIELDS = frozenset({"id", "rater", "grade"})
+ITEM_FIELDS = frozenset({"id", "text"})
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -99,13 +100,16 @@ def open_stream(stream: io.BufferedReader, name: str, size: int | None = None) -
     return Source(name, text, size, None if size is None else stream.tell)
 
 
-def read_rows(source: Source, *, format: FileFormat | None, type: str | None) -> Iterator[Row]:
+def read_rows(
+    source: Source, *, format: FileFormat | None, type: str | None, of_items: bool = False
+) -> Iterator[Row]:
     """The rows of an open file.
 
     Args:
         source: the file.
         format: None finds it out from the name's suffix and the first line.
         type: the comparison type of the task's own files, which name none.
+        of_items: of larger items alone, which the task has no files of.
 
     Raises:
         ImportFileError: a line is no row.
@@ -119,11 +123,13 @@ def read_rows(source: Source, *, format: FileFormat | None, type: str | None) ->
         lines = chain([first], lines)
         if found is FileFormat.JSONL:
             yield from _json_rows(source.name, lines)
-        elif found is FileFormat.SEMEVAL or (found is FileFormat.TSV and _has_no_header(first)):
+        elif not of_items and (
+            found is FileFormat.SEMEVAL or (found is FileFormat.TSV and _has_no_header(first))
+        ):
             yield from _task_rows(source.name, lines, type)
         else:
             delimiter = "\t" if found is FileFormat.TSV else _separator(first)
-            yield from _table_rows(source.name, lines, delimiter, first[0] - 1)
+            yield from _table_rows(source.name, lines, delimiter, first[0] - 1, of_items=of_items)
 
 
 def read_lines(source: Source) -> Iterator[tuple[int, str]]:
@@ -258,7 +264,9 @@ def _task_rows(name: str, lines: Iterable[tuple[int, str]], type: str | None) ->
         yield Row(number, fields)
 
 
-def _table_rows(name: str, lines: Iterable[tuple[int, str]], delimiter: str, skipped: int) -> Iterator[Row]:
+def _table_rows(
+    name: str, lines: Iterable[tuple[int, str]], delimiter: str, skipped: int, *, of_items: bool
+) -> Iterator[Row]:
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     reader = csv.reader((text for _, text in lines), delimiter=delimiter, strict=True)
     header: list[str] | None = None
@@ -275,7 +283,7 @@ def _table_rows(name: str, lines: Iterable[tuple[int, str]], delimiter: str, ski
         if not any(cell.strip() for cell in cells):
             continue
         if header is None:
-            header = _header(name, number, cells)
+            header = _header(name, number, cells, of_items=of_items)
             is_protected = delimiter != "\t" and GOLD_COLUMN in header
             continue
         if len(cells) > len(header):
@@ -288,7 +296,7 @@ def _table_rows(name: str, lines: Iterable[tuple[int, str]], delimiter: str, ski
         yield Row(number, dict(zip(header, cells, strict=False)))
 
 
-def _header(name: str, number: int, cells: list[str]) -> list[str]:
+def _header(name: str, number: int, cells: list[str], *, of_items: bool) -> list[str]:
     names = []
     for cell in cells:
         column = cell.strip()
@@ -298,7 +306,12 @@ def _header(name: str, number: int, cells: list[str]) -> list[str]:
     twice = next((column for column in names if column and names.count(column) > 1), None)
     if twice is not None:
         raise ImportFileError(f"{name}, line {number}: the column {twice!r} stands twice; delete one.")
-    if not (PAIR_FIELDS.issubset(names) or RATING_FIELDS.issubset(names)):
+    if of_items:
+        if not ITEM_FIELDS.issubset(names):
+            raise ImportFileError(
+                f"{name}, line {number}: the header has {', '.join(names)[:200]}; it needs id and text."
+            )
+    elif not (PAIR_FIELDS.issubset(names) or RATING_FIELDS.issubset(names)):
         raise ImportFileError(
             f"{name}, line {number}: the header has {', '.join(names)[:200]}; it needs id, left and right, "
             "or, for ratings, id, rater and grade."

@@ -18,7 +18,12 @@ def kept_text(text: str, what: str, longest: int) -> str:
     Raises:
         NoteError: it is too long.
     """
-    kept = "".join(_REPLACEMENT if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text).strip()
+    kept = clean_text(text).strip()
     if len(kept) > longest:
         raise NoteError(f"The {what} has {len(kept):,} characters: give at most {longest:,}.")
     return kept
+
+
+def clean_text(text: str) -> str:
+    """The text with a sign for what no database takes."""
+    return "".join(_REPLACEMENT if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)

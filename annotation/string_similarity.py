@@ -17,6 +17,13 @@ def substring_similarity(first: str, second: str) -> float:
     return _share(length, first, second)
 
 
+def longest_common_piece(first: str, second: str) -> str:
+    """The longest piece of the two, the first of equals; empty when they share nothing."""
+    shorter, longer = _by_length(first, second)
+    start, length = _longest_match(shorter, longer, longer_than=0)
+    return shorter[start : start + length]
+
+
 def tiling_similarity(first: str, second: str, minimum: int = MINIMUM_MATCH) -> float:
     """The share of all tiles of Greedy String Tiling (Wise 1996, YAP3).
 

@@ -17,6 +17,10 @@ class Role(StrEnum):
 
     ADMINISTRATOR = "administrator"
     ADJUDICATOR = "adjudicator"
+    EDITOR = "editor"
+    """Accepts, edits and sends back what writers wrote."""
+    WRITER = "writer"
+    """Writes the smaller items of pairs."""
     RATER = "rater"
 
 

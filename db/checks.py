@@ -30,10 +30,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """What always holds, by the query for pairs where it does not."""
+    """What always holds, by the query for pairs, or others than pairs, where it does not."""
 
     rule: str
     violations: str
+    what: str = "pair"
 
 
 INVARIANTS = (
@@ -101,6 +102,17 @@ INVARIANTS = (
         LEFT JOIN adjudication_history AS change ON change.id = last.id
         WHERE change.id IS NULL OR COALESCE(change.quarters, -1) <> adjudications.quarters
         """,
+    ),
+    Invariant(
+        "an item with a requested grade is with one writer, and no other item is with any",
+        """
+        SELECT larger_items.id FROM larger_items
+        LEFT JOIN (SELECT item_id, MAX(grade) AS grade FROM writings
+                   WHERE state IN ('held', 'submitted', 'sent_back', 'accepted')
+                   GROUP BY item_id) AS work ON work.item_id = larger_items.id
+        WHERE COALESCE(work.grade, 0) <> COALESCE(larger_items.grade, 0)
+        """,
+        "larger item",
     ),
     *(
         Invariant(
@@ -190,11 +202,11 @@ def _words(difference: object) -> str:
 
 def _violated(connection: Connection, invariant: Invariant) -> str | None:
     query = f"WITH violations (id) AS ({invariant.violations}) SELECT DISTINCT id FROM violations ORDER BY id"
-    pairs = connection.scalars(text(query)).all()
-    if not pairs:
+    found = connection.scalars(text(query)).all()
+    if not found:
         return None
-    shown = ", ".join(map(str, pairs[:5])) + (", …" if len(pairs) > 5 else "")
-    counted = "1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
+    shown = ", ".join(map(str, found[:5])) + (", …" if len(found) > 5 else "")
+    counted = f"{len(found)} {invariant.what}{'' if len(found) == 1 else 's'}"
     return f"Not so for {counted} ({shown}): {invariant.rule}."
 
 

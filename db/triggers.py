@@ -6,9 +6,9 @@ They stop mistakes of ours, not somebody who owns the database. A row goes only 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 
 from db.models import APPEND_ONLY, Base
 
@@ -24,8 +24,11 @@ def trigger_names(*, is_sqlite: bool) -> set[str]:
 
 
 def create_triggers(connection: Connection) -> None:
+    """Guard the append-only tables that are there: an older revision has fewer."""
     is_sqlite = connection.dialect.name == "sqlite"
-    for statement in _sqlite() if is_sqlite else _postgresql():
+    there = inspect(connection).get_table_names()
+    tables = [table for table in APPEND_ONLY if table in there]
+    for statement in _sqlite(tables) if is_sqlite else _postgresql(tables):
         connection.execute(text(statement.replace(":", r"\:")))
 
 
@@ -38,8 +41,8 @@ def drop_triggers(connection: Connection) -> None:
         connection.execute(text(f"DROP FUNCTION IF EXISTS {_FUNCTION}() CASCADE"))
 
 
-def _sqlite() -> Iterator[str]:
-    for table in APPEND_ONLY:
+def _sqlite(tables: Sequence[str]) -> Iterator[str]:
+    for table in tables:
         refuse = f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
         # INSERT OR REPLACE would delete the old row without asking the trigger for DELETE.
         taken = f"EXISTS (SELECT 1 FROM {table} WHERE id = NEW.id)"
@@ -55,7 +58,7 @@ def _sqlite() -> Iterator[str]:
             yield f"CREATE TRIGGER {table}_delete BEFORE DELETE ON {table} WHEN NOT ({gone}) {refuse}"
 
 
-def _postgresql() -> Iterator[str]:
+def _postgresql(tables: Sequence[str]) -> Iterator[str]:
     same = " AND ".join(
         f"NEW.{column} IS NOT DISTINCT FROM OLD.{column}" for column in _columns(KEPT_FOR_EVER)
     )
@@ -82,7 +85,7 @@ def _postgresql() -> Iterator[str]:
                 USING ERRCODE = 'integrity_constraint_violation';
         END $$
     """
-    for table in APPEND_ONLY:
+    for table in tables:
         run = f"EXECUTE FUNCTION {_FUNCTION}()"
         yield f"CREATE TRIGGER {table}_change BEFORE UPDATE OR DELETE ON {table} FOR EACH ROW {run}"
         yield f"CREATE TRIGGER {table}_truncate BEFORE TRUNCATE ON {table} FOR EACH STATEMENT {run}"

@@ -26,6 +26,7 @@ from db.models import (
     Comment,
     Export,
     Invitation,
+    LargerItem,
     Membership,
     Pair,
     Project,
@@ -40,6 +41,9 @@ from db.models import (
     Skip,
     User,
     UserSession,
+    Writing,
+    WritingChange,
+    WritingPlan,
 )
 from db.schema import upgrade
 
@@ -196,8 +200,34 @@ def _add_the_rest(session: Session, project: Project, pair: Pair, ana: User, ben
     later = NOON + timedelta(days=1, microseconds=1)
     here = {"project_id": project.id, "pair_id": pair.id}
     decision = {**here, "adjudicator_id": ana.id, "quarters": 3, "cause": "scale", "note": AWKWARD}
+    item = LargerItem(
+        project_id=project.id,
+        external_id="item 1",
+        type="phrase2word",
+        text=AWKWARD,
+        genre="pets",
+        fingerprint="d" * 64,
+        position=2**62,
+        import_order=0,
+        grade=4,
+        pair_id=pair.id,
+    )
+    session.add(item)
+    session.flush()
+    written = {
+        "project_id": project.id,
+        "item_id": item.id,
+        "writer_id": ben.id,
+        "grade": 4,
+        "text": "parrot",
+    }
     session.add_all(
         [
+            WritingPlan(
+                project_id=project.id, updated_at=NOON, bounds={"phrase2word": {"larger": {"words": [1, 90]}}}
+            ),
+            Writing(**written, state="accepted", seconds=0.3, claimed_at=NOON, updated_at=later),
+            WritingChange(**written, user_id=ana.id, action="accepted", note=AWKWARD, at=later),
             UserSession(user_id=ana.id, token_hash="a" * 64, created_at=NOON, expires_at=later),
             SignInAttempt(name_key="ana", address="::1", at=NOON),
             Invitation(token_hash="b" * 64, project_id=project.id, created_at=NOON, expires_at=later),

@@ -60,7 +60,7 @@ def import_files(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Import pairs and ratings: all files together, or nothing."""
-    sizes = [_size(name) for name in files]
+    sizes = [file_size(name) for name in files]
     if files.count(STDIN) > 1:
         raise CallError("Standard input can be read once; give - once.")
     database = open_database(database_url)
@@ -92,15 +92,14 @@ def import_files(
 
 def summary_text(summary: ImportSummary, project: str) -> str:
     """What was imported, in a sentence or two."""
-    text = (
-        f"Imported {_number(summary.pairs, 'pair')} and {_number(summary.ratings, 'rating')} into {project}."
-    )
+    pairs, ratings = number_of(summary.pairs, "pair"), number_of(summary.ratings, "rating")
+    text = f"Imported {pairs} and {ratings} into {project}."
     if not summary.duplicates:
         return text
     count = len(summary.duplicates)
     named = ", ".join(summary.duplicates[:_MOST_NAMED]) + (", …" if count > _MOST_NAMED else "")
     were = "was" if count == 1 else "were"
-    return f"{text} {_number(count, 'pair')} {were} there already and {were} left out: {named}."
+    return f"{text} {number_of(count, 'pair')} {were} there already and {were} left out: {named}."
 
 
 class _Reader:
@@ -142,7 +141,12 @@ def _whole(stream: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, copy)
 
 
-def _size(name: str) -> int | None:
+def file_size(name: str) -> int | None:
+    """Bytes of a file that a command is to read; None of standard input.
+
+    Raises:
+        CallError: there is no such file.
+    """
     if name == STDIN:
         return None
     path = Path(name)
@@ -153,5 +157,6 @@ def _size(name: str) -> int | None:
     return path.stat().st_size
 
 
-def _number(count: int, noun: str) -> str:
+def number_of(count: int, noun: str) -> str:
+    """1 pair, 2 pairs."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

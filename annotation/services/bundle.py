@@ -14,14 +14,18 @@ from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
 from annotation.services.assignment import AssignmentService
 from annotation.services.circle import CircleService
+from annotation.services.editing import EditingService
 from annotation.services.events import EventService
 from annotation.services.gold import GoldService
 from annotation.services.importing import ImportService
+from annotation.services.items import ItemService
 from annotation.services.overview import OverviewService
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
 from annotation.services.sending import SendService
+from annotation.services.writing import WritingService
+from annotation.services.writing_reports import WritingReportService
 from db import DEFAULT_URL, Database, DatabaseError
 from db.errors import UnreachableError as UnreachableError  # for annotation.web, which knows no db
 from db.models import Project
@@ -48,6 +52,10 @@ class Services:
     sending: SendService
     circle: CircleService
     dictionary: Dictionary
+    items: ItemService
+    writing: WritingService
+    editing: EditingService
+    writing_reports: WritingReportService
 
     def answers(self) -> bool:
         """Whether the database can be asked at this moment."""
@@ -78,6 +86,10 @@ def open_services(database: Database, wordnet: Path | None = None) -> Services:
         sending=SendService(database),
         circle=CircleService(database),
         dictionary=Dictionary(wordnet),
+        items=ItemService(database),
+        writing=WritingService(database),
+        editing=EditingService(database),
+        writing_reports=WritingReportService(database),
     )
 
 

@@ -26,6 +26,7 @@ from annotation.services.desk import (
     COMMENTS,
     HAS_SLOT,
     IS_HELD,
+    NOT_NEW,
     PAIRS,
     PROJECT,
     RATER,
@@ -69,7 +70,7 @@ _MY_STATE = (
     .correlate(PAIRS)
     .scalar_subquery()
 )
-_MINE: list[ColumnElement[str]] = [literal_column(f"'{state}'") for state in ("held", "rated", "skipped")]
+_MINE: list[ColumnElement[str]] = [literal_column(f"'{state}'") for state in NOT_NEW]
 _IS_NEW_TO_ME = func.coalesce(_MY_STATE, literal_column("''")).not_in(_MINE)
 _OPEN_TO_ME = (
     select(*SEEN, PAIRS.c.position)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection, ScalarSelect, func, literal_column, select
 
 from annotation.assignment import Progress
-from annotation.services.desk import ASSIGNMENTS, HAS_SLOT, PAIRS, PROJECT, RATER, Desk
+from annotation.services.desk import ASSIGNMENTS, HAS_SLOT, NOT_NEW, PAIRS, PROJECT, RATER, Desk
 
 EXACT_UP_TO = 2_000
 """So many pairs are counted for every answer; more of them only now and then."""
@@ -37,7 +37,7 @@ _OPEN_BUT_MINE = (
     .where(
         ASSIGNMENTS.c.project_id == PROJECT,
         ASSIGNMENTS.c.rater_id == RATER,
-        ASSIGNMENTS.c.state.in_([literal_column(f"'{state}'") for state in ("held", "rated", "skipped")]),
+        ASSIGNMENTS.c.state.in_([literal_column(f"'{state}'") for state in NOT_NEW]),
         HAS_SLOT,
     )
     .scalar_subquery()

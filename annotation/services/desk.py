@@ -50,6 +50,10 @@ PROJECT: BindParameter[int] = bindparam("project", type_=Integer)
 # Written out, not bound: only then does the database see that its partial indexes serve.
 HAS_SLOT = PAIRS.c.open_slots > literal_column("0")
 IS_HELD = ASSIGNMENTS.c.state == literal_column("'held'")
+BARRED = "barred"
+"""The state of a pair for whoever wrote or edited it: he never grades it."""
+NOT_NEW = ("held", "rated", "skipped", BARRED)
+"""A pair in one of these states is not offered to the rater."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from sqlalchemy.orm import Session
 from annotation.errors import ImportFileError, SettingsError
 from annotation.names import LONGEST_NAME
 from annotation.services.bulk import insert_rows
+from annotation.services.desk import BARRED
 from annotation.services.tally import TAKES_A_SLOT, refresh_pairs
 from annotation.services.users import find_user, new_user
 from annotation.types import Project, Role, from_quarters
@@ -113,6 +114,11 @@ class RatingWriter:
             if not is_new[-1]:
                 continue
             pairs.ratings[key] = rating.quarters
+            if pairs.states.get(key) == BARRED:
+                raise ImportFileError(
+                    f"{rating.place}: {rating.rater!r} wrote or edited the pair {rating.external_id!r}, and "
+                    "others are to grade it; leave the rating out."
+                )
             if pairs.states.get(key) not in TAKES_A_SLOT:
                 self._take_slot(rating, pairs)
             rows.append((rater_id, rating))

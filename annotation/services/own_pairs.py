@@ -13,6 +13,7 @@ from annotation.errors import AssignmentError, NotFoundError
 from annotation.pair_senses import senses_from_json
 from annotation.services.desk import (
     ASSIGNMENTS,
+    BARRED,
     COMMENTS,
     DESK_COLUMNS,
     PAIRS,
@@ -70,7 +71,7 @@ def lock_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
     Raises:
         NotFoundError: there is no such pair.
         AccessError: the user is no rater of its project.
-        AssignmentError: the pair was never given to him.
+        AssignmentError: the pair was never given to him, or he wrote it.
     """
     lock_pair(connection, pair_id)
     return read_own_pair(connection, pair_id, rater_id, now)
@@ -82,6 +83,8 @@ def read_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
     if row is None:
         raise NotFoundError(f"There is no pair {pair_id}: go on with the pair that your queue shows.")
     desk = desk_of(row, rater_id)
+    if row.state == BARRED:
+        raise AssignmentError("You wrote or edited this pair: others grade it, go on with the next pair.")
     if row.state is None:
         raise AssignmentError(
             f"Pair {pair_id} was not given to you: go on with the pair that your queue shows."

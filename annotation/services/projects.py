@@ -17,6 +17,7 @@ from annotation.services.audit import record
 from annotation.services.claims import return_held
 from annotation.services.project_changes import apply_settings, lock_pairs
 from annotation.services.users import as_user, get_user, id_of
+from annotation.services.writing_plan import return_writings
 from annotation.types import Project, ProjectSettings, Role, User, from_quarters, to_quarters
 from db import Database, models
 
@@ -176,6 +177,8 @@ class ProjectService:
                 raise NotFoundError(f"{user.name!r} has {what} in {project.name!r}: see the list of members.")
             if Role.RATER in taken:
                 return_held(session.connection(), project.id, user.id)  # others need not wait for the lease
+            if Role.WRITER in taken:
+                return_writings(session, project.id, user.id, now)
             for gone in sorted(taken):
                 membership = session.get(models.Membership, (project.id, user.id, gone.value))
                 session.delete(membership)

@@ -9,7 +9,7 @@ from annotation.types import Role
 from kpdemo.ui.widgets import escape
 
 NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
-ROLE_ORDER = (Role.ADMINISTRATOR, Role.ADJUDICATOR, Role.RATER)
+ROLE_ORDER = (Role.ADMINISTRATOR, Role.ADJUDICATOR, Role.EDITOR, Role.WRITER, Role.RATER)
 
 
 def grouped(number: int) -> str:

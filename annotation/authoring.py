@@ -1,0 +1,274 @@
+"""Writing pairs, the first phase of SemEval-2014 Task 3 (Jurgens et al. 2014, section 3.2).
+
+Which grade is requested next, what larger items of grade 0 are paired with, and what a writer is told of a
+text: arithmetic and sentences, without a database.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+
+from annotation.sizes import Bounds, Size, size_of
+from annotation.string_similarity import longest_common_piece, substring_similarity
+
+UNRELATED = 0
+REQUESTED = (1, 2, 3, 4)
+"""What writers are asked for; pairs of grade 0 are made without them."""
+LONGEST_WRITTEN = 4_000
+"""Characters of a text that is written here."""
+COPIED_SHARE = 0.6
+"""A text is called copied when so much of it stands in the larger item in one piece…"""
+COPIED_WORDS = 3
+"""…of so many words or more."""
+NEAR = 0.85
+"""Texts that share so much (substring_similarity) are called nearly the same."""
+
+_ENDS = re.compile(r"^[\W_]+|[\W_]+$")
+
+
+@dataclass(frozen=True, slots=True)
+class NewItem:
+    """A larger item as it is imported."""
+
+    id: str
+    type: str
+    text: str
+    genre: str | None = None
+    source: str | None = None
+    place: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemSummary:
+    items: int
+    duplicates: tuple[str, ...] = ()
+    """Ids that were there already, or whose texts were, and were left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What is to be said of a text as it stands."""
+
+    size: Size
+    problem: str
+    """Why it cannot be submitted; empty when it can."""
+    warnings: tuple[str, ...]
+    """What to look at before it is submitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A larger item, and what its writer has written for it."""
+
+    id: int
+    """Of the writing."""
+    type: str
+    left: str
+    grade: int
+    text: str
+    version: int
+    state: str
+    """held, or sent_back with a note."""
+    note: str = ""
+    seconds: float = 0.0
+    check: Check | None = None
+    bounds: Bounds | None = None
+    """How large the text may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class WritingDesk:
+    """What a writer has before him."""
+
+    project: str
+    task: Task | None
+    submitted: int
+    """How many of his texts wait for an editor."""
+    accepted: int
+    sent_back: int
+    unwritten: int
+    """Items of the project that nobody has."""
+    is_waiting: bool
+    """Nothing now, but others hold items that may come back."""
+    balance: tuple[int, ...] | None
+    """How often the grades 1 to 4 were requested in the group of his item."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenText:
+    """A text of the writer's own in the list of the last ones."""
+
+    id: int
+    type: str
+    left: str
+    text: str
+    grade: int
+    state: str
+    note: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class GroupBalance:
+    """How often each grade was requested for a type and genre."""
+
+    type: str
+    genre: str | None
+    counts: tuple[int, ...]
+    """Of the grades 0 to 4: set aside, with a writer or editor, or paired."""
+    unwritten: int
+    """Items that nobody has."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroItem:
+    """A larger item that is set aside for a pair of grade 0."""
+
+    id: str
+    left: str
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A smaller item that may be paired with another larger one."""
+
+    item_id: str
+    """The id of the larger item that it belongs to: never its partner."""
+    text: str
+    source: str | None
+    writer_id: int | None = None
+    """Who wrote it; None for a text of the corpus."""
+
+
+def next_grade(taken: Mapping[int, int], *, seed: int, group: str, has_zeros: bool = True) -> int:
+    """The grade to be requested next in a group: the one that was least often so far.
+
+    Whatever order items are taken and given back in, a group whose items are all out has each grade equally
+    often, give or take one (tests/unit/test_authoring.py). Among equals a hash decides, anew in each round,
+    so that small groups do not all begin with the same grade.
+
+    Args:
+        taken: how many items each grade has at present; what was given back does not count.
+        seed: the project's.
+        group: names type and genre.
+        has_zeros: whether a share is set aside for grade 0.
+    """
+    grades = (UNRELATED, *REQUESTED) if has_zeros else REQUESTED
+
+    def place(grade: int) -> tuple[int, bytes]:
+        rounds = taken.get(grade, 0)
+        return rounds, _digest(seed, group, rounds, grade)
+
+    return min(grades, key=place)
+
+
+def zero_partners(
+    items: Iterable[ZeroItem],
+    candidates: Iterable[Candidate],
+    bounds: Bounds,
+    *,
+    seed: int,
+    used: Iterable[str],
+) -> Iterator[tuple[ZeroItem, Candidate]]:
+    """Larger items with smaller ones for pairs of grade 0; an item for which there is none is left out.
+
+    A partner fits the size, belongs to another larger item and does not stand in this one. Those of the same
+    source come first, then those that were used least, then what the seed says: the same call gives the same
+    pairs.
+
+    Args:
+        candidates: smaller items of the same type and genre.
+        bounds: of the smaller items.
+        used: the smaller items of pairs of grade 0 that there are.
+    """
+    times = Counter(map(text_key, used))
+    fitting = [
+        (candidate, text_key(candidate.text))
+        for candidate in candidates
+        if not bounds.problem(size_of(candidate.text))
+    ]
+    for item in items:
+        larger = text_key(item.left)
+        allowed = [
+            ((candidate.source != item.source, times[key]), candidate, key)
+            for candidate, key in fitting
+            if candidate.item_id != item.id and key not in larger
+        ]
+        if not allowed:
+            continue
+        best = min(rank for rank, _, _ in allowed)
+        _, partner, key = min(
+            (each for each in allowed if each[0] == best),
+            key=lambda each: _digest(seed, item.id, each[1].item_id, each[1].text),
+        )
+        times[key] += 1
+        yield item, partner
+
+
+def check_text(text: str, left: str, bounds: Bounds, earlier: Sequence[str] = ()) -> Check:
+    """What is to be said of a writer's text.
+
+    Args:
+        text: as it stands in the field.
+        left: the larger item.
+        bounds: of the smaller item.
+        earlier: other smaller items of this type and genre.
+    """
+    size = size_of(text)
+    if not text.strip():
+        return Check(size, "Nothing is written yet.", ())
+    if len(text) > LONGEST_WRITTEN:
+        problem = f"The text has {len(text):,} characters: shorten it to {LONGEST_WRITTEN:,}."
+        return Check(size, problem, ())
+    problem = bounds.problem(size)
+    found = (copy_warning(text, left), earlier_warning(text, earlier))
+    return Check(size, f"The text {problem}." if problem else "", tuple(filter(None, found)))
+
+
+def copy_warning(text: str, left: str) -> str:
+    """Says which piece of the larger item was copied; empty when little was."""
+    written = " ".join(text.split())
+    piece = longest_common_piece(written.casefold(), " ".join(left.split()).casefold()).strip()
+    if len(piece) < COPIED_SHARE * len(written) or size_of(piece).words < COPIED_WORDS:
+        return ""
+    return f"“{_short(piece)}” stands in the larger item just so: say it in other words if you can."
+
+
+def earlier_warning(text: str, earlier: Sequence[str]) -> str:
+    """Says which earlier text is the same or nearly so; empty when none is."""
+    key = text_key(text)
+    keys = {text_key(other): other for other in earlier}
+    if key in keys:
+        return f"“{_short(keys[key])}” was written before, for another item."
+    for other_key, other in keys.items():
+        room = abs(len(key) - len(other_key))
+        if room > (1 - NEAR) * (len(key) + len(other_key)) or len(key) < 4:
+            continue
+        if substring_similarity(key, other_key) >= NEAR:
+            return f"“{_short(other)}” was written before, for another item, and is nearly the same."
+    return ""
+
+
+def text_key(text: str) -> str:
+    """What texts share that read the same: without case, needless space, and signs at the ends."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return _ENDS.sub("", " ".join(folded.split()))
+
+
+def group_name(type: str, genre: str | None) -> str:
+    return f"{type}\n{genre or ''}"
+
+
+def _short(text: str, longest: int = 80) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _digest(*parts: object) -> bytes:
+    return sha256("\0".join(map(str, parts)).encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,143 @@
+"""The larger items that pairs are written for: python -m annotation items import and list."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+
+from annotation.adjudication import beginning
+from annotation.authoring import ItemSummary, NewItem
+from annotation.commands.importing import STDIN, file_size, number_of
+from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.exchange import FileFormat, open_source, open_stream, read_larger_items
+from annotation.services.items import ItemService
+from annotation.services.projects import ProjectService
+from annotation.sizes import size_of
+from annotation.terminal import ProgressLine, show_json, show_line, show_table
+from db import DEFAULT_URL
+from db.command import CallError
+
+_SHOWN = 56
+_MOST_NAMED = 5
+_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation items import news items.tsv
+  python -m annotation items list news --json
+
+\b
+Larger items have the fields id, type and text and, if wished, genre and source.
+"""
+
+items = typer.Typer(help="Larger items, for which writers write smaller ones.", rich_markup_mode=None)
+ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.add_typer(items, name="items")
+
+
+@items.command("import", epilog=_EXAMPLES)
+def import_items(
+    project: ProjectArgument,
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE…", help="TSV, CSV, JSON Lines or .gz; - is standard input.")
+    ],
+    type: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="The comparison type of items that name none.")
+    ] = None,
+    format: Annotated[FileFormat | None, typer.Option(help="Instead of what the files' names say.")] = None,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Import larger items: all files together, or nothing. Their size has to fit their type."""
+    if files.count(STDIN) > 1:
+        raise CallError("Standard input can be read once; give - once.")
+    for name in files:
+        file_size(name)
+    database = open_database(database_url)
+    into = ProjectService(database).get(project)
+    types = into.settings.types
+    named = type or (types[0] if len(types) == 1 else None)
+    with ProgressLine("Importing", unit="rows") as line:
+        # All of it before the transaction begins: a slow pipe would keep raters from saving.
+        found = list(_read(files, format, named))
+        summary = ItemService(database).import_items(
+            into.id,
+            found,
+            progress=lambda done: line.show(done, count=done),
+            files=[Path(name).name for name in files],
+        )
+    if as_json:
+        show_json({"project": into.name, "items": summary.items, "duplicates": list(summary.duplicates)})
+    else:
+        show_line(summary_text(summary, into.name))
+
+
+@items.command("list")
+def list_items(
+    project: ProjectArgument, as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL
+) -> None:
+    """List the larger items of a project, and how far each is."""
+    database = open_database(database_url)
+    found = ProjectService(database).get(project)
+    lines = ItemService(database).items(found.id, limit=None)
+    if as_json:
+        rows = [
+            {
+                "id": line.id,
+                "type": line.type,
+                "text": line.text,
+                "genre": line.genre,
+                "source": line.source,
+                "state": line.state,
+                "blanks": line.blanks,
+            }
+            for line in lines
+        ]
+        show_json({"project": found.name, "items": rows})
+        return
+    if not lines:
+        show_line("No larger items yet. Import some: python -m annotation items import PROJECT FILE")
+        return
+    cells = [
+        (
+            line.type,
+            line.id,
+            line.genre or "–",
+            size_of(line.text).words,
+            beginning(line.text, _SHOWN),
+            line.state.replace("_", " "),
+        )
+        for line in lines
+    ]
+    show_table(("Type", "Id", "Genre", "Words", "Text", "State"), cells, right=("Words",))
+
+
+def summary_text(summary: ItemSummary, project: str) -> str:
+    """What was imported, in a sentence or two."""
+    text = f"Imported {number_of(summary.items, 'larger item')} into {project}."
+    if not summary.duplicates:
+        return text
+    count = len(summary.duplicates)
+    named = ", ".join(summary.duplicates[:_MOST_NAMED]) + (", …" if count > _MOST_NAMED else "")
+    were = "was" if count == 1 else "were"
+    return f"{text} {number_of(count, 'item')} {were} there already and {were} left out: {named}."
+
+
+def _read(files: list[str], format: FileFormat | None, type: str | None) -> Iterator[NewItem]:
+    for name in files:
+        with ExitStack() as stack:
+            if name == STDIN:
+                source = open_stream(cast(io.BufferedReader, sys.stdin.buffer), "standard input")
+            else:
+                source = stack.enter_context(open_source(Path(name)))
+            yield from read_larger_items(source, format=format, type=type)

@@ -1,0 +1,198 @@
+"""Writing pairs from the command line: python -m annotation writing report, bounds and zeros."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from annotation.commands.importing import number_of
+from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.errors import SettingsError
+from annotation.services.editing import EditingService
+from annotation.services.items import ItemService
+from annotation.services.projects import ProjectService
+from annotation.services.writing_reports import WritingReportService
+from annotation.sizes import Bounds, PairBounds, bounds_json, check_range, guidance
+from annotation.terminal import show_json, show_line, show_table
+from annotation.writing_report import BINS, Drift, WritingReport, cumulative, report_json
+from db import DEFAULT_URL
+from db.command import CallError
+
+_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation writing report news
+  python -m annotation writing bounds news --type phrase2word --larger-words 2-8
+  python -m annotation writing bounds news --no-zeros
+  python -m annotation writing zeros news
+"""
+
+writing = typer.Typer(
+    help="Writing pairs: how well it goes, how large items may be, pairs of grade 0.",
+    epilog=_EXAMPLES,
+    rich_markup_mode=None,
+)
+ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
+_DRIFT_HEADS = ("Graded", "Drift", "Off by")
+RangeOption = Annotated[str | None, typer.Option(metavar="LOW-HIGH")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.add_typer(writing, name="writing")
+
+
+@writing.command(epilog=_EXAMPLES)
+def report(
+    project: ProjectArgument, as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL
+) -> None:
+    """Requested against obtained grades, balance, each writer's figures, and the distribution of grades."""
+    database = open_database(database_url)
+    found = WritingReportService(database).report(ProjectService(database).get(project).id)
+    if as_json:
+        show_json(report_json(found))
+        return
+    _show_balance(found)
+    _show_matrix(found)
+    _show_writers(found)
+    _show_distribution(found)
+
+
+@writing.command(epilog=_EXAMPLES)
+def bounds(
+    project: ProjectArgument,
+    type: Annotated[str | None, typer.Option(metavar="TYPE", help="The type whose bounds to set.")] = None,
+    larger_words: RangeOption = None,
+    larger_sentences: RangeOption = None,
+    smaller_words: RangeOption = None,
+    smaller_sentences: RangeOption = None,
+    zeros: Annotated[
+        bool | None,
+        typer.Option("--zeros/--no-zeros", help="Whether to set items aside for pairs of grade 0."),
+    ] = None,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Show how large items may be, or change it."""
+    database = open_database(database_url)
+    found = ProjectService(database).get(project)
+    service = ItemService(database)
+    given = (larger_words, larger_sentences, smaller_words, smaller_sentences)
+    changed = None
+    if any(text is not None for text in given):
+        if type is None:
+            raise CallError("Bounds are those of a type: name it with --type.")
+        changed = _changed(service.plan(found.id).of(type), given)
+    if changed is not None or zeros is not None:
+        service.change_plan(found.id, type=type, bounds=changed, has_zeros=zeros)
+    plan = service.plan(found.id)
+    if as_json:
+        types = {each: bounds_json(plan.of(each)) for each in found.settings.types}
+        show_json({"project": found.name, "zeros": plan.has_zeros, "bounds": types})
+        return
+    rows = [
+        (each, guidance(plan.of(each).larger), guidance(plan.of(each).smaller))
+        for each in found.settings.types
+    ]
+    show_table(("Type", "Larger item", "Smaller item"), rows)
+    show_line(f"Items are {'' if plan.has_zeros else 'not '}set aside for pairs of grade 0.")
+
+
+@writing.command(epilog=_EXAMPLES)
+def zeros(
+    project: ProjectArgument, as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL
+) -> None:
+    """Make pairs of grade 0 of the items that are set aside."""
+    database = open_database(database_url)
+    found = ProjectService(database).get(project)
+    made = EditingService(database).make_zeros(found.id)
+    if as_json:
+        show_json({"project": found.name, "made": made.made, "waiting": made.waiting})
+        return
+    show_line(
+        f"Made {number_of(made.made, 'pair')} of grade 0 in {found.name}; "
+        f"{number_of(made.waiting, 'item')} without a partner yet."
+    )
+
+
+def _changed(before: PairBounds, given: tuple[str | None, ...]) -> PairBounds:
+    usual = (before.larger.words, before.larger.sentences, before.smaller.words, before.smaller.sentences)
+    names = ("--larger-words", "--larger-sentences", "--smaller-words", "--smaller-sentences")
+    try:
+        ranges = [
+            kept if text is None else check_range(text, name)
+            for text, kept, name in zip(given, usual, names, strict=True)
+        ]
+    except SettingsError as error:
+        raise CallError(str(error)) from None
+    return PairBounds(Bounds(ranges[0], ranges[1]), Bounds(ranges[2], ranges[3]))
+
+
+def _show_balance(report: WritingReport) -> None:
+    heads = tuple(str(grade) for grade in range(5))
+    rows = [(group.type, group.genre or "–", *group.counts, group.unwritten) for group in report.groups]
+    right = (*heads, "Unwritten")
+    show_table(("Type", "Genre", *heads, "Unwritten"), rows, title="Requested grades", right=right)
+    show_line(
+        f"{number_of(report.waiting, 'text')} to review, {number_of(report.set_aside, 'item')} set aside for "
+        f"grade 0, {number_of(report.not_understood, 'item')} left blank.\n"
+    )
+
+
+def _show_matrix(report: WritingReport) -> None:
+    heads = tuple(f"got {grade}" for grade in range(5))
+    rows = [
+        (grade, *row, *_drift_cells(drift))
+        for grade, (row, drift) in enumerate(zip(report.matrix, report.by_grade, strict=True))
+    ]
+    rows += [(type, *[""] * 5, *_drift_cells(drift)) for type, drift in report.by_type]
+    rows.append(("all", *[""] * 5, *_drift_cells(report.whole)))
+    last = ("Pairs", "Mean", "Drift", "Off by")
+    show_table(("Requested", *heads, *last), rows, title="Requested against obtained", right=(*heads, *last))
+    show_line("")
+
+
+def _show_writers(report: WritingReport) -> None:
+    heads = (
+        "To review",
+        "Accepted",
+        "Sent back",
+        "Blank",
+        "Handed on",
+        "Seconds",
+        "Graded",
+        "Drift",
+        "Off by",
+    )
+    rows = []
+    for each in report.writers:
+        counts, (pairs, _, drift, distance) = each.counts, _drift_cells(each.drift)
+        seconds = "–" if counts.seconds is None else f"{counts.seconds:.0f}"
+        done = (counts.submitted, counts.accepted, counts.sent_back, counts.blank, counts.handed_on)
+        rows.append((counts.writer, *done, seconds, pairs, drift, distance))
+    if rows:
+        show_table(("Writer", *heads), rows, title="Writers", right=heads)
+        show_line("")
+
+
+def _show_distribution(report: WritingReport) -> None:
+    if not report.distribution:
+        show_line("No pair has all its ratings yet: the distribution of grades appears with the first.")
+        return
+    heads = tuple(f"{middle:g}" for middle in map(float, BINS))
+    rows = []
+    for type, counts in report.distribution:
+        rows.append((type, *counts))
+        rows.append(("  up to here", *(f"{share:.0%}" for share in cumulative(counts))))
+    show_table(("Type", *heads), rows, title="Obtained grades", right=heads)
+
+
+def _drift_cells(drift: Drift) -> tuple[object, str, str, str]:
+    return (
+        drift.pairs,
+        "–" if drift.obtained is None else f"{drift.obtained:.2f}",
+        "–" if drift.drift is None else f"{drift.drift:+.2f}",
+        "–" if drift.distance is None else f"{drift.distance:.2f}",
+    )

@@ -1,0 +1,273 @@
+"""What editors do with written texts: accept, edit, send back, hand on; and the pairs of grade 0.
+
+Whoever wrote or edited a pair is barred from grading it, in the transaction that makes the pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import Session
+
+from annotation.authoring import LONGEST_WRITTEN, Check
+from annotation.clock import Clock, utcnow
+from annotation.errors import NotFoundError, WritingError
+from annotation.notes import LONGEST_NOTE, clean_text, kept_text
+from annotation.services.audit import record
+from annotation.services.desk import repeated_if_undone
+from annotation.services.projects import find_project
+from annotation.services.users import id_of
+from annotation.services.writing_pairs import Zeros, add_pair, make_zeros
+from annotation.services.writing_plan import lock_plan, read_plan
+from annotation.services.writing_rows import admit, remember
+from annotation.services.writing_tasks import task_of
+from annotation.types import Role, User
+from db import Database
+from db.models import LargerItem, Writing, WritingChange
+from db.models import User as UserRow
+
+EDITORS = (Role.EDITOR, Role.ADMINISTRATOR)
+LISTED = 200
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that was done with a text."""
+
+    at: datetime
+    action: str
+    by: str
+    text: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """A text that waits for an editor."""
+
+    id: int
+    item_id: str
+    type: str
+    genre: str | None
+    left: str
+    text: str
+    grade: int
+    writer: str
+    at: datetime
+    version: int
+    check: Check | None = None
+    steps: tuple[Step, ...] = ()
+
+
+class EditingService:
+    """Every call checks that the user is an editor or administrator of the project."""
+
+    def __init__(self, database: Database, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def queue(self, project_id: int, editor_id: int, limit: int = LISTED) -> tuple[Submitted, ...]:
+        """The texts that wait, the first submitted first.
+
+        Raises:
+            NotFoundError: there is no such project.
+            AccessError: the user is no editor of it.
+        """
+        with self._database.reading() as session:
+            admit(session, project_id, editor_id, *EDITORS)
+            rows = session.execute(_waiting(project_id).limit(limit))
+            return tuple(_submitted(row, item, name) for row, item, name in rows)
+
+    def waiting(self, project_id: int) -> int:
+        """How many texts wait."""
+        with self._database.reading() as session:
+            counted = select(func.count()).where(
+                Writing.project_id == project_id, Writing.state == "submitted"
+            )
+            return session.scalar(counted) or 0
+
+    def text(self, project_id: int, writing_id: int, editor_id: int) -> Submitted:
+        """A text that waits, with what is to be said of it and what was done with it.
+
+        Raises:
+            NotFoundError: there is none, or another editor was faster.
+            AccessError: the user is no editor of the project.
+        """
+        with self._database.reading() as session:
+            admit(session, project_id, editor_id, *EDITORS)
+            row = session.execute(_waiting(project_id).where(Writing.id == writing_id)).one_or_none()
+            if row is None:
+                raise NotFoundError(f"The text {writing_id} waits no longer: choose another one.")
+            writing, item, name = row
+            check = task_of(session, writing, read_plan(session, project_id)).check
+            steps = session.execute(
+                select(
+                    WritingChange.at,
+                    WritingChange.action,
+                    UserRow.name,
+                    WritingChange.text,
+                    WritingChange.note,
+                )
+                .join(UserRow, UserRow.id == WritingChange.user_id)
+                .where(WritingChange.item_id == writing.item_id)
+                .order_by(WritingChange.id)
+            )
+            return _submitted(writing, item, name, check, tuple(Step(*step) for step in steps))
+
+    def accept(
+        self, project_id: int, writing_id: int, editor_id: int, *, version: int, text: str | None = None
+    ) -> int:
+        """Make a pair of the text, or of what the editor made of it; the id of the pair.
+
+        The requested grade becomes the pair's intended one, which raters do not see. Writer and editors of
+        the text never grade it.
+
+        Raises:
+            NotFoundError: there is no such text.
+            AccessError: the user is no editor of the project.
+            WritingError: another editor was faster, the text is empty, or the pair is there already.
+        """
+
+        def accept(session: Session, now: datetime) -> int:
+            project, _ = admit(session, project_id, editor_id, *EDITORS)
+            find_project(session, project_id, lock=True)
+            row = _lock(session, project_id, writing_id, version)
+            if text is not None and (edited := _checked(text)) != row.text:
+                row.text, row.version = edited, row.version + 1
+                remember(session, row, "edited", editor_id, now)
+            item = session.get_one(LargerItem, row.item_id)
+            barred = {row.writer_id, editor_id, *_editors_of(session, row)}
+            pair_id = add_pair(session, project, item, row.text, row.grade, barred, now)
+            item.pair_id = pair_id
+            row.state, row.updated_at = "accepted", now
+            remember(session, row, "accepted", editor_id, now)
+            return pair_id
+
+        return self._written(accept)
+
+    def send_back(self, project_id: int, writing_id: int, editor_id: int, note: str, *, version: int) -> None:
+        """Have the writer write it anew; the note says why.
+
+        Raises:
+            NotFoundError, AccessError: as of `accept`.
+            WritingError: another editor was faster, or the note is empty.
+        """
+        self._refuse(project_id, writing_id, editor_id, note, version, "sent_back")
+
+    def hand_on(self, project_id: int, writing_id: int, editor_id: int, note: str, *, version: int) -> None:
+        """Have another writer write for the item; the note says why. Errors are those of `send_back`."""
+        self._refuse(project_id, writing_id, editor_id, note, version, "handed_on")
+
+    def make_zeros(self, project_id: int, *, by: User | None = None) -> Zeros:
+        """Pairs of grade 0 of the items that are set aside. Who is allowed to is for the caller to `require`.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+
+        def make(session: Session, now: datetime) -> Zeros:
+            find_project(session, project_id, lock=True)
+            lock_plan(session, project_id, now)
+            zeros = make_zeros(session, project_id, now)
+            record(
+                session,
+                now,
+                "zero pairs made",
+                user_id=id_of(by),
+                project_id=project_id,
+                pairs=zeros.made,
+                without_partner=zeros.waiting,
+            )
+            return zeros
+
+        return self._written(make)
+
+    def _refuse(
+        self, project_id: int, writing_id: int, editor_id: int, note: str, version: int, action: str
+    ) -> None:
+        said = kept_text(note, "note", LONGEST_NOTE)
+        if not said:
+            raise WritingError("The note is empty: say in a sentence what the writer should do otherwise.")
+
+        def refuse(session: Session, now: datetime) -> None:
+            admit(session, project_id, editor_id, *EDITORS)
+            lock_plan(session, project_id, now)
+            row = _lock(session, project_id, writing_id, version)
+            row.state, row.note, row.updated_at = action, said, now
+            if action == "handed_on":
+                session.get_one(LargerItem, row.item_id).grade = None
+            remember(session, row, action, editor_id, now, said)
+
+        self._written(refuse)
+
+    def _written(self, work: Callable[[Session, datetime], Result]) -> Result:
+        def transaction() -> Result:
+            with self._database.session() as session:
+                return work(session, self._clock())
+
+        return repeated_if_undone(transaction)
+
+
+def _waiting(project_id: int) -> Select[Writing, LargerItem, str]:
+    return (
+        select(Writing, LargerItem, UserRow.name)
+        .join(LargerItem, LargerItem.id == Writing.item_id)
+        .join(UserRow, UserRow.id == Writing.writer_id)
+        .where(Writing.project_id == project_id, Writing.state == "submitted")
+        .order_by(Writing.updated_at, Writing.id)
+    )
+
+
+def _submitted(
+    row: Writing, item: LargerItem, writer: str, check: Check | None = None, steps: tuple[Step, ...] = ()
+) -> Submitted:
+    return Submitted(
+        id=row.id,
+        item_id=item.external_id,
+        type=item.type,
+        genre=item.genre,
+        left=item.text,
+        text=row.text,
+        grade=row.grade,
+        writer=writer,
+        at=row.updated_at,
+        version=row.version,
+        check=check,
+        steps=steps,
+    )
+
+
+def _lock(session: Session, project_id: int, writing_id: int, version: int) -> Writing:
+    row = session.scalar(
+        select(Writing)
+        .where(Writing.id == writing_id, Writing.project_id == project_id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    if row is None:
+        raise NotFoundError(f"There is no text {writing_id} in this project: choose another one.")
+    if row.state != "submitted" or row.version != version:
+        raise WritingError("Another editor was faster with this text: see how it reads now, or go on.")
+    return row
+
+
+def _checked(text: str) -> str:
+    kept = clean_text(text).strip()
+    if not kept:
+        raise WritingError("The text is empty: write it, or send it back.")
+    if len(kept) > LONGEST_WRITTEN:
+        raise WritingError(f"The text has {len(kept):,} characters: shorten it to {LONGEST_WRITTEN:,}.")
+    return kept
+
+
+def _editors_of(session: Session, row: Writing) -> set[int]:
+    """Everybody who wrote or edited this text, or sent it back."""
+    found = select(WritingChange.user_id).where(
+        WritingChange.item_id == row.item_id, WritingChange.writer_id == row.writer_id
+    )
+    return set(session.scalars(found))

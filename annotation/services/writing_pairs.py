@@ -1,0 +1,169 @@
+"""Making pairs of what was written, and pairs of grade 0, in the transaction of an editor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain, count, groupby
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from annotation.assignment import position_of
+from annotation.authoring import UNRELATED, Candidate, ZeroItem, zero_partners
+from annotation.comparison import comparison_type
+from annotation.errors import WritingError
+from annotation.exchange import LONGEST_ID, fingerprint
+from annotation.services.desk import BARRED
+from annotation.services.projects import as_project, find_project
+from annotation.services.writing_plan import read_plan
+from annotation.services.writing_rows import same_group
+from annotation.types import QUARTERS_PER_POINT, Project
+from db.models import Assignment, LargerItem, Pair, Writing
+
+
+@dataclass(frozen=True, slots=True)
+class Zeros:
+    """What became of the items that are set aside for pairs of grade 0."""
+
+    made: int
+    waiting: int
+    """Items for which no smaller item is there yet."""
+
+
+def add_pair(
+    session: Session,
+    project: Project,
+    item: LargerItem,
+    right: str,
+    grade: int,
+    barred: Iterable[int],
+    now: datetime,
+) -> int:
+    """Add a pair to be graded; its id. The row of the project is locked.
+
+    Args:
+        barred: the users who may not grade it.
+
+    Raises:
+        WritingError: it is there already.
+    """
+    settings = project.settings
+    print = fingerprint(item.type, item.text, right)
+    here = Pair.project_id == project.id
+    if session.scalar(select(Pair.id).where(here, Pair.fingerprint == print).limit(1)) is not None:
+        raise WritingError("The same pair is there already: change the text, or hand the item on.")
+    last = session.scalar(select(func.max(Pair.import_order)).where(here))
+    order = 0 if last is None else last + 1
+    external_id = _free_id(session, project.id, item)
+    position = position_of(settings.seed, item.type, external_id) if settings.is_random else order
+    pair = Pair(
+        project_id=project.id,
+        external_id=external_id,
+        type=item.type,
+        left=item.text,
+        right=right,
+        genre=item.genre,
+        intended_quarters=grade * QUARTERS_PER_POINT,
+        source=item.source,
+        fingerprint=print,
+        position=position,
+        import_order=order,
+        open_slots=settings.raters_per_pair,
+    )
+    session.add(pair)
+    session.flush()
+    for user_id in sorted(set(barred)):
+        session.add(
+            Assignment(
+                project_id=project.id,
+                pair_id=pair.id,
+                rater_id=user_id,
+                state=BARRED,
+                position=position,
+                claimed_at=now,
+            )
+        )
+    session.flush()
+    return pair.id
+
+
+def make_zeros(session: Session, project_id: int, now: datetime) -> Zeros:
+    """Pair every item that is set aside with a smaller item of another one; project and plan are locked."""
+    project = as_project(find_project(session, project_id))
+    plan = read_plan(session, project_id)
+    found = session.scalars(
+        select(LargerItem).where(
+            LargerItem.project_id == project_id, LargerItem.grade == UNRELATED, LargerItem.pair_id.is_(None)
+        )
+    )
+    # Sorted here: databases differ in what comes first.
+    aside = sorted(found, key=lambda item: (item.type, item.genre or "", item.import_order))
+    made = 0
+    for (type, genre), group in groupby(aside, key=lambda item: (item.type, item.genre)):
+        items = {item.external_id: item for item in group}
+        partners = zero_partners(
+            [ZeroItem(item.external_id, item.text, item.source) for item in items.values()],
+            [*_candidates(session, project, type, genre)],
+            plan.of(type).smaller,
+            seed=project.settings.seed,
+            used=_used(session, project_id, type, genre),
+        )
+        for zero, partner in partners:
+            item = items[zero.id]
+            barred = () if partner.writer_id is None else (partner.writer_id,)
+            try:
+                item.pair_id = add_pair(session, project, item, partner.text, UNRELATED, barred, now)
+            except WritingError:  # imported before
+                continue
+            made += 1
+    session.flush()
+    return Zeros(made, len(aside) - made)
+
+
+def _free_id(session: Session, project_id: int, item: LargerItem) -> str:
+    """The id of the item, unless an imported pair has it."""
+    names = chain((item.external_id,), (f"{item.external_id[: LONGEST_ID - 8]}-{n}" for n in count(2)))
+    for name in names:
+        taken = select(Pair.id).where(
+            Pair.project_id == project_id, Pair.external_id == name, Pair.type == item.type
+        )
+        if session.scalar(taken) is None:
+            return name
+    raise AssertionError("there is always another number")
+
+
+def _candidates(session: Session, project: Project, type: str, genre: str | None) -> Iterator[Candidate]:
+    """Accepted texts of the type and genre, and larger items of other types that are of the right kind."""
+    written = session.execute(
+        select(LargerItem.external_id, Pair.right, LargerItem.source, Writing.writer_id)
+        .join(Pair, Pair.id == LargerItem.pair_id)
+        .join(Writing, Writing.item_id == LargerItem.id)
+        .where(same_group(project.id, type, genre), Writing.state == "accepted")
+        .order_by(LargerItem.import_order)
+    )
+    for item_id, text, source, writer_id in written:
+        yield Candidate(item_id, text, source, writer_id)
+    smaller = comparison_type(type).smaller
+    for other in project.settings.types:
+        if other == type or comparison_type(other).larger != smaller:
+            continue
+        corpus = session.execute(
+            select(LargerItem.external_id, LargerItem.text, LargerItem.source)
+            .where(same_group(project.id, other, genre))
+            .order_by(LargerItem.import_order)
+        )
+        for item_id, text, source in corpus:
+            yield Candidate(f"{other} {item_id}", text, source)
+
+
+def _used(session: Session, project_id: int, type: str, genre: str | None) -> list[str]:
+    """The smaller items of the pairs of grade 0 that there are."""
+    return list(
+        session.scalars(
+            select(Pair.right)
+            .join(LargerItem, LargerItem.pair_id == Pair.id)
+            .where(same_group(project_id, type, genre), LargerItem.grade == UNRELATED)
+        )
+    )

@@ -1,0 +1,90 @@
+"""How pairs are written in a project, and taking items back from writers who left them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from sqlalchemy import Table, select, update
+from sqlalchemy.orm import Session
+
+from annotation.services.desk import per_system
+from annotation.sizes import PairBounds, bounds_of
+from db.models import LargerItem, Writing, WritingPlan
+
+WITH_WRITER = ("held", "sent_back")
+NOT_AGAIN = ("blank", "handed_on")
+"""A writer is not offered the item again."""
+_ADD_PLAN = per_system(cast(Table, WritingPlan.__table__), lambda insert: insert.on_conflict_do_nothing())
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How pairs are written in a project."""
+
+    has_zeros: bool = True
+    bounds: Mapping[str, Any] | None = None
+    """By type, where they are not the usual ones."""
+
+    def of(self, type: str) -> PairBounds:
+        return bounds_of(type, self.bounds or {})
+
+
+def read_plan(session: Session, project_id: int) -> Plan:
+    row = session.get(WritingPlan, project_id)
+    return Plan() if row is None else Plan(row.has_zeros, row.bounds)
+
+
+def lock_plan(session: Session, project_id: int, now: datetime) -> WritingPlan:
+    """The row of the plan; nobody else hands out items or takes them back until the transaction ends."""
+    values = {"project_id": project_id, "has_zeros": True, "updated_at": now, "bounds": {}}
+    connection = session.connection()
+    connection.execute(_ADD_PLAN[connection.dialect.name], values)
+    statement = select(WritingPlan).where(WritingPlan.project_id == project_id)
+    return session.scalars(statement.with_for_update().execution_options(populate_existing=True)).one()
+
+
+def return_expired(session: Session, project_id: int, now: datetime, *, but_writer: int) -> None:
+    """Give back the items whose writers let their lease run out; their drafts stay. The plan is locked."""
+    expired = (
+        select(Writing.id)
+        .where(
+            Writing.project_id == project_id,
+            Writing.state == "held",
+            Writing.lease_expires_at <= now,
+            Writing.writer_id != but_writer,
+        )
+        .with_for_update()
+    )
+    _give_back(session, list(session.scalars(expired)))
+
+
+def return_writings(session: Session, project_id: int, writer_id: int, now: datetime) -> None:
+    """Give back what the writer has before him, as when he leaves; what he submitted stays."""
+    lock_plan(session, project_id, now)
+    his = (
+        select(Writing.id)
+        .where(
+            Writing.project_id == project_id,
+            Writing.writer_id == writer_id,
+            Writing.state.in_(WITH_WRITER),
+        )
+        .with_for_update()
+    )
+    _give_back(session, list(session.scalars(his)))
+
+
+def _give_back(session: Session, writing_ids: list[int]) -> None:
+    if not writing_ids:
+        return
+    items = select(Writing.item_id).where(Writing.id.in_(writing_ids))
+    unbound = {"synchronize_session": False}
+    session.execute(
+        update(LargerItem).where(LargerItem.id.in_(items)).values(grade=None), execution_options=unbound
+    )
+    session.execute(
+        update(Writing).where(Writing.id.in_(writing_ids)).values(state="returned", lease_expires_at=None),
+        execution_options=unbound,
+    )

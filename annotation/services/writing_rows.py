@@ -1,0 +1,103 @@
+"""What the services of writing share: who may come in, the groups of items and their counts, the history."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy.orm import Session
+
+from annotation.authoring import GroupBalance
+from annotation.errors import AccessError
+from annotation.projects import Member
+from annotation.services.projects import as_project, find_project
+from annotation.services.roles import roles_of
+from annotation.services.users import as_user
+from annotation.types import Project, Role
+from db.models import LargerItem, User, Writing, WritingChange
+
+GRADES = 5
+
+
+def admit(session: Session, project_id: int, user_id: int, *roles: Role) -> tuple[Project, Member]:
+    """The project and the user, if he has one of the roles or administers the server.
+
+    Raises:
+        NotFoundError: there is no such project.
+        AccessError: he has not.
+    """
+    project = as_project(find_project(session, project_id))
+    user = session.get(User, user_id)
+    if user is None or user.disabled_at is not None:
+        raise AccessError("This account is disabled: ask your administrator.")
+    held = roles_of(session, user_id, project_id)
+    if not user.is_administrator and held.isdisjoint(roles):
+        listed = " or ".join(roles)
+        raise AccessError(
+            f"You are no {listed} of the project {project.name!r}: ask its administrator to add you."
+        )
+    return project, Member(as_user(user), held)
+
+
+def lease_of(project: Project) -> timedelta:
+    return timedelta(minutes=project.settings.lease_minutes)
+
+
+def same_group(project_id: int, type: str, genre: str | None) -> ColumnElement[bool]:
+    """Of a larger item: it is of this type and genre."""
+    return and_(
+        LargerItem.project_id == project_id,
+        LargerItem.type == type,
+        LargerItem.genre.is_(None) if genre is None else LargerItem.genre == genre,
+    )
+
+
+def taken_of(session: Session, project_id: int, type: str, genre: str | None) -> dict[int, int]:
+    """How many items of a group have each grade."""
+    rows = session.execute(
+        select(LargerItem.grade, func.count())
+        .where(
+            same_group(project_id, type, genre),
+            LargerItem.grade.is_not(None),
+        )
+        .group_by(LargerItem.grade)
+    )
+    return {grade: count for grade, count in rows if grade is not None}
+
+
+def balance_of(session: Session, project_id: int, types: tuple[str, ...]) -> tuple[GroupBalance, ...]:
+    """Of every type and genre, in the order of the project's types, then by genre."""
+    rows = session.execute(
+        select(LargerItem.type, LargerItem.genre, LargerItem.grade, func.count())
+        .where(LargerItem.project_id == project_id)
+        .group_by(LargerItem.type, LargerItem.genre, LargerItem.grade)
+    )
+    groups: dict[tuple[str, str | None], dict[int | None, int]] = {}
+    for type, genre, grade, count in rows:
+        groups.setdefault((type, genre), {})[grade] = count
+    places = {type: place for place, type in enumerate(types)}
+    return tuple(
+        GroupBalance(type, genre, tuple(counts.get(grade, 0) for grade in range(GRADES)), counts.get(None, 0))
+        for (type, genre), counts in sorted(
+            groups.items(), key=lambda group: (places.get(group[0][0], len(types)), group[0][1] or "")
+        )
+    )
+
+
+def remember(
+    session: Session, writing: Writing, action: str, user_id: int, now: datetime, note: str = ""
+) -> None:
+    """Add to the history what was done with a text, as it reads now."""
+    session.add(
+        WritingChange(
+            project_id=writing.project_id,
+            item_id=writing.item_id,
+            writer_id=writing.writer_id,
+            user_id=user_id,
+            action=action,
+            grade=writing.grade,
+            text=writing.text,
+            note=note,
+            at=now,
+        )
+    )

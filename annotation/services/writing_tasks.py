@@ -1,0 +1,86 @@
+"""What a writer sees: his item with what is to be said of his text, and how far all is."""
+
+from __future__ import annotations
+
+from sqlalchemy import exists, func, select
+from sqlalchemy.orm import Session
+
+from annotation.authoring import Task, WritingDesk, check_text
+from annotation.services.writing_plan import NOT_AGAIN, Plan
+from annotation.services.writing_rows import balance_of, same_group
+from annotation.types import Project
+from db.models import LargerItem, Writing
+
+EARLIER = 2_000
+"""So many earlier texts of the type and genre a text is compared with, the newest first."""
+
+
+def writer_desk(
+    session: Session, project: Project, plan: Plan, writer_id: int, row: Writing | None
+) -> WritingDesk:
+    counts = dict(
+        session.execute(
+            select(Writing.state, func.count())
+            .where(Writing.project_id == project.id, Writing.writer_id == writer_id)
+            .group_by(Writing.state)
+        ).all()
+    )
+    groups = balance_of(session, project.id, project.settings.types)
+    task = None if row is None else task_of(session, row, plan)
+    genre = None if row is None else session.get_one(LargerItem, row.item_id).genre
+    balance = next((each for each in groups if task and (each.type, each.genre) == (task.type, genre)), None)
+    return WritingDesk(
+        project=project.name,
+        task=task,
+        submitted=counts.get("submitted", 0),
+        accepted=counts.get("accepted", 0),
+        sent_back=counts.get("sent_back", 0),
+        unwritten=sum(each.unwritten for each in groups),
+        is_waiting=task is None and _is_anything_out(session, project.id, writer_id),
+        balance=None if balance is None else balance.counts[1:],
+    )
+
+
+def _is_anything_out(session: Session, project_id: int, writer_id: int) -> bool:
+    """Whether an item may still come to this writer: others hold it, and he has not left it to them."""
+    mine = select(Writing.item_id).where(Writing.writer_id == writer_id, Writing.state.in_(NOT_AGAIN))
+    held = exists().where(
+        Writing.project_id == project_id, Writing.state == "held", Writing.item_id.not_in(mine)
+    )
+    return bool(session.scalar(select(held)))
+
+
+def task_of(session: Session, row: Writing, plan: Plan) -> Task:
+    item = session.get_one(LargerItem, row.item_id)
+    check = check_text(row.text, item.text, plan.of(item.type).smaller, _earlier(session, item))
+    return Task(
+        id=row.id,
+        type=item.type,
+        left=item.text,
+        grade=row.grade,
+        text=row.text,
+        version=row.version,
+        state=row.state,
+        note=row.note,
+        seconds=row.seconds or 0.0,
+        check=check,
+        bounds=plan.of(item.type).smaller,
+    )
+
+
+def _earlier(session: Session, item: LargerItem) -> list[str]:
+    """What was written for other items of the type and genre, the newest first."""
+    other = Writing.item_id == LargerItem.id
+    return list(
+        session.scalars(
+            select(Writing.text)
+            .join(LargerItem, other)
+            .where(
+                same_group(item.project_id, item.type, item.genre),
+                LargerItem.id != item.id,
+                Writing.state.in_(("submitted", "sent_back", "accepted")),
+            )
+            .order_by(Writing.updated_at.desc())
+            .limit(EARLIER)
+        )
+    )

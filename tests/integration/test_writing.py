@@ -1,0 +1,293 @@
+"""Writing pairs on both systems: items, balance, leases, drafts, editors, and who may grade them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+
+import pytest
+from sqlalchemy import select, text
+from sqlalchemy.exc import DBAPIError
+
+from annotation.authoring import NewItem
+from annotation.errors import (
+    AccessError,
+    AssignmentError,
+    ImportFileError,
+    NotFoundError,
+    StaleTextError,
+    WritingError,
+)
+from annotation.services.accounts import AccountService
+from annotation.services.editing import Zeros
+from annotation.sizes import Bounds, PairBounds
+from annotation.types import NewRating, Role
+from db.checks import check
+from db.models import LargerItem, Pair, Writing, WritingChange
+from tests.people import at_once
+from tests.writers import TYPE, new_items, open_office, sentence
+
+
+@pytest.fixture
+def office(database):
+    return open_office(database, items=10)
+
+
+def grades_of(office) -> Counter:
+    with office.database.reading() as session:
+        return Counter(session.scalars(select(LargerItem.grade).order_by(LargerItem.id)))
+
+
+def test_items_are_imported_all_or_none_and_never_twice(database):
+    office = open_office(database)
+    again = [*new_items(3), NewItem("other id", TYPE, f" {sentence(1)}\n"), *new_items(3, first=2)]
+    summary = office.items.import_items(office.project.id, again)
+    assert (summary.items, summary.duplicates) == (5, ("other id", "item 2"))
+    assert office.items.import_items(office.project.id, again).items == 0
+    for item, problem in (
+        (
+            NewItem("x", TYPE, "Too short.", place="a.tsv, line 3"),
+            "a.tsv, line 3, field 'text': the sentence has 2 words, not 4 to 80; mend it",
+        ),
+        (NewItem("x", "word2sense", "mouse"), "'word2sense' is no type of the project"),
+        (NewItem("item 1", TYPE, sentence(99)), "'item 1' is there already with another text"),
+    ):
+        with pytest.raises(ImportFileError, match=problem):
+            office.items.import_items(office.project.id, [*new_items(1, first=50), item])
+    assert office.items.count(office.project.id) == 5
+    assert [line.state for line in office.items.items(office.project.id)] == ["unwritten"] * 5
+
+
+def test_a_project_may_have_bounds_of_its_own(database):
+    office = open_office(database)
+    bounds = PairBounds(Bounds((1, 3), (1, 1)), Bounds((1, 2), (1, 1)))
+    office.items.change_plan(office.project.id, type=TYPE, bounds=bounds, has_zeros=False)
+    office.items.import_items(office.project.id, [NewItem("1", TYPE, "Gulls cry.")])
+    task = office.task("wim")
+    with pytest.raises(WritingError, match=r"The text has 3 words, not 1 to 2\."):
+        office.writing.submit(task.id, office.id("wim"), "noise of gulls", task.version)
+    office.writing.submit(task.id, office.id("wim"), "bird noise", task.version)
+
+
+def test_grades_are_balanced_and_a_share_is_set_aside_also_when_writers_stop_midway(office):
+    for name in ("wim", "wes"):  # both begin, and one goes home
+        office.task(name)
+    office.clock.forward(minutes=31)
+    written = []
+    while (desk := office.writing.desk(office.project.id, office.id("wim"))).task:
+        written.append(office.submit("wim").grade)
+    assert not desk.is_waiting
+    assert Counter(written) == {1: 2, 2: 2, 3: 2, 4: 2}
+    assert grades_of(office) == {0: 2, 1: 2, 2: 2, 3: 2, 4: 2}
+    assert check(office.database).problems == ()
+
+
+def test_writers_at_once_never_have_the_same_item_and_stay_balanced(database):
+    office = open_office(database, items=20)
+    for person in range(6):
+        name = f"writer {person}"
+        office.users[name] = AccountService(database).add_user(name)
+        office.projects.add_member(office.project.id, name, Role.WRITER)
+
+    def write(name: str):
+        def work() -> list[int]:
+            done = []
+            while (task := office.writing.desk(office.project.id, office.id(name)).task) is not None:
+                if len(done) % 3 == 1 and task.state == "held" and not task.text:
+                    office.writing.leave_blank(task.id, office.id(name))
+                    done.append(0)
+                    continue
+                office.writing.submit(task.id, office.id(name), f"ferry of {name} {task.id}", task.version)
+                done.append(task.id)
+            return done
+
+        return work
+
+    answers = at_once([write(f"writer {person}") for person in range(6)])
+    assert all(isinstance(answer, list) for answer in answers), answers
+    while (task := office.writing.desk(office.project.id, office.id("wim")).task) is not None:
+        office.writing.submit(task.id, office.id("wim"), f"last ferry {task.id}", task.version)
+    assert grades_of(office) == {0: 4, 1: 4, 2: 4, 3: 4, 4: 4}
+    with database.reading() as session:
+        submitted = session.scalars(select(Writing.item_id).where(Writing.state == "submitted")).all()
+    assert len(submitted) == len(set(submitted)) == 16
+    assert check(database).problems == ()
+
+
+def test_an_item_left_blank_goes_to_another_writer_and_never_back(database):
+    office = open_office(database, items=1)
+    office.items.change_plan(office.project.id, has_zeros=False)
+    task = office.task("wim")
+    desk = office.writing.leave_blank(task.id, office.id("wim"), "What is a ferry?")
+    assert (desk.task, desk.is_waiting, desk.unwritten) == (None, False, 1)
+    office.writing.leave_blank(task.id, office.id("wim"))  # once more changes nothing
+    assert office.task("wes").left == task.left
+    assert [each.state for each in office.writing.recent(office.project.id, office.id("wim"))] == ["blank"]
+    with pytest.raises(WritingError, match="You left this item to somebody else"):
+        office.writing.submit(task.id, office.id("wim"), "a boat after all", 0)
+
+
+def test_a_draft_is_kept_and_found_again_also_after_the_lease(database):
+    office = open_office(database, items=1)
+    office.items.change_plan(office.project.id, has_zeros=False)
+    task = office.task("wim")
+    draft = office.writing.keep(task.id, office.id("wim"), "a boat \0 ", 0, 12.5)
+    assert (draft.version, draft.is_mine, draft.check.size.words) == (1, True, 2)
+    again = office.task("wim")
+    assert (again.text, again.version, again.seconds) == ("a boat \N{REPLACEMENT CHARACTER} ", 1, 12.5)
+    with pytest.raises(StaleTextError):
+        office.writing.keep(task.id, office.id("wim"), "typed in an old window", 0)
+    office.clock.forward(minutes=31)
+    assert office.task("wes").left == task.left
+    lost = office.writing.keep(task.id, office.id("wim"), "a boat of mine", 1)
+    assert not lost.is_mine
+    with pytest.raises(WritingError, match="it went to somebody else"):
+        office.writing.submit(task.id, office.id("wim"), "a boat of mine", 2)
+    office.clock.forward(minutes=31)
+    assert office.task("wim").text == "a boat of mine"
+
+
+def test_a_lease_that_nobody_missed_is_taken_up_again_by_typing(database):
+    office = open_office(database, items=1)
+    office.items.change_plan(office.project.id, has_zeros=False)
+    task = office.task("wim")
+    office.clock.forward(minutes=31)
+    assert office.task("wes").left == task.left
+    office.projects.remove_member(office.project.id, "wes", Role.WRITER)
+    assert office.writing.keep(task.id, office.id("wim"), "here again", 0).is_mine
+    assert check(database).problems == ()
+
+
+def test_only_writers_write_and_only_their_own(office):
+    task = office.task("wim")
+    for name, error in (("wes", NotFoundError), ("ana", NotFoundError)):
+        with pytest.raises(error):
+            office.writing.keep(task.id, office.id(name), "x", 0)
+        with pytest.raises(error):
+            office.writing.task(task.id, office.id(name))
+    with pytest.raises(AccessError, match="You are no writer of the project 'ferries'"):
+        office.writing.desk(office.project.id, office.id("ana"))
+    office.submit("wim")
+    with pytest.raises(AccessError, match="no editor or administrator"):
+        office.editing.queue(office.project.id, office.id("wim"))
+    office.projects.remove_member(office.project.id, "wim", Role.WRITER)
+    with pytest.raises(AccessError):
+        office.writing.keep(task.id, office.id("wim"), "x", 1)
+
+
+def test_an_accepted_text_becomes_a_pair_that_its_writer_and_editor_never_grade(office):
+    office.submit("wim", "a ferry and its gulls")
+    [waiting] = office.editing.queue(office.project.id, office.id("eda"))
+    assert (waiting.writer, waiting.text) == ("wim", "a ferry and its gulls")
+    [pair_id] = office.accept_all()
+    with office.database.reading() as session:
+        pair = session.get_one(Pair, pair_id)
+        assert (pair.intended_quarters, pair.genre, pair.source) == (waiting.grade * 4, "news", "harbour log")
+        assert (pair.external_id, pair.right, pair.open_slots) == (waiting.item_id, waiting.text, 2)
+    assert [office.queue(name) for name in ("wim", "eda", "ana", "ben")] == [[], [], [pair_id], [pair_id]]
+    for name in ("wim", "eda"):
+        assert office.ratings.progress(office.project.id, office.id(name)).total == 0
+        with pytest.raises(AssignmentError, match="You wrote or edited this pair"):
+            office.ratings.rate(pair_id, office.id(name), Decimal(3))
+        with pytest.raises(ImportFileError, match=f"'{name}' wrote or edited the pair"):
+            office.importing.import_pairs(
+                office.project.id, [NewRating(waiting.item_id, name, Decimal(3), TYPE)]
+            )
+    for name in ("ana", "ben"):
+        office.ratings.rate(pair_id, office.id(name), Decimal(3))
+    assert check(office.database).problems == ()
+
+
+def test_an_editor_edits_sends_back_and_hands_on_and_all_is_remembered(office):
+    task, eda = office.submit("wim", "a bote at noon"), office.id("eda")
+    project = office.project.id
+    with pytest.raises(WritingError, match="The note is empty"):
+        office.editing.send_back(project, task.id, eda, "  ", version=1)
+    office.editing.send_back(project, task.id, eda, "Mend the spelling.", version=1)
+    desk = office.writing.desk(project, office.id("wim"))
+    assert desk.task.state != "sent_back" or desk.sent_back == 1
+    back = office.writing.task(task.id, office.id("wim"))
+    assert (back.note, back.text, back.state) == ("Mend the spelling.", "a bote at noon", "sent_back")
+    office.writing.submit(task.id, office.id("wim"), "a boat at noon", back.version)
+    office.editing.accept(project, task.id, eda, version=2, text="a ferry at noon")
+    with pytest.raises(WritingError, match="Another editor was faster"):
+        office.editing.accept(project, task.id, eda, version=2)
+    other = office.submit("wes", "a gull")
+    office.editing.hand_on(project, other.id, eda, "Off topic.", version=1)
+    with office.database.reading() as session:
+        rows = session.scalars(select(WritingChange).order_by(WritingChange.id)).all()
+        assert [(row.action, row.text) for row in rows] == [
+            ("submitted", "a bote at noon"),
+            ("sent_back", "a bote at noon"),
+            ("submitted", "a boat at noon"),
+            ("edited", "a ferry at noon"),
+            ("accepted", "a ferry at noon"),
+            ("submitted", "a gull"),
+            ("handed_on", "a gull"),
+        ]
+        assert session.scalar(select(LargerItem.grade).where(LargerItem.text == other.left)) is None
+    with pytest.raises(DBAPIError, match="append-only"), office.database.session() as session:
+        session.execute(text("UPDATE writing_history SET text = ''"))
+    assert check(office.database).problems == ()
+
+
+def test_two_editors_at_once_make_one_pair(office):
+    office.projects.add_member(office.project.id, "ben", Role.EDITOR)
+    task = office.submit("wim")
+    calls = [
+        lambda name=name: office.editing.accept(office.project.id, task.id, office.id(name), version=1)
+        for name in ("eda", "ben")
+    ]
+    answers = at_once(calls)
+    assert sorted(type(answer).__name__ for answer in answers) == ["WritingError", "int"]
+
+
+def test_zeros_are_paired_with_other_items_texts_and_always_the_same(database):
+    made = []
+    for name in ("first", "second"):
+        office = open_office(database, items=10, name=name) if not made else open_second(database, name)
+        while office.writing.desk(office.project.id, office.id("wim")).task:
+            task = office.task("wim")
+            office.submit("wim", f"what ferry {task.left.split()[2]} does")
+        assert office.editing.make_zeros(office.project.id) == Zeros(0, 2)
+        office.accept_all()
+        assert office.editing.make_zeros(office.project.id) == Zeros(2, 0)
+        assert office.editing.make_zeros(office.project.id) == Zeros(0, 0)
+        with database.reading() as session:
+            zeros = session.execute(
+                select(Pair.id, Pair.left, Pair.right)
+                .where(Pair.project_id == office.project.id, Pair.intended_quarters == 0)
+                .order_by(Pair.left)
+            ).all()
+        made.append([(left, right) for _, left, right in zeros])
+        assert all(left.split()[2] != right.split()[2] for _, left, right in zeros)
+        assert not {pair for pair, _, _ in zeros} & set(office.queue("wim"))
+        assert {pair for pair, _, _ in zeros} <= set(office.queue("ana"))
+    assert made[0] == made[1]
+    assert check(database).problems == ()
+
+
+def open_second(database, name):
+    with database.session() as session:
+        session.execute(text("UPDATE users SET name = name || '!', name_key = name_key || '!'"))
+    return open_office(database, items=10, name=name)
+
+
+def test_what_a_writer_held_is_free_again_when_he_leaves(office):
+    office.submit("wim")
+    held = office.task("wim")
+    office.projects.remove_member(office.project.id, "wim", Role.WRITER)
+    with office.database.reading() as session:
+        item = session.scalar(select(LargerItem.grade).where(LargerItem.text == held.left))
+    assert item is None
+    assert len(office.editing.queue(office.project.id, office.id("eda"))) == 1
+    assert check(office.database).problems == ()
+
+
+def test_a_project_with_written_pairs_can_be_deleted(office):
+    office.submit("wim")
+    office.accept_all()
+    office.projects.delete("ferries")
+    with office.database.reading() as session:
+        assert session.scalars(select(LargerItem)).all() == []
+    assert check(office.database).problems == ()
