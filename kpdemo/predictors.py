@@ -47,6 +47,9 @@ BASELINES = tuple(_BASELINES)
 RAMKG_KIND = "ramkg-generator"
 """What the configuration of a generator of `kpdemo.ramkg` calls itself."""
 
+RANKER_KIND = "ramkg-ranker"
+"""The same of a ranker with its retriever."""
+
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
@@ -161,6 +164,10 @@ def _load_folder(folder: Path, device: str) -> Predictor:
         from kpdemo.ramkg.generator_checkpoint import load_ramkg_generator
 
         return load_ramkg_generator(folder, device=device)
+    if described.get("kind") == RANKER_KIND:
+        from kpdemo.ramkg.predictor import load_ranking_predictor
+
+        return load_ranking_predictor(folder, index=None, device=device)
     from kpdemo.simckp.system import load_system
 
     return load_system(folder, device=device)

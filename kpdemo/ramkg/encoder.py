@@ -21,10 +21,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from kpdemo.errors import ConfigError
-from kpdemo.predictors import DEFAULT_FOLDER, DEFAULT_MODEL
+from kpdemo.predictors import DEFAULT_FOLDER, DEFAULT_MODEL, RANKER_KIND, model_folder
+from kpdemo.ramkg import subwords
+from kpdemo.ramkg.ranker_checkpoint import load_ranker
 from kpdemo.ramkg.settings import EncoderConfig
+from kpdemo.ramkg.subwords import SubwordReader, load_reader
 from kpdemo.simckp.backbone import load_backbone, load_pooler, longest_reading
-from kpdemo.simckp.checkpoint import CONFIG, SUMS, choose_device, opened_folder
+from kpdemo.simckp.checkpoint import CONFIG, SUMS, choose_device, kind_of, opened_folder
 from kpdemo.simckp.dual_encoder import mean_pooled
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.hub_download import fetch
@@ -155,6 +158,37 @@ class BankEncoder:
         return self.pair.documents(documents)
 
 
+@dataclass(frozen=True)
+class BagEncoder:
+    """Bags of subwords, as a retriever of `kpdemo train retriever` or a ranker has them."""
+
+    config: EncoderConfig
+    identity: str
+    reader: SubwordReader
+
+    @classmethod
+    def of(cls, reader: SubwordReader, name: str) -> BagEncoder:
+        """The encoder of a model by this name."""
+        carried = EncoderConfig(name, length=reader.length)
+        return cls(carried, _identity(reader.module.state_dict(), reader.tokenizer, carried), reader)
+
+    @property
+    def width(self) -> int:
+        return self.reader.module.width
+
+    @property
+    def device(self) -> str:
+        return self.reader.device.type
+
+    def passages(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+        """See `Encoder`."""
+        return self.reader.documents(documents)
+
+    def queries(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+        """See `Encoder`."""
+        return self.reader.documents(documents)
+
+
 def load_encoder(config: EncoderConfig, *, device: str = "auto", batch_size: int = 32) -> Encoder:
     """Open the encoder that `config` names.
 
@@ -167,6 +201,9 @@ def load_encoder(config: EncoderConfig, *, device: str = "auto", batch_size: int
         ConfigError: a setting does not go with it.
     """
     target = choose_device(device)
+    folder = model_folder(config.model)
+    if kind_of(folder) in (subwords.KIND, RANKER_KIND):
+        return _load_bag_encoder(folder, config, target)
     bank = DEFAULT_FOLDER / BANK if config.model == DEFAULT_MODEL else _own_folder(Path(config.model))
     if bank is not None and (config.model != DEFAULT_MODEL or bank.is_dir()):
         return _load_bank_encoder(bank, config, target)
@@ -182,12 +219,25 @@ def _own_folder(folder: Path) -> Path | None:
     return folder / BANK if (folder / BANK / CONFIG).is_file() else folder
 
 
-def _load_bank_encoder(folder: Path, config: EncoderConfig, device: torch.device) -> BankEncoder:
+def _load_bag_encoder(folder: Path, config: EncoderConfig, device: torch.device) -> BagEncoder:
+    _check_own(folder, config)
+    if kind_of(folder) == subwords.KIND:
+        reader = load_reader(folder, device=device)
+    else:
+        reader = load_ranker(folder, device=device).knowledge.reader
+    return BagEncoder.of(reader, config.model)
+
+
+def _check_own(folder: Path, config: EncoderConfig) -> None:
     own = EncoderConfig(config.model)
     if replace(config, length=own.length) != own:
         raise ConfigError(
             f"The encoder in {folder} has its own pooling and prefixes: leave these options out."
         )
+
+
+def _load_bank_encoder(folder: Path, config: EncoderConfig, device: torch.device) -> BankEncoder:
+    _check_own(folder, config)
     with opened_folder(folder, BANK_KIND) as stored:
         length = min(config.length, int(stored.config["length"]))
         carried = replace(config, length=length)

@@ -43,7 +43,7 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class Augmented:
-    """A document with the keyphrases of the passages found for it and their scores, the best passage first."""
+    """A document with the keyphrases and the scores of the passages found for it, the best passage first."""
 
     document: Document
     retrieved: tuple[tuple[str, ...], ...] = ()

@@ -155,6 +155,15 @@ def opened_folder(folder: Path, kind: str) -> Iterator[StoredModel]:
         ) from error
 
 
+def kind_of(folder: Path) -> str:
+    """What the folder says it holds; nothing where it cannot be read, which its loader explains."""
+    try:
+        described = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    return str(described.get("kind", "")) if isinstance(described, dict) else ""
+
+
 def base_of(folder: Path) -> Path | None:
     """The folder beside this one whose model it changes, if it is stored as a change."""
     try:

@@ -6,7 +6,6 @@ The folder of a model is that of its extractor, or of its extractor-generator, a
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from kpdemo.prmu import PhraseKinds
 from kpdemo.selection import keep
 from kpdemo.simckp import generator_checkpoint, labeller
 from kpdemo.simckp.absent import AbsentCandidate
-from kpdemo.simckp.checkpoint import CONFIG, base_of, load_checkpoint
+from kpdemo.simckp.checkpoint import base_of, kind_of, load_checkpoint
 from kpdemo.simckp.generator_checkpoint import load_generator
 from kpdemo.simckp.hub_tagger import HubTagger
 from kpdemo.simckp.labeller import load_labeller
@@ -159,7 +158,7 @@ def load_system(folder: Path, *, device: str = "auto") -> SimckpPredictor | Syst
         ModelLoadError: a file is missing or damaged, the device is not there, or there is no reranker for
             candidates from two sources.
     """
-    kind = _kind(folder)
+    kind = kind_of(folder)
     if kind == labeller.KIND:
         return load_labeller(folder, device=device)
     generator = None
@@ -184,15 +183,6 @@ def _part_folder(folder: Path, name: str) -> Path | None:
     """Where a part of the model is: in its own folder, or in that of the model which it changes."""
     places = [folder, base_of(folder)]
     return next((place / name for place in places if place and (place / name).is_dir()), None)
-
-
-def _kind(folder: Path) -> str:
-    """What the folder says it holds; nothing where it cannot be read, which its loader explains."""
-    try:
-        described = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return ""
-    return str(described.get("kind", "")) if isinstance(described, dict) else ""
 
 
 def _rank_as_proposed(

@@ -9,7 +9,18 @@ from pathlib import Path
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
 
-PARTS = ("tagger", "frequency", "extractor", "labeller", "generator", "bank", "reranker", "ramkg-generator")
+PARTS = (
+    "tagger",
+    "frequency",
+    "extractor",
+    "labeller",
+    "generator",
+    "bank",
+    "reranker",
+    "ramkg-generator",
+    "retriever",
+    "multilingual",
+)
 WHOLE, ALL = "model", "all"
 """To put the trained parts together, and to train them first."""
 CHECKPOINT = "checkpoint"
@@ -219,6 +230,35 @@ def _run_ramkg_generator(path: Path, overrides: Mapping[str, str]) -> None:
     logger.info("checkpoint in %s", folder)
 
 
+def _run_retriever(path: Path, overrides: Mapping[str, str]) -> None:
+    from kpdemo.simckp.checkpoint import choose_device
+    from kpdemo.training.multilingual_cards import retriever_card
+    from kpdemo.training.retriever import RetrieverTraining, train_retriever
+
+    config = load_section(path, "retriever", RetrieverTraining, overrides)
+    device = choose_device(config.device)
+    trained = train_retriever(config, device=device)
+    folder = config.output / CHECKPOINT
+    trained.tower.save(folder, retriever_card(config, trained, device=device))
+    logger.info("checkpoint in %s", folder)
+
+
+def _run_multilingual(path: Path, overrides: Mapping[str, str]) -> None:
+    from kpdemo.ramkg.ranker_checkpoint import save_ranker
+    from kpdemo.simckp.checkpoint import choose_device
+    from kpdemo.training.multilingual_cards import multilingual_card
+    from kpdemo.training.rgit import MultilingualTraining, train_multilingual
+
+    config = load_section(path, "multilingual", MultilingualTraining, overrides)
+    device = choose_device(config.device)
+    trained = train_multilingual(config, device=device)
+    folder = config.output / CHECKPOINT
+    save_ranker(
+        folder, trained.model, name=config.name, card=multilingual_card(config, trained, device=device)
+    )
+    logger.info("checkpoint in %s", folder)
+
+
 _RUNS: Mapping[str, Callable[[Path, Mapping[str, str]], None]] = {
     "tagger": _run_tagger,
     "frequency": _run_frequency,
@@ -227,5 +267,7 @@ _RUNS: Mapping[str, Callable[[Path, Mapping[str, str]], None]] = {
     "generator": _run_generator,
     "bank": _run_bank,
     "reranker": _run_reranker,
+    "retriever": _run_retriever,
+    "multilingual": _run_multilingual,
     "ramkg-generator": _run_ramkg_generator,
 }

@@ -29,7 +29,7 @@ class WriterRounds:
 
     config: RamkgTraining
 
-    def train(self, examples: Sequence[Augmented], into: Path) -> None:
+    def train(self, examples: Sequence[Augmented], into: Path, *, retriever: Path | None) -> None:
         """See `Generator`; a stopped training goes on where it was."""
         device = self._device
         own = replace(self.config, output=into)

@@ -1,0 +1,55 @@
+"""Candidates for present keyphrases in any language: runs of words that begin and end with a content word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kpdemo.candidates.chunks import Candidate
+from kpdemo.evaluation.content import Word, language_words
+from kpdemo.types import Document
+
+LONGEST = 5
+"""Words of a candidate, marks within it apart."""
+
+_MOST_TOKENS = 10
+_JOINERS = frozenset("-'’‐‑–·/")
+
+
+def mine_phrases(document: Document) -> list[Candidate]:
+    """All candidates of title and body, by first occurrence; spans count in `document.text`.
+
+    Small words may stand inside ("système de gestion"), other marks than hyphens and apostrophes may not.
+    `Candidate.key` is the stems of the language joined by spaces.
+    """
+    found: dict[str, list[tuple[int, int]]] = {}
+    for text, offset in ((document.title, 0), (document.body, document.body_start)):
+        words = list(language_words(text, document.language))
+        for first, word in enumerate(words):
+            if word.content:
+                for key, end in _runs(words[first : first + _MOST_TOKENS]):
+                    found.setdefault(key, []).append((word.start + offset, end + offset))
+    return [Candidate(key, tuple(spans)) for key, spans in found.items()]
+
+
+def phrase_key(phrase: str, language: str) -> str:
+    """The key under which a phrase would be mined."""
+    return _key(language_words(phrase, language))
+
+
+def _runs(words: Sequence[Word]) -> Iterator[tuple[str, int]]:
+    """The key and the end of each run from the first of `words` on that ends with a content word."""
+    count = 0
+    for place, word in enumerate(words):
+        if not any(map(str.isalnum, word.stem)):
+            if word.stem not in _JOINERS:
+                return
+            continue
+        count += 1
+        if count > LONGEST:
+            return
+        if word.content:
+            yield _key(words[: place + 1]), word.end
+
+
+def _key(words: Sequence[Word] | Iterator[Word]) -> str:
+    return " ".join(word.stem for word in words if word.stem not in _JOINERS)

@@ -1,0 +1,224 @@
+"""An encoder of texts as bags of subwords: a vector for each subword, weighed and summed.
+
+It knows no order of words. In return a laptop encodes thousands of passages in a second, and a few hundred
+translated abstracts are enough to train it. Letters: B texts, N subwords of all texts together, V vocabulary,
+D width.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import PreTrainedTokenizerFast
+
+from kpdemo.simckp.checkpoint import opened_folder, write_folder
+from kpdemo.simckp.examples import encoder_text
+from kpdemo.types import Document
+
+KIND = "ramkg-subwords"
+UNKNOWN = "[UNK]"
+SPECIAL = ("[PAD]", UNKNOWN)
+LONGEST_ALPHABET = 9_000
+"""Characters that are subwords by themselves; Chinese needs thousands."""
+
+_LEAST_WEIGHT = 0.05
+_AT_ONCE = 1_024  # texts that are encoded together
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bag:
+    """The subwords of one text.
+
+    Attributes:
+        ids: (n,) int64, each once.
+        amounts: (n,) float32, log(1 + how often).
+    """
+
+    ids: NDArray[np.int64]
+    amounts: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Some texts, flattened.
+
+    Attributes:
+        ids: (N,) long.
+        amounts: (N,) float.
+        starts: (B,) long, where each text begins.
+    """
+
+    ids: Tensor
+    amounts: Tensor
+    starts: Tensor
+
+    @classmethod
+    def of(cls, bags: Sequence[Bag]) -> Bags:
+        sizes = [len(bag.ids) for bag in bags]
+        starts = np.cumsum([0, *sizes[:-1]], dtype=np.int64)
+        ids = np.concatenate([bag.ids for bag in bags])
+        amounts = np.concatenate([bag.amounts for bag in bags])
+        return cls(*map(torch.from_numpy, (ids, amounts, starts)))
+
+    def to(self, device: torch.device) -> Bags:
+        return replace(
+            self, ids=self.ids.to(device), amounts=self.amounts.to(device), starts=self.starts.to(device)
+        )
+
+
+class SubwordEncoder(nn.Module):
+    """Bags to unit vectors; a text without subwords has the vector 0."""
+
+    def __init__(self, vocabulary: int, width: int) -> None:
+        super().__init__()
+        self.vectors = nn.EmbeddingBag(vocabulary, width, mode="sum")
+        nn.init.normal_(self.vectors.weight, std=width**-0.5)
+        self.weights = nn.Parameter(torch.ones(vocabulary))
+
+    @property
+    def width(self) -> int:
+        """D."""
+        return self.vectors.embedding_dim
+
+    def start_from_rarity(self, texts: Iterable[Bag]) -> None:
+        """Weigh each subword by the logarithm of its inverse document frequency."""
+        frequency = np.zeros(len(self.weights))
+        documents = 0
+        for bag in texts:
+            frequency[bag.ids] += 1
+            documents += 1
+        rarity = np.log(max(documents, 1) / (1 + frequency)).clip(min=_LEAST_WEIGHT)
+        with torch.no_grad():
+            self.weights.copy_(torch.from_numpy(rarity))
+
+    def forward(self, bags: Bags) -> Tensor:
+        """(B, D)."""
+        weights = bags.amounts * self.weights[bags.ids]
+        return functional.normalize(self.vectors(bags.ids, bags.starts, per_sample_weights=weights), dim=-1)
+
+
+@dataclass(frozen=True)
+class SubwordReader:
+    """An encoder with its tokenizer.
+
+    Attributes:
+        length: subwords of a text that are read, at most.
+    """
+
+    module: SubwordEncoder
+    tokenizer: Tokenizer
+    length: int
+
+    @property
+    def device(self) -> torch.device:
+        return self.module.weights.device
+
+    def documents(self, documents: Sequence[Document]) -> NDArray[np.float32]:
+        """(B, D)."""
+        return self.encode(self.bags([encoder_text(document) for document in documents]))
+
+    def phrases(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(B, D)."""
+        return self.encode(self.bags(texts))
+
+    def bags(self, texts: Sequence[str]) -> list[Bag]:
+        """What of each text is encoded."""
+        return list(read_bags(self.tokenizer, texts, self.length))
+
+    def encode(self, bags: Sequence[Bag]) -> NDArray[np.float32]:
+        """(B, D)."""
+        parts = [np.zeros((0, self.module.width), dtype=np.float32)]
+        with torch.inference_mode():
+            for first in range(0, len(bags), _AT_ONCE):
+                batch = Bags.of(bags[first : first + _AT_ONCE]).to(self.device)
+                parts.append(self.module(batch).float().cpu().numpy())
+        return np.concatenate(parts)
+
+
+def read_bags(tokenizer: Tokenizer, texts: Sequence[str], length: int) -> Iterator[Bag]:
+    """The bag of each text's first `length` subwords; unknown ones are left out."""
+    unknown = tokenizer.token_to_id(UNKNOWN)
+    tokenizer.enable_truncation(length)
+    for first in range(0, len(texts), _AT_ONCE):
+        for encoding in tokenizer.encode_batch(list(texts[first : first + _AT_ONCE])):
+            found = Counter(encoding.ids)
+            found.pop(unknown, None)
+            yield Bag(
+                np.fromiter(found, dtype=np.int64, count=len(found)),
+                np.log1p(np.fromiter(found.values(), dtype=np.float32, count=len(found))),
+            )
+
+
+def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
+    """WordPiece (Schuster and Nakajima 2012) over lower-cased text without accents, Chinese by the character.
+
+    Args:
+        vocabulary: V, the most subwords.
+    """
+    from tokenizers import models, normalizers, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocabulary,
+        special_tokens=list(SPECIAL),
+        limit_alphabet=LONGEST_ALPHABET,
+        min_frequency=3,
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def save_reader(folder: Path, reader: SubwordReader, *, card: str) -> None:
+    """Write a checkpoint folder."""
+    write_folder(
+        folder,
+        reader.module.state_dict(),
+        stored_tokenizer(reader),
+        reader_config(reader),
+        card=card,
+        storage="fp16",
+    )
+
+
+def reader_config(reader: SubwordReader) -> dict[str, Any]:
+    """What a checkpoint says of the encoder."""
+    vocabulary, width = reader.module.vectors.weight.shape
+    return {"kind": KIND, "vocabulary": vocabulary, "width": width, "length": reader.length}
+
+
+def stored_tokenizer(reader: SubwordReader) -> PreTrainedTokenizerFast:
+    """The tokenizer in the form that checkpoints are written with."""
+    reader.tokenizer.no_truncation()
+    return PreTrainedTokenizerFast(tokenizer_object=reader.tokenizer, unk_token=UNKNOWN, pad_token=SPECIAL[0])
+
+
+def load_reader(folder: Path, *, device: torch.device) -> SubwordReader:
+    """Open a folder that `save_reader` wrote.
+
+    Raises:
+        ModelLoadError: a file is missing or damaged.
+    """
+    with opened_folder(folder, KIND) as stored:
+        return build_reader(stored.config, stored.weights, stored.tokenizer, device)
+
+
+def build_reader(
+    config: dict[str, Any], weights: dict[str, Tensor], tokenizer: Tokenizer, device: torch.device
+) -> SubwordReader:
+    """The encoder of a stored configuration, for prediction."""
+    module = SubwordEncoder(config["vocabulary"], config["width"])
+    module.load_state_dict(weights)
+    return SubwordReader(module.to(device).eval().requires_grad_(False), tokenizer, config["length"])

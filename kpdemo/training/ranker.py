@@ -1,0 +1,319 @@
+"""Training of the ranker of present and absent keyphrases, with and without retrieved ones.
+
+Letters: P candidates, F features.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import Field
+from torch import Tensor
+from torch.nn import functional
+
+from kpdemo.errors import TrainingError
+from kpdemo.evaluation.metrics import pooled_average, score_sets
+from kpdemo.languages.names import ENGLISH
+from kpdemo.ramkg.features import Help, Knowledge, Phrase, candidates_of, rank_input
+from kpdemo.ramkg.iterate import Augmented
+from kpdemo.ramkg.phrases import phrase_key
+from kpdemo.ramkg.ranker import Choosing, Ranker, inputs
+from kpdemo.ramkg.subwords import SubwordReader
+from kpdemo.ramkg.terms import LanguageTerms, Lexicon, Translations, count_terms, learn_translations
+from kpdemo.simckp.counting import ExpectedF1, learn_expected_f1
+from kpdemo.simckp.threshold import Calibration
+from kpdemo.training.batching import length_bucketed
+from kpdemo.training.loop import LoopConfig, Metrics, train
+from kpdemo.types import Document
+
+HELD_OUT = 10
+"""Every so many-th document chooses the weights and the number of keyphrases, and is not trained on."""
+
+FOLDS = 4
+"""Translations are learnt from other documents than those they are features of."""
+
+_TOGETHER = 32  # documents that a process mines at once
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RankerTraining:
+    """Attributes:
+    loop: of one ranker; `documents` is overruled by `epochs`.
+    epochs: how often each document is visited.
+    most_retrieved: keyphrases of one passage that are read.
+    minimum: keyphrases given when the rule says fewer.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    loop: LoopConfig = field(
+        default_factory=lambda: LoopConfig(documents=1, batch_size=16, precision="fp32", evaluate_every=4_000)
+    )
+    epochs: Annotated[int, Field(ge=1)] = 4
+    learning_rate: Annotated[float, Field(gt=0)] = 2e-3
+    most_retrieved: Annotated[int, Field(ge=1)] = 12
+    minimum: Annotated[int, Field(ge=1)] = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Mined:
+    """A document with the phrases of its text and the keys of its keyphrases."""
+
+    document: Document
+    phrases: tuple[Phrase, ...]
+    gold: tuple[tuple[str, str], ...]
+    """Key and writing of each keyphrase."""
+
+    @property
+    def keys(self) -> frozenset[str]:
+        return frozenset(key for key, _ in self.gold)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelled:
+    """Attributes:
+    features: (P, F) float32.
+    positive: (P,) bool.
+    """
+
+    features: NDArray[np.float32]
+    positive: NDArray[np.bool_]
+
+
+def mine_documents(documents: Sequence[Document], workers: int) -> list[Mined]:
+    """The phrases of many documents, by several processes."""
+    if workers <= 1 or len(documents) <= _TOGETHER:
+        return [_mine(document) for document in documents]
+    with ProcessPoolExecutor(workers) as pool:
+        return list(pool.map(_mine, documents, chunksize=_TOGETHER))
+
+
+def _mine(document: Document) -> Mined:
+    language = document.language
+    gold = tuple((phrase_key(text, language), text) for text in document.keyphrases)
+    return Mined(document, candidates_of(document), tuple((key, text) for key, text in gold if key))
+
+
+def help_of(given: Augmented, most: int) -> list[Help]:
+    """The retrieved keyphrases of a document, at most so many of a passage."""
+    scores = given.scores or (1.0,) * len(given.retrieved)
+    return [
+        Help(text, place, score)
+        for place, (keyphrases, score) in enumerate(zip(given.retrieved, scores, strict=True))
+        for text in keyphrases[:most]
+    ]
+
+
+def learn_lexicon(mined: Sequence[Mined], examples: Sequence[Augmented]) -> Lexicon:
+    """Terms and translations by language; translations from each document's first passage."""
+    languages = sorted({item.document.language for item in mined})
+    terms: dict[str, LanguageTerms] = {}
+    translations: dict[str, Translations] = {}
+    for language in languages:
+        own = [number for number, item in enumerate(mined) if item.document.language == language]
+        terms[language] = count_terms(
+            ((phrase.key for phrase in mined[number].phrases), mined[number].gold) for number in own
+        )
+        translations[language] = learn_translations([_pair(mined[n], examples[n]) for n in own])
+    return Lexicon(terms, translations)
+
+
+def _pair(item: Mined, given: Augmented) -> tuple[list[str], list[str]]:
+    first = given.retrieved[0] if given.retrieved else ()
+    english = (phrase_key(text, ENGLISH) for text in first)
+    return [key for key in english if key], [key for key, _ in item.gold]
+
+
+def train_ranker(
+    mined: Sequence[Mined],
+    examples: Sequence[Augmented],
+    reader: SubwordReader,
+    config: RankerTraining,
+    folder: Path,
+    *,
+    retrieval: bool,
+) -> tuple[Choosing, Knowledge, Metrics]:
+    """A ranker of these documents, what it judges by, and its figures on those held out.
+
+    Args:
+        mined, examples: the same documents.
+        folder: of the run, which goes on where it was stopped.
+
+    Raises:
+        TrainingError: no document has a keyphrase among its candidates.
+    """
+    torch.manual_seed(config.loop.seed)
+    lexicon = learn_lexicon(mined, examples)
+    knowledge = Knowledge.of(reader, lexicon)
+    labelled = label_all(mined, examples, knowledge, config, retrieval=retrieval)
+    held_out = [number for number in range(len(mined)) if number % HELD_OUT == HELD_OUT - 1]
+    taught = [item for number, item in enumerate(labelled) if number % HELD_OUT != HELD_OUT - 1]
+    part = RankerPart(
+        Ranker(retrieval=retrieval),
+        [item for item in taught if item.positive.any()],
+        [labelled[number] for number in held_out] or taught,
+        config,
+    )
+    loop = replace(config.loop, documents=config.epochs * len(part))
+    train(part, loop, folder, torch.device("cpu"), identity=f"{retrieval} {len(part)} {config.epochs}")
+    part.module.eval().requires_grad_(False)
+    return Choosing(part.module, part.counting(), config.minimum), knowledge, part.evaluate()
+
+
+def label_all(
+    mined: Sequence[Mined],
+    examples: Sequence[Augmented],
+    knowledge: Knowledge,
+    config: RankerTraining,
+    *,
+    retrieval: bool,
+) -> list[Labelled]:
+    """The features of all candidates, each document left out of what its own were counted in."""
+    found: dict[int, Labelled] = {}
+    for fold in range(FOLDS):
+        others = [number for number in range(len(mined)) if number % FOLDS != fold]
+        translations = _translations(mined, examples, others) if retrieval else {}
+        own = knowledge.with_translations(translations)
+        for number in range(fold, len(mined), FOLDS):
+            item = mined[number]
+            help = help_of(examples[number], config.most_retrieved) if retrieval else ()
+            ranked = rank_input(item.document, item.phrases, own, help, own_keys=item.keys)
+            positive = np.array([phrase.key in item.keys for phrase in ranked.phrases], dtype=bool)
+            found[number] = Labelled(inputs(ranked, retrieval=retrieval), positive)
+    return [found[number] for number in range(len(mined))]
+
+
+def _translations(
+    mined: Sequence[Mined], examples: Sequence[Augmented], numbers: Sequence[int]
+) -> Mapping[str, Translations]:
+    pairs: dict[str, list[tuple[list[str], list[str]]]] = {}
+    for number in numbers:
+        own = pairs.setdefault(mined[number].document.language, [])
+        own.append(_pair(mined[number], examples[number]))
+    return {language: learn_translations(own) for language, own in pairs.items()}
+
+
+@dataclass(frozen=True)
+class RankerBatch:
+    """Attributes:
+    features: (P, F) float.
+    positive: (P,) float.
+    """
+
+    features: Tensor
+    positive: Tensor
+
+    def to(self, device: torch.device) -> RankerBatch:
+        return RankerBatch(self.features.to(device), self.positive.to(device))
+
+
+class RankerPart:
+    """A ranker as the training loop sees it: an item is a document."""
+
+    selected = "F1@M"
+
+    def __init__(
+        self,
+        module: Ranker,
+        taught: Sequence[Labelled],
+        held_out: Sequence[Labelled],
+        config: RankerTraining,
+    ) -> None:
+        if not taught:
+            raise TrainingError("No training document has a keyphrase among its candidates: give other ones.")
+        self.module = module
+        self._taught = taught
+        self._held_out = [item for item in held_out if item.positive.any()] or list(taught)
+        self._config = config
+        module.standardise(np.concatenate([item.features for item in taught]))
+
+    def __len__(self) -> int:
+        return len(self._taught)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        return [{"params": list(self.module.parameters()), "lr": self._config.learning_rate}]
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        loop = self._config.loop
+        sizes = [len(item.positive) for item in self._taught]
+        return length_bucketed(
+            sizes, [1] * len(sizes), batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
+        )
+
+    def __getitem__(self, index: int) -> Labelled:
+        return self._taught[index]
+
+    def collate(self, items: Sequence[Labelled]) -> RankerBatch:
+        features = np.concatenate([item.features for item in items])
+        positive = np.concatenate([item.positive for item in items]).astype(np.float32)
+        return RankerBatch(torch.from_numpy(features), torch.from_numpy(positive))
+
+    def loss(self, batch: RankerBatch) -> Tensor:
+        return functional.binary_cross_entropy_with_logits(self.module(batch.features), batch.positive)
+
+    def evaluate(self) -> Metrics:
+        """F1@M over the candidates: keyphrases that are none of them do not count."""
+        scored = self._scored()
+        rule = self._rule(scored)
+        f1 = []
+        for values, positive in scored:
+            count = max(rule.count(values.tolist()), self._config.minimum)
+            hits = positive[np.argsort(-values, kind="stable")[:count]].sum()
+            f1.append(2 * hits / (min(count, len(values)) + positive.sum()))
+        return {"F1@M": float(np.mean(f1)), "gold": rule.gold}
+
+    def counting(self) -> ExpectedF1:
+        """The rule for how many, learnt on the documents held out."""
+        return self._rule(self._scored())
+
+    def _rule(self, scored: list[tuple[NDArray[np.float32], NDArray[np.bool_]]]) -> ExpectedF1:
+        logits = [(_logit(values), positive) for values, positive in scored]
+        return learn_expected_f1(logits, Calibration(), minimum=self._config.minimum)
+
+    def _scored(self) -> list[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
+        with torch.no_grad():
+            return [
+                (torch.sigmoid(self.module(torch.from_numpy(item.features))).numpy(), item.positive)
+                for item in self._held_out
+            ]
+
+
+def _logit(probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
+    clipped = np.clip(probabilities, 1e-6, 1 - 1e-6)
+    values: NDArray[np.float32] = np.log(clipped / (1 - clipped)).astype(np.float32)
+    return values
+
+
+def predict_keyphrases(
+    mined: Sequence[Mined],
+    examples: Sequence[Augmented],
+    choosing: Choosing,
+    knowledge: Knowledge,
+    config: RankerTraining,
+) -> list[list[str]]:
+    """The keyphrases of documents that may be among those the terms were counted in."""
+    retrieval = choosing.module.retrieval
+    answers = []
+    for item, given in zip(mined, examples, strict=True):
+        help = help_of(given, config.most_retrieved) if retrieval else ()
+        ranked = rank_input(item.document, item.phrases, knowledge, help)
+        values = choosing.probabilities(ranked)
+        order = np.argsort(-values, kind="stable")[: choosing.count(values.tolist())]
+        answers.append([ranked.phrases[number].text for number in order.tolist()])
+    return answers
+
+
+def pooled_f1(documents: Sequence[Document], answers: Sequence[Sequence[str]]) -> float:
+    """RAMKG's measure, of 1."""
+    scores = [score_sets(d.keyphrases, answer) for d, answer in zip(documents, answers, strict=True)]
+    return pooled_average(scores).f1_m or 0.0

@@ -1,0 +1,289 @@
+"""Iterative training (RAMKG, Algorithm 1) of a retriever and a ranker, and the model that comes of it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import faiss
+import torch
+from pydantic import Field
+
+from kpdemo.errors import ConfigError
+from kpdemo.languages.names import ENGLISH
+from kpdemo.ramkg.iterate import Augmented, Pair, Retrieved, RgitConfig, RgitData
+from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
+from kpdemo.ramkg.rgit import Outcome, iterate
+from kpdemo.ramkg.subwords import Bag, load_reader
+from kpdemo.simckp.examples import encoder_text
+from kpdemo.training.data import Source, read_source
+from kpdemo.training.loop import LoopConfig, train
+from kpdemo.training.parallel import ParallelSource, Translation, read_translations
+from kpdemo.training.ranker import (
+    Mined,
+    RankerTraining,
+    mine_documents,
+    predict_keyphrases,
+    train_ranker,
+)
+from kpdemo.training.retriever import RetrieverPart, RetrieverTraining, open_tower
+from kpdemo.types import Document
+
+RETRIEVER = "checkpoint"
+"""Folder of a round's encoder in the folder of its training."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class MultilingualTraining:
+    """Attributes:
+    start: the folder of a retriever that every round begins with, as `train retriever` leaves it.
+    translations: documents in two languages with keyphrases in both; their English sides are passages.
+    parallel: so many of them, drawn at random, are told to be translations. Of the others nothing is told:
+        they are documents without a known passage, and show how many mined pairs are right.
+    others: further documents whose passages are not known.
+    passages: the corpus in which passages are found, besides.
+    validation: documents in two languages on which recall is measured; their passages have to be in the
+        corpus under the same id.
+    retriever: how a round's encoder is trained; its sources are not used.
+    epochs: visits of each pair in a round.
+    languages: told of the model.
+    device: of the encoder.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    start: Path
+    translations: tuple[ParallelSource, ...]
+    passages: tuple[Source, ...]
+    validation: tuple[ParallelSource, ...]
+    languages: tuple[str, ...]
+    parallel: Annotated[int, Field(ge=1)] = 1_200
+    others: tuple[Source, ...] = ()
+    data: Path = Path("data")
+    output: Path = Path("runs/multilingual")
+    name: str = "multilingual"
+    rounds: RgitConfig = field(default_factory=lambda: RgitConfig(passages=5))
+    learning_rate: Annotated[float, Field(gt=0)] = 3e-3
+    temperature: Annotated[float, Field(gt=0)] = 0.05
+    batch_size: Annotated[int, Field(ge=2)] = 128
+    epochs: Annotated[int, Field(ge=1)] = 20
+    ranker: RankerTraining = field(default_factory=RankerTraining)
+    seed: int = 42
+    device: str = "auto"
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The passages, each once by its id."""
+
+    passages: Sequence[Document]
+
+    @cached_property
+    def by_id(self) -> dict[str, Document]:
+        return {passage.id: passage for passage in self.passages}
+
+
+class RetrieverRounds:
+    """A `Retriever` of `kpdemo.ramkg.iterate` over a corpus in memory."""
+
+    def __init__(self, config: MultilingualTraining, corpus: Corpus, device: torch.device) -> None:
+        self._config = config
+        self._corpus = corpus
+        self._device = device
+        self._bags: list[Bag] = []
+        self._searched: tuple[Path, faiss.Index] | None = None
+
+    def train(self, pairs: Sequence[Pair], into: Path, *, start: Path | None) -> None:
+        """See `Retriever`."""
+        config = self._training(len(pairs), into)
+        tower = open_tower(config, start / RETRIEVER if start else self._config.start)
+        translations = [Translation(pair.document, self._corpus.by_id[pair.passage]) for pair in pairs]
+        part = RetrieverPart(tower, config, translations, self._negatives(len(pairs)), translations[:500])
+        train(part, config.loop, into, self._device, identity=f"{len(pairs)} {start}")
+        tower.save(into / RETRIEVER, f"# A retriever of RGIT\n\nTrained on {len(pairs):,} pairs.\n")
+
+    def _training(self, pairs: int, into: Path) -> RetrieverTraining:
+        own = self._config
+        size = min(own.batch_size, pairs)
+        visits = own.epochs * pairs
+        loop = LoopConfig(
+            documents=visits,
+            batch_size=size,
+            warmup=0.1,
+            decay=0.9,
+            precision="fp32",
+            evaluate_every=visits,
+            seed=own.seed,
+        )
+        return RetrieverTraining(
+            train=(),
+            validation=(),
+            loop=loop,
+            output=into,
+            learning_rate=own.learning_rate,
+            temperature=own.temperature,
+        )
+
+    def _negatives(self, pairs: int) -> Sequence[Document]:
+        count = min(10 * pairs, len(self._corpus.passages))
+        return random.Random(self._config.seed).sample(list(self._corpus.passages), count)
+
+    def search(self, model: Path, documents: Sequence[Document], count: int) -> list[list[Retrieved]]:
+        """See `Retriever`; exact."""
+        index, reader = self._index(model), load_reader(model / RETRIEVER, device=self._device)
+        scores, numbers = index.search(reader.documents(documents), count)
+        passages = self._corpus.passages
+        return [
+            [
+                Retrieved(passages[number].id, passages[number].keyphrases, round(score, 4))
+                for score, number in zip(row, found, strict=True)
+            ]
+            for row, found in zip(scores.tolist(), numbers.tolist(), strict=True)
+        ]
+
+    def _index(self, model: Path) -> faiss.Index:
+        """Of all passages by this model; the last one is kept."""
+        if self._searched is None or self._searched[0] != model:
+            reader = load_reader(model / RETRIEVER, device=self._device)
+            if not self._bags:
+                logger.info("reading %d passages", len(self._corpus.passages))
+                self._bags = reader.bags([encoder_text(passage) for passage in self._corpus.passages])
+            index = faiss.IndexFlatIP(reader.module.width)
+            index.add(reader.encode(self._bags))
+            self._searched = model, index
+        return self._searched[1]
+
+
+class RankerRounds:
+    """A `Generator` of `kpdemo.ramkg.iterate`: it ranks phrases of the document and of the language."""
+
+    def __init__(self, config: MultilingualTraining, device: torch.device) -> None:
+        self._config = config
+        self._device = device
+        self._mined: dict[str, Mined] = {}
+
+    def train(self, examples: Sequence[Augmented], into: Path, *, retriever: Path | None) -> None:
+        """See `Generator`."""
+        model = self.fit(examples, into, encoder=retriever / RETRIEVER if retriever else self._config.start)
+        save_ranker(into / RETRIEVER, model, name=into.name, card="# A ranker of RGIT\n")
+
+    def fit(self, examples: Sequence[Augmented], into: Path, *, encoder: Path) -> RankerModel:
+        """A ranker on an encoder; the base model where no document has retrieved keyphrases."""
+        retrieval = any(given.retrieved for given in examples)
+        choosing, knowledge, metrics = train_ranker(
+            self.mined([given.document for given in examples]),
+            examples,
+            load_reader(encoder, device=self._device),
+            self._config.ranker,
+            into,
+            retrieval=retrieval,
+        )
+        logger.info("%s: F1@M of candidates %.4f", into.name, metrics["F1@M"])
+        return RankerModel(
+            knowledge=knowledge,
+            augmented=choosing if retrieval else None,
+            base=None if retrieval else choosing,
+            passages=self._config.rounds.passages,
+            languages=frozenset(self._config.languages),
+        )
+
+    def predict(self, model: Path, inputs: Sequence[Augmented]) -> list[list[str]]:
+        """See `Generator`."""
+        stored = load_ranker(model / RETRIEVER, device=self._device)
+        choosing = stored.augmented or stored.base
+        assert choosing is not None  # a stored ranker has one
+        mined = self.mined([given.document for given in inputs])
+        return predict_keyphrases(mined, inputs, choosing, stored.knowledge, self._config.ranker)
+
+    def mined(self, documents: Sequence[Document]) -> list[Mined]:
+        """The phrases of the documents, each mined once."""
+        new = [document for document in documents if document.id not in self._mined]
+        for item in mine_documents(new, os.cpu_count() or 1):
+            self._mined[item.document.id] = item
+        return [self._mined[document.id] for document in documents]
+
+
+@dataclass(frozen=True)
+class TrainedMultilingual:
+    """Attributes:
+    model: with both rankers, on all documents.
+    outcome: of the rounds.
+    documents: by language.
+    """
+
+    model: RankerModel
+    outcome: Outcome
+    documents: dict[str, int]
+    passages: int
+
+
+def train_multilingual(config: MultilingualTraining, *, device: torch.device) -> TrainedMultilingual:
+    """The rounds, and then both rankers on all documents with the best round's encoder; resumes.
+
+    Raises:
+        ConfigError, InputError, ModelLoadError, TrainingError: in one sentence, before or during training.
+    """
+    data, corpus = read_rounds(config)
+    retriever, ranker = RetrieverRounds(config, corpus, device), RankerRounds(config, device)
+    outcome = iterate(retriever, ranker, data, config.rounds, config.output)
+    everything = [*(pair.document for pair in data.parallel), *data.others]
+    encoder = outcome.retriever / RETRIEVER
+    base = ranker.fit(
+        [Augmented(document) for document in everything], config.output / "base-on-all", encoder=encoder
+    )
+    last = load_ranker(outcome.generator / RETRIEVER, device=device)
+    counts: dict[str, int] = {}
+    for document in everything:
+        counts[document.language] = counts.get(document.language, 0) + 1
+    return TrainedMultilingual(replace(last, base=base.base), outcome, counts, len(corpus.passages))
+
+
+def read_rounds(config: MultilingualTraining) -> tuple[RgitData, Corpus]:
+    """What the rounds learn from, and the passages.
+
+    Raises:
+        ConfigError: there are fewer translations than are to be told, or no passage of a validation pair.
+    """
+    passages = {
+        passage.id: replace(passage, language=ENGLISH)
+        for source in config.passages
+        for passage in read_source(source, config.data)
+    }
+    known = [
+        pair
+        for source in config.translations
+        for pair in read_translations(source, config.data)
+        if pair.document.keyphrases
+    ]
+    for pair in known:
+        passages.setdefault(pair.passage.id, pair.passage)
+    if len(known) <= config.parallel:
+        raise ConfigError(f"There are {len(known)} translations, not more than parallel = {config.parallel}.")
+    random.Random(config.seed).shuffle(known)
+    told, untold = known[: config.parallel], known[config.parallel :]
+    others = [document for source in config.others for document in read_source(source, config.data)]
+    validation = [
+        Pair(pair.document, pair.passage.id)
+        for source in config.validation
+        for pair in read_translations(source, config.data)
+    ]
+    missing = next((pair.passage for pair in validation if pair.passage not in passages), None)
+    if missing is not None:
+        raise ConfigError(
+            f"The passage {missing!r} of a validation pair is not in the corpus: add its source."
+        )
+    data = RgitData(
+        parallel=[Pair(pair.document, pair.passage.id) for pair in told],
+        others=[*(pair.document for pair in untold), *others],
+        validation=validation,
+        truth={pair.document.id: pair.passage.id for pair in untold},
+    )
+    return data, Corpus(list(passages.values()))

@@ -1,0 +1,134 @@
+"""The encoders that a retriever can be trained as: any of the Hub, or bags of subwords.
+
+One tower reads queries and passages, as in RAMKG's own code. Letters: B texts, T tokens, D width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+
+from kpdemo.ramkg.settings import EncoderConfig, Pooling
+from kpdemo.ramkg.subwords import Bags, SubwordEncoder, SubwordReader, read_bags, save_reader
+from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.checkpoint import CARD
+from kpdemo.simckp.dual_encoder import mean_pooled
+
+
+class Tower(Protocol):
+    """Makes vectors of texts while it is trained."""
+
+    @property
+    def module(self) -> nn.Module:
+        """(B, D) of a batch that `collate` made."""
+
+    def read(self, texts: Sequence[str]) -> list[Any]:
+        """What of each text is encoded; small, so that all texts can be read beforehand."""
+
+    def collate(self, items: Sequence[Any]) -> Any:
+        """A batch, with a method `to`."""
+
+    def save(self, folder: Path, card: str) -> None:
+        """Write a folder that `kpdemo.ramkg.encoder.load_encoder` opens."""
+
+
+@dataclass(frozen=True)
+class SubwordTower:
+    """Bags of subwords."""
+
+    module: SubwordEncoder
+    tokenizer: Tokenizer
+    length: int
+
+    def read(self, texts: Sequence[str]) -> list[Any]:
+        """See `Tower`."""
+        return list(read_bags(self.tokenizer, texts, self.length))
+
+    def collate(self, items: Sequence[Any]) -> Bags:
+        """See `Tower`."""
+        return Bags.of(items)
+
+    def save(self, folder: Path, card: str) -> None:
+        """See `Tower`."""
+        save_reader(folder, SubwordReader(self.module, self.tokenizer, self.length), card=card)
+
+
+@dataclass(frozen=True)
+class TokenBatch:
+    """Attributes:
+    input_ids, attention_mask: (B, T) long.
+    """
+
+    input_ids: Tensor
+    attention_mask: Tensor
+
+    def to(self, device: torch.device) -> TokenBatch:
+        return TokenBatch(self.input_ids.to(device), self.attention_mask.to(device))
+
+
+class PooledBackbone(nn.Module):
+    """A pretrained encoder and what makes one vector of its hidden states."""
+
+    def __init__(self, backbone: nn.Module, pooling: Pooling, *, normalise: bool) -> None:
+        super().__init__()
+        self.backbone = backbone
+        self._pooling = pooling
+        self._normalise = normalise
+
+    def forward(self, batch: TokenBatch) -> Tensor:
+        """(B, D)."""
+        hidden = self.backbone(
+            input_ids=batch.input_ids, attention_mask=batch.attention_mask
+        ).last_hidden_state.float()
+        pooled = hidden[:, 0] if self._pooling == "first" else mean_pooled(hidden, batch.attention_mask)
+        return functional.normalize(pooled, dim=-1) if self._normalise else pooled
+
+
+@dataclass(frozen=True)
+class BackboneTower:
+    """A pretrained encoder of the Hub."""
+
+    module: PooledBackbone
+    tokenizer: Any
+    length: int
+
+    def read(self, texts: Sequence[str]) -> list[Any]:
+        """See `Tower`."""
+        fast = self.tokenizer.backend_tokenizer
+        fast.enable_truncation(self.length)
+        return [torch.tensor(encoding.ids) for encoding in fast.encode_batch(list(texts))]
+
+    def collate(self, items: Sequence[Any]) -> TokenBatch:
+        """See `Tower`."""
+        padding = self.tokenizer.pad_token_id
+        input_ids = pad_sequence(list(items), batch_first=True, padding_value=padding)
+        lengths = torch.tensor([len(item) for item in items])
+        mask = (torch.arange(input_ids.shape[1]) < lengths[:, None]).long()
+        return TokenBatch(input_ids, mask)
+
+    def save(self, folder: Path, card: str) -> None:
+        """See `Tower`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.module.backbone.save_pretrained(folder)  # type: ignore[operator]
+        self.tokenizer.backend_tokenizer.no_truncation()
+        self.tokenizer.save_pretrained(folder)
+        (folder / CARD).write_text(card, encoding="utf-8")
+
+
+def backbone_tower(name: str, config: EncoderConfig, *, attention: str) -> BackboneTower:
+    """A pretrained encoder by name or folder, to be trained further.
+
+    Raises:
+        ModelLoadError: it cannot be loaded.
+    """
+    backbone, tokenizer = load_backbone(name, attention=attention)
+    module = PooledBackbone(backbone, config.pooling, normalise=config.normalise)
+    return BackboneTower(module, tokenizer, config.length)

@@ -1,0 +1,149 @@
+"""Training of retriever and multilingual model on a few texts, from files to a folder that predicts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from kpdemo.errors import ConfigError, InputError, TrainingError
+from kpdemo.predictors import load_predictor
+from kpdemo.ramkg.encoder import load_encoder
+from kpdemo.ramkg.settings import EncoderConfig
+from kpdemo.training import run
+from kpdemo.training.parallel import ParallelSource, read_translations
+from kpdemo.training.retriever import retrieval_loss
+from kpdemo.types import Document
+from tests.tiny import tiny_bert
+
+SUBJECTS = {
+    "réseau de neurones": "neural network",
+    "traduction automatique": "machine translation",
+    "corps humain": "human body",
+    "droit pénal": "criminal law",
+    "analyse musicale": "musical analysis",
+}
+CONFIG = """
+[retriever]
+{backbone}
+learning_rate = 1e-2
+subwords = {{ vocabulary = 300, width = 32 }}
+encoder = {{ length = 40 }}
+loop = {{ documents = 400, batch_size = 10, precision = "fp32", evaluate_every = 400 }}
+train = [{{ path = "theses.jsonl", language = "fr" }}]
+validation = [{{ path = "valid.jsonl", language = "fr" }}]
+
+[multilingual]
+start = "{folder}/retriever/checkpoint"
+languages = ["fr"]
+parallel = 10
+batch_size = 10
+epochs = 10
+rounds = {{ rounds = 1, passages = 2 }}
+ranker = {{ epochs = 5, minimum = 1 }}
+translations = [{{ path = "theses.jsonl", language = "fr" }}]
+validation = [{{ path = "valid.jsonl", language = "fr" }}]
+passages = [{{ path = "passages.jsonl" }}]
+"""
+
+
+def row(number: int) -> dict[str, object]:
+    french, english = list(SUBJECTS.items())[number % 5]
+    return {
+        "id": f"t{number}",
+        "fr_title": french,
+        "fr": f"Cette thèse, la {number}e, étudie {french} et sa mémoire {number}.",
+        "fr_keyphrases": [french],
+        "en_title": english,
+        "en": f"This thesis, number {number}, studies {english} and its memory {number}.",
+        "en_keyphrases": [english],
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("multilingual")
+    rows = [row(number) for number in range(40)]
+    english = [
+        {"id": r["id"], "title": r["en_title"], "text": r["en"], "keyphrases": r["en_keyphrases"]}
+        for r in rows
+    ]
+    for name, lines in {"theses": rows[:35], "valid": rows[35:], "passages": english}.items():
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    (folder / "config.toml").write_text(CONFIG.format(backbone="", folder=folder), encoding="utf-8")
+    train("retriever", folder)
+    return folder
+
+
+def train(part: str, folder: Path, **overrides: str) -> Path:
+    settings = {"data": str(folder), "device": "cpu"} | overrides
+    run(part, folder / "config.toml", output=folder / part, overrides=settings)
+    return folder / part / "checkpoint"
+
+
+def test_a_retriever_finds_the_english_passage_and_its_folder_opens_as_an_encoder(folder):
+    encoder = load_encoder(EncoderConfig(str(folder / "retriever" / "checkpoint")), device="cpu")
+    queries = encoder.queries([Document(french) for french in SUBJECTS])
+    passages = encoder.passages([Document(english) for english in SUBJECTS.values()])
+    assert (queries @ passages.T).argmax(axis=1).tolist() == [0, 1, 2, 3, 4]
+    card = (folder / "retriever" / "checkpoint" / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "35 pairs" in card
+
+
+def test_rounds_leave_a_model_that_predicts_and_its_card_tells_them(folder):
+    checkpoint = train("multilingual", folder)
+    [prediction] = load_predictor(checkpoint, device="cpu").predict(
+        [Document("Cette thèse étudie le droit pénal et la mémoire.", language="fr")], top_k=3
+    )
+    assert "droit pénal" in [keyphrase.text for keyphrase in prediction.present]
+    card = (checkpoint / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "10 documents were told" in card
+    assert "Label accuracy" in card
+    figures = json.loads((folder / "multilingual" / "rgit.json").read_text())
+    assert figures["rounds"][0]["recall"]["5"] == 1
+
+
+def test_rounds_need_the_passages_of_their_validation(folder):
+    (folder / "few.jsonl").write_text('{"id": "x", "text": "A passage.", "keyphrases": ["a"]}\n')
+    with pytest.raises(ConfigError, match="'t35' of a validation pair is not in the corpus"):
+        train("multilingual", folder, passages='[{ path = "few.jsonl" }]', output=str(folder / "never"))
+
+
+def test_any_encoder_of_the_hub_can_be_trained_as_a_retriever(folder, tmp_path):
+    backbone = tiny_bert(tmp_path / "tiny")
+    (tmp_path / "config.toml").write_text(
+        CONFIG.format(backbone=f'backbone = "{backbone}"', folder=folder), encoding="utf-8"
+    )
+    settings = {"data": str(folder), "device": "cpu", "loop.documents": "20"}
+    run("retriever", tmp_path / "config.toml", output=tmp_path / "out", overrides=settings)
+    encoder = load_encoder(EncoderConfig(str(tmp_path / "out" / "checkpoint")), device="cpu")
+    assert encoder.queries([Document("une thèse")]).shape == (1, encoder.width)
+
+
+def test_the_loss_is_that_of_the_right_passage_among_all():
+    queries, passages = torch.eye(2), torch.cat([torch.eye(2), -torch.eye(2)])
+    one_way = retrieval_loss(queries, passages, temperature=1.0, both_ways=False)
+    scores = torch.tensor([1.0, 0.0, -1.0, 0.0])
+    assert one_way == pytest.approx(float(torch.logsumexp(scores, 0) - 1))
+    assert retrieval_loss(queries, passages, temperature=1.0, both_ways=True) > one_way
+
+
+def test_sentences_by_language_and_whole_documents_are_read(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text('{"id": "a", "s1": {"fr": "Un.", "en": "One."}, "s2": {"fr": "", "en": "Two."}}\n')
+    source = ParallelSource(Path("pairs.jsonl"), "fr", parts=("s1", "s2"))
+    [pair] = read_translations(source, tmp_path)
+    assert (pair.document.body, pair.passage.body, pair.document.language) == ("Un.", "One.", "fr")
+    with pytest.raises(InputError, match='line 1: "s3" holds no texts by language'):
+        list(read_translations(ParallelSource(Path("pairs.jsonl"), "fr", parts=("s3",)), tmp_path))
+    with pytest.raises(ConfigError, match="No training data at"):
+        list(read_translations(ParallelSource(Path("none.jsonl"), "fr"), tmp_path))
+    assert list(read_translations(ParallelSource(Path("pairs.jsonl"), "fr"), tmp_path)) == []
+
+
+def test_another_run_in_the_same_folder_is_refused(folder):
+    with pytest.raises(TrainingError, match="other settings"):
+        train("retriever", folder, learning_rate="0.1")

@@ -1,0 +1,221 @@
+"""The ranker of RAMKG: candidates of any language, what is known of them, and a training from end to end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpdemo.errors import ModelLoadError, PassageIndexError
+from kpdemo.predictors import load_predictor
+from kpdemo.ramkg.building import build_index
+from kpdemo.ramkg.encoder import BagEncoder, load_encoder
+from kpdemo.ramkg.features import OWN, RETRIEVED, Help, Knowledge, candidates_of, rank_input
+from kpdemo.ramkg.iterate import Augmented
+from kpdemo.ramkg.phrases import mine_phrases, phrase_key
+from kpdemo.ramkg.predictor import load_ranking_predictor
+from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
+from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
+from kpdemo.ramkg.subwords import SubwordEncoder, SubwordReader, read_bags, save_reader, train_tokenizer
+from kpdemo.ramkg.terms import Lexicon, count_terms, learn_translations
+from kpdemo.training.ranker import RankerTraining, mine_documents, train_ranker
+from kpdemo.types import Document
+
+CPU = torch.device("cpu")
+FRENCH = ("réseau de neurones", "traduction automatique", "corps humain", "droit pénal", "analyse musicale")
+ENGLISH = ("neural network", "machine translation", "human body", "criminal law", "musical analysis")
+FILLER = "Cette thèse étudie {0} dans plusieurs cas. La méthode montre que {0} mérite une attention nouvelle."
+
+
+def theses(count: int = 60) -> list[Document]:
+    """Each about one subject, which is its keyphrase; the odd ones do not name it."""
+    return [
+        Document(
+            FILLER.format(FRENCH[number % 5] if number % 2 == 0 else "le sujet"),
+            id=str(number),
+            keyphrases=(FRENCH[number % 5],),
+            language="fr",
+        )
+        for number in range(count)
+    ]
+
+
+def augmented(documents: Sequence[Document]) -> list[Augmented]:
+    return [Augmented(document, ((ENGLISH[int(document.id) % 5],),), (0.9,)) for document in documents]
+
+
+@pytest.fixture(scope="module")
+def reader() -> SubwordReader:
+    texts = [document.text for document in theses()] + [*FRENCH, *ENGLISH]
+    tokenizer = train_tokenizer(texts * 3, 400)
+    torch.manual_seed(0)
+    module = SubwordEncoder(tokenizer.get_vocab_size(), 32)
+    module.start_from_rarity(read_bags(tokenizer, texts, 100))
+    return SubwordReader(module.eval().requires_grad_(False), tokenizer, 100)
+
+
+@pytest.fixture(scope="module")
+def model(reader, tmp_path_factory) -> RankerModel:
+    documents = theses()
+    mined = mine_documents(documents, workers=1)
+    config = RankerTraining(epochs=30, minimum=1)
+    folder = tmp_path_factory.mktemp("ranker")
+    helped, knowledge, _ = train_ranker(
+        mined, augmented(documents), reader, config, folder / "with", retrieval=True
+    )
+    alone = [Augmented(document) for document in documents]
+    base, _, _ = train_ranker(mined, alone, reader, config, folder / "without", retrieval=False)
+    return RankerModel(knowledge, helped, base, 1, frozenset({"fr"}))
+
+
+@pytest.fixture(scope="module")
+def stored(model, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("stored") / "ranker"
+    save_ranker(folder, model, name="tiny", card="# tiny\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def index(stored, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("index") / "passages"
+    passages = [
+        Document(f"{text} {FRENCH[number]}", id=text, keyphrases=(text,), language="en")
+        for number, text in enumerate(ENGLISH)
+    ]
+    encoder = load_encoder(EncoderConfig(str(stored)), device="cpu")
+    build_index(enumerate(passages, start=1), folder, encoder, IndexConfig(), name="passages")
+    return folder
+
+
+def test_a_french_phrase_keeps_its_small_words_and_never_begins_with_one():
+    document = Document(
+        "Le système de gestion, d'abord. Un système de gestion.", title="L'analyse", language="fr"
+    )
+    written = {document.text[slice(*c.spans[0])]: len(c.spans) for c in mine_phrases(document)}
+    assert written["système de gestion"] == 2
+    assert written["analyse"] == 1
+    assert not any(text.lower().startswith(("le ", "un ", "de ", "d'")) for text in written)
+    assert not any("," in text for text in written)
+
+
+def test_chinese_candidates_are_words_without_spaces():
+    document = Document("采用支持向量机进行文本分类的方法。", language="zh")
+    assert phrase_key("文本分类", "zh") in {candidate.key for candidate in mine_phrases(document)}
+
+
+@given(st.text(max_size=200), st.sampled_from(["fr", "zh", "ko", "de"]))
+def test_every_span_of_a_candidate_has_its_key(text, language):
+    document = Document(text, language=language)
+    for candidate in mine_phrases(document):
+        start, end = candidate.spans[0]
+        assert 0 <= start < end <= len(text)
+        if language in ("fr", "de"):  # segmenters cut a phrase by itself otherwise than in its sentence
+            assert phrase_key(text[start:end], language) == candidate.key
+
+
+def test_translations_are_those_of_model_1():
+    pairs = [(["house", "red"], ["maison", "rouge"]), (["house"], ["maison"]), (["red"], ["rouge"])] * 3
+    found = learn_translations(pairs)
+    assert max(found["house"], key=found["house"].__getitem__) == "maison"
+    assert found["house"]["maison"] > 0.9 > 0.1 > found["house"].get("rouge", 0)
+
+
+def test_what_few_documents_have_is_no_term(tmp_path):
+    gold = [("corp", "Corps")]
+    terms = count_terms([(["corp", "rare"], gold), (["corp"], gold), (["corp"], [("corp", "corps")])])
+    assert (terms.keyphrases, terms.holding) == ({"corp": 3}, {"corp": 3})
+    assert terms.written == {"corp": "Corps"}
+    path = tmp_path / "lexicon.json.gz"
+    lexicon = Lexicon({"fr": terms}, {"fr": {"bodi": {"corp": 0.5}}})
+    lexicon.save(path)
+    first = path.read_bytes()
+    Lexicon.load(path).save(path)
+    assert path.read_bytes() == first
+    assert Lexicon.load(path) == lexicon
+
+
+def test_a_document_is_left_out_of_the_counts_it_is_part_of(reader):
+    documents = theses(6)
+    mined = mine_documents(documents, workers=1)
+    terms = count_terms(([p.key for p in item.phrases], item.gold) for item in mined)
+    knowledge = Knowledge.of(reader, Lexicon({"fr": terms}, {}))
+    counted = rank_input(mined[0].document, mined[0].phrases, knowledge)
+    left_out = rank_input(mined[0].document, mined[0].phrases, knowledge, own_keys=mined[0].keys)
+    column = OWN.index("log holding")
+    one_less = np.expm1(counted.own[:, column]) - np.expm1(left_out.own[:, column])
+    known = counted.own[:, column] > 0
+    assert known.any()
+    assert one_less[known] == pytest.approx(1)
+
+
+def test_without_help_nothing_is_said_of_retrieval(model):
+    document = theses(1)[0]
+    ranked = rank_input(document, candidates_of(document), model.knowledge)
+    assert not ranked.retrieved.any()
+    assert set(ranked.nearest) == {-1}
+    helped = rank_input(document, candidates_of(document), model.knowledge, [Help(ENGLISH[0], 0, 0.9)])
+    assert helped.retrieved[:, RETRIEVED.index("best passage")] == pytest.approx(0.9)
+
+
+def test_a_ranker_finds_by_its_passage_what_the_text_does_not_hold(stored, index):
+    predictor = load_ranking_predictor(stored, index=index, device="cpu")
+    text = FILLER.format("le sujet") + " neural network"
+    [answer] = predictor.predict_with_passages([Document(text, language="fr")])
+    assert answer.passages[0].keyphrases == ("neural network",)
+    assert "réseau de neurones" in [keyphrase.text for keyphrase in answer.prediction.absent]
+    [found] = [one for one in answer.prediction.absent if one.text == "réseau de neurones"]
+    assert found.evidence == ("neural network",)
+    assert all(0 <= one.score <= 1 for one in answer.prediction.absent)
+    [plain] = predictor.predict([Document(text, language="fr")])
+    assert plain == answer.prediction
+
+
+def test_a_stored_ranker_answers_as_before_and_opens_by_its_folder(model, stored):
+    loaded = load_ranker(stored, device=CPU)
+    document = theses(1)[0]
+    ranked = rank_input(document, candidates_of(document), model.knowledge)
+    again = rank_input(document, candidates_of(document), loaded.knowledge)
+    assert model.base is not None
+    assert loaded.base is not None
+    assert loaded.base.probabilities(again) == pytest.approx(model.base.probabilities(ranked), abs=0.02)
+    [prediction] = load_predictor(stored, device="cpu").predict([document], top_k=2)
+    assert len(prediction.present) == 2
+
+
+def test_exactly_as_many_as_asked_for_and_none_below_the_threshold(stored):
+    predictor = load_ranking_predictor(stored, index=None, device="cpu")
+    [answer] = predictor.predict(theses(1), top_k=3)
+    assert (len(answer.present), len(answer.absent)) == (3, 3)
+    [answer] = predictor.predict(theses(1), threshold=0.5)
+    assert all(one.score >= 0.5 for one in (*answer.present, *answer.absent))
+
+
+def test_an_index_of_another_encoder_is_refused(stored, index, reader, tmp_path):
+    other = SubwordEncoder(reader.module.vectors.num_embeddings, 32)
+    save_reader(tmp_path / "other", SubwordReader(other, reader.tokenizer, 100), card="")
+    folder = tmp_path / "index"
+    encoder = load_encoder(EncoderConfig(str(tmp_path / "other")), device="cpu")
+    assert isinstance(encoder, BagEncoder)
+    passages = [(1, Document("a passage", id="1", keyphrases=("a",)))]
+    build_index(passages, folder, encoder, IndexConfig(), name="passages")
+    predictor = load_ranking_predictor(stored, index=folder, device="cpu")
+    with pytest.raises(PassageIndexError, match="was built with the encoder"):
+        predictor.predict(theses(1))
+
+
+def test_a_damaged_lexicon_is_told(stored, tmp_path):
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for path in stored.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    (copy / "lexicon.json.gz").write_bytes(b"nothing")
+    with pytest.raises(ModelLoadError, match="damaged"):
+        load_ranker(copy, device=CPU)
+    sums = json.loads((copy / "config.json").read_text())
+    assert sums["kind"] == "ramkg-ranker"
