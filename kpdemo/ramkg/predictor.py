@@ -134,13 +134,15 @@ class RankingPredictor:
         else:
             counts = 0, 0  # what was asked for decides
         kinds = PhraseKinds(document)
-        given = [
-            _kept(group, ranked, scores, help, kinds, top_k=top_k, threshold=threshold, own=own)
-            for group, own in zip((present, absent), counts, strict=True)
-        ]
+
+        def kept(group: Sequence[int], own: int) -> tuple[Keyphrase, ...]:
+            return _kept(group, ranked, scores, help, kinds, top_k=top_k, threshold=threshold, own=own)
+
         best = sorted(absent, key=lambda number: -scores[number])[:ABSENT_CANDIDATES]
         candidates_told = tuple(ranked.phrases[number].text for number in best)
-        return Prediction(*given, document.language, candidates_told)
+        return Prediction(
+            kept(present, counts[0]), kept(absent, counts[1]), document.language, candidates_told
+        )
 
 
 def _own_choice(choosing: Choosing, scores: Sequence[float]) -> set[int]:

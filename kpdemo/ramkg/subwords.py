@@ -147,7 +147,7 @@ class SubwordReader:
 
 def read_bags(tokenizer: Tokenizer, texts: Sequence[str], length: int) -> Iterator[Bag]:
     """The bag of each text's first `length` subwords; unknown ones are left out."""
-    unknown = tokenizer.token_to_id(UNKNOWN)
+    unknown = tokenizer.token_to_id(UNKNOWN) or 0
     tokenizer.enable_truncation(length)
     for first in range(0, len(texts), _AT_ONCE):
         for encoding in tokenizer.encode_batch(list(texts[first : first + _AT_ONCE])):
@@ -202,7 +202,9 @@ def reader_config(reader: SubwordReader) -> dict[str, Any]:
 def stored_tokenizer(reader: SubwordReader) -> PreTrainedTokenizerFast:
     """The tokenizer in the form that checkpoints are written with."""
     reader.tokenizer.no_truncation()
-    return PreTrainedTokenizerFast(tokenizer_object=reader.tokenizer, unk_token=UNKNOWN, pad_token=SPECIAL[0])
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=reader.tokenizer, unk_token=UNKNOWN, pad_token=SPECIAL[0]
+    )
 
 
 def load_reader(folder: Path, *, device: torch.device) -> SubwordReader:
