@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
 from annotation.agreement import Floats, Grades, Integers, Mask
 from annotation.bootstrap import Alpha, Plan, measure, plan
+from annotation.drift import Drift, drifts
 from annotation.raters import (
     LeftOut,
     RaterFigures,
@@ -41,6 +43,10 @@ class ProjectGrades:
     grades: Grades
     seconds: Floats
     """Of each rating; nan where nobody knows."""
+    moments: Floats
+    """When each rating was given, in seconds since 1970; nan where nobody knows."""
+    decisions: Floats
+    """The adjudicated grade of each pair; nan where there is none."""
     raters: int
     threshold: float
     raters_per_pair: int
@@ -107,6 +113,7 @@ class AgreementReport:
     rater_names: tuple[str, ...]
     """What the numbers of raters stand for."""
     raters: tuple[RaterFigures, ...]
+    drifts: tuple[Drift, ...]
     rater_pairs: tuple[RaterPair, ...]
     left_out: tuple[LeftOut, ...]
     widest: tuple[WidePair, ...]
@@ -135,6 +142,7 @@ def build_report(data: ProjectGrades, *, resamples: int, seed: int) -> Agreement
         else (),
         rater_names=tuple(f"Rater {number + 1}" for number in range(data.raters)),
         raters=tuple(rater_figures(grades, data.seconds, data.raters)),
+        drifts=tuple(drifts(grades, data.moments, data.decisions, data.raters)),
         rater_pairs=tuple(alphas_of_rater_pairs(grades, resamples=resamples, seed=seed)),
         left_out=tuple(alphas_without_each(grades, data.raters, resamples=resamples, seed=seed)),
         widest=(),
@@ -223,6 +231,7 @@ def report_to_json(report: AgreementReport) -> dict[str, Any]:
         "threshold": report.threshold,
         "raters_per_pair": report.raters_per_pair,
         "raters": [{**asdict(row), "rater": names[row.rater]} for row in report.raters],
+        "drift": [_drift_json(drift, names[drift.rater]) for drift in report.drifts],
         "rater_pairs": [
             {"raters": [names[row.first], names[row.second]], **_alpha_json(row.alpha)}
             for row in report.rater_pairs
@@ -241,6 +250,18 @@ def _alpha_json(alpha: Alpha) -> dict[str, Any]:
     figures = asdict(alpha)
     interval_reason = figures.pop("interval_reason")
     return {**figures, "reason": alpha.reason or interval_reason or None}
+
+
+def _drift_json(drift: Drift, rater: str) -> dict[str, Any]:
+    windows = [
+        {**asdict(window), "start": _moment(window.start), "end": _moment(window.end)}
+        for window in drift.windows
+    ]
+    return {"rater": rater, "change": drift.change, "clear": drift.is_clear, "windows": windows}
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _part_json(part: Part) -> dict[str, Any]:

@@ -29,6 +29,10 @@ class SignedOutError(AccessError):
     """Nobody is signed in: the session ended, or there was none."""
 
 
+class TrainingError(AccessError):
+    """The rater has to grade the project's training pairs before he works in it."""
+
+
 class SignInError(AnnotationError):
     """The name and password do not fit, or there were too many attempts."""
 

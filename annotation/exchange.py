@@ -53,7 +53,7 @@ from annotation.formats import (
 from annotation.scale import CLSS
 from annotation.sense_fields import read_senses
 from annotation.senses import WORD_TO_SENSE
-from annotation.types import NewPair, NewRating
+from annotation.types import KnownPair, NewPair, NewRating
 
 __all__ = [
     "FileFormat",
@@ -62,6 +62,7 @@ __all__ = [
     "open_source",
     "open_stream",
     "read_items",
+    "read_known_pairs",
     "read_larger_items",
     "type_of_name",
 ]
@@ -69,6 +70,7 @@ __all__ = [
 LONGEST_TEXT = 250_000
 LONGEST_ID = 200
 LONGEST_NAME = 80
+LONGEST_EXPLANATION = 4_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DECIMAL_COMMA = re.compile(r"\d+,\d+")
 _MOST_SHOWN = 60
@@ -99,6 +101,25 @@ def read_larger_items(
     """The larger items of an open file, one at a time; arguments and errors are those of `read_items`."""
     for row in read_rows(source, format=format, type=type, of_items=True):
         yield _RowReader(row.fields, f"{source.name}, line {row.line}", type).larger_item()
+
+
+def read_known_pairs(
+    source: Source, *, format: FileFormat | None = None, type: str | None = None
+) -> Iterator[KnownPair]:
+    """The pairs of an open file with their fields `grade` (or `gold`) and, if wished, `explanation`.
+
+    Args:
+        source: from `open_source`.
+        format: None finds it out from the name's suffix and the first line.
+        type: the comparison type of rows that name none.
+
+    Raises:
+        ImportFileError: a row cannot be used; the message names file, line, field and value.
+    """
+    named = type_of_name(source.name)
+    default = type or (named if named in COMPARISON_TYPES else None)
+    for row in read_rows(source, format=format, type=type or named):
+        yield _RowReader(row.fields, f"{source.name}, line {row.line}", default).known_pair()
 
 
 def fingerprint(type: str, left: str, right: str) -> str:
@@ -157,6 +178,16 @@ class _RowReader:
             source=self._short("source", LONGEST_TEXT),
             place=self._where,
         )
+
+    def known_pair(self) -> KnownPair:
+        pair = self.item()
+        if not isinstance(pair, NewPair):
+            raise self._error("left", "is empty; write the text of the pair or delete the row")
+        name = "gold" if _is_empty(self._fields.get("grade")) else "grade"
+        if _is_empty(self._fields.get(name)):
+            raise self._error("grade", "is empty; write the known grade, 0 to 4, or delete the row")
+        explanation = self._short("explanation", LONGEST_EXPLANATION) or ""
+        return KnownPair(pair, self._grade(self._fields[name], name), explanation)
 
     def _pair_type(self) -> str:
         type = self._short("type", LONGEST_NAME) or self._type

@@ -5,7 +5,8 @@ four decimals (2.6667): what no rounding touches is exact, because grades are qu
 
 A row has, in this order: id, type, genre, left, right, gold, gold_source (adjudicated or mean), mean,
 spread, rating_count, cause, intended, source, and the ratings. `source` is the text that came with the pair,
-so that a gold set can be imported again; `ratings` are absent, or of "rater 1" and so on, or of names.
+so that a gold set can be imported again; `ratings` are absent, or of "rater 1" and so on, or of names. With
+`comments` there is a list of what raters wrote of the pair.
 Where a word and a sense have definitions the fields of `annotation.sense_fields` stand after `source`.
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_EVEN, Decimal
 from enum import StrEnum
 from hashlib import sha256
@@ -22,7 +23,7 @@ from typing import Any
 from annotation.adjudication import is_flagged, spread
 from annotation.scale import CLSS_POINTS
 from annotation.senses import PairSenses
-from annotation.types import Cause, ProjectSettings, RatedPair
+from annotation.types import Cause, ProjectSettings, RatedPair, RaterComment
 
 MANIFEST_FORMAT = 1
 PLACES = Decimal("0.0001")
@@ -69,6 +70,8 @@ class ExportOptions:
     format: Format = Format.JSONL
     unfinished: Unfinished = Unfinished.REFUSE
     raters: RaterColumns = RaterColumns.ANONYMOUS
+    comments: bool = False
+    """Whether the raters' comments are written too, where the format has a place for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,8 @@ class GoldRow:
     rating_count: int
     ratings: tuple[tuple[str, Decimal], ...]
     """Label of the rater, and grade, in the order of the labels."""
+    comments: tuple[RaterComment, ...] = field(kw_only=True, default=())
+    """With labels in place of names."""
     cause: Cause | None
     intended: Decimal | None
     source: str | None
@@ -141,6 +146,12 @@ def gold_row(pair: RatedPair, settings: ProjectSettings, labels: Mapping[str, st
         source=pair.source,
         reason=reason,
         senses=pair.senses,
+        comments=tuple(
+            sorted(
+                (replace(said, rater=(labels or {}).get(said.rater or "")) for said in pair.comments),
+                key=lambda said: (label_key(said.rater or ""), said.text),
+            )
+        ),
     )
 
 
@@ -256,6 +267,7 @@ def manifest(
             "format": options.format.value,
             "unfinished": options.unfinished.value,
             "raters": options.raters.value,
+            **({"comments": True} if options.comments else {}),
         },
         "counts": dict(counts),
         "agreement": None if agreement is None else dict(agreement),

@@ -45,13 +45,15 @@ class Extras:
 
     has_senses: bool = False
     is_unfinished: bool = False
+    has_comments: bool = False
     has_ratings: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns but the ratings."""
         senses = SENSE_COLUMNS if self.has_senses else ()
-        return (*COLUMNS, *senses, *(("reason",) if self.is_unfinished else ()))
+        reason = ("reason",) if self.is_unfinished else ()
+        return (*COLUMNS, *senses, *reason, *(("comments",) if self.has_comments else ()))
 
 
 class RowWriter(Protocol):
@@ -76,6 +78,7 @@ def open_gold(
     labels: Sequence[str] | None,
     *,
     has_senses: bool = False,
+    has_comments: bool = False,
 ) -> RowWriter:
     """A writer of finished pairs.
 
@@ -85,21 +88,28 @@ def open_gold(
         types: comparison types; each has its files in the semeval layout, also when empty.
         labels: of the raters, in order; None writes no single ratings.
         has_senses: whether there are words and senses with their definitions.
+        has_comments: whether raters' comments are written; semeval has no place for them.
     """
     if format is Format.SEMEVAL:
         return SemevalWriter(folder, types)
-    return _open_table(format, folder, "gold", labels, Extras(has_senses=has_senses))
+    return _open_table(
+        format, folder, "gold", labels, Extras(has_senses=has_senses, has_comments=has_comments)
+    )
 
 
 def open_unfinished(
-    format: Format, folder: Path, labels: Sequence[str] | None, *, has_senses: bool = False
+    format: Format,
+    folder: Path,
+    labels: Sequence[str] | None,
+    *,
+    has_senses: bool = False,
+    has_comments: bool = False,
 ) -> RowWriter:
     """A writer of pairs without a gold grade."""
     if format is Format.SEMEVAL:
         return UnfinishedTsvWriter(folder)
-    return _open_table(
-        format, folder, "unfinished", labels, Extras(is_unfinished=True, has_senses=has_senses)
-    )
+    extras = Extras(is_unfinished=True, has_senses=has_senses, has_comments=has_comments)
+    return _open_table(format, folder, "unfinished", labels, extras)
 
 
 def _open_table(
@@ -271,6 +281,10 @@ def row_values(row: GoldRow, extras: Extras) -> dict[str, Any]:
         values |= sense_values(row.senses)
     if extras.is_unfinished:
         values["reason"] = None if row.reason is None else row.reason.value
+    if extras.has_comments:
+        values["comments"] = [
+            {"rater": said.rater, "text": said.text, "flagged": said.is_flagged} for said in row.comments
+        ]
     if extras.has_ratings:
         values["ratings"] = [{"rater": label, "grade": float(grade)} for label, grade in row.ratings]
     return values
@@ -299,12 +313,18 @@ def _csv_line(cells: Sequence[str]) -> str:
     return ",".join(quoted) + "\n"
 
 
+def _parquet_comment(pa: Any) -> Any:
+    words = [pa.field(name, pa.string()) for name in ("rater", "text")]
+    return pa.struct([*words, pa.field("flagged", pa.bool_())])
+
+
 def _parquet_schema(pa: Any, extras: Extras) -> Any:
     text = pa.struct([pa.field("words", pa.string()), pa.field("definition", pa.string())])
     kinds = {
         **dict.fromkeys(("gold", "mean", "spread", "intended"), pa.float64()),
         **dict.fromkeys(("rating_count", "sense_sibling_count"), pa.int32()),
         **dict.fromkeys(LISTS, pa.list_(text)),
+        "comments": pa.list_(_parquet_comment(pa)),
     }
     fields = [pa.field(name, kinds.get(name, pa.string())) for name in extras.columns]
     if extras.has_ratings:

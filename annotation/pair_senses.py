@@ -22,7 +22,7 @@ from annotation.senses import (
     is_sense_key,
     sense_number,
 )
-from annotation.types import NewPair, NewRating
+from annotation.types import KnownPair, NewPair, NewRating
 
 MOST_SIBLINGS = 12
 """What is kept and shown of them; some senses have hundreds."""
@@ -91,6 +91,17 @@ def with_senses(
             yield _with_sense(item, opened())
         else:
             yield item
+
+
+def known_with_senses(
+    items: Iterable[KnownPair], source: Callable[[], SenseSource | None]
+) -> list[KnownPair]:
+    """The same for pairs whose grade is known: among others of their kind they must not stand out."""
+    opened = cache(source)
+    return [
+        replace(item, pair=_with_sense(item.pair, opened())) if item.pair.type == WORD_TO_SENSE else item
+        for item in items
+    ]
 
 
 def _with_sense(pair: NewPair, source: SenseSource | None) -> NewPair:

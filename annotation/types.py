@@ -99,6 +99,16 @@ class NewPair:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownPair:
+    """A pair whose grade is known: for training, or as a hidden check."""
+
+    pair: NewPair
+    grade: Decimal
+    explanation: str = ""
+    """For the rater, why it is this grade."""
+
+
+@dataclass(frozen=True, slots=True)
 class NewRating:
     """A rating of a pair that is already in the project: the long form of import."""
 
@@ -119,6 +129,16 @@ class ImportSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class RaterComment:
+    """What a rater wrote beside his grade; a flag may stand without words."""
+
+    rater: str | None
+    """None where he is not to be told, or has a comment and no grade."""
+    text: str
+    is_flagged: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RatedPair:
     """A pair with everything that was said of it; raters are numbered or named by whoever asks."""
 
@@ -135,6 +155,7 @@ class RatedPair:
     adjudicator: str | None = None
     cause: Cause | None = None
     note: str = ""
+    comments: tuple[RaterComment, ...] = ()
     senses: PairSenses | None = None
 
 

@@ -153,8 +153,11 @@ class Project(Base):
     lease_minutes: Mapped[int]
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime]
+    checks_of_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    """The project whose check pairs are kept here, out of all that is counted there; it is in no list."""
 
     __table_args__ = (
+        Index("ix_projects_checks_of_id", "checks_of_id", unique=True),
         CheckConstraint("raters_per_pair >= 1", name="at_least_one_rater"),
         CheckConstraint(f"threshold_quarters BETWEEN 1 AND {TOP_QUARTERS}", name="threshold_on_scale"),
         CheckConstraint("step_quarters IN (1, 2, 4)", name="step_known"),
@@ -580,6 +583,110 @@ class SentOrder(Base):
     chosen_at: Mapped[datetime]
 
     __table_args__ = (_one_of("kind", "uncertain", "mixed"),)
+
+
+class QualitySettings(Base):
+    """How a project looks after the quality of its raters; without a row it has the defaults."""
+
+    __tablename__ = "quality_settings"
+
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
+    training_quarters: Mapped[int]
+    """A training grade so far from the known one, or nearer, is accepted."""
+    pass_percent: Mapped[int]
+    check_every: Mapped[int]
+    """One pair in so many is a check pair; 0 for none."""
+    check_quarters: Mapped[int]
+    """A grade of a check pair so far from the known one, or nearer, is accepted."""
+
+    __table_args__ = (
+        _quarters("training_quarters"),
+        _quarters("check_quarters"),
+        CheckConstraint("pass_percent BETWEEN 0 AND 100", name="pass_percent_share"),
+        CheckConstraint("check_every = 0 OR check_every >= 2", name="check_every_some"),
+    )
+
+
+class RaterState(Base):
+    """How a rater stands in a project: at work or paused, trained or excused, and when checks are due."""
+
+    __tablename__ = "rater_states"
+
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    paused_at: Mapped[datetime | None]
+    passed_at: Mapped[datetime | None]
+    excused_at: Mapped[datetime | None]
+    check_start: Mapped[int | None]
+    """Pairs that he had when checks began; null until he is given a pair after that."""
+    check_given: Mapped[int | None]
+    """Check pairs that he had been given by then."""
+
+
+class TrainingPair(Base):
+    """A pair with a known grade, which a rater grades before his work begins. A retired one is kept for its
+    attempts."""
+
+    __tablename__ = "training_pairs"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    external_id: Mapped[str] = mapped_column(String(200))
+    type: Mapped[str] = mapped_column(String(80))
+    left: Mapped[str]
+    right: Mapped[str]
+    senses: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """As those of a pair."""
+    quarters: Mapped[int]
+    explanation: Mapped[str] = mapped_column(default="")
+    import_order: Mapped[int]
+    retired_at: Mapped[datetime | None]
+
+    __table_args__ = (_quarters("quarters"),)
+
+
+class TrainingAttempt(Base):
+    """A rater's way through the training pairs, with the settings by which it is judged."""
+
+    __tablename__ = "training_attempts"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    number: Mapped[int]
+    accepted_quarters: Mapped[int]
+    pass_percent: Mapped[int]
+    started_at: Mapped[datetime]
+    finished_at: Mapped[datetime | None]
+    pairs: Mapped[int] = mapped_column(default=0)
+    """Of a finished attempt, like the next two."""
+    accepted: Mapped[int] = mapped_column(default=0)
+    has_passed: Mapped[bool] = mapped_column(default=False)
+
+    __table_args__ = (
+        UniqueConstraint("project_id", "user_id", "number"),
+        _quarters("accepted_quarters"),
+        CheckConstraint("pass_percent BETWEEN 0 AND 100", name="pass_percent_share"),
+    )
+
+
+class TrainingGrade(Base):
+    """What a rater gave a training pair; its known grade was shown to him then, so that it stays."""
+
+    __tablename__ = "training_grades"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    attempt_id: Mapped[int] = mapped_column(ForeignKey("training_attempts.id", ondelete="CASCADE"))
+    training_pair_id: Mapped[int] = mapped_column(
+        ForeignKey("training_pairs.id", ondelete="CASCADE"), index=True
+    )
+    quarters: Mapped[int]
+    seconds: Mapped[float | None]
+    at: Mapped[datetime]
+
+    __table_args__ = (UniqueConstraint("attempt_id", "training_pair_id"), _quarters("quarters"))
 
 
 class AuditEvent(Base):

@@ -30,6 +30,8 @@ from db.models import (
     Membership,
     Pair,
     Project,
+    QualitySettings,
+    RaterState,
     Rating,
     RatingChange,
     SentDocument,
@@ -39,6 +41,9 @@ from db.models import (
     SentRun,
     SignInAttempt,
     Skip,
+    TrainingAttempt,
+    TrainingGrade,
+    TrainingPair,
     User,
     UserSession,
     Writing,
@@ -248,6 +253,7 @@ def _add_the_rest(session: Session, project: Project, pair: Pair, ana: User, ben
         ]
     )
     _send(session, project, pair)
+    _add_quality(session, project, ben)
 
 
 def _send(session: Session, project: Project, pair: Pair) -> None:
@@ -269,6 +275,21 @@ def _send(session: Session, project: Project, pair: Pair) -> None:
     session.add_all([phrase, run])
     session.flush()
     session.add(SentPrediction(run_id=run.id, phrase_id=phrase.id, rank=1, score=0.1 + 0.2, text=AWKWARD))
+
+
+def _add_quality(session: Session, project: Project, ben: User) -> None:
+    here = {"project_id": project.id}
+    known = TrainingPair(
+        **here, external_id="t", type="phrase2word", left=AWKWARD, right="x", quarters=9, import_order=0
+    )
+    attempt = TrainingAttempt(
+        **here, user_id=ben.id, number=1, accepted_quarters=2, pass_percent=80, started_at=NOON
+    )
+    settings = QualitySettings(**here, training_quarters=2, pass_percent=80, check_every=20, check_quarters=4)
+    state = RaterState(**here, user_id=ben.id, paused_at=NOON, check_start=3, check_given=0)
+    session.add_all([known, attempt, settings, state])
+    session.flush()
+    session.add(TrainingGrade(attempt_id=attempt.id, training_pair_id=known.id, quarters=8, at=NOON))
 
 
 def contents(database: Database) -> dict[str, list[tuple[Any, ...]]]:

@@ -49,7 +49,7 @@
     session = new parts.Session({ store, step: Number(step), mayRevise: mayRevise === "true", changed, say, opened });
     sender = new parts.Sender({
       api: API, project, user, store, changed,
-      received: (answer) => session.received(answer),
+      received: (answer, entry) => session.received(answer, entry),
       refused: (entry, sentence) => session.refused(entry, sentence),
       lost,
     });
@@ -115,7 +115,7 @@
   };
 
   const openSkip = () => {
-    if (!session.form || session.earlier) return;
+    if (!session.form || session.earlier || session.training.isOn) return;
     const dialog = find("#rate-skip");
     dialog.querySelector("form").reset();
     find("#rate-skip-confirm").disabled = true;
@@ -125,7 +125,7 @@
   };
 
   const openComment = () => {
-    if (!session.form) return;
+    if (!session.form || session.training.isOn) return;
     const panel = find("#rate-comment");
     panel.hidden = !panel.hidden && document.activeElement === find("#rate-comment-text");
     changed();
@@ -138,12 +138,24 @@
     find("#rate-pair").focus({ preventScroll: true });
   };
 
+  // After an attempt: another one, or the work.
+  const goOn = async () => {
+    if (session.phase !== "failed") {
+      sender.askQueue();
+      return;
+    }
+    const { status, body } = await sender.post(`projects/${root.dataset.project}/training`);
+    if (status === 200) session.received(body);
+    else session.notify(body.error ?? "There is no connection: press again in a moment.");
+  };
+
   const ACTIONS = {
     choose: ({ value }) => session.choose(Number(value) * parts.QUARTERS),
     up: () => session.move(1),
     down: () => session.move(-1),
     submit: () => session.submit(),
-    back: () => session.back(),
+    training: goOn,
+    back: () => { if (!session.training.isOn) session.back(); },
     return: () => session.close(),
     change: () => openEarlier(session.last?.pair),
     open: ({ id }) => openEarlier(session.recent.find((pair) => String(pair.id) === id)),
@@ -219,6 +231,7 @@
     }
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (!hasKeys || !KEYS.has(key) || !isFree(event.target, key)) return;
+    if (session.training.isOn && key === "Backspace") return;
     event.preventDefault();
     if (!event.repeat || REPEATABLE.has(key)) session.press(key);
   };

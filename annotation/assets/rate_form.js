@@ -54,7 +54,9 @@
 
     ratingEntry() {
       const body = { grade: this.grade / QUARTERS, seconds: Math.round(this.time() * 10) / 10 };
-      return { kind: "rating", isNew: this.saved === null, ...this.#named(), body };
+      const isNew = this.saved === null;
+      if (this.pair.training) return { kind: "training", training: this.pair.training, isNew, ...this.#named(), body };
+      return { kind: "rating", isNew, ...this.#named(), body };
     }
     commentEntries() {
       const body = { text: this.comment, flagged: this.isFlagged };

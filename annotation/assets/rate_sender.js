@@ -9,6 +9,7 @@
 
   const ROUTES = {
     rating: (entry) => ["PUT", `pairs/${entry.pair}/rating`],
+    training: (entry) => ["PUT", `training/${entry.training}/rating`],
     comment: (entry) => ["PUT", `pairs/${entry.pair}/comment`],
     skip: (entry) => ["POST", `pairs/${entry.pair}/skip`],
   };
@@ -62,6 +63,7 @@
       this.run();
     }
 
+    post(path) { return ask(this.api, this.user, "POST", path); }
     get(path) { return ask(this.api, this.user, "GET", path); }
 
     leave() {

@@ -26,14 +26,17 @@
       this.typed = [];
       this.notices = [];
       this.elsewhere = new Map();
+      this.training = new parts.Training();
     }
 
     get pair() { return this.earlier ?? this.ready[0] ?? null; }
-    get isReadOnly() { return this.earlier !== null && this.earlier.grade !== null && !this.mayRevise; }
+    get isReadOnly() { return this.training.isHeld || this.#isKept; }
+    get #isKept() { return this.earlier !== null && this.earlier.grade !== null && !this.mayRevise; }
     get phase() {
       if (this.pair) return "pair";
       if (this.problem) return "problem";
       if (!this.isSynced) return "loading";
+      if (this.training.phase) return this.training.phase;
       if (this.sender.pending().size) return "dry";
       return this.isWaiting ? "waiting" : "done";
     }
@@ -84,14 +87,24 @@
 
     submit() {
       const { form } = this;
+      if (this.training.feedback) {
+        this.#showTrainingPairs(this.training.goOn());
+        return;
+      }
       if (!form || form.grade === null || this.isReadOnly) return;
+      if (form.pair.training) {
+        this.training.asked = form.pair.id;
+        this.sender.add(form.ratingEntry());
+        this.changed();
+        return;
+      }
       const answer = form.answer();
       this.#leavePair(answer, [form.ratingEntry(), ...form.commentEntries()], `Graded ${answer.grade}.`);
     }
 
     skip(reason, note) {
       const { form } = this;
-      if (!form || this.earlier) return;
+      if (!form || this.earlier || this.training.isOn) return;
       this.#leavePair(form.answer(null), [...form.commentEntries(), form.skipEntry(reason, note)], "Skipped.");
     }
 
@@ -168,15 +181,37 @@
 
     // What the server says
 
-    received(answer) {
+    received(answer, entry) {
       this.problem = "";
       if (answer.progress) this.progress = answer.progress;
+      if (answer.training) {
+        this.#takeTraining(answer, entry);
+        return;
+      }
+      if (answer.project) this.training.end();
       if (answer.project) {
         this.step = answer.project.step * parts.QUARTERS;
         this.mayRevise = answer.project.may_revise;
       }
       if (answer.pairs) this.#take(answer.pairs, Boolean(answer.waiting), Boolean(answer.project));
       this.#replay();
+    }
+
+    #takeTraining(answer, entry) {
+      const pairs = this.training.take(answer, entry, this.pair, (text) => this.notify(text));
+      this.isSynced = true;
+      if (pairs) this.#showTrainingPairs(pairs);
+      else if (answer.feedback) {
+        this.store.dropDraft(this.pair.id);
+        this.say(`${parts.trainingResult(answer.feedback)} ${answer.feedback.explanation}`);
+      }
+    }
+
+    #showTrainingPairs(pairs) {
+      this.ready = pairs;
+      this.earlier = null;
+      this.isWaiting = false;
+      this.show();
     }
 
     #take(pairs, isWaiting, isAsked) {
@@ -196,10 +231,11 @@
         this.problem = sentence;
         return;
       }
+      if (entry.kind === "training") this.training.asked = null;
       const isComment = entry.kind === "comment";
       const taken = isComment ? [entry] : [entry, ...this.sender.withdraw(entry.pair)];
       const comment = taken.find((other) => other.kind === "comment")?.body.text ?? "";
-      const what = { rating: `Your grade ${entry.body.grade}`, skip: "Your skip", comment: "Your comment" }[entry.kind];
+      const what = { rating: `Your grade ${entry.body.grade}`, training: `Your grade ${entry.body.grade}`, skip: "Your skip", comment: "Your comment" }[entry.kind];
       this.notify(`${what} for “${entry.about}” was refused. ${sentence}`, comment);
       if (isComment) return;
       this.answers = this.answers.filter((pair) => pair.id !== entry.pair);

@@ -13,6 +13,8 @@
       ? `You have graded all ${session.progress.total} pairs. Thank you. Your last answers are below.`
       : "There are no pairs for you to grade. Ask the project's administrator whether pairs were imported."),
     problem: (session) => session.problem,
+    failed: ({ training }) => parts.trainingMessage.failed(training.progress),
+    passed: ({ training }) => parts.trainingMessage.passed(training.progress),
   };
 
   const time = (moment) => moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
@@ -64,8 +66,10 @@
       root.querySelector(`[data-rate=${action}]`).disabled = session.isReadOnly || grade === null || grade === end;
     }
     const submit = root.querySelector("#rate-submit");
-    submit.disabled = grade === null || session.isReadOnly;
-    setText(submit.querySelector("span"), session.earlier ? "Save this answer" : "Submit and next");
+    const { feedback, isOn } = session.training;
+    submit.disabled = !feedback && (grade === null || session.isReadOnly);
+    const next = isOn ? "Submit" : "Submit and next";
+    setText(submit.querySelector("span"), feedback ? "Go on" : session.earlier ? "Save this answer" : next);
   };
 
   const showEarlier = (root, session) => {
@@ -238,8 +242,9 @@
     showNotices(root, session);
     showUndo(root, session);
     showHistory(root, session);
+    parts.showTraining(root, session);
     return isNewPair;
   };
 
-  Object.assign(parts, { render });
+  Object.assign(parts, { render, setText });
 })();

@@ -109,6 +109,12 @@ def _show_raters(report: AgreementReport) -> None:
     ]
     show_line("")
     show_table(("Rater", *columns), rows, right=columns)
+    for drift in report.drifts:
+        if drift.is_clear:
+            show_line(
+                f"{names[drift.rater]} moved by {drift.change:+.2f} against the others, from the first "
+                "grades to the last."
+            )
     if report.rater_pairs:
         pair_columns = ("Pairs", "α", "95 %")
         pairs = [

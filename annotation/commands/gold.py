@@ -36,6 +36,9 @@ def export(
         RaterColumns,
         typer.Option(help="Single ratings: none, of “rater 1” and so on, or with account names."),
     ] = RaterColumns.ANONYMOUS,
+    comments: Annotated[
+        bool, typer.Option("--comments", help="What raters wrote of pairs too; not with semeval.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export in DIR.")] = False,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
@@ -48,7 +51,7 @@ def export(
     project_id = ProjectService(database).get(project).id
     service = GoldService(database)
     total = service.counts(project_id).pairs
-    options = ExportOptions(format, unfinished, raters)
+    options = ExportOptions(format, unfinished, raters, comments)
     with ProgressLine("Exporting", total=total, unit="pairs") as line:
         exported = service.export(project_id, output, options, force=force, progress=line.show)
     if as_json:

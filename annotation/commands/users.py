@@ -12,6 +12,7 @@ from annotation.commands.options import DatabaseOption, JsonOption, open_databas
 from annotation.passwords import LONGEST_PASSWORD
 from annotation.services.accounts import Account, AccountService
 from annotation.services.projects import ProjectService
+from annotation.services.quality import QualityService
 from annotation.types import Role
 from db import DEFAULT_URL
 from db.command import CallError
@@ -27,6 +28,7 @@ Examples:
   python -m annotation user invite --project news --role rater --address https://rate.example.org
   python -m annotation user invite Ana          a link with which Ana chooses a new password
   python -m annotation user list --json
+  python -m annotation user pause Ben --project news    what Ben graded stays; user resume lets him go on
 """
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")]
@@ -108,6 +110,32 @@ def password(
     if not password_stdin:
         raise CallError("A password on the command line is seen by others: give --password-stdin.")
     _accounts(database_url).set_password(name, _read_password())
+
+
+ProjectOption = Annotated[
+    str, typer.Option("--project", metavar="PROJECT", help="The project in which the account rates.")
+]
+
+
+@users.command()
+def pause(name: NameArgument, project: ProjectOption, database_url: DatabaseOption = DEFAULT_URL) -> None:
+    """Keep a rater from going on in a project; what he graded stays, what he holds goes to others."""
+    database = open_database(database_url)
+    QualityService(database).pause(ProjectService(database).get(project).id, name)
+
+
+@users.command()
+def resume(name: NameArgument, project: ProjectOption, database_url: DatabaseOption = DEFAULT_URL) -> None:
+    """Let a paused rater go on in a project."""
+    database = open_database(database_url)
+    QualityService(database).resume(ProjectService(database).get(project).id, name)
+
+
+@users.command()
+def excuse(name: NameArgument, project: ProjectOption, database_url: DatabaseOption = DEFAULT_URL) -> None:
+    """Let a rater work in a project without its training."""
+    database = open_database(database_url)
+    QualityService(database).excuse(ProjectService(database).get(project).id, name)
 
 
 @users.command(epilog=_EXAMPLES)

@@ -162,11 +162,13 @@ def _read_grades(session: Session, project: Project) -> _Read:
         .order_by(Pair.import_order)
     ).all()
     ratings = session.execute(
-        select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds).where(
+        select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds, Rating.created_at).where(
             Rating.project_id == project.id
         )
     ).all()
-    decided = session.scalars(select(Adjudication.pair_id).where(Adjudication.project_id == project.id)).all()
+    decided = session.execute(
+        select(Adjudication.pair_id, Adjudication.quarters).where(Adjudication.project_id == project.id)
+    ).all()
     count = len(ratings)
     pair_ids = np.fromiter((row[0] for row in pairs), np.int64, len(pairs))
     order = np.argsort(pair_ids)
@@ -179,7 +181,16 @@ def _read_grades(session: Session, project: Project) -> _Read:
     quarters = np.fromiter((row[2] for row in ratings), np.float64, count)
     seconds = np.fromiter((np.nan if row[3] is None else row[3] for row in ratings), np.float64, count)
     is_decided = np.zeros(len(pairs), dtype=np.bool_)
-    is_decided[numbers(decided, len(decided))] = True
+    decisions = np.full(len(pairs), np.nan)
+    places = numbers((row[0] for row in decided), len(decided))
+    is_decided[places] = True
+    decisions[places] = (
+        np.fromiter((row[1] for row in decided), np.float64, len(decided)) / QUARTERS_PER_POINT
+    )
+    # Imported ratings were all written at one moment, which tells nothing.
+    moments = np.fromiter(
+        (np.nan if row[3] is None else row[4].timestamp() for row in ratings), np.float64, count
+    )
     types = tuple(dict.fromkeys([*project.types, *sorted({row[1] for row in pairs})]))
     genres = tuple(sorted({row[2] or NO_GENRE for row in pairs}))
     type_number = {name: number for number, name in enumerate(types)}
@@ -192,6 +203,8 @@ def _read_grades(session: Session, project: Project) -> _Read:
         decided=is_decided,
         grades=Grades(numbers((row[0] for row in ratings), count), raters, quarters / QUARTERS_PER_POINT),
         seconds=seconds,
+        moments=moments,
+        decisions=decisions,
         raters=len(numbered),
         threshold=project.threshold_quarters / QUARTERS_PER_POINT,
         raters_per_pair=project.raters_per_pair,

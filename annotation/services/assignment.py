@@ -11,6 +11,7 @@ from annotation.assignment import Queue, RaterPair, Saved
 from annotation.clock import Clock, utcnow
 from annotation.errors import AssignmentError
 from annotation.notes import LONGEST_NOTE, kept_text
+from annotation.services.checks import claim_check, read_checks
 from annotation.services.claims import (
     claim_pairs,
     held_pairs,
@@ -47,7 +48,8 @@ class AssignmentService:
 
         Raises:
             NotFoundError: there is no such project.
-            AccessError: the user is no rater of it.
+            AccessError: the user is no rater of it, or is paused.
+            TrainingError: he has to grade the training pairs first.
         """
 
         def claim() -> Queue:
@@ -55,6 +57,7 @@ class AssignmentService:
                 connection = session.connection()
                 now = self._clock()
                 desk = open_desk(connection, project_id, rater_id, now)
+                desk.check_may_work()
                 return self.fill(connection, desk, now, count=count)
 
         return self.or_wait(repeated_if_undone(claim), rater_id)
@@ -80,6 +83,7 @@ class AssignmentService:
                 connection = session.connection()
                 now = self._clock()
                 row, desk = lock_own_pair(connection, pair_id, rater_id, now)
+                desk.check_may_work()
                 if row.state == "rated":
                     raise AssignmentError(
                         "You graded this pair already: change its grade instead of skipping it."
@@ -87,7 +91,7 @@ class AssignmentService:
                 is_new = row.state != "skipped"
                 if is_new:
                     _skip(connection, row, desk, reason, said, now)
-                queue = self.fill(connection, desk, now, after=row.position, skipped=int(is_new))
+                queue = self.fill(connection, desk, now, answered=row, skipped=int(is_new))
                 return Saved(now, queue)
 
         saved = repeated_if_undone(skip)
@@ -119,34 +123,40 @@ class AssignmentService:
         now: datetime,
         *,
         count: int = AHEAD,
-        after: int | None = None,
+        answered: AnyRow | None = None,
         rated: int = 0,
         skipped: int = 0,
     ) -> Queue:
         """The queue within a transaction that may write; for the services of annotation.
 
         Args:
-            after: the position to go on from, if the rater holds nothing.
+            answered: the pair that this transaction is about: the search goes on from there.
             rated: how many pairs this transaction has added to those that he graded.
             skipped: how many it has taken from those that he can have.
         """
+        if answered is not None and answered.is_check:
+            answered, rated, skipped = None, 0, 0  # nothing has changed among the pairs of the project
         if desk.has_expired:
             return_expired(connection, desk.project.id, now, but_rater=desk.rater_id)
         rows = held_pairs(connection, desk, now)
+        own = [row for row in rows if row.project_id == desk.project.id]
         known = self._progress.remembered(desk, rated=rated, skipped=skipped)
-        is_all = known is not None and known.rated + len(rows) >= known.total
+        is_all = known is not None and known.rated + len(own) >= known.total
+        checks = read_checks(connection, desk)
+        if checks is not None and len(rows) < count:
+            rows += claim_check(connection, desk, checks, now)
         if len(rows) < count and not is_all:  # else all that is open is his already: do not look through it
-            if rows:
-                after = rows[-1].position
-            elif after is None:
-                after = last_rated_position(connection, desk)
-            rows += claim_pairs(connection, desk, now, count=count - len(rows), cursor=after)
+            cursor = _cursor(connection, desk, own, answered)
+            claimed = claim_pairs(connection, desk, now, count=count - len(rows), cursor=cursor)
+            rows, own = rows + claimed, own + claimed
         pairs = tuple(pair_seen(row) for row in rows[:count])
         is_waiting = not pairs and may_come_back(connection, desk)
         progress = known or self._progress.count(connection, desk)
         # What was imported since the last count makes it no fewer than these.
-        total = max(progress.total, progress.rated + len(pairs))
-        return Queue(desk.project, pairs, is_waiting, replace(progress, total=total))
+        progress = replace(progress, total=max(progress.total, progress.rated + len(own)))
+        if checks is not None:
+            progress = checks.added_to(progress)
+        return Queue(desk.project, pairs, is_waiting, progress)
 
     def or_wait(self, queue: Queue, rater_id: int) -> Queue:
         """The queue itself, but for an empty one a second look at pairs that others had locked just then."""
@@ -164,6 +174,13 @@ class AssignmentService:
         return repeated_if_undone(wait)
 
 
+def _cursor(connection: Connection, desk: Desk, held: list[AnyRow], answered: AnyRow | None) -> int:
+    """The position after which the search for pairs begins."""
+    if held:
+        return int(held[-1].position)
+    return last_rated_position(connection, desk) if answered is None else int(answered.position)
+
+
 def _skip(
     connection: Connection, row: AnyRow, desk: Desk, reason: SkipReason, note: str, now: datetime
 ) -> None:
@@ -174,7 +191,7 @@ def _skip(
     )
     connection.execute(
         insert(SKIPS).values(
-            project_id=desk.project.id,
+            project_id=row.keeper_id,
             pair_id=row.id,
             rater_id=desk.rater_id,
             reason=reason.value,

@@ -19,11 +19,14 @@ from annotation.services.events import EventService
 from annotation.services.gold import GoldService
 from annotation.services.importing import ImportService
 from annotation.services.items import ItemService
+from annotation.services.known_pairs import KnownPairService
 from annotation.services.overview import OverviewService
 from annotation.services.projects import ProjectService
+from annotation.services.quality import QualityService
 from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
 from annotation.services.sending import SendService
+from annotation.services.training import TrainingService
 from annotation.services.writing import WritingService
 from annotation.services.writing_reports import WritingReportService
 from db import DEFAULT_URL, Database, DatabaseError
@@ -56,6 +59,9 @@ class Services:
     writing: WritingService
     editing: EditingService
     writing_reports: WritingReportService
+    quality: QualityService
+    known_pairs: KnownPairService
+    training: TrainingService
 
     def answers(self) -> bool:
         """Whether the database can be asked at this moment."""
@@ -90,6 +96,9 @@ def open_services(database: Database, wordnet: Path | None = None) -> Services:
         writing=WritingService(database),
         editing=EditingService(database),
         writing_reports=WritingReportService(database),
+        quality=QualityService(database),
+        known_pairs=KnownPairService(database),
+        training=TrainingService(database),
     )
 
 

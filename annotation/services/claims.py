@@ -29,8 +29,10 @@ from annotation.services.desk import (
     NOT_NEW,
     PAIRS,
     PROJECT,
+    PROJECTS,
     RATER,
     RATINGS,
+    SHELF,
     AnyRow,
     Desk,
 )
@@ -39,9 +41,15 @@ from annotation.services.own_pairs import COMMENTED, SEEN
 _EXPIRED_AT_ONCE = 100
 
 _HELD = (
-    select(*SEEN, ASSIGNMENTS.c.id.label("assignment_id"), PAIRS.c.position, ASSIGNMENTS.c.lease_expires_at)
+    select(
+        *SEEN,
+        ASSIGNMENTS.c.id.label("assignment_id"),
+        ASSIGNMENTS.c.lease_expires_at,
+        PAIRS.c.position,
+        PAIRS.c.project_id,
+    )
     .select_from(ASSIGNMENTS.join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id).outerjoin(COMMENTS, COMMENTED))
-    .where(ASSIGNMENTS.c.project_id == PROJECT, ASSIGNMENTS.c.rater_id == RATER, IS_HELD)
+    .where(ASSIGNMENTS.c.project_id.in_((PROJECT, SHELF)), ASSIGNMENTS.c.rater_id == RATER, IS_HELD)
     .order_by(ASSIGNMENTS.c.claimed_at, ASSIGNMENTS.c.position)
 )
 _RENEW = (
@@ -53,8 +61,11 @@ _RENEW = (
 
 
 def held_pairs(connection: Connection, desk: Desk, now: datetime) -> list[AnyRow]:
-    """The rows of the pairs that the rater holds, first claimed first; a lease half run begins anew."""
-    rows = list(connection.execute(_HELD, {"project": desk.project.id, "rater": desk.rater_id}))
+    """The rows of the pairs that the rater holds, first claimed first; a lease half run begins anew.
+
+    Check pairs are among them; their `project_id` is that of the shelf.
+    """
+    rows = list(connection.execute(_HELD, desk.whose))
     aging = [row.assignment_id for row in rows if row.lease_expires_at - now < desk.lease / 2]
     if not aging:
         return rows
@@ -73,7 +84,7 @@ _MY_STATE = (
 _MINE: list[ColumnElement[str]] = [literal_column(f"'{state}'") for state in NOT_NEW]
 _IS_NEW_TO_ME = func.coalesce(_MY_STATE, literal_column("''")).not_in(_MINE)
 _OPEN_TO_ME = (
-    select(*SEEN, PAIRS.c.position)
+    select(*SEEN, PAIRS.c.position, PAIRS.c.project_id)
     .select_from(PAIRS.outerjoin(COMMENTS, COMMENTED))
     .where(PAIRS.c.project_id == PROJECT, HAS_SLOT, _IS_NEW_TO_ME)
     .order_by(PAIRS.c.position)
@@ -202,7 +213,14 @@ _EXPIRED = (
 _HELD_BY_ME = (
     select(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair_id)
     .join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id)
-    .where(ASSIGNMENTS.c.project_id == PROJECT, ASSIGNMENTS.c.rater_id == RATER, IS_HELD)
+    .where(
+        or_(
+            ASSIGNMENTS.c.project_id == PROJECT,
+            ASSIGNMENTS.c.project_id.in_(select(PROJECTS.c.id).where(PROJECTS.c.checks_of_id == PROJECT)),
+        ),
+        ASSIGNMENTS.c.rater_id == RATER,
+        IS_HELD,
+    )
     .order_by(PAIRS.c.id)
     .with_for_update(of=(ASSIGNMENTS, PAIRS), key_share=True, skip_locked=True)
 )
@@ -225,7 +243,7 @@ def return_expired(connection: Connection, project_id: int, now: datetime, *, bu
 
 
 def return_held(connection: Connection, project_id: int, rater_id: int) -> int:
-    """Give back what the rater holds; how many pairs."""
+    """Give back what the rater holds, check pairs among it; how many pairs."""
     wanted = {"project": project_id, "rater": rater_id}
     return _return(connection, connection.execute(_HELD_BY_ME, wanted).all())
 

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Connection,
     Integer,
     Row,
+    Select,
     Table,
     and_,
     bindparam,
@@ -28,9 +29,22 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError
 
 from annotation.assignment import RaterProject
-from annotation.errors import AccessError, NotFoundError
+from annotation.errors import AccessError, NotFoundError, TrainingError
 from annotation.types import from_quarters
-from db.models import Assignment, Comment, Membership, Pair, Project, Rating, RatingChange, Skip, User
+from db.models import (
+    Assignment,
+    Comment,
+    Membership,
+    Pair,
+    Project,
+    QualitySettings,
+    RaterState,
+    Rating,
+    RatingChange,
+    Skip,
+    TrainingPair,
+    User,
+)
 
 PAIRS = cast(Table, Pair.__table__)
 ASSIGNMENTS = cast(Table, Assignment.__table__)
@@ -39,14 +53,18 @@ CHANGES = cast(Table, RatingChange.__table__)
 SKIPS = cast(Table, Skip.__table__)
 COMMENTS = cast(Table, Comment.__table__)
 PROJECTS = cast(Table, Project.__table__)
+STATES = cast(Table, RaterState.__table__)
 _USERS = cast(Table, User.__table__)
 _MEMBERSHIPS = cast(Table, Membership.__table__)
+_QUALITY = cast(Table, QualitySettings.__table__)
+_TRAINING = cast(Table, TrainingPair.__table__)
 
 Built = TypeVar("Built")
 Result = TypeVar("Result")
 AnyRow: TypeAlias = Row[*tuple[Any, ...]]
 RATER: BindParameter[int] = bindparam("rater", type_=Integer)
 PROJECT: BindParameter[int] = bindparam("project", type_=Integer)
+SHELF: BindParameter[int] = bindparam("shelf", type_=Integer)
 # Written out, not bound: only then does the database see that its partial indexes serve.
 HAS_SLOT = PAIRS.c.open_slots > literal_column("0")
 IS_HELD = ASSIGNMENTS.c.state == literal_column("'held'")
@@ -65,6 +83,43 @@ class Desk:
     lease: timedelta
     has_expired: bool
     """Somebody else's lease ran out."""
+    is_paused: bool = False
+    must_train: bool = False
+    """The project has training pairs, and the rater has neither passed nor been excused."""
+    check_every: int = 0
+    """One pair in so many is a check pair; 0 for none."""
+    shelf_id: int = 0
+    """Where the project's check pairs are kept; 0 when it has none."""
+
+    @property
+    def whose(self) -> dict[str, int]:
+        """What `PROJECT`, `SHELF` and `RATER` stand for."""
+        return {"project": self.project.id, "shelf": self.shelf_id, "rater": self.rater_id}
+
+    def check_may_work(self) -> None:
+        """Refuse what adds to the work, at the moment of the transaction itself.
+
+        Raises:
+            AccessError: the rater is paused.
+            TrainingError: he has to pass the training first.
+        """
+        self.check_not_paused()
+        if self.must_train:
+            raise TrainingError(
+                f"{self.project.name} begins with training pairs: open its rating page and grade them first."
+            )
+
+    def check_not_paused(self) -> None:
+        """The same for training.
+
+        Raises:
+            AccessError: the rater is paused.
+        """
+        if self.is_paused:
+            raise AccessError(
+                f"Your work in {self.project.name} is paused: what you graded is kept and counts, and your "
+                "administrator can tell you when it goes on."
+            )
 
 
 _RATES_HERE = and_(
@@ -73,6 +128,13 @@ _RATES_HERE = and_(
     _MEMBERSHIPS.c.role == literal_column("'rater'"),
 )
 _HELD = ASSIGNMENTS.alias("held")
+_SHELF = PROJECTS.alias("shelf")
+_MY_STATE: Select[Any] = (
+    select(literal_column("1"))
+    .select_from(STATES)
+    .where(STATES.c.project_id == PROJECTS.c.id, STATES.c.user_id == RATER)
+    .correlate(PROJECTS)
+)
 DESK_COLUMNS = (
     PROJECTS.c.id.label("project_id"),
     PROJECTS.c.name.label("project_name"),
@@ -100,8 +162,28 @@ DESK_COLUMNS = (
         )
         .correlate(PROJECTS)
     ).label("has_expired"),
+    exists(_MY_STATE.where(STATES.c.paused_at.is_not(None))).label("is_paused"),
+    and_(
+        exists(
+            select(literal_column("1"))
+            .select_from(_TRAINING)
+            .where(_TRAINING.c.project_id == PROJECTS.c.id, _TRAINING.c.retired_at.is_(None))
+            .correlate(PROJECTS)
+        ),
+        ~exists(_MY_STATE.where(or_(STATES.c.passed_at.is_not(None), STATES.c.excused_at.is_not(None)))),
+    ).label("must_train"),
+    select(_QUALITY.c.check_every)
+    .where(_QUALITY.c.project_id == PROJECTS.c.id)
+    .correlate(PROJECTS)
+    .scalar_subquery()
+    .label("check_every"),
+    select(_SHELF.c.id)
+    .where(_SHELF.c.checks_of_id == PROJECTS.c.id)
+    .correlate(PROJECTS)
+    .scalar_subquery()
+    .label("shelf_id"),
 )
-_DESK = select(*DESK_COLUMNS).where(PROJECTS.c.id == PROJECT)
+_DESK = select(*DESK_COLUMNS).where(PROJECTS.c.id == PROJECT, PROJECTS.c.checks_of_id.is_(None))
 
 
 def desk_of(row: AnyRow, rater_id: int) -> Desk:
@@ -116,7 +198,16 @@ def desk_of(row: AnyRow, rater_id: int) -> Desk:
         )
     step = from_quarters(row.step_quarters)
     project = RaterProject(row.project_id, row.project_name, step, row.may_revise)
-    return Desk(project, rater_id, timedelta(minutes=row.lease_minutes), row.has_expired)
+    return Desk(
+        project,
+        rater_id,
+        timedelta(minutes=row.lease_minutes),
+        row.has_expired,
+        row.is_paused,
+        row.must_train,
+        row.check_every or 0,
+        row.shelf_id or 0,
+    )
 
 
 def open_desk(connection: Connection, project_id: int, rater_id: int, now: datetime) -> Desk:

@@ -190,14 +190,13 @@ def _write(
     tally, agreement = Tally(), AgreementTally(settings)
     columns = None if labels is None else sorted(labels.values(), key=label_key)
     with ExitStack() as files:
-        senses = has_senses(session, project_id)
-        gold = files.enter_context(
-            open_gold(options.format, folder, settings.types, columns, has_senses=senses)
-        )
+        extras = {"has_senses": has_senses(session, project_id), "has_comments": options.comments}
+        gold = files.enter_context(open_gold(options.format, folder, settings.types, columns, **extras))
         listed = None
         if options.unfinished is Unfinished.LIST:
-            listed = files.enter_context(open_unfinished(options.format, folder, columns, has_senses=senses))
-        for done, pair in enumerate(stream_pairs(session, project_id), 1):
+            listed = files.enter_context(open_unfinished(options.format, folder, columns, **extras))
+        pairs = stream_pairs(session, project_id, with_comments=options.comments)
+        for done, pair in enumerate(pairs, 1):
             row = gold_row(pair, settings, labels)
             tally.add(row)
             agreement.add(pair)
@@ -219,6 +218,10 @@ def _write(
 
 
 def _checked_counts(session: Session, project: Project, options: ExportOptions) -> GoldCounts:
+    if options.comments and options.format is Format.SEMEVAL:
+        raise ExportError(
+            "The layout of SemEval has no place for comments: choose another format, or leave them out."
+        )
     counts = GoldCounts(*count_unfinished(session, project))
     if not counts.pairs:
         raise ExportError(f"Project {project.name!r} has no pairs yet: import some first.")
@@ -256,5 +259,6 @@ def _as_record(row: Export, name: str | None) -> ExportRecord:
         Format(row.options["format"]),
         Unfinished(row.options["unfinished"]),
         RaterColumns(row.options["raters"]),
+        bool(row.options.get("comments", False)),
     )
     return ExportRecord(row.created_at, name, options, row.pairs, row.manifest_sha256)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -11,20 +12,23 @@ from sqlalchemy import ColumnElement, Executable, Row, and_, case, exists, func,
 from sqlalchemy.orm import Session
 
 from annotation.pair_senses import senses_from_json
-from annotation.types import Cause, RatedPair, from_quarters
-from db.models import Adjudication, Pair, Project, Rating, User
+from annotation.types import Cause, RatedPair, RaterComment, from_quarters
+from db.models import Adjudication, Comment, Pair, Project, Rating, User
 
 _AT_ONCE = 500
 
 
-def stream_pairs(session: Session, project_id: int) -> Iterator[RatedPair]:
+def stream_pairs(session: Session, project_id: int, *, with_comments: bool = False) -> Iterator[RatedPair]:
     """Every pair of the project, its raters by account name; a few hundred are held at a time."""
     names = _names(session, project_id)
     last = -1
     while pairs := session.execute(_pairs_after(project_id, last)).all():
-        ratings = _ratings_of(session, [pair.id for pair in pairs])
+        ids = [pair.id for pair in pairs]
+        ratings = _ratings_of(session, ids)
+        comments = _comments_of(session, ids) if with_comments else {}
         for pair in pairs:
-            yield _rated_pair(pair, [(names[rater], grade) for rater, grade in ratings[pair.id]])
+            rated = _rated_pair(pair, [(names[rater], grade) for rater, grade in ratings[pair.id]])
+            yield replace(rated, comments=tuple(comments.get(pair.id, ())))
         last = pairs[-1].import_order
 
 
@@ -112,6 +116,18 @@ def _ratings_of(session: Session, pair_ids: Sequence[int]) -> dict[int, list[tup
     for pair_id, rater_id, quarters in rows:
         ratings[pair_id].append((rater_id, from_quarters(quarters)))
     return ratings
+
+
+def _comments_of(session: Session, pair_ids: Sequence[int]) -> dict[int, list[RaterComment]]:
+    rows = session.execute(
+        select(Comment.pair_id, User.name, Comment.text, Comment.is_flagged)
+        .join(User, User.id == Comment.user_id)
+        .where(Comment.pair_id.in_(pair_ids), or_(Comment.is_flagged, Comment.text != ""))
+    )
+    comments: dict[int, list[RaterComment]] = defaultdict(list)
+    for pair_id, name, text, is_flagged in rows:
+        comments[pair_id].append(RaterComment(name, text, is_flagged))
+    return comments
 
 
 def _rated_pair(pair: Row[Any], ratings: list[tuple[str, Decimal]]) -> RatedPair:

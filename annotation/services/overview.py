@@ -45,7 +45,8 @@ class OverviewService:
 
     def projects(self, user: User) -> list[ProjectLine]:
         """The projects of `user` by name, those of an administrator of the server being all."""
-        statement = select(Project.id, Project.name).order_by(Project.name_key)
+        statement = select(Project.id, Project.name).where(Project.checks_of_id.is_(None))
+        statement = statement.order_by(Project.name_key)
         with self._database.reading() as session:
             roles: dict[int, set[Role]] = {}
             own = select(Membership.project_id, Membership.role).where(Membership.user_id == user.id)
@@ -83,7 +84,7 @@ class OverviewService:
                 raise NotFoundError(f"There is no account named {user_name!r}: sign in anew.")
             user = User(row.id, row.name, is_administrator=row.is_administrator)
             project = None if project_id is None else session.get(Project, project_id)
-            if project is None:
+            if project is None or project.checks_of_id is not None:
                 return Place(user)
             held = select(Membership.role).where(
                 Membership.project_id == project.id, Membership.user_id == user.id

@@ -21,6 +21,7 @@ from annotation.services.desk import (
     PROJECTS,
     RATER,
     RATINGS,
+    SHELF,
     SKIPS,
     AnyRow,
     Desk,
@@ -44,9 +45,13 @@ COMMENTED = and_(COMMENTS.c.pair_id == PAIRS.c.id, COMMENTS.c.user_id == RATER)
 RATED = and_(RATINGS.c.pair_id == PAIRS.c.id, RATINGS.c.rater_id == RATER)
 ASSIGNED = and_(ASSIGNMENTS.c.pair_id == PAIRS.c.id, ASSIGNMENTS.c.rater_id == RATER)
 
+_KEEPER = PROJECTS.alias("keeper")
+"""The project in which the pair is kept; of a check pair that is not the one in which it is met."""
 _OWN = (
     select(
         PAIRS.c.id,
+        PAIRS.c.project_id.label("keeper_id"),
+        _KEEPER.c.checks_of_id.is_not(None).label("is_check"),
         PAIRS.c.position,
         PAIRS.c.open_slots,
         ASSIGNMENTS.c.id.label("assignment_id"),
@@ -57,7 +62,8 @@ _OWN = (
         *DESK_COLUMNS,
     )
     .select_from(
-        PAIRS.join(PROJECTS, PROJECTS.c.id == PAIRS.c.project_id)
+        PAIRS.join(_KEEPER, _KEEPER.c.id == PAIRS.c.project_id)
+        .join(PROJECTS, PROJECTS.c.id == func.coalesce(_KEEPER.c.checks_of_id, _KEEPER.c.id))
         .outerjoin(ASSIGNMENTS, ASSIGNED)
         .outerjoin(RATINGS, RATED)
     )
@@ -135,7 +141,7 @@ def own_pair_seen(connection: Connection, pair_id: int, rater_id: int) -> RaterP
 _LAST_GRADED = (
     select(*SEEN, RATINGS.c.quarters, RATINGS.c.updated_at, RATINGS.c.updated_at.label("answered_at"))
     .select_from(RATINGS.join(PAIRS, PAIRS.c.id == RATINGS.c.pair_id).outerjoin(COMMENTS, COMMENTED))
-    .where(RATINGS.c.project_id == PROJECT, RATINGS.c.rater_id == RATER)
+    .where(RATINGS.c.project_id.in_((PROJECT, SHELF)), RATINGS.c.rater_id == RATER)
     .order_by(RATINGS.c.updated_at.desc(), RATINGS.c.id.desc())
     .limit(bindparam("limit"))
 )
@@ -152,7 +158,9 @@ _LAST_SKIPPED = (
         .outerjoin(COMMENTS, COMMENTED)
     )
     .where(
-        ASSIGNMENTS.c.project_id == PROJECT, ASSIGNMENTS.c.rater_id == RATER, ASSIGNMENTS.c.state == "skipped"
+        ASSIGNMENTS.c.project_id.in_((PROJECT, SHELF)),
+        ASSIGNMENTS.c.rater_id == RATER,
+        ASSIGNMENTS.c.state == "skipped",
     )
     .group_by(PAIRS.c.id, COMMENTS.c.id)
     .order_by(func.max(SKIPS.c.at).desc(), func.max(SKIPS.c.id).desc())
@@ -160,11 +168,9 @@ _LAST_SKIPPED = (
 )
 
 
-def answered_pairs(
-    connection: Connection, project_id: int, rater_id: int, limit: int
-) -> tuple[RaterPair, ...]:
+def answered_pairs(connection: Connection, desk: Desk, limit: int) -> tuple[RaterPair, ...]:
     """What the rater graded or skipped last, newest first."""
-    wanted = {"project": project_id, "rater": rater_id, "limit": limit}
+    wanted = {**desk.whose, "limit": limit}
     rows = [row for search in (_LAST_GRADED, _LAST_SKIPPED) for row in connection.execute(search, wanted)]
     rows.sort(key=lambda row: row.answered_at, reverse=True)
     return tuple(pair_graded(row) for row in rows[:limit])
@@ -182,9 +188,9 @@ _SAY = per_system(COMMENTS, _saying)
 
 
 def keep_comment(
-    connection: Connection, desk: Desk, pair_id: int, text: str, is_flagged: bool, now: datetime
+    connection: Connection, row: AnyRow, desk: Desk, text: str, is_flagged: bool, now: datetime
 ) -> None:
-    """The rater's comment on the pair, in place of an earlier one."""
-    whose = {"project_id": desk.project.id, "pair_id": pair_id, "user_id": desk.rater_id}
+    """The rater's comment on the pair of `row`, in place of an earlier one."""
+    whose = {"project_id": row.keeper_id, "pair_id": row.id, "user_id": desk.rater_id}
     said = {"text": text, "is_flagged": is_flagged, "updated_at": now}
     connection.execute(_SAY[connection.dialect.name], {**whose, **said})

@@ -18,6 +18,7 @@ from annotation.services.claims import return_held
 from annotation.services.project_changes import apply_settings, lock_pairs
 from annotation.services.users import as_user, get_user, id_of
 from annotation.services.writing_plan import return_writings
+from annotation.setting_changes import merged_settings
 from annotation.types import Project, ProjectSettings, Role, User, from_quarters, to_quarters
 from db import Database, models
 
@@ -76,25 +77,35 @@ class ProjectService:
 
     def list(self, user: User | None = None) -> list[Project]:
         """The projects in which `user` has a role, by name; None, like an administrator, sees all."""
-        statement = select(models.Project).order_by(models.Project.name_key)
+        statement = select(models.Project).where(models.Project.checks_of_id.is_(None))
+        statement = statement.order_by(models.Project.name_key)
         if user is not None and not user.is_administrator:
             mine = select(models.Membership.project_id).where(models.Membership.user_id == user.id)
             statement = statement.where(models.Project.id.in_(mine))
         with self._database.reading() as session:
             return [as_project(row) for row in session.scalars(statement)]
 
-    def update(self, project_id: int, settings: ProjectSettings, *, by: User | None = None) -> Project:
+    def update(
+        self, project_id: int, settings: ProjectSettings, *, seen: str | None = None, by: User | None = None
+    ) -> Project:
         """Change settings, with what follows from them, in one transaction.
+
+        Args:
+            seen: the settings that the change began with, from `seen_settings`: what somebody else changed
+                since then stays; None puts `settings` in the place of whatever there is.
 
         Raises:
             NotFoundError: there is no such project.
-            SettingsError: a setting cannot be used, or would falsify what was graded already.
+            SettingsError: a setting cannot be used, would falsify what was graded already, or was changed by
+                somebody else too.
         """
         kept = check_settings(settings)
         now = self._clock()
         with self._database.session() as session:
             row = find_project(session, project_id, lock=True)
             before = as_project(row).settings
+            if seen is not None:
+                kept = merged_settings(kept, before, seen)
             names = ProjectSettings.__slots__
             changed = [name for name in names if getattr(before, name) != getattr(kept, name)]
             if changed:
@@ -118,6 +129,10 @@ class ProjectService:
             record(session, now, "project deleted", user_id=id_of(by), name=row.name)
             session.flush()
             lock_pairs(session, row.id, is_deleting=True)
+            shelf = session.scalar(select(models.Project.id).where(models.Project.checks_of_id == row.id))
+            if shelf is not None:  # the histories of check pairs may go only when their own project has gone
+                lock_pairs(session, shelf, is_deleting=True)
+                session.execute(delete(models.Project).where(models.Project.id == shelf))
             session.execute(delete(models.Project).where(models.Project.id == row.id))
 
     def members(self, project_id: int) -> tuple[Member, ...]:
@@ -225,7 +240,7 @@ def find_project(session: Session, name_or_id: str | int, *, lock: bool = False)
     Raises:
         NotFoundError: there is none.
     """
-    statement = select(models.Project)
+    statement = select(models.Project).where(models.Project.checks_of_id.is_(None))
     if isinstance(name_or_id, int):
         statement = statement.where(models.Project.id == name_or_id)
     else:

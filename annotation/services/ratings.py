@@ -15,6 +15,7 @@ from annotation.errors import AssignmentError
 from annotation.notes import LONGEST_COMMENT, kept_text
 from annotation.scale import CLSS
 from annotation.services.assignment import AssignmentService
+from annotation.services.checks import read_checks
 from annotation.services.counting import progress_of
 from annotation.services.desk import (
     ASSIGNMENTS,
@@ -60,7 +61,7 @@ class RatingService:
 
         Raises:
             NotFoundError: there is no such pair.
-            AccessError: the user is no rater of its project.
+            AccessError: the user is no rater of its project, or is paused or in training there.
             GradeError: the grade is not on the project's scale.
             AssignmentError: the pair was never his, others took it, or the project keeps first grades.
         """
@@ -69,6 +70,7 @@ class RatingService:
             with self._database.session() as session:
                 connection = session.connection()
                 row, desk = lock_own_pair(connection, pair_id, rater_id, self._clock())
+                desk.check_may_work()
                 now = self._clock()  # once the pair is locked: a decision made meanwhile was made before
                 quarters = to_quarters(replace(CLSS, step=desk.project.step).check(grade))
                 is_new = row.rating_id is None
@@ -76,7 +78,7 @@ class RatingService:
                     _add(connection, row, desk, quarters, seconds, now)
                 elif row.quarters != quarters:
                     _revise(connection, row, desk, quarters, seconds, now)
-                queue = self._assignments.fill(connection, desk, now, after=row.position, rated=int(is_new))
+                queue = self._assignments.fill(connection, desk, now, answered=row, rated=int(is_new))
                 return Saved(now, queue)
 
         saved = repeated_if_undone(rate)
@@ -94,8 +96,8 @@ class RatingService:
         kept = kept_text(text, "comment", LONGEST_COMMENT)
         with self._database.session() as session:
             now = self._clock()
-            _, desk = read_own_pair(session.connection(), pair_id, rater_id, now)
-            keep_comment(session.connection(), desk, pair_id, kept, is_flagged, now)
+            row, desk = read_own_pair(session.connection(), pair_id, rater_id, now)
+            keep_comment(session.connection(), row, desk, kept, is_flagged, now)
         return now
 
     def pair(self, pair_id: int, rater_id: int) -> RaterPair:
@@ -118,8 +120,8 @@ class RatingService:
             AccessError: the user is no rater of it.
         """
         with self._database.reading() as session:
-            open_desk(session.connection(), project_id, rater_id, self._clock())
-            return answered_pairs(session.connection(), project_id, rater_id, limit)
+            desk = open_desk(session.connection(), project_id, rater_id, self._clock())
+            return answered_pairs(session.connection(), desk, limit)
 
     def progress(self, project_id: int, rater_id: int) -> Progress:
         """How many pairs the rater graded, of how many that he can have graded in the end; counted now.
@@ -130,7 +132,9 @@ class RatingService:
         """
         with self._database.reading() as session:
             desk = open_desk(session.connection(), project_id, rater_id, self._clock())
-            return progress_of(session.connection(), desk)
+            progress = progress_of(session.connection(), desk)
+            checks = read_checks(session.connection(), desk)
+            return progress if checks is None else checks.added_to(progress)
 
 
 _WHOSE: dict[str, Any] = {
@@ -190,7 +194,7 @@ def _add(
 
 
 def _given(row: AnyRow, desk: Desk, quarters: int, seconds: float | None, now: datetime) -> dict[str, object]:
-    whose = {"project": desk.project.id, "pair": row.id, "rater": desk.rater_id}
+    whose = {"project": row.keeper_id, "pair": row.id, "rater": desk.rater_id}
     return {**whose, "grade": quarters, "previous": row.quarters, "spent": seconds, "now": now}
 
 

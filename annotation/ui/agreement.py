@@ -16,6 +16,7 @@ from annotation.services.agreement import AgreementService
 from annotation.types import Role
 from annotation.ui.agreement_parts import (
     FOR_LEADERS,
+    drift_html,
     enough_html,
     figures_html,
     method_html,
@@ -34,7 +35,7 @@ from annotation.ui.agreement_tables import (
     widest_table,
 )
 from annotation.ui.asking import asked_project
-from annotation.ui.charts import Series, alpha_chart, bias_chart, grades_chart
+from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.wording import time_html
 from kpdemo.ui.charts import Chart, chart_buttons, show_chart
 from kpdemo.ui.widgets import QUIETLY, empty_html, section_heading, shown_to_user
@@ -47,6 +48,7 @@ CHARTS = {
     "where": "α of each comparison type and genre, with 95 % intervals",
     "grades": "Share of the grades, by type",
     "bias": "How far each rater grades above or below the others",
+    "drift": "How far each rater grades above or below the others as time goes by, with 95 % intervals",
     "without": "α without each rater, with 95 % intervals",
     "together": "α of each two raters, with 95 % intervals",
 }
@@ -59,6 +61,7 @@ TEXTS = (
     "where",
     "grades",
     "raters",
+    "drift",
     "rater-pairs",
     "widest",
     "method",
@@ -154,6 +157,8 @@ def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
         section_heading("Who differs?", "agreement-who")
         text("raters")
         chart("bias")
+        text("drift")
+        chart("drift")
         chart("without")
         text("rater-pairs")
         chart("together")
@@ -195,6 +200,7 @@ def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[s
         or empty_html("No pairs yet. Agreement of types and genres appears with the first ones."),
         "grades": table_html(grades_table(report), project) if has_grades else "",
         "raters": table_html(raters_table(report), project) if has_grades else nobody,
+        "drift": drift_html(report),
         "rater-pairs": table_html(rater_pairs_table(report), project) if report.rater_pairs else alone,
         "widest": table_html(widest_table(report, project_id), project) if report.widest else agreed,
         "method": method_html(report),
@@ -220,6 +226,10 @@ def charts_of(report: AgreementReport) -> dict[str, Chart | None]:
             [(label, found) for label, part in type_parts(report) if (found := shares(part.buckets))],
         ),
         "bias": bias_chart([names[row.rater] for row in by_name], [row.bias for row in by_name]),
+        "drift": drift_chart(
+            [names[row.rater] for row in by_name],
+            [report.drifts[row.rater] for row in by_name],
+        ),
         "without": alpha_chart(
             [f"without {names[row.rater]}" for row in report.left_out],
             [Series("without one rater", tuple(row.alpha for row in report.left_out))],

@@ -6,7 +6,8 @@ import shlex
 
 from annotation.agreement_report import AgreementReport
 from annotation.bootstrap import Alpha
-from annotation.ui.agreement_tables import UNDEFINED, interval_text
+from annotation.drift import FEWEST, MOST_WINDOWS
+from annotation.ui.agreement_tables import UNDEFINED, drift_table, interval_text, table_html
 from annotation.ui.charts import CUSTOMARY_LINES
 from annotation.ui.wording import counted, figure, grouped
 from kpdemo.ui.widgets import escape
@@ -142,6 +143,19 @@ def next_step_html(report: AgreementReport, project_id: int, *, leads: bool) -> 
         f"{escape(whole.all.reason)} Import pairs of other grades, or ask the raters whether they use the "
         "whole scale."
     )
+
+
+def drift_html(report: AgreementReport) -> str:
+    """Who moved against the others over time, with what a window is; nothing where it cannot be told."""
+    if not any(drift.windows for drift in report.drifts):
+        return ""
+    said = (
+        f"Each rater’s grades that can be compared, in the order of time, in up to {MOST_WINDOWS} windows "
+        f"of {FEWEST} or more: how far they are above the decision or, without one, above the mean of the "
+        "others. A change is clear when the first and the last window are a step of the scale or more apart "
+        "and their 95 % intervals do not meet. With many raters one may look clear by chance."
+    )
+    return f"<p>{escape(said)}</p>{table_html(drift_table(report), report.project)}"
 
 
 def method_html(report: AgreementReport) -> str:

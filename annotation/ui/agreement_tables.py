@@ -135,6 +135,33 @@ def raters_table(report: AgreementReport) -> Table:
     return Table("raters", "The raters", columns, rows)
 
 
+def drift_table(report: AgreementReport) -> Table:
+    """Who moved against the others: the first and the last window of each rater, by name."""
+    told = [drift for drift in report.drifts if drift.windows]
+    rows = tuple(
+        (
+            report.rater_names[drift.rater],
+            len(drift.windows),
+            sum(window.ratings for window in drift.windows),
+            drift.windows[0].mean,
+            drift.windows[-1].mean,
+            drift.change,
+            "yes" if drift.is_clear else "no" if drift.change is not None else "",
+        )
+        for drift in sorted(told, key=lambda drift: name_order(report.rater_names[drift.rater]))
+    )
+    columns = (
+        Column("Rater", text=True),
+        Column("Windows"),
+        Column("Grades compared"),
+        Column("First window", signed=True),
+        Column("Last window", signed=True),
+        Column("Change", signed=True),
+        Column("Clear", text=True),
+    )
+    return Table("drift", "The raters over time", columns, rows)
+
+
 def rater_pairs_table(report: AgreementReport) -> Table:
     rows = tuple(
         (pair_label(report, row.first, row.second), row.alpha, row.alpha.pairs) for row in report.rater_pairs

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from annotation.bootstrap import Alpha
+from annotation.drift import Drift
 from kpdemo.ui.charts import (
     COLOURS,
     LINE,
@@ -95,6 +97,59 @@ def bias_chart(labels: Sequence[str], biases: Sequence[float | None]) -> Chart |
     }
     layout["yaxis"] = _row_axis([short(label) for label in labels[:rows]])
     return figure([trace], layout)
+
+
+def drift_chart(labels: Sequence[str], drifts: Sequence[Drift]) -> Chart | None:
+    """How far above or below the others each rater grades as time goes by; None where it cannot be told.
+
+    Of more raters than there are colours, those who moved most.
+    """
+    moved = [(label, drift) for label, drift in zip(labels, drifts, strict=True) if drift.change is not None]
+    moved.sort(key=lambda pair: -abs(pair[1].change or 0.0))
+    if not moved:
+        return None
+    shown = moved[: len(COLOURS)]
+    layout = plain_layout(360, legend=True)
+    layout["xaxis"] = {**titled_axis("When"), "type": "date"}
+    layout["yaxis"] = {
+        **titled_axis("Above (+) or below (−) the others"),
+        "tickformat": "+.2~f",
+        "zeroline": True,
+        "zerolinecolor": LINE,
+    }
+    return figure([_drift_line(label, drift, number) for number, (label, drift) in enumerate(shown)], layout)
+
+
+def _drift_line(label: str, drift: Drift, number: int) -> Chart:
+    colour = COLOURS[number]
+    windows = drift.windows
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": escaped(short(label)),
+        "x": [_moment((window.start + window.end) / 2) for window in windows],
+        "y": [window.mean for window in windows],
+        "error_y": {
+            "type": "data",
+            "array": [window.high - window.mean for window in windows],
+            "color": colour,
+            "thickness": 1.5,
+            "width": 3,
+        },
+        "line": {"color": colour, "width": 2},
+        "marker": {"color": colour, "symbol": SYMBOLS[number], "size": 8},
+        "customdata": [
+            f"{escaped(label)}<br>{window.mean:+.2f} ({window.low:+.2f} to {window.high:+.2f}), "
+            f"{window.ratings:,} grades"
+            for window in windows
+        ],
+        "hovertemplate": "%{customdata}<extra></extra>",
+    }
+
+
+def _moment(seconds: float) -> str:
+    """As plotly.js reads it, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def grades_chart(buckets: Sequence[str], series: Sequence[tuple[str, Sequence[float]]]) -> Chart | None:

@@ -46,13 +46,18 @@ class ExportHandlers:
     gold: GoldService
 
     def show(
-        self, format: str | None, unfinished: str | None, raters: str | None, request: gr.Request
+        self,
+        format: str | None,
+        unfinished: str | None,
+        raters: str | None,
+        comments: bool | None,
+        request: gr.Request,
     ) -> tuple[str, str]:
         """What would be written, with the link that writes it, and the exports before."""
         try:
             project_id = asked_project(request)
             self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
-            options = read_options(format or "", unfinished or "", raters or "")
+            options = read_options(format or "", unfinished or "", raters or "", "yes" if comments else "")
             earlier = exports_html(self.gold.exports(project_id))
             counts = self.gold.counts(project_id)
             if not counts.pairs:
@@ -89,13 +94,17 @@ def build_export_section(handlers: ExportHandlers) -> ExportSection:
                 elem_id="export-unfinished",
             )
             raters = gr.Radio(RATERS, value=default.raters.value, label="Raters", elem_id="export-raters")
+            comments = gr.Checkbox(
+                default.comments, label="With what raters wrote of pairs", elem_id="export-comments"
+            )
         with gr.Column(scale=6, min_width=320):
             section_heading("What is written", "export-result-heading")
             result = gr.HTML("", elem_id="export-result", js_on_load=None)
             section_heading("Earlier exports", "export-earlier-heading")
             earlier = gr.HTML("", elem_id="export-earlier", js_on_load=None)
             again = gr.Button("Look again", elem_id="export-again", size="sm")
-    fields, shown = [format, unfinished, raters], [result, earlier]
+    fields: list[Any] = [format, unfinished, raters, comments]
+    shown = [result, earlier]
     for number, field in enumerate(fields, 1):
         field.change(handlers.show, fields, shown, api_name=f"show_export_{number}", **QUIETLY)
     again.click(handlers.show, fields, shown, api_name="show_export_again", **QUIETLY)

@@ -68,7 +68,7 @@ class ImportHandlers:
         try:
             project_id = asked_project(request)
             user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
-            path = _checked(upload)
+            path = checked_upload(upload)
             progress(None, desc="Reading")
             with open_source(path, name=path.name) as source:
                 # All of it before the transaction begins: nobody can save a grade while that lasts.
@@ -155,7 +155,12 @@ def summary_html(summary: ImportSummary) -> str:
     )
 
 
-def _checked(upload: str | None) -> Path:
+def checked_upload(upload: str | None) -> Path:
+    """The file that was chosen.
+
+    Raises:
+        ImportFileError: there is none, or none that can be read here.
+    """
     if not upload:
         raise ImportFileError("No file is chosen: choose one or drop it on the box.")
     path = Path(upload)

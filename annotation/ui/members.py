@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,8 @@ from annotation.projects import Member
 from annotation.services.accounts import AccountService
 from annotation.services.invitations import LASTS
 from annotation.services.projects import ProjectService
-from annotation.types import Role
+from annotation.services.quality import QualityService
+from annotation.types import Role, User
 from annotation.ui.asking import asked_project
 from annotation.ui.links import invitation_address, link_html
 from annotation.ui.wording import ROLE_ORDER, roles_text
@@ -28,6 +29,7 @@ _SEPARATOR = ":"
 class MembersHandlers:
     accounts: AccountService
     projects: ProjectService
+    quality: QualityService
 
     def show(self, request: gr.Request) -> tuple[str, gr.Dropdown, gr.Dropdown]:
         """The members; the accounts that can be added; the roles that can be taken away."""
@@ -72,6 +74,29 @@ class MembersHandlers:
             said = f"{name} is no longer {role}; what was graded or decided stays."
             return note_html(said), *self._shown(project_id)
 
+    def pause(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
+        """Keep a rater from going on; what he graded stays, what he holds goes to others."""
+        with shown_to_user(AnnotationError):
+            project_id, user, name = self._chosen_rater(request, chosen)
+            self.quality.pause(project_id, name, by=user)
+            said = f"{name} is paused: what was graded stays, and the pairs at hand go to others."
+            return note_html(said), *self._shown(project_id)
+
+    def resume(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
+        """Let a paused rater go on."""
+        with shown_to_user(AnnotationError):
+            project_id, user, name = self._chosen_rater(request, chosen)
+            self.quality.resume(project_id, name, by=user)
+            return note_html(f"{name} can go on grading."), *self._shown(project_id)
+
+    def _chosen_rater(self, request: gr.Request, chosen: str | None) -> tuple[int, User, str]:
+        project_id = asked_project(request)
+        user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+        name = (chosen or "").partition(_SEPARATOR)[2]
+        if not name:
+            raise SettingsError("No member is chosen: choose the rater to pause or to let go on.")
+        return project_id, user, name
+
     def _shown(self, project_id: int) -> tuple[str, gr.Dropdown, gr.Dropdown]:
         members = self.projects.members(project_id)
         accounts = [user.name for user in self.accounts.users() if user.has_password and not user.is_disabled]
@@ -82,7 +107,7 @@ class MembersHandlers:
             if role in member.roles
         ]
         return (
-            members_html(members),
+            members_html(members, self.quality.paused(project_id)),
             gr.Dropdown(choices=accounts, value=None),
             gr.Dropdown(choices=held, value=None),
         )
@@ -109,6 +134,9 @@ def build_members_section(handlers: MembersHandlers) -> MembersSection:
                     [], label="Member", allow_custom_value=True, elem_id="members-held", scale=3
                 )
                 remove = gr.Button("Remove this role", elem_id="members-remove", scale=1, min_width=140)
+            with gr.Row(elem_classes="form-row"):
+                pause = gr.Button("Pause this rater", size="sm", elem_id="members-pause", min_width=140)
+                resume = gr.Button("Let the rater go on", size="sm", elem_id="members-resume", min_width=140)
         with gr.Column(scale=5, min_width=320):
             section_heading("Invite by a link", "members-invite-heading")
             with gr.Row(elem_classes="form-row"):
@@ -142,18 +170,26 @@ def build_members_section(handlers: MembersHandlers) -> MembersSection:
         (
             add.click(handlers.add, [account, role], [said, *shown], api_name="add_member"),
             remove.click(handlers.remove, held, [said, *shown], api_name="remove_member"),
+            pause.click(handlers.pause, held, [said, *shown], api_name="pause_rater"),
+            resume.click(handlers.resume, held, [said, *shown], api_name="resume_rater"),
             invite.click(handlers.invite, invited_role, link, api_name="invite_member"),
         ),
     )
 
 
-def members_html(members: Sequence[Member]) -> str:
-    """Who is in the project, with what they may do, and whether they can sign in."""
+def members_html(members: Sequence[Member], paused: Collection[int] = ()) -> str:
+    """Who is in the project, with what they may do, and whether they can sign in.
+
+    Args:
+        paused: the ids of the raters who are paused.
+    """
     if not members:
         return empty_html(NOBODY)
     rows = "".join(
         f'<tr><th scope="row" dir="auto">{escape(member.user.name)}</th>'
-        f"<td>{escape(roles_text(member.roles))}</td><td>{escape(_state(member))}</td></tr>"
+        f"<td>{escape(roles_text(member.roles))}"
+        f"{' (paused)' if Role.RATER in member.roles and member.user.id in paused else ''}</td>"
+        f"<td>{escape(_state(member))}</td></tr>"
         for member in members
     )
     return (

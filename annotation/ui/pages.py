@@ -24,6 +24,7 @@ from annotation.ui.home import HomeHandlers, build_home_page
 from annotation.ui.importing import KEPT_MINUTES, LARGEST_FILE, ImportHandlers
 from annotation.ui.members import MembersHandlers
 from annotation.ui.project import ProjectHandlers, build_project_page
+from annotation.ui.quality import QualityHandlers
 from annotation.ui.rate import RATE_SCRIPTS, RATE_STYLES, RateHandlers, build_rate_page
 from annotation.ui.remarks import RemarksHandlers
 from annotation.ui.sense_html import SENSES_STYLES
@@ -87,7 +88,10 @@ def _build_project(services: Services, page: gr.Blocks) -> None:
     build_project_page(
         ProjectHandlers(services.accounts, services.projects, services.events),
         ImportHandlers(services.accounts, services.projects, services.importing, services.dictionary),
-        MembersHandlers(services.accounts, services.projects),
+        MembersHandlers(services.accounts, services.projects, services.quality),
+        QualityHandlers(
+            services.accounts, services.projects, services.quality, services.known_pairs, services.dictionary
+        ),
         ExportHandlers(services.accounts, services.gold),
         RemarksHandlers(services.accounts, services.projects, services.remarks),
         page,

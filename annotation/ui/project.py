@@ -15,11 +15,13 @@ from annotation.projects import ProjectCounts
 from annotation.services.accounts import AccountService
 from annotation.services.events import Event, EventService
 from annotation.services.projects import ProjectService
+from annotation.setting_changes import seen_settings
 from annotation.types import Role
 from annotation.ui.asking import asked_project
 from annotation.ui.export import ExportHandlers, build_export_section
 from annotation.ui.importing import ImportHandlers, build_import_section
 from annotation.ui.members import MembersHandlers, build_members_section
+from annotation.ui.quality import QualityHandlers, build_quality_section
 from annotation.ui.remarks import RemarksHandlers, build_remarks_section
 from annotation.ui.settings_form import read_settings_form, settings_fields, settings_values
 from annotation.ui.wording import counted, grouped, progress_html, time_html
@@ -27,9 +29,12 @@ from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_he
 
 NO_PAIRS = "No pairs yet. Import a file of pairs, then invite raters."
 NO_EVENTS = "Nothing was done yet."
-TABS = ("pairs", "members", "settings", "gold", "events")
+TABS = ("pairs", "members", "quality", "settings", "gold", "events")
 LEAVE = "address => { if (address) location.assign(address); }"
 SAVED = "Saved. Raters see the new settings with their next pair."
+BOTH_SAVED = (
+    "Saved, together with what somebody else changed meanwhile: the form shows all of it as it stands now."
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class ProjectHandlers:
             raise gr.Error(escape(str(error)), visible=False, print_exception=False) from error
         asked = request.query_params.get("tab", "")
         tabs = gr.Tabs(visible=True, selected=asked if asked in TABS else TABS[0])
-        return tabs, *settings_values(project.settings)
+        return tabs, seen_settings(project.settings), *settings_values(project.settings)
 
     def explain(self, request: gr.Request) -> str:
         """Why the page stays closed."""
@@ -66,13 +71,17 @@ class ProjectHandlers:
             counts, events = self.projects.counts(project_id), self.events.recent(project_id)
         return counts_html(counts), events_html(events)
 
-    def save(self, request: gr.Request, *values: object) -> str:
-        """Change what the form says."""
+    def save(self, request: gr.Request, seen: str, *values: object) -> tuple[Any, ...]:
+        """Change what the form says; what somebody else changed meanwhile comes into it."""
         with shown_to_user(AnnotationError):
             project_id = asked_project(request)
             user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
-            self.projects.update(project_id, read_settings_form(values), by=user)
-        return note_html(SAVED)
+            mine = read_settings_form(values)
+            kept = self.projects.update(project_id, mine, seen=seen, by=user).settings
+        shown = settings_values(kept)
+        is_mine = shown == settings_values(mine)
+        fields = [gr.skip() for _ in shown] if is_mine else shown  # somebody may be typing
+        return note_html(SAVED if is_mine else BOTH_SAVED), seen_settings(kept), *fields
 
     def delete(self, request: gr.Request, typed: str | None) -> str:
         """Delete the project whose name was typed; where to go then."""
@@ -92,6 +101,7 @@ def build_project_page(
     handlers: ProjectHandlers,
     imports: ImportHandlers,
     members: MembersHandlers,
+    quality: QualityHandlers,
     exports: ExportHandlers,
     remarks: RemarksHandlers,
     page: gr.Blocks,
@@ -108,8 +118,11 @@ def build_project_page(
             remarks_section = build_remarks_section(remarks)
         with gr.Tab("Members", id="members"):
             members_section = build_members_section(members)
+        with gr.Tab("Quality", id="quality") as quality_tab:
+            quality_section = build_quality_section(quality)
         with gr.Tab("Settings", id="settings"):
             fields = settings_fields("project")
+            seen = gr.Textbox(visible="hidden", elem_id="project-seen")
             saved = gr.HTML("", elem_id="project-saved")
             save = gr.Button("Save settings", variant="primary", elem_id="project-save")
             _build_deletion(handlers)
@@ -119,14 +132,19 @@ def build_project_page(
             section_heading("What was done", "project-events-heading")
             events = gr.HTML("", elem_id="project-events", js_on_load=None)
     opened = page.load(
-        handlers.open, outputs=[tabs, *fields.components], api_name="open_project", show_progress="hidden"
+        handlers.open,
+        outputs=[tabs, seen, *fields.components],
+        api_name="open_project",
+        show_progress="hidden",
     )
     opened.failure(handlers.explain, outputs=closed, api_name="explain_project", **QUIETLY)
     members_section.show_after(opened)
     import_section.show_after(opened)
-    saving = save.click(handlers.save, fields.components, saved, api_name="save_project")
+    saving = save.click(
+        handlers.save, [seen, *fields.components], [saved, seen, *fields.components], api_name="save_project"
+    )
     for number, event in enumerate(
-        (opened, saving, import_section.imported, *members_section.changed), start=1
+        (opened, saving, import_section.imported, *members_section.changed, *quality_section.changed), start=1
     ):
         event.success(
             handlers.show_counts,
@@ -144,6 +162,7 @@ def build_project_page(
         export_section.show_after(event)
         remarks_section.show_after(event)
     export_section.show_when(gold_tab.select)
+    quality_section.show_when(quality_tab.select)
 
 
 def _build_deletion(handlers: ProjectHandlers) -> None:

@@ -31,6 +31,7 @@ RATE_SCRIPTS = tuple(
     for name in (
         "rate_store.js",
         "rate_form.js",
+        "rate_training.js",
         "rate_sender.js",
         "rate_session.js",
         "rate_view.js",
@@ -110,8 +111,10 @@ def form_html(project: Project, user: User) -> str:
         f"{_BAR}"
         '<div id="rate-notices"></div>'
         '<div id="rate-message" class="empty" role="status"><span>Loading the first pair.</span>'
+        ' <button type="button" class="keep" data-rate="training" hidden></button>'
         ' <a href="/annotate/" hidden>My projects</a></div>'
-        f'<div id="rate-work" hidden>{_PAIR}{_scale_html()}{_controls_html(step)}{_COMMENT}</div>'
+        f'<div id="rate-work" hidden>{_TRAINING}{_PAIR}{_scale_html()}{_FEEDBACK}{_controls_html(step)}'
+        f"{_COMMENT}</div>"
         f"{_guidelines_section(project)}{_HISTORY}{_skip_dialog()}{_help_dialog()}"
         '<p id="rate-live" class="rate-unseen" aria-live="polite"></p></div>'
     )
@@ -126,6 +129,14 @@ _BAR = """
 <progress id="rate-progress" value="0" max="1" aria-label="Pairs graded"></progress></p>
 <p id="rate-saved" role="status"></p>
 </div>
+"""
+
+_TRAINING = """
+<p id="rate-training" class="note" hidden></p>
+"""
+
+_FEEDBACK = """
+<div id="rate-feedback" class="note" hidden><b></b> <span dir="auto"></span></div>
 """
 
 _PAIR = """

@@ -179,24 +179,34 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
         name=str(name or ""),
         types=(*(types or ()), *str(own_types or "").replace(",", " ").split()),
         guidelines=str(guidelines or ""),
-        raters_per_pair=_whole(raters, "number of raters for a pair"),
-        threshold=_decimal(threshold, "difference for adjudication"),
-        step=_decimal(step, "step between grades"),
+        raters_per_pair=whole_of(raters, "number of raters for a pair"),
+        threshold=decimal_of(threshold, "difference for adjudication"),
+        step=decimal_of(step, "step between grades"),
         is_random=bool(is_random),
-        seed=_whole(seed, "seed"),
+        seed=whole_of(seed, "seed"),
         may_revise=bool(may_revise),
-        lease_minutes=_whole(lease, "number of minutes"),
+        lease_minutes=whole_of(lease, "number of minutes"),
     )
 
 
-def _whole(value: object, what: str) -> int:
-    number = _decimal(value, what)
+def whole_of(value: object, what: str) -> int:
+    """The whole number in a field.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    number = decimal_of(value, what)
     if number != number.to_integral_value():
         raise SettingsError(f"The {what} is a whole number, not {value}.")
     return int(number)
 
 
-def _decimal(value: object, what: str) -> Decimal:
+def decimal_of(value: object, what: str) -> Decimal:
+    """The number in a field.
+
+    Raises:
+        SettingsError: there is none.
+    """
     text = "" if value is None else str(value).strip()
     if not text:
         raise SettingsError(f"The {what} is missing: give a number.")

@@ -41,13 +41,18 @@ def build_downloads(
 
     @router.get(GOLD_PATH)
     def download_gold(
-        request: Request, project_id: str, format: str = "", unfinished: str = "", raters: str = ""
+        request: Request,
+        project_id: str,
+        format: str = "",
+        unfinished: str = "",
+        raters: str = "",
+        comments: str = "",
     ) -> Response:
         try:
             user = user_of(request)
             number = _project_id(project_id)
             admitted = accounts.require(user.name if user else None, number, Role.ADMINISTRATOR)
-            options = read_options(format, unfinished, raters)
+            options = read_options(format, unfinished, raters, comments)
             name = archive_name(projects.get(number).name, options)
             return _archive(gold, number, options, name, admitted.id)
         except SignedOutError as error:
@@ -65,10 +70,11 @@ def build_downloads(
 def gold_address(project_id: int, options: ExportOptions) -> str:
     """Where the gold set of a project is downloaded."""
     path = GOLD_PATH.format(project_id=project_id)
-    return f"{path}?format={options.format}&unfinished={options.unfinished}&raters={options.raters}"
+    said = "&comments=yes" if options.comments else ""
+    return f"{path}?format={options.format}&unfinished={options.unfinished}&raters={options.raters}{said}"
 
 
-def read_options(format: str, unfinished: str, raters: str) -> ExportOptions:
+def read_options(format: str, unfinished: str, raters: str, comments: str = "") -> ExportOptions:
     """The options of an address; what is empty has its default.
 
     Raises:
@@ -80,6 +86,7 @@ def read_options(format: str, unfinished: str, raters: str) -> ExportOptions:
             Format(format or default.format),
             Unfinished(unfinished or default.unfinished),
             RaterColumns(raters or default.raters),
+            comments == "yes",
         )
     except ValueError as error:
         raise NotFoundError(f"{error}: choose the options on the project's page.") from None

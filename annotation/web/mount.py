@@ -22,7 +22,9 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
         Who knows who is signed in.
     """
     guard = add_account_pages(server, services.accounts)
-    server.include_router(build_rating_routes(services.assignment, services.ratings, guard.user_of))
+    server.include_router(
+        build_rating_routes(services.assignment, services.ratings, services.training, guard.user_of)
+    )
     server.include_router(build_downloads(services.accounts, services.projects, services.gold, guard.user_of))
     server.add_route("/annotate/{page}/", _without_slash, include_in_schema=False)
     server.add_exception_handler(UnreachableError, lambda *_: busy_answer())

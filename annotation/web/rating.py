@@ -21,12 +21,15 @@ from annotation.errors import (
     AssignmentError,
     NotFoundError,
     SignedOutError,
+    TrainingError,
 )
 from annotation.pair_senses import text_as_json
 from annotation.sense_view import ShownItem, shown_items
 from annotation.services.assignment import AssignmentService
 from annotation.services.ratings import RatingService
 from annotation.services.sign_ins import NOT_SIGNED_IN
+from annotation.services.training import TrainingService
+from annotation.training import Feedback, TrainingQueue
 from annotation.types import SkipReason, User
 from annotation.web.bodies import Body, BodyError, read_body
 
@@ -58,9 +61,14 @@ class RatingHandlers:
 
     assignments: AssignmentService
     ratings: RatingService
+    training: TrainingService
 
     def queue(self, user: User, request: Request, body: Body) -> Answer:
-        queue = self.assignments.queue(_id(request, "project"), user.id)
+        project_id = _id(request, "project")
+        try:
+            queue = self.assignments.queue(project_id, user.id)
+        except TrainingError:
+            return _training(self.training.queue(project_id, user.id))
         return {"project": _project(queue.project), **_queue(queue)}
 
     def history(self, user: User, request: Request, body: Body) -> Answer:
@@ -70,11 +78,7 @@ class RatingHandlers:
         return _pair(self.ratings.pair(_id(request, "pair"), user.id))
 
     def rate(self, user: User, request: Request, body: Body) -> Answer:
-        seconds = body.number("seconds")
-        if seconds < 0:
-            raise BodyError(f"'seconds' is 0 or more, not {seconds}.")
-        spent = float(min(seconds, LONGEST_SECONDS))
-        saved = self.ratings.rate(_id(request, "pair"), user.id, body.number("grade"), spent)
+        saved = self.ratings.rate(_id(request, "pair"), user.id, body.number("grade"), _seconds(body))
         return {"saved_at": saved.at.isoformat(), **_queue(saved.queue)}
 
     def skip(self, user: User, request: Request, body: Body) -> Answer:
@@ -91,9 +95,25 @@ class RatingHandlers:
         )
         return {"saved_at": saved_at.isoformat()}
 
+    def train(self, user: User, request: Request, body: Body) -> Answer:
+        told = self.training.grade(_id(request, "pair"), user.id, body.number("grade"), _seconds(body))
+        return {
+            "saved_at": told.at.isoformat(),
+            "feedback": _feedback(told),
+            **_training(told.queue),
+        }
+
+    def try_again(self, user: User, request: Request, body: Body) -> Answer:
+        return _training(self.training.try_again(_id(request, "project"), user.id))
+
 
 def build_rating_routes(
-    assignments: AssignmentService, ratings: RatingService, user_of: UserOf, *, at_once: int = AT_ONCE
+    assignments: AssignmentService,
+    ratings: RatingService,
+    training: TrainingService,
+    user_of: UserOf,
+    *,
+    at_once: int = AT_ONCE,
 ) -> APIRouter:
     """The addresses under /annotate/api that the rating page talks to.
 
@@ -101,7 +121,7 @@ def build_rating_routes(
         user_of: who sends a request, None for nobody; called in a thread.
         at_once: how many answers are worked on at once.
     """
-    handlers = RatingHandlers(assignments, ratings)
+    handlers = RatingHandlers(assignments, ratings, training)
     limiter = CapacityLimiter(at_once)
 
     def answering(work: Work, *fields: str) -> Callable[[Request], Awaitable[Response]]:
@@ -123,6 +143,8 @@ def build_rating_routes(
         ("PUT", "pairs/{pair}/rating", handlers.rate, "grade", "seconds"),
         ("POST", "pairs/{pair}/skip", handlers.skip, "reason", "note"),
         ("PUT", "pairs/{pair}/comment", handlers.comment, "text", "flagged"),
+        ("POST", "projects/{project}/training", handlers.try_again),
+        ("PUT", "training/{pair}/rating", handlers.train, "grade", "seconds"),
     ):
         # Plain routes: what FastAPI would add for each request are checks that are made here in sentences.
         router.add_route(f"{API}/{path}", answering(work, *fields), methods=[method], include_in_schema=False)
@@ -143,6 +165,43 @@ def _id(request: Request, name: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
         raise NotFoundError(f"There is no {name} {text[:_MOST_DIGITS]!r}: open your queue again.")
     return int(text)
+
+
+def _seconds(body: Body) -> float:
+    seconds = body.number("seconds")
+    if seconds < 0:
+        raise BodyError(f"'seconds' is 0 or more, not {seconds}.")
+    return float(min(seconds, LONGEST_SECONDS))
+
+
+def _training(queue: TrainingQueue) -> Answer:
+    """A queue of training pairs. Their ids in the page are not those of any pair of the work."""
+    progress = queue.progress
+    pairs = [{**_pair(pair), "id": f"training-{pair.id}", "training": pair.id} for pair in queue.pairs]
+    return {
+        "project": _project(queue.project),
+        "progress": {"rated": progress.graded, "total": progress.pairs},
+        "pairs": pairs,
+        "waiting": False,
+        "training": {
+            "attempt": progress.attempt,
+            "phase": progress.phase,
+            "graded": progress.graded,
+            "pairs": progress.pairs,
+            "accepted": progress.accepted,
+            "distance": float(progress.distance),
+            "pass_percent": progress.pass_percent,
+        },
+    }
+
+
+def _feedback(told: Feedback) -> Answer:
+    return {
+        "grade": float(told.grade),
+        "known": float(told.known),
+        "accepted": told.is_accepted,
+        "explanation": told.explanation,
+    }
 
 
 def _project(project: RaterProject) -> Answer:

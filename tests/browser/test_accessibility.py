@@ -24,6 +24,7 @@ PAGES = {
     "adjudicate": ("/annotate/adjudicate?project={project}", "#adjudicate-form"),
     "pairs": (f"{PROJECT}pairs", "#project-counts table"),
     "members": (f"{PROJECT}members", "#members-list table"),
+    "quality": (f"{PROJECT}quality", "#quality-raters table"),
     "settings": (f"{PROJECT}settings", "#project-save"),
     "gold": (f"{PROJECT}gold", "#export-result .note"),
     "events": (f"{PROJECT}events", "#project-events table"),

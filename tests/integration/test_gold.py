@@ -18,11 +18,13 @@ from annotation.errors import ExportError, NotFoundError
 from annotation.exchange import read_items
 from annotation.formats import open_source
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
+from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.gold import GoldService
 from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.types import Cause, NewPair, ProjectSettings
+from db.models import Comment
 from tests.rated import pair, rated_project
 
 FINISHED = [
@@ -353,3 +355,49 @@ def large(tmp_path_factory):
         )
         rated_project(database, pairs, name=name)
     return url
+
+
+def test_comments_of_raters_are_written_when_they_are_asked_for(finished, tmp_path):
+    with finished.database.session() as session:
+        pair_id, project_id = finished.pair_id("a-2"), finished.id
+        names = {user.name: user.id for user in AccountService(finished.database).users()}
+        for name, text, is_flagged in (("ben", "Is 0 meant? 🤔\n=1+1", True), ("judith", "Not mine.", False)):
+            session.add(
+                Comment(
+                    project_id=project_id,
+                    pair_id=pair_id,
+                    user_id=names[name],
+                    text=text,
+                    is_flagged=is_flagged,
+                    updated_at=finished.clock(),
+                )
+            )
+    export(finished, tmp_path / "named", comments=True, raters=RaterColumns.NAMED)
+    said = {row["id"]: row["comments"] for row in lines(tmp_path / "named" / "gold.jsonl")}
+    assert said == {
+        "b-1": [],
+        "a-2": [
+            {"rater": None, "text": "Not mine.", "flagged": False},  # who gave no grade has no label
+            {"rater": "ben", "text": "Is 0 meant? 🤔\n=1+1", "flagged": True},
+        ],
+        "c-3": [],
+    }
+    done = export(finished, tmp_path / "none", comments=True, raters=RaterColumns.NONE, format=Format.CSV)
+    assert done.manifest["options"]["comments"] is True
+    written = (tmp_path / "none" / "gold.csv").read_text(encoding="utf-8")
+    assert "Is 0 meant?" in written
+    assert "ben" not in written
+    with open_source(tmp_path / "none" / "gold.csv") as source:
+        assert len(list(read_items(source))) == 3  # and it can be imported again
+    export(finished, tmp_path / "parquet", comments=True, format=Format.PARQUET)
+    assert "comments" not in lines_of_default(finished, tmp_path)
+    with pytest.raises(ExportError, match="SemEval has no place for comments"):
+        export(finished, tmp_path / "task", comments=True, format=Format.SEMEVAL)
+    assert GoldService(finished.database).exports(finished.id)[-1].options.comments
+
+
+def lines_of_default(finished, tmp_path) -> str:
+    export(finished, tmp_path / "default")
+    return "".join(
+        (tmp_path / "default" / name).read_text("utf-8") for name in ("gold.jsonl", "manifest.json")
+    )

@@ -239,11 +239,11 @@ def test_nothing_of_a_download_stays_behind(rated, client, tmp_path, monkeypatch
 
 def test_the_export_section_counts_links_and_lists(rated):
     handlers = ExportHandlers(AccountService(rated.database), GoldService(rated.database, clock=rated.clock))
-    result, earlier = handlers.show("csv", "refuse", "none", request(rated, "admin"))
+    result, earlier = handlers.show("csv", "refuse", "none", False, request(rated, "admin"))
     assert "2 of 3 pairs have no gold grade yet" in result
     assert "download" not in result
     assert "Nothing was exported yet" in earlier
-    result, _ = handlers.show("csv", "list", "none", request(rated, "admin"))
+    result, _ = handlers.show("csv", "list", "none", True, request(rated, "admin"))
     assert f"/annotate/download/{rated.id}/gold.zip?format=csv&amp;unfinished=list&amp;raters=none" in result
     for name in ("judith", "rita", "stranger", None):
-        assert "download" not in "".join(handlers.show("csv", "list", "none", request(rated, name)))
+        assert "download" not in "".join(handlers.show("csv", "list", "none", True, request(rated, name)))

@@ -13,11 +13,14 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
+from annotation.agreement_report import report_to_json
 from annotation.bootstrap import Alpha
 from annotation.services.accounts import AccountService
 from annotation.services.agreement import AgreementService
+from annotation.services.bundle import open_services
 from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
+from annotation.services.ratings import RatingService
 from annotation.types import NewRating, Role
 from annotation.ui.agreement import (
     CHARTS,
@@ -38,7 +41,9 @@ from annotation.ui.agreement_tables import (
 )
 from annotation.ui.charts import Series, alpha_chart, bias_chart, grades_chart
 from kpdemo.ui.charts import LONGEST_LABEL
+from tests.people import MovableClock
 from tests.rated import pair, rated_project
+from tests.raters import new_world
 
 EVIL = "<img src=x onerror=alert(1)>${1+1}"
 PAIRS = [
@@ -169,7 +174,8 @@ def test_every_chart_has_a_table_with_the_same_figures(sqlite_database):
     pairs = [*PAIRS, pair("f", "1", "2", "2.25"), pair("g", "0", "0.5", "4")]
     report, rated = report_of(sqlite_database, pairs, raters_per_pair=3)
     texts, drawn = texts_of(report, rated.id, leads=True), charts_of(report)
-    assert all(drawn.values())
+    assert all(drawn[name] for name in CHARTS if name != "drift")
+    assert (drawn["drift"], texts["drift"]) == (None, "")  # nobody knows when imported grades were given
     for chart, part in (("where", "where"), ("together", "rater-pairs"), ("without", "raters")):
         values = [x for trace in drawn[chart]["data"] for x in trace["x"] if x is not None]
         assert values
@@ -179,6 +185,29 @@ def test_every_chart_has_a_table_with_the_same_figures(sqlite_database):
         assert f"{share:.1f} %" in texts["grades"]
     for bias in drawn["bias"]["data"][0]["x"]:
         assert f"{bias:+.2f}".replace("-", "−") in texts["raters"]
+
+
+def test_raters_who_move_are_drawn_over_time_and_stand_in_a_table(sqlite_database):
+    world = new_world(sqlite_database, pairs=24, raters=2, k=2)
+    services, clock = open_services(sqlite_database), MovableClock()
+    ratings = RatingService(sqlite_database, clock)
+    for rater, late in zip(world.raters, ("3", "1"), strict=True):
+        queue = services.assignment.queue(world.project, rater)
+        for number in range(24):
+            grade = Decimal(late if number >= 12 else "2") + Decimal("0.25") * (number % 2)
+            clock.forward(minutes=1)
+            queue = ratings.rate(queue.pairs[0].id, rater, grade, 1.0).queue
+    report = services.agreement.report(world.project, resamples=20)
+    assert next(drift.change for drift in report.drifts if drift.rater == 0) in (2.0, -2.0)
+    drawn, texts = charts_of(report)["drift"], texts_of(report, world.project, leads=True)["drift"]
+    assert [len(trace["x"]) for trace in drawn["data"]] == [2, 2]
+    assert drawn["data"][0]["x"][0] < drawn["data"][0]["x"][1]
+    assert {f"{trace['y'][1]:+.2f}".replace("-", "−") for trace in drawn["data"]} == {"+2.00", "−2.00"}
+    assert "+2.00" in texts
+    assert "<span>yes</span>" in texts
+    told = report_to_json(report)["drift"]
+    assert {(one["clear"], len(one["windows"])) for one in told} == {(True, 2)}
+    assert told[0]["windows"][0]["start"].startswith("2026-11-22T12:")
 
 
 def test_a_pair_leads_to_its_adjudication(sqlite_database):

@@ -18,6 +18,7 @@ from annotation.services.bundle import open_services
 from annotation.services.importing import ImportService
 from annotation.services.ratings import RatingService
 from annotation.services.sessions import start_session
+from annotation.services.training import TrainingService
 from annotation.types import NewPair
 from annotation.web.accounts import add_account_pages
 from annotation.web.bodies import LARGEST_BODY
@@ -69,7 +70,9 @@ def server(world) -> FastAPI:
     guard = add_account_pages(server, AccountService(world.database))
     assignments = AssignmentService(world.database)
     ratings = RatingService(world.database, assignments=assignments)
-    server.include_router(build_rating_routes(assignments, ratings, guard.user_of))
+    server.include_router(
+        build_rating_routes(assignments, ratings, TrainingService(world.database), guard.user_of)
+    )
     return server
 
 

@@ -72,7 +72,9 @@ def test_the_check_finds_what_belongs_to_another_project(database):
 
 
 COPY_PROJECT = """
-INSERT INTO projects SELECT 2, 'Other', 'other', guidelines, types, raters_per_pair, threshold_quarters,
+INSERT INTO projects (id, name, name_key, guidelines, types, raters_per_pair, threshold_quarters,
+    step_quarters, is_random, seed, may_revise, lease_minutes, created_by, created_at)
+SELECT 2, 'Other', 'other', guidelines, types, raters_per_pair, threshold_quarters,
     step_quarters, is_random, seed, may_revise, lease_minutes, created_by, created_at FROM projects
 """
 

@@ -1,0 +1,81 @@
+// Training: a pair is graded, what was expected is shown beside it, and only then comes the next one.
+(() => {
+  "use strict";
+  const parts = (window.kpdemoRate ??= {});
+
+  const grades = (count) => `${count} ${count === 1 ? "grade" : "grades"}`;
+  const near = ({ distance }) => (distance ? `${distance} or less away from the expected ones` : "just the expected ones");
+
+  const result = (feedback) => {
+    const { grade, known, accepted } = feedback;
+    if (grade === known) return `You gave ${grade}, just as expected.`;
+    return `You gave ${grade}, expected is ${known}: ${accepted ? "near enough." : "too far away."}`;
+  };
+
+  const MESSAGES = {
+    failed: ({ accepted, pairs, pass_percent: percent }) =>
+      `${accepted} of your ${grades(pairs)} ${accepted === 1 ? "was" : "were"} near enough; it takes ${percent} %. `
+      + "Read the guidelines below once more, and try again.",
+    passed: ({ accepted, pairs }) => `You passed: ${accepted} of your ${grades(pairs)} ${accepted === 1 ? "was" : "were"} near enough.`,
+  };
+  const BUTTONS = { failed: "Try again", passed: "Start grading" };
+
+  // What a session knows of the training; without `progress` there is none to do.
+  class Training {
+    constructor() {
+      this.progress = null;
+      this.asked = null;     // the pair whose grade is on its way
+      this.feedback = null;  // of the pair that is shown
+      this.next = [];
+    }
+
+    get isOn() { return this.progress !== null; }
+    get isHeld() { return this.asked !== null || this.feedback !== null; }
+    get phase() { return this.isOn && this.progress.phase !== "open" ? this.progress.phase : null; }
+
+    // The pairs to show now; null while the shown one stays. Feedback on another pair is told to `notify`.
+    take(answer, entry, shown, notify) {
+      this.progress = answer.training;
+      const { feedback } = answer;
+      if (feedback && entry.pair === shown?.id) {
+        Object.assign(this, { asked: null, feedback, next: answer.pairs });
+        return null;
+      }
+      if (feedback) notify(`“${entry.about}”: ${result(feedback)} ${feedback.explanation}`);
+      if (this.isHeld) return null;
+      return answer.pairs;
+    }
+
+    goOn() {
+      const { next } = this;
+      Object.assign(this, { feedback: null, next: [] });
+      return next;
+    }
+
+    end() { Object.assign(this, new Training()); }
+  }
+
+  const show = (root, { training, phase }) => {
+    const { progress, feedback } = training;
+    root.dataset.training = String(training.isOn);
+    const intro = root.querySelector("#rate-training");
+    intro.hidden = !training.isOn || phase !== "pair";
+    if (!intro.hidden) {
+      const sentence = progress.attempt > 1 ? `Training, attempt ${progress.attempt}.` : "Training.";
+      parts.setText(intro, `${sentence} You see after each pair what was expected. The work begins when ${progress.pass_percent} % `
+        + `of your ${grades(progress.pairs)} are ${near(progress)}.`);
+    }
+    const panel = root.querySelector("#rate-feedback");
+    panel.hidden = !feedback || phase !== "pair";
+    if (feedback) {
+      panel.dataset.accepted = String(feedback.accepted);
+      parts.setText(panel.querySelector("b"), result(feedback));
+      parts.setText(panel.querySelector("span"), feedback.explanation);
+    }
+    const button = root.querySelector("#rate-message [data-rate=training]");
+    button.hidden = !(phase in BUTTONS);
+    if (phase in BUTTONS) parts.setText(button, BUTTONS[phase]);
+  };
+
+  Object.assign(parts, { Training, showTraining: show, trainingMessage: MESSAGES, trainingResult: result });
+})();

@@ -1,0 +1,254 @@
+"""The quality of raters: python -m annotation training, checks and quality."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from annotation.commands.options import DatabaseOption, JsonOption, WordNetOption, open_database
+from annotation.dictionary import Dictionary
+from annotation.errors import SettingsError
+from annotation.exchange import open_source, read_known_pairs
+from annotation.pair_senses import known_with_senses
+from annotation.quality import QualitySettings
+from annotation.services.known_pairs import KnownPairService, KnownSummary
+from annotation.services.projects import ProjectService
+from annotation.services.quality import QualityOverview, QualityService, Standing
+from annotation.terminal import show_json, show_line, show_table
+from annotation.types import KnownPair, Project
+from db import DEFAULT_URL
+from db.command import CallError
+
+_FIELDS = """
+Files have the fields id, type, left, right and grade (the known one) and, if wished, explanation.
+"""
+_TRAINING_EXAMPLES = f"""
+Examples:
+
+\b
+  python -m annotation training import news training.tsv
+  python -m annotation training clear news
+
+\b{_FIELDS}"""
+_CHECKS_EXAMPLES = f"""
+Examples:
+
+\b
+  python -m annotation checks import news checks.jsonl
+  python -m annotation quality news --check-every 20
+
+\b{_FIELDS}"""
+_QUALITY_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation quality news
+  python -m annotation quality news --pass-mark 80 --training-distance 0.5
+  python -m annotation quality news --check-every 20 --check-distance 1
+  python -m annotation quality news --json
+"""
+_COLUMNS = ("Rater", "Work", "Training", "Attempts", "Checks", "Accepted")
+
+training = typer.Typer(
+    help="Pairs that raters grade before their work.", epilog=_TRAINING_EXAMPLES, rich_markup_mode=None
+)
+checks = typer.Typer(help="Hidden pairs with known grades.", epilog=_CHECKS_EXAMPLES, rich_markup_mode=None)
+
+ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
+FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="TSV, CSV, JSON Lines or .gz.")]
+TypeOption = Annotated[
+    str | None, typer.Option(metavar="TYPE", help="The comparison type of pairs that name none.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.add_typer(training, name="training")
+    app.add_typer(checks, name="checks")
+    app.command("quality", epilog=_QUALITY_EXAMPLES)(quality)
+
+
+@training.command("import", epilog=_TRAINING_EXAMPLES)
+def import_training(
+    project: ProjectArgument,
+    file: FileArgument,
+    type: TypeOption = None,
+    wordnet: WordNetOption = None,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Import pairs with their known grade, which raters grade before they begin: all of them or none."""
+    database = open_database(database_url)
+    into = ProjectService(database).get(project)
+    pairs = _read(file, into, type, wordnet)
+    summary = KnownPairService(database).import_training(into.id, pairs, files=[Path(file).name])
+    show_line(_said(summary, "training pair", into))
+
+
+@training.command("clear")
+def clear_training(project: ProjectArgument, database_url: DatabaseOption = DEFAULT_URL) -> None:
+    """Use the training pairs no longer; what raters did with them is kept."""
+    database = open_database(database_url)
+    into = ProjectService(database).get(project)
+    retired = KnownPairService(database).retire_training(into.id)
+    show_line(f"{_number(retired, 'training pair')} of {into.name} no longer used.")
+
+
+@checks.command("import", epilog=_CHECKS_EXAMPLES)
+def import_checks(
+    project: ProjectArgument,
+    file: FileArgument,
+    type: TypeOption = None,
+    wordnet: WordNetOption = None,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Import hidden check pairs with their known grade: all of them or none."""
+    database = open_database(database_url)
+    into = ProjectService(database).get(project)
+    pairs = _read(file, into, type, wordnet)
+    services = KnownPairService(database), QualityService(database)
+    summary = services[0].import_checks(into.id, pairs, files=[Path(file).name])
+    show_line(_said(summary, "check pair", into))
+    if not services[1].settings(into.id).check_every:
+        show_line("None is given out yet: choose how often with `python -m annotation quality`.")
+
+
+def quality(
+    project: ProjectArgument,
+    pass_mark: Annotated[
+        int | None, typer.Option(help="So many percent of the training grades must be accepted.")
+    ] = None,
+    training_distance: Annotated[
+        str | None, typer.Option(metavar="POINTS", help="How far an accepted training grade may be off.")
+    ] = None,
+    check_every: Annotated[
+        int | None, typer.Option(help="One pair in so many is a check pair; 0 for none.")
+    ] = None,
+    check_distance: Annotated[
+        str | None, typer.Option(metavar="POINTS", help="How far an accepted check grade may be off.")
+    ] = None,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Show how the raters of a project do in training and with check pairs; options change its settings."""
+    database = open_database(database_url)
+    service, found = QualityService(database), ProjectService(database).get(project)
+    chosen: dict[str, Any] = {
+        "pass_percent": pass_mark,
+        "training_distance": _points(training_distance),
+        "check_every": check_every,
+        "check_distance": _points(check_distance),
+    }
+    changed = {name: value for name, value in chosen.items() if value is not None}
+    if changed:
+        service.change(found.id, replace(service.settings(found.id), **changed))
+    overview = service.overview(found.id)
+    if as_json:
+        show_json(overview_json(found, overview))
+    else:
+        _show(overview)
+
+
+def _read(file: str, project: Project, type: str | None, wordnet: Path | None) -> list[KnownPair]:
+    if not Path(file).is_file():
+        raise CallError(f"{file}: no such file; check the name.")
+    types = project.settings.types
+    with open_source(Path(file)) as source:
+        pairs = read_known_pairs(source, type=type or (types[0] if len(types) == 1 else None))
+        return known_with_senses(pairs, Dictionary(wordnet).open_or_none)
+
+
+def _said(summary: KnownSummary, noun: str, project: Project) -> str:
+    said = f"Imported {_number(summary.pairs, noun)} into {project.name}."
+    if not summary.duplicates:
+        return said
+    return f"{said} There already, and left out: {', '.join(summary.duplicates[:5])}."
+
+
+def _points(text: str | None) -> Decimal | None:
+    if text is None:
+        return None
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise SettingsError(f"{text!r} is no number of points: give 0 to 4, such as 0.5.") from None
+
+
+def overview_json(project: Project, overview: QualityOverview) -> dict[str, Any]:
+    """What `--json` prints."""
+    return {
+        "project": project.name,
+        "settings": settings_json(overview.settings),
+        "training_pairs": overview.training_pairs,
+        "check_pairs": overview.check_pairs,
+        "raters": [_standing_json(standing) for standing in overview.standings],
+    }
+
+
+def settings_json(settings: QualitySettings) -> dict[str, Any]:
+    return {
+        "pass_percent": settings.pass_percent,
+        "training_distance": float(settings.training_distance),
+        "check_every": settings.check_every,
+        "check_distance": float(settings.check_distance),
+    }
+
+
+def _standing_json(standing: Standing) -> dict[str, Any]:
+    return {
+        "rater": standing.user.name,
+        "paused": standing.paused_at is not None,
+        "training": training_word(standing),
+        "attempts": [
+            {
+                "number": attempt.number,
+                "pairs": attempt.pairs,
+                "accepted": attempt.accepted,
+                "passed": attempt.has_passed,
+                "finished_at": attempt.finished_at.isoformat(),
+            }
+            for attempt in standing.attempts
+        ],
+        "checks": standing.checks,
+        "accepted_checks": standing.accepted_checks,
+        "check_share": standing.accepted_checks / standing.checks if standing.checks else None,
+    }
+
+
+def training_word(standing: Standing) -> str:
+    if standing.passed_at is not None:
+        return "passed"
+    return "not passed" if standing.excused_at is None else "excused"
+
+
+def _show(overview: QualityOverview) -> None:
+    settings = overview.settings
+    rows = [
+        (
+            standing.user.name,
+            "paused" if standing.paused_at else "at work",
+            training_word(standing) if overview.training_pairs or standing.attempts else "–",
+            ", ".join(f"{attempt.accepted}/{attempt.pairs}" for attempt in standing.attempts) or "–",
+            f"{standing.checks:,}",
+            f"{standing.accepted_checks / standing.checks:.0%}" if standing.checks else "–",
+        )
+        for standing in overview.standings
+    ]
+    if rows:
+        show_table(_COLUMNS, rows, right=_COLUMNS[4:])
+    show_line(
+        f"{_number(overview.training_pairs, 'training pair')}; the pass mark is {settings.pass_percent} % "
+        f"within {settings.training_distance}."
+    )
+    rate = f"one pair in {settings.check_every} is one" if settings.check_every else "none is given out"
+    show_line(
+        f"{_number(overview.check_pairs, 'check pair')}; {rate}, and a grade within "
+        f"{settings.check_distance} is accepted."
+    )
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,193 @@
+"""Hidden check pairs: pairs with a known grade among the others of a rater's queue.
+
+They are pairs like any other, so that nothing in a rater's queue, answers or progress tells them apart, but
+kept in a project of their own, the shelf, which no list shows: whatever is counted, measured or exported of
+the project itself never meets them. Every rater is given each of them at most once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, bindparam, case, func, literal_column, select
+from sqlalchemy.dialects import sqlite
+
+from annotation.assignment import Progress
+from annotation.quality import check_order, checks_due
+from annotation.services.desk import (
+    ASSIGNMENTS,
+    COMMENTS,
+    PAIRS,
+    PROJECT,
+    PROJECTS,
+    RATER,
+    SHELF,
+    STATES,
+    AnyRow,
+    Desk,
+    per_system,
+)
+from annotation.services.own_pairs import COMMENTED, SEEN
+from annotation.services.tally import recount
+
+_TAKEN: tuple[ColumnElement[str], ...] = tuple(
+    literal_column(f"'{state}'") for state in ("held", "rated", "skipped")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """What a rater has had of the check pairs of a project."""
+
+    key: str
+    every: int
+    pairs: int
+    """How many check pairs there are."""
+    given: int
+    """Held, graded or skipped by him."""
+    graded: int
+    skipped: int
+    worked: int
+    """Pairs of the project itself that he holds or has graded."""
+    start: int
+    """How many these were when checks began."""
+    given_before: int
+    """How many check pairs he had been given by then."""
+    has_begun: bool
+    """Whether that is written down already."""
+
+    def due(self, worked: int) -> int:
+        """How many check pairs he will have been given with `worked` pairs of the project."""
+        due = self.given_before + checks_due(self.key, max(0, worked - self.start), self.every)
+        return min(self.pairs, max(self.given, due))
+
+    def added_to(self, progress: Progress) -> Progress:
+        """The progress as the rater sees it, in which a check pair is a pair."""
+        more = self.due(progress.total) - self.skipped
+        return Progress(progress.rated + self.graded, progress.total + more)
+
+
+def _count_of(*states: str) -> ColumnElement[int]:
+    listed: tuple[ColumnElement[str], ...] = tuple(literal_column(f"'{state}'") for state in states)
+    return func.coalesce(func.sum(case((ASSIGNMENTS.c.state.in_(listed), 1), else_=0)), 0)
+
+
+_HAD = select(_count_of("held", "rated", "skipped"), _count_of("rated"), _count_of("skipped")).where(
+    ASSIGNMENTS.c.project_id == SHELF, ASSIGNMENTS.c.rater_id == RATER
+)
+_WORKED = (
+    select(func.count())
+    .where(
+        ASSIGNMENTS.c.project_id == PROJECT,
+        ASSIGNMENTS.c.rater_id == RATER,
+        ASSIGNMENTS.c.state.in_(_TAKEN[:2]),
+    )
+    .scalar_subquery()
+)
+_AVAILABLE = (
+    select(func.count())
+    .select_from(PAIRS)
+    .where(PAIRS.c.project_id == SHELF)
+    .correlate(PROJECTS)
+    .scalar_subquery()
+)
+_PLAN = (
+    select(PROJECTS.c.seed, STATES.c.check_start, STATES.c.check_given, _WORKED, _AVAILABLE)
+    .select_from(PROJECTS.outerjoin(STATES, (STATES.c.project_id == PROJECT) & (STATES.c.user_id == RATER)))
+    .where(PROJECTS.c.id == SHELF)
+)
+
+
+def read_checks(connection: Connection, desk: Desk) -> Checks | None:
+    """What the rater has had of the check pairs; None in a project without any."""
+    if not desk.shelf_id:
+        return None
+    given, graded, skipped = connection.execute(_HAD, desk.whose).one()
+    seed, start, given_before, worked, pairs = connection.execute(_PLAN, desk.whose).one()
+    return Checks(
+        f"{seed}:{desk.rater_id}",
+        desk.check_every,
+        pairs,
+        given,
+        graded,
+        skipped,
+        worked,
+        worked if start is None else start,
+        given if given_before is None else given_before,
+        start is not None,
+    )
+
+
+def _beginning(insert: sqlite.Insert) -> sqlite.Insert:
+    begun: dict[str, Any] = {"check_start": bindparam("start"), "check_given": bindparam("given")}
+    whose = {"project_id": PROJECT, "user_id": RATER}
+    return insert.values({**whose, **begun}).on_conflict_do_update(
+        index_elements=["project_id", "user_id"], set_=begun
+    )
+
+
+_BEGIN = per_system(STATES, _beginning)
+
+
+def _holding(insert: sqlite.Insert) -> sqlite.Insert:
+    until = bindparam("until", type_=ASSIGNMENTS.c.lease_expires_at.type)
+    held = {
+        "state": literal_column("'held'"),
+        "claimed_at": bindparam("now", type_=ASSIGNMENTS.c.claimed_at.type),
+        "lease_expires_at": until,
+    }
+    whose = {
+        "project_id": SHELF,
+        "rater_id": RATER,
+        "pair_id": bindparam("pair"),
+        "position": bindparam("place"),
+    }
+    return insert.values({**whose, **held}).on_conflict_do_update(
+        index_elements=["pair_id", "rater_id"],
+        set_=held,
+        where=ASSIGNMENTS.c.state == literal_column("'returned'"),
+    )
+
+
+_HOLD = per_system(ASSIGNMENTS, _holding)
+_LEFT = select(PAIRS.c.id).where(
+    PAIRS.c.project_id == SHELF,
+    PAIRS.c.id.not_in(
+        select(ASSIGNMENTS.c.pair_id).where(
+            ASSIGNMENTS.c.project_id == SHELF,
+            ASSIGNMENTS.c.rater_id == RATER,
+            ASSIGNMENTS.c.state.in_(_TAKEN),
+        )
+    ),
+)
+_ONE = (
+    select(*SEEN, PAIRS.c.position, PAIRS.c.project_id)
+    .select_from(PAIRS.outerjoin(COMMENTS, COMMENTED))
+    .where(PAIRS.c.id == bindparam("pair"))
+    .with_for_update(of=PAIRS, key_share=True, skip_locked=True)
+)
+
+
+def claim_check(connection: Connection, desk: Desk, checks: Checks, now: datetime) -> list[AnyRow]:
+    """The row of a check pair that is due now, held by the rater; none when none is due or left.
+
+    Which one it is, the rater's key tells, so that two tabs at once claim the same.
+    """
+    if checks.every and not checks.has_begun:
+        begun = {"start": checks.start, "given": checks.given_before}
+        connection.execute(_BEGIN[connection.dialect.name], {**desk.whose, **begun})
+    if checks.given >= checks.due(checks.worked):
+        return []
+    left = connection.scalars(_LEFT, desk.whose).all()
+    if not left:
+        return []
+    chosen = min(left, key=lambda pair: check_order(checks.key, pair))
+    # One that somebody else has locked comes with the next answer.
+    rows = list(connection.execute(_ONE, {**desk.whose, "pair": chosen}))
+    for row in rows:
+        held = {**desk.whose, "pair": row.id, "place": row.position, "now": now, "until": now + desk.lease}
+        connection.execute(_HOLD[connection.dialect.name], held)
+        recount(connection, row.id)
+    return rows

@@ -1,0 +1,246 @@
+"""Importing pairs whose grade is known: for training, and as hidden check pairs."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session
+
+from annotation.assignment import position_of
+from annotation.clock import Clock, utcnow
+from annotation.errors import ImportFileError
+from annotation.exchange import fingerprint
+from annotation.pair_senses import senses_as_json
+from annotation.quality import MOST_CHECK_PAIRS, MOST_TRAINING_PAIRS
+from annotation.services.audit import record
+from annotation.services.projects import find_project
+from annotation.services.quality import begin_checks_anew
+from annotation.services.users import id_of
+from annotation.types import KnownPair, NewPair, User, to_quarters
+from db import Database
+from db.models import Pair, Project, TrainingPair
+
+_SLOTS = 1_000_000
+"""A check pair is graded by everybody: it never runs out of places."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSummary:
+    pairs: int
+    duplicates: tuple[str, ...] = ()
+    """Ids that were already there, and were left out."""
+
+
+class KnownPairService:
+    """Who is allowed to call a method is for the caller to `require`."""
+
+    def __init__(self, database: Database, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def import_training(
+        self,
+        project_id: int,
+        pairs: Iterable[KnownPair],
+        *,
+        by: User | None = None,
+        files: Sequence[str] = (),
+    ) -> KnownSummary:
+        """Add training pairs, all or none; raters meet them in this order.
+
+        Raises:
+            NotFoundError: there is no such project.
+            ImportFileError: a pair cannot be used, or there would be too many.
+        """
+        with self._database.session() as session:
+            project = find_project(session, project_id, lock=True)
+            there = select(TrainingPair.type, TrainingPair.external_id).where(
+                TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None)
+            )
+            old = {(type, id) for type, id in session.execute(there)}
+            new, duplicates = _new_pairs(pairs, project, old)
+            _refuse_too_many(len(old) + len(new), MOST_TRAINING_PAIRS)
+            last = session.scalar(
+                select(func.max(TrainingPair.import_order)).where(TrainingPair.project_id == project.id)
+            )
+            session.add_all(
+                TrainingPair(
+                    project_id=project.id,
+                    **_texts(known.pair),
+                    quarters=to_quarters(known.grade),
+                    explanation=known.explanation,
+                    import_order=order,
+                )
+                for order, known in enumerate(new, start=0 if last is None else last + 1)
+            )
+            self._record(session, "training pairs imported", project, len(new), files, by)
+        return KnownSummary(len(new), tuple(duplicates))
+
+    def retire_training(self, project_id: int, *, by: User | None = None) -> int:
+        """Use the training pairs no longer; attempts at them are kept. How many they were.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        now = self._clock()
+        with self._database.session() as session:
+            project = find_project(session, project_id, lock=True)
+            retired = session.scalars(
+                update(TrainingPair)
+                .where(TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None))
+                .values(retired_at=now)
+                .returning(TrainingPair.id)
+                .execution_options(synchronize_session=False)
+            ).all()
+            if retired:
+                self._record(session, "training pairs retired", project, len(retired), (), by)
+        return len(retired)
+
+    def import_checks(
+        self,
+        project_id: int,
+        pairs: Iterable[KnownPair],
+        *,
+        by: User | None = None,
+        files: Sequence[str] = (),
+    ) -> KnownSummary:
+        """Add hidden check pairs, all or none.
+
+        Raises:
+            NotFoundError: there is no such project.
+            ImportFileError: a pair cannot be used, is a pair of the project, or there would be too many.
+        """
+        with self._database.session() as session:
+            project = find_project(session, project_id, lock=True)
+            shelf = _shelf(session, project, self._clock)
+            there = select(Pair.type, Pair.external_id).where(Pair.project_id == shelf.id)
+            old = {(type, id) for type, id in session.execute(there)}
+            new, duplicates = _new_pairs(pairs, project, old)
+            _refuse_too_many(len(old) + len(new), MOST_CHECK_PAIRS)
+            prints = {_print(known.pair): known.pair for known in new}
+            _refuse_known(session, project, prints)
+            last = session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == shelf.id))
+            session.add_all(
+                Pair(
+                    project_id=shelf.id,
+                    **_texts(known.pair),
+                    intended_quarters=to_quarters(known.grade),
+                    fingerprint=_print(known.pair),
+                    position=position_of(shelf.seed, known.pair.type, known.pair.id),
+                    import_order=order,
+                    open_slots=shelf.raters_per_pair,
+                )
+                for order, known in enumerate(new, start=0 if last is None else last + 1)
+            )
+            if not old:
+                begin_checks_anew(session, project.id)
+            self._record(session, "check pairs imported", project, len(new), files, by)
+        return KnownSummary(len(new), tuple(duplicates))
+
+    def _record(
+        self,
+        session: Session,
+        action: str,
+        project: Project,
+        pairs: int,
+        files: Sequence[str],
+        by: User | None,
+    ) -> None:
+        record(
+            session,
+            self._clock(),
+            action,
+            user_id=id_of(by),
+            project_id=project.id,
+            pairs=pairs,
+            files=list(files),
+        )
+
+
+def _new_pairs(
+    pairs: Iterable[KnownPair], project: Project, old: Collection[tuple[str, str]]
+) -> tuple[list[KnownPair], list[str]]:
+    """Those that are not there yet, and the ids of the others."""
+    there = set(old)
+    new: list[KnownPair] = []
+    duplicates: list[str] = []
+    for known in pairs:
+        pair = known.pair
+        if pair.type not in project.types:
+            raise ImportFileError(
+                f"{pair.place}, field 'type': {pair.type!r} is no type of the project, which has "
+                f"{', '.join(project.types)}; mend it or add it to the project."
+            )
+        if (pair.type, pair.id) in there:
+            duplicates.append(pair.id)
+        else:
+            there.add((pair.type, pair.id))
+            new.append(known)
+    return new, duplicates
+
+
+def _texts(pair: NewPair) -> dict[str, Any]:
+    return {
+        "external_id": pair.id,
+        "type": pair.type,
+        "left": pair.left,
+        "right": pair.right,
+        "senses": None if pair.senses is None else senses_as_json(pair.senses),
+    }
+
+
+def _print(pair: NewPair) -> str:
+    return fingerprint(pair.type, pair.left, pair.right)
+
+
+def _refuse_too_many(pairs: int, most: int) -> None:
+    if pairs > most:
+        raise ImportFileError(
+            f"There would be {pairs:,} such pairs in the project: it takes {most:,} at most."
+        )
+
+
+def _refuse_known(session: Session, project: Project, prints: dict[str, NewPair]) -> None:
+    """A pair of the project would be met twice, which gives the check away."""
+    ids = list(prints)
+    for first in range(0, len(ids), 500):
+        chosen = ids[first : first + 500]
+        found = session.scalar(
+            select(Pair.fingerprint)
+            .where(Pair.project_id == project.id, Pair.fingerprint.in_(chosen))
+            .limit(1)
+        )
+        if found is not None:
+            raise ImportFileError(
+                f"{prints[found].place}: the pair {prints[found].id!r} is a pair of the project too, and a "
+                "rater who met it twice would know; take another."
+            )
+
+
+def _shelf(session: Session, project: Project, clock: Clock) -> Project:
+    """The project that keeps the check pairs, made with the first of them."""
+    row = session.scalar(select(Project).where(Project.checks_of_id == project.id))
+    if row is not None:
+        return row
+    row = Project(
+        name=f"Check pairs of {project.id}",
+        name_key=f"check pairs\n{project.id}",  # nobody can type such a name
+        types=[],
+        raters_per_pair=_SLOTS,
+        threshold_quarters=project.threshold_quarters,
+        step_quarters=1,
+        is_random=True,
+        seed=secrets.randbelow(2**62),
+        may_revise=True,
+        lease_minutes=project.lease_minutes,
+        created_by=project.created_by,
+        created_at=clock(),
+        checks_of_id=project.id,
+    )
+    session.add(row)
+    session.flush()
+    return row

@@ -1,0 +1,283 @@
+"""The quality of raters: a project's settings for it, who is paused or excused, and how each one does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, case, func, select, update
+from sqlalchemy.orm import Session
+
+from annotation.clock import Clock, utcnow
+from annotation.errors import NotFoundError
+from annotation.quality import QualitySettings, check_quality_settings
+from annotation.services.audit import record
+from annotation.services.claims import return_held
+from annotation.services.desk import repeated_if_undone
+from annotation.services.projects import find_project
+from annotation.services.users import as_user, get_user, id_of
+from annotation.types import Role, User, from_quarters, to_quarters
+from db import Database, models
+from db.models import Membership, Pair, Project, RaterState, Rating, TrainingAttempt, TrainingPair
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A finished way through the training pairs."""
+
+    number: int
+    pairs: int
+    accepted: int
+    has_passed: bool
+    finished_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a rater stands in a project."""
+
+    user: User
+    paused_at: datetime | None
+    passed_at: datetime | None
+    excused_at: datetime | None
+    attempts: tuple[Attempt, ...]
+    """The first one first."""
+    checks: int
+    """Check pairs that he graded."""
+    accepted_checks: int
+    """Those of them whose grade is accepted by the settings of today."""
+
+
+@dataclass(frozen=True, slots=True)
+class QualityOverview:
+    settings: QualitySettings
+    training_pairs: int
+    check_pairs: int
+    standings: tuple[Standing, ...]
+    """Of the raters, by name."""
+
+
+class QualityService:
+    """Who is allowed to call a method is for the caller to `require`."""
+
+    def __init__(self, database: Database, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def settings(self, project_id: int) -> QualitySettings:
+        """The settings of a project, the defaults where nothing was chosen.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            return quality_of(session, find_project(session, project_id).id)
+
+    def change(
+        self, project_id: int, settings: QualitySettings, *, by: User | None = None
+    ) -> QualitySettings:
+        """Choose the settings of a project. Attempts and passes that were, stay as they were judged.
+
+        Raises:
+            NotFoundError: there is no such project.
+            SettingsError: a setting cannot be used.
+        """
+        kept = check_quality_settings(settings)
+        with self._database.session() as session:
+            project = find_project(session, project_id, lock=True)
+            before = quality_of(session, project.id)
+            if kept == before:
+                return kept
+            session.merge(
+                models.QualitySettings(
+                    project_id=project.id,
+                    training_quarters=to_quarters(kept.training_distance),
+                    pass_percent=kept.pass_percent,
+                    check_every=kept.check_every,
+                    check_quarters=to_quarters(kept.check_distance),
+                )
+            )
+            if kept.check_every != before.check_every:  # else all that was missed would come at once
+                begin_checks_anew(session, project.id)
+            record(
+                session,
+                self._clock(),
+                "quality settings changed",
+                user_id=id_of(by),
+                project_id=project.id,
+                pass_percent=kept.pass_percent,
+                training_distance=str(kept.training_distance),
+                check_every=kept.check_every,
+                check_distance=str(kept.check_distance),
+            )
+        return kept
+
+    def pause(self, project_id: int, user_name: str, *, by: User | None = None) -> int:
+        """Keep a rater from going on; what he graded stays and counts. How many pairs he gave back.
+
+        Raises:
+            NotFoundError: there is no such project, or no such rater in it.
+        """
+
+        def pause() -> int:
+            with self._database.session() as session:
+                state, user = self._state(session, project_id, user_name)
+                if state.paused_at is None:
+                    state.paused_at = self._clock()
+                    session.flush()
+                    self._record(session, "rater paused", project_id, user, by)
+                return return_held(session.connection(), project_id, user.id)
+
+        return repeated_if_undone(pause)
+
+    def resume(self, project_id: int, user_name: str, *, by: User | None = None) -> None:
+        """Let a paused rater go on.
+
+        Raises:
+            NotFoundError: there is no such project, or no such rater in it.
+        """
+        with self._database.session() as session:
+            state, user = self._state(session, project_id, user_name)
+            if state.paused_at is not None:
+                state.paused_at = None
+                self._record(session, "rater resumed", project_id, user, by)
+
+    def excuse(self, project_id: int, user_name: str, *, by: User | None = None) -> None:
+        """Let a rater work without training.
+
+        Raises:
+            NotFoundError: there is no such project, or no such rater in it.
+        """
+        with self._database.session() as session:
+            state, user = self._state(session, project_id, user_name)
+            if state.excused_at is None:
+                state.excused_at = self._clock()
+                self._record(session, "rater excused from training", project_id, user, by)
+
+    def paused(self, project_id: int) -> frozenset[int]:
+        """The ids of the users who are paused in a project."""
+        statement = select(RaterState.user_id).where(
+            RaterState.project_id == project_id, RaterState.paused_at.is_not(None)
+        )
+        with self._database.reading() as session:
+            return frozenset(session.scalars(statement))
+
+    def overview(self, project_id: int) -> QualityOverview:
+        """All that administrators see.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            settings = quality_of(session, project.id)
+            training = _count(
+                session, TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None)
+            )
+            shelf = session.scalar(select(Project.id).where(Project.checks_of_id == project.id))
+            checks = 0 if shelf is None else _count(session, Pair.project_id == shelf)
+            standings = _standings(session, project.id, shelf, settings)
+        return QualityOverview(settings, training, checks, standings)
+
+    def _state(self, session: Session, project_id: int, user_name: str) -> tuple[RaterState, models.User]:
+        project = find_project(session, project_id, lock=True)
+        user = get_user(session, user_name)
+        if session.get(Membership, (project.id, user.id, Role.RATER.value)) is None:
+            raise NotFoundError(f"{user.name!r} is no rater of {project.name!r}: see the list of members.")
+        return state_of(session, project.id, user.id), user
+
+    def _record(
+        self, session: Session, action: str, project_id: int, user: models.User, by: User | None
+    ) -> None:
+        now = self._clock()
+        record(session, now, action, user_id=id_of(by), project_id=project_id, member=user.name)
+
+
+def quality_of(session: Session, project_id: int) -> QualitySettings:
+    """The settings within a transaction of a service's."""
+    row = session.get(models.QualitySettings, project_id)
+    if row is None:
+        return QualitySettings()
+    return QualitySettings(
+        from_quarters(row.training_quarters),
+        row.pass_percent,
+        row.check_every,
+        from_quarters(row.check_quarters),
+    )
+
+
+def state_of(session: Session, project_id: int, user_id: int) -> RaterState:
+    """The row of a rater in a project, which is added if it is not there."""
+    row = session.get(RaterState, (project_id, user_id), with_for_update=True)
+    if row is None:
+        row = RaterState(project_id=project_id, user_id=user_id)
+        session.add(row)
+        session.flush()
+    return row
+
+
+def begin_checks_anew(session: Session, project_id: int) -> None:
+    """Count from each rater's next pair on when a check pair is due."""
+    session.execute(
+        update(RaterState)
+        .where(RaterState.project_id == project_id)
+        .values(check_start=None, check_given=None)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _count(session: Session, *where: ColumnElement[bool]) -> int:
+    return session.scalar(select(func.count()).where(*where)) or 0
+
+
+def _standings(
+    session: Session, project_id: int, shelf: int | None, settings: QualitySettings
+) -> tuple[Standing, ...]:
+    raters = session.execute(
+        select(models.User, RaterState)
+        .join(Membership, Membership.user_id == models.User.id)
+        .outerjoin(RaterState, (RaterState.user_id == models.User.id) & (RaterState.project_id == project_id))
+        .where(Membership.project_id == project_id, Membership.role == Role.RATER.value)
+        .order_by(models.User.name_key)
+    ).all()
+    attempts = _attempts(session, project_id)
+    checks = {} if shelf is None else _checked(session, shelf, to_quarters(settings.check_distance))
+    return tuple(
+        Standing(
+            as_user(user),
+            state.paused_at if state else None,
+            state.passed_at if state else None,
+            state.excused_at if state else None,
+            tuple(attempts.get(user.id, ())),
+            *checks.get(user.id, (0, 0)),
+        )
+        for user, state in raters
+    )
+
+
+def _attempts(session: Session, project_id: int) -> dict[int, list[Attempt]]:
+    rows: Iterable[TrainingAttempt] = session.scalars(
+        select(TrainingAttempt)
+        .where(TrainingAttempt.project_id == project_id, TrainingAttempt.finished_at.is_not(None))
+        .order_by(TrainingAttempt.number)
+    )
+    found: dict[int, list[Attempt]] = {}
+    for row in rows:
+        assert row.finished_at is not None
+        attempt = Attempt(row.number, row.pairs, row.accepted, row.has_passed, row.finished_at)
+        found.setdefault(row.user_id, []).append(attempt)
+    return found
+
+
+def _checked(session: Session, shelf: int, distance: int) -> dict[int, tuple[int, int]]:
+    """How many check pairs each rater graded, and how many of the grades are accepted."""
+    is_near = func.abs(Rating.quarters - Pair.intended_quarters) <= distance
+    rows: Any = session.execute(
+        select(Rating.rater_id, func.count(), func.sum(case((is_near, 1), else_=0)))
+        .join(Pair, Pair.id == Rating.pair_id)
+        .where(Rating.project_id == shelf)
+        .group_by(Rating.rater_id)
+    )
+    return {rater: (graded, int(accepted)) for rater, graded, accepted in rows}

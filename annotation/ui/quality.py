@@ -1,0 +1,346 @@
+"""The tab of a project for the quality of its raters: training, hidden check pairs, and how each one does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from annotation.dictionary import Dictionary
+from annotation.errors import AnnotationError, ImportFileError, SettingsError
+from annotation.exchange import open_source, read_known_pairs
+from annotation.formats import SUFFIXES
+from annotation.pair_senses import known_with_senses
+from annotation.quality import LONGEST_INTERVAL, QualitySettings
+from annotation.services.accounts import AccountService
+from annotation.services.known_pairs import KnownPairService, KnownSummary
+from annotation.services.projects import ProjectService
+from annotation.services.quality import QualityOverview, QualityService, Standing
+from annotation.types import KnownPair, Role, User
+from annotation.ui.asking import asked_project
+from annotation.ui.importing import checked_upload, failure_html
+from annotation.ui.settings_form import decimal_of, whole_of
+from annotation.ui.wording import counted, grouped, time_html
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
+
+NARROW = 140
+NO_RATERS = "No raters yet. Add one in the tab Members."
+KINDS = {"training": "training pair", "checks": "check pair"}
+FIELDS = (
+    "TSV, CSV or JSON Lines with <code>id, type, left, right, grade</code>, the known grade, and, if you "
+    "wish, <code>explanation</code>, which raters read in training."
+)
+TRAINING_SAYS = (
+    "Whoever rates here grades these pairs first, on the same page, and sees after each what was expected "
+    "and why. The work begins when enough of the grades are near enough; else there is another attempt. "
+    "Raters who have passed are not asked again. Training never counts for agreement, gold or exports."
+)
+CHECKS_SAY = (
+    "Pairs whose grade is known, mixed among the others: raters cannot tell them apart, and each rater gets "
+    "each of them once at most. They never count for agreement, gold, exports or the progress of the "
+    "project; only the share of accepted grades is shown, to administrators, below."
+)
+Shown = tuple[str, str, str, gr.Dropdown]
+
+
+@dataclass(frozen=True)
+class QualityHandlers:
+    accounts: AccountService
+    projects: ProjectService
+    quality: QualityService
+    known_pairs: KnownPairService
+    dictionary: Dictionary
+
+    def show(self, request: gr.Request) -> tuple[Any, ...]:
+        """The settings, how many pairs there are, and the raters."""
+        with shown_to_user(AnnotationError):
+            project_id, _ = self._asked(request)
+            overview = self.quality.overview(project_id)
+        settings = overview.settings
+        return (
+            settings.pass_percent,
+            float(settings.training_distance),
+            settings.check_every,
+            float(settings.check_distance),
+            *_shown(overview),
+        )
+
+    def save(self, request: gr.Request, *values: object) -> tuple[Any, ...]:
+        """Change what the fields say."""
+        with shown_to_user(AnnotationError):
+            project_id, user = self._asked(request)
+            self.quality.change(project_id, read_quality_form(*values), by=user)
+            return note_html("Saved."), *_shown(self.quality.overview(project_id))
+
+    def import_training(self, request: gr.Request, upload: str | None) -> tuple[Any, ...]:
+        """Training pairs from a file, all of them or none."""
+        return self._import(request, upload, "training")
+
+    def import_checks(self, request: gr.Request, upload: str | None) -> tuple[Any, ...]:
+        """Check pairs from a file, all of them or none."""
+        return self._import(request, upload, "checks")
+
+    def clear_training(self, request: gr.Request) -> tuple[Any, ...]:
+        """Use the training pairs no longer."""
+        with shown_to_user(AnnotationError):
+            project_id, user = self._asked(request)
+            retired = self.known_pairs.retire_training(project_id, by=user)
+            said = f"{counted(retired, 'training pair')} no longer used; what raters did with them is kept."
+            return note_html(said), *_shown(self.quality.overview(project_id))
+
+    def excuse(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
+        """Let a rater work without training."""
+        with shown_to_user(AnnotationError):
+            project_id, user = self._asked(request)
+            if not name:
+                raise SettingsError("No rater is chosen: choose who may work without training.")
+            self.quality.excuse(project_id, name, by=user)
+            said = note_html(f"{name} may work without training.")
+            return said, *_shown(self.quality.overview(project_id))
+
+    def _asked(self, request: gr.Request) -> tuple[int, User]:
+        project_id = asked_project(request)
+        return project_id, self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+
+    def _import(self, request: gr.Request, upload: str | None, kind: str) -> tuple[Any, ...]:
+        try:
+            project_id, user = self._asked(request)
+            path = checked_upload(upload)
+            pairs = _read(path, self.projects.get(project_id).settings.types)
+            pairs = known_with_senses(pairs, self.dictionary.open_or_none)
+            bring = {"training": self.known_pairs.import_training, "checks": self.known_pairs.import_checks}
+            summary = bring[kind](project_id, pairs, by=user, files=[path.name])
+        except AnnotationError as error:
+            return failure_html(str(error)), gr.File(value=None), *(gr.skip() for _ in range(4))
+        path.unlink(missing_ok=True)
+        shown = _shown(self.quality.overview(project_id))
+        return summary_html(summary, KINDS[kind]), gr.File(value=None), *shown
+
+
+@dataclass(frozen=True)
+class QualitySection:
+    """The tab's content, for the page around it."""
+
+    show_when: Callable[[Any], None]
+    """Fills it at the event of the argument, such as the choice of its tab."""
+    changed: tuple[Any, ...]
+
+
+def build_quality_section(handlers: QualityHandlers) -> QualitySection:
+    with gr.Row(elem_classes="columns"):
+        with gr.Column(scale=5, min_width=320):
+            section_heading("Training", "quality-training-heading")
+            gr.HTML(f"<p>{escape(TRAINING_SAYS)}</p>", elem_id="quality-training-says")
+            training = gr.HTML("", elem_id="quality-training", js_on_load=None)
+            pass_mark, training_distance = _training_fields()
+            trained = _upload("training")
+            clear = gr.Button("Use these pairs no longer", size="sm", elem_id="quality-training-clear")
+        with gr.Column(scale=5, min_width=320):
+            section_heading("Check pairs", "quality-checks-heading")
+            gr.HTML(f"<p>{escape(CHECKS_SAY)}</p>", elem_id="quality-checks-says")
+            checks = gr.HTML("", elem_id="quality-checks", js_on_load=None)
+            check_every, check_distance = _check_fields()
+            checked = _upload("checks")
+    said = gr.HTML("", elem_id="quality-said")
+    save = gr.Button("Save these settings", variant="primary", elem_id="quality-save")
+    section_heading("Raters", "quality-raters-heading")
+    raters = gr.HTML("", elem_id="quality-raters", js_on_load=None)
+    with gr.Row(elem_classes="form-row"):
+        chosen = gr.Dropdown([], label="Rater", allow_custom_value=True, elem_id="quality-rater", scale=3)
+        excuse = gr.Button("Excuse from training", elem_id="quality-excuse", scale=1, min_width=160)
+    fields = [pass_mark, training_distance, check_every, check_distance]
+    shown = [training, checks, raters, chosen]
+    events = (
+        save.click(handlers.save, fields, [said, *shown], api_name="save_quality"),
+        trained.run.click(
+            handlers.import_training,
+            trained.file,
+            [trained.result, trained.file, *shown],
+            api_name="import_training_pairs",
+            concurrency_limit=1,
+            concurrency_id="import",
+        ),
+        checked.run.click(
+            handlers.import_checks,
+            checked.file,
+            [checked.result, checked.file, *shown],
+            api_name="import_check_pairs",
+            concurrency_limit=1,
+            concurrency_id="import",
+        ),
+        clear.click(handlers.clear_training, outputs=[said, *shown], api_name="clear_training"),
+        excuse.click(handlers.excuse, chosen, [said, *shown], api_name="excuse_rater"),
+    )
+
+    def show_when(event: Any) -> None:
+        event(handlers.show, outputs=[*fields, *shown], api_name="show_quality", **QUIETLY)
+
+    return QualitySection(show_when, events)
+
+
+@dataclass(frozen=True)
+class _Upload:
+    file: gr.File
+    run: gr.Button
+    result: gr.HTML
+
+
+def _upload(kind: str) -> _Upload:
+    file = gr.File(
+        label=f"A file of {KINDS[kind]}s",
+        file_types=list(SUFFIXES),
+        type="filepath",
+        height=120,
+        elem_id=f"quality-{kind}-file",
+    )
+    gr.HTML(f'<p class="small">{FIELDS}</p>', elem_id=f"quality-{kind}-fields")
+    run = gr.Button(f"Import {KINDS[kind]}s", elem_id=f"quality-{kind}-run")
+    return _Upload(file, run, gr.HTML("", elem_id=f"quality-{kind}-result"))
+
+
+def _training_fields() -> tuple[gr.Number, gr.Number]:
+    default = QualitySettings()
+    with gr.Row():
+        pass_mark = gr.Number(
+            default.pass_percent,
+            label="Pass mark, %",
+            info="So many grades must be near",
+            precision=0,
+            minimum=0,
+            maximum=100,
+            min_width=NARROW,
+            elem_id="quality-pass-mark",
+        )
+        distance = gr.Number(
+            float(default.training_distance),
+            label="Near is within",
+            info="Points from the known grade",
+            minimum=0,
+            maximum=4,
+            step=0.25,
+            min_width=NARROW,
+            elem_id="quality-training-distance",
+        )
+    return pass_mark, distance
+
+
+def _check_fields() -> tuple[gr.Number, gr.Number]:
+    default = QualitySettings()
+    with gr.Row():
+        every = gr.Number(
+            default.check_every,
+            label="One pair in",
+            info="20 is one of 20; 0 is none",
+            precision=0,
+            minimum=0,
+            maximum=LONGEST_INTERVAL,
+            min_width=NARROW,
+            elem_id="quality-check-every",
+        )
+        distance = gr.Number(
+            float(default.check_distance),
+            label="Accepted is within",
+            info="Points from the known grade",
+            minimum=0,
+            maximum=4,
+            step=0.25,
+            min_width=NARROW,
+            elem_id="quality-check-distance",
+        )
+    return every, distance
+
+
+def read_quality_form(
+    pass_mark: object, training_distance: object, check_every: object, check_distance: object
+) -> QualitySettings:
+    """The settings that the fields hold.
+
+    Raises:
+        SettingsError: a field holds no number.
+    """
+    return QualitySettings(
+        training_distance=decimal_of(training_distance, "accepted distance of training grades"),
+        pass_percent=whole_of(pass_mark, "pass mark"),
+        check_every=whole_of(check_every, "number of pairs for one check"),
+        check_distance=decimal_of(check_distance, "accepted distance of check grades"),
+    )
+
+
+def _read(path: Path, types: tuple[str, ...]) -> list[KnownPair]:
+    with open_source(path, name=path.name) as source:
+        pairs = list(read_known_pairs(source, type=types[0] if len(types) == 1 else None))
+    if not pairs:
+        raise ImportFileError(f"{path.name} has no pairs: a row for each, under a header.")
+    return pairs
+
+
+def _shown(overview: QualityOverview) -> Shown:
+    names = [standing.user.name for standing in overview.standings]
+    return (
+        training_html(overview),
+        checks_html(overview),
+        standings_html(overview),
+        gr.Dropdown(choices=names, value=None),
+    )
+
+
+def training_html(overview: QualityOverview) -> str:
+    """How many training pairs there are, and what that means."""
+    if not overview.training_pairs:
+        return empty_html("No training pairs: raters begin with the work at once.")
+    return f"<p>{escape(counted(overview.training_pairs, 'training pair'))} in use.</p>"
+
+
+def checks_html(overview: QualityOverview) -> str:
+    """How many check pairs there are, and whether they are given out."""
+    if not overview.check_pairs:
+        return empty_html("No check pairs yet.")
+    every = overview.settings.check_every
+    rate = f"One pair in {every} is one of them." if every else "None is given out: say how often, and save."
+    return f"<p>{escape(counted(overview.check_pairs, 'check pair'))}. {escape(rate)}</p>"
+
+
+def summary_html(summary: KnownSummary, noun: str) -> str:
+    """What was imported, and what was there already."""
+    said = f"Imported {counted(summary.pairs, noun)}."
+    if summary.duplicates:
+        left = counted(len(summary.duplicates), "pair was", "pairs were")
+        said += f" {left} there already and left out: {', '.join(summary.duplicates[:5])}."
+    return note_html(said)
+
+
+def standings_html(overview: QualityOverview) -> str:
+    """A row for each rater."""
+    if not overview.standings:
+        return empty_html(NO_RATERS)
+    rows = "".join(_standing_html(standing, overview) for standing in overview.standings)
+    heads = "".join(
+        f'<th scope="col"{" class=number" if head in ("Check pairs", "Accepted") else ""}>{head}</th>'
+        for head in ("Rater", "Work", "Training", "Attempts", "Check pairs", "Accepted")
+    )
+    return (
+        '<div class="scrolling" tabindex="0" role="region" aria-label="Raters">'
+        f'<table class="listing"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
+
+
+def _standing_html(standing: Standing, overview: QualityOverview) -> str:
+    share = f"{standing.accepted_checks / standing.checks:.0%}" if standing.checks else "–"
+    attempts = ", ".join(f"{each.accepted} of {each.pairs}" for each in standing.attempts)
+    work = "at work" if standing.paused_at is None else f"paused since {time_html(standing.paused_at)}"
+    return (
+        f'<tr><th scope="row" dir="auto">{escape(standing.user.name)}</th><td>{work}</td>'
+        f"<td>{_training_state(standing, overview)}</td><td>{escape(attempts or '–')}</td>"
+        f'<td class="number">{grouped(standing.checks)}</td><td class="number">{share}</td></tr>'
+    )
+
+
+def _training_state(standing: Standing, overview: QualityOverview) -> str:
+    if standing.passed_at is not None:
+        return f"passed {time_html(standing.passed_at)}"
+    if standing.excused_at is not None:
+        return "excused"
+    return "not passed yet" if overview.training_pairs else "–"

@@ -1,0 +1,114 @@
+"""A rater fails the training, tries again, passes and works; an administrator looks after all of it."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.types import KnownPair, NewPair, ProjectSettings, Role
+from tests.browser.conftest import Site, Watch, serious_violations
+
+TYPE = "sentence2phrase"
+EVIL = '<img src=x onerror="alert(1)"> الشرح 漢字 🦜'
+KNOWN = "id\tleft\tright\tgrade\texplanation\nt1\tThe cat sleeps.\ta sleeping cat\t4\tAll is there.\n"
+
+
+@pytest.fixture
+def project(site: Site, request: pytest.FixtureRequest) -> int:
+    project = site.services.projects.create(
+        ProjectSettings(request.node.name[:100], types=(TYPE,), raters_per_pair=1, is_random=False)
+    )
+    pairs = [NewPair(f"p{n}", TYPE, f"The {n}th train was late.", f"late train {n}") for n in range(3)]
+    site.services.importing.import_pairs(project.id, pairs)
+    if "Tom" not in {user.name for user in site.services.accounts.users()}:
+        site.add_user("Tom")
+    site.services.projects.add_member(project.id, "Tom", Role.RATER)
+    return project.id
+
+
+def grade(page: Page, key: str) -> None:
+    page.keyboard.press(key)
+    page.keyboard.press("Enter")
+
+
+def test_a_rater_fails_tries_again_passes_and_works(site, browser, project):
+    known = [
+        KnownPair(NewPair("t1", TYPE, "The cat sleeps.", "a sleeping cat"), Decimal(4), EVIL),
+        KnownPair(NewPair("t2", TYPE, "It rains.", "a red car"), Decimal(0)),
+    ]
+    site.services.known_pairs.import_training(project, known)
+    page, watch = site.context(browser, "Tom").new_page(), Watch()
+    watch.over(page, site.address)
+    page.goto(f"{site.address}/annotate/rate?project={project}")
+    expect(page.locator("#rate-training")).to_contain_text(
+        "The work begins when 80 % of your 2 grades are 0.5"
+    )
+    expect(page.locator("#rate-right")).to_have_text("a sleeping cat")
+    grade(page, "1")
+    feedback = page.locator("#rate-feedback")
+    expect(feedback).to_contain_text("You gave 1, expected is 4: too far away.")
+    expect(feedback).to_contain_text(EVIL)
+    expect(page.get_by_role("button", name="Skip")).to_have_count(0)
+    assert serious_violations(page) == []
+    page.keyboard.press("Enter")
+    expect(page.locator("#rate-right")).to_have_text("a red car")
+    grade(page, "0")
+    expect(feedback).to_contain_text("You gave 0, just as expected.")
+    page.keyboard.press("Enter")
+    expect(page.locator("#rate-message")).to_contain_text(
+        "1 of your 2 grades was near enough; it takes 80 %."
+    )
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#rate-training")).to_contain_text("attempt 2")
+    page.reload()  # the attempt is the server's, not the page's
+    for _ in range(2):
+        right = page.locator("#rate-right")
+        expect(right).to_have_text(re.compile("."))
+        grade(page, "4" if right.inner_text() == "a sleeping cat" else "0")
+        expect(feedback).to_contain_text("just as expected")
+        page.get_by_role("button", name="Go on").click()
+    expect(page.locator("#rate-message")).to_contain_text("You passed: 2 of your 2 grades were near enough.")
+    page.get_by_role("button", name="Start grading").click()
+    expect(page.locator("#rate-count")).to_have_text("0 of 3")
+    for number in range(3):
+        expect(page.locator("#rate-right")).to_have_text(f"late train {number}")
+        grade(page, "2")
+    expect(page.locator("#rate-message")).to_contain_text("You have graded all 3 pairs.")
+    assert site.services.projects.counts(project).ratings == 3
+    watch.check()
+
+
+def test_an_administrator_brings_pairs_sets_the_mark_excuses_and_pauses(site, browser, project):
+    page = site.page(browser, "root", f"/annotate/project?project={project}&tab=pairs")
+    page.get_by_role("tab", name="Quality").click()
+    expect(page.locator("#quality-training")).to_contain_text("No training pairs")
+    page.locator("#quality-training-file input[type=file]").set_input_files(
+        {"name": "known.tsv", "mimeType": "text/plain", "buffer": KNOWN.encode()}
+    )
+    page.get_by_role("button", name="Import training pairs").click()
+    expect(page.locator("#quality-training-result")).to_contain_text("Imported 1 training pair.")
+    expect(page.locator("#quality-raters")).to_contain_text("not passed yet")
+    page.get_by_label("One pair in", exact=True).fill("1")
+    page.get_by_role("button", name="Save these settings").click()
+    expect(page.get_by_text("One pair in 2 to 1000 can be a check pair")).to_be_visible()
+    page.get_by_label("One pair in", exact=True).fill("20")
+    page.get_by_label("Pass mark, %").fill("70")
+    page.get_by_role("button", name="Save these settings").click()
+    expect(page.locator("#quality-said")).to_contain_text("Saved.")
+    settings = site.services.quality.settings(project)
+    assert (settings.check_every, settings.pass_percent) == (20, 70)
+    page.get_by_label("Rater", exact=True).click()
+    page.get_by_role("option", name="Tom").click()
+    page.get_by_role("button", name="Excuse from training").click()
+    expect(page.locator("#quality-raters")).to_contain_text("excused")
+    page.get_by_role("tab", name="Members").click()
+    page.get_by_label("Member", exact=True).click()
+    page.get_by_role("option", name="Tom – rater").click()
+    page.get_by_role("button", name="Pause this rater").click()
+    expect(page.locator("#members-list")).to_contain_text("rater (paused)")
+    rater = site.context(browser, "Tom").new_page()
+    rater.goto(f"{site.address}/annotate/rate?project={project}")
+    expect(rater.locator("#rate-message")).to_contain_text("is paused: what you graded is kept and counts")

@@ -1,0 +1,357 @@
+"""Training before the work, hidden check pairs, and raters who pause, on both databases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+
+import pytest
+from sqlalchemy import func, select
+
+from annotation.assignment import Progress
+from annotation.errors import (
+    AccessError,
+    AssignmentError,
+    ImportFileError,
+    NotFoundError,
+    SettingsError,
+    TrainingError,
+)
+from annotation.quality import QualitySettings
+from annotation.services.bundle import Services, open_services
+from annotation.training import TrainingPhase
+from annotation.types import KnownPair, NewPair, SkipReason
+from db.checks import check as check_database
+from db.models import Assignment, Pair, Project, Rating, TrainingGrade, User
+from tests.people import at_once
+from tests.raters import TYPE, World, check, check_finished, new_world
+
+GRADES = {"t1": "4", "t2": "0", "t3": "2"}
+
+
+def known(id: str, grade: str = "3", explanation: str = "") -> KnownPair:
+    texts = (f"The {id} ship is in the dock.", f"a docked {id}")
+    pair = NewPair(id, TYPE, *texts, place=f"known.tsv, line {id}")
+    return KnownPair(pair, Decimal(grade), explanation)
+
+
+@dataclass
+class Place:
+    services: Services
+    world: World
+
+    @property
+    def project(self) -> int:
+        return self.world.project
+
+    def name(self, rater: int) -> str:
+        with self.world.database.reading() as session:
+            return session.get(User, rater).name
+
+    def settings(self, **changed: object) -> None:
+        self.services.quality.change(self.project, QualitySettings(**changed))
+
+    def train(self, rater: int, *grades: str) -> None:
+        queue = self.services.training.queue(self.project, rater)
+        for grade in grades:
+            queue = self.services.training.grade(queue.pairs[0].id, rater, Decimal(grade)).queue
+
+    def work(self, rater: int, grade: str = "2") -> list[str]:
+        """Grade whatever comes until nothing does; the smaller items."""
+        seen = []
+        queue = self.services.assignment.queue(self.project, rater)
+        while queue.pairs:
+            seen.append(queue.pairs[0].right)
+            queue = self.services.ratings.rate(queue.pairs[0].id, rater, Decimal(grade), 1.0).queue
+        return seen
+
+    def standing(self, rater: int):
+        name = self.name(rater)
+        return next(s for s in self.services.quality.overview(self.project).standings if s.user.name == name)
+
+
+@pytest.fixture
+def make(database):
+    def make(**given: int) -> Place:
+        world = new_world(database, **{"pairs": 5, "raters": 2, "k": 2, **given})
+        return Place(open_services(database), world)
+
+    return make
+
+
+# Training
+
+
+def test_the_work_begins_when_the_training_is_passed_and_not_before(make):
+    place = make()
+    first, second = place.world.raters
+    held = place.services.assignment.queue(place.project, first).pairs[0].id
+    place.services.known_pairs.import_training(place.project, [known(*each) for each in GRADES.items()])
+    place.settings(training_distance=Decimal("0.5"), pass_percent=66)
+    for call in (
+        lambda: place.services.assignment.queue(place.project, first),
+        lambda: place.services.ratings.rate(held, first, Decimal(2)),
+        lambda: place.services.assignment.skip(held, first, SkipReason.OTHER),
+    ):
+        with pytest.raises(TrainingError, match="begins with training pairs"):
+            call()
+    place.train(first, "3.5", "3", "3")
+    failed = place.services.training.queue(place.project, first)
+    assert (failed.progress.phase, failed.progress.accepted, failed.pairs) == (TrainingPhase.FAILED, 1, ())
+    with pytest.raises(TrainingError):
+        place.services.assignment.queue(place.project, first)
+    again = place.services.training.try_again(place.project, first)
+    assert (again.progress.attempt, again.progress.graded) == (2, 0)
+    assert place.services.training.try_again(place.project, first) == again
+    shown = []
+    while again.pairs:
+        [pair] = again.pairs
+        grade = GRADES[pair.right.split()[-1]]
+        shown.append(pair.right)
+        again = place.services.training.grade(pair.id, first, Decimal(grade)).queue
+    assert (again.progress.phase, len(set(shown))) == (TrainingPhase.PASSED, 3)
+    assert len(place.work(first)) == 5
+    with pytest.raises(TrainingError):
+        place.services.assignment.queue(place.project, second)
+    place.services.quality.excuse(place.project, place.name(second))
+    place.work(second)
+    check_finished(place.world)
+    standing = place.standing(first)
+    assert [(a.accepted, a.pairs, a.has_passed) for a in standing.attempts] == [(1, 3, False), (3, 3, True)]
+    assert place.standing(second).excused_at is not None
+    assert check_database(place.world.database).problems == ()
+
+
+def test_a_training_grade_is_answered_with_what_is_known_and_stays(make):
+    place = make()
+    rater, other = place.world.raters
+    place.services.known_pairs.import_training(
+        place.project, [known("t1", "4", "All is there."), known("t2")]
+    )
+    [pair] = place.services.training.queue(place.project, rater).pairs
+    told = place.services.training.grade(pair.id, rater, Decimal("3.5"), 2.5)
+    assert (told.grade, told.known, told.is_accepted) == (Decimal("3.5"), 4, True)
+    assert told.explanation == "All is there."
+    assert told.queue.progress.graded == 1
+    again = place.services.training.grade(pair.id, rater, Decimal("3.5"))
+    assert (again.known, again.queue) == (told.known, told.queue)
+    with pytest.raises(AssignmentError, match=r"You graded this training pair 3.5"):
+        place.services.training.grade(pair.id, rater, Decimal(4))
+    with pytest.raises(AssignmentError, match="no training"):  # of another, who has not begun
+        place.services.training.grade(pair.id, other, Decimal(4))
+    with pytest.raises(NotFoundError):
+        place.services.training.grade(pair.id + 99, rater, Decimal(4))
+    with place.world.database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(TrainingGrade)) == 1
+        assert session.scalar(select(func.count()).select_from(Rating)) == 0
+
+
+def test_the_last_grades_sent_from_two_tabs_at_once_finish_the_attempt_once(make):
+    place = make()
+    rater = place.world.raters[0]
+    place.services.known_pairs.import_training(place.project, [known("t1"), known("t2")])
+    first = place.services.training.queue(place.project, rater).pairs[0]
+    with place.world.database.reading() as session:
+        from db.models import TrainingPair
+
+        ids = list(session.scalars(select(TrainingPair.id).order_by(TrainingPair.id)))
+    assert first.id == ids[0]
+    at_once([lambda id=id: place.services.training.grade(id, rater, Decimal(3)) for id in ids])
+    [attempt] = place.standing(rater).attempts
+    assert (attempt.pairs, attempt.accepted, attempt.has_passed) == (2, 2, True)
+
+
+def test_a_rater_who_passed_is_not_asked_again_when_pairs_are_added(make):
+    place = make()
+    rater, other = place.world.raters
+    assert place.services.known_pairs.import_training(place.project, [known("t1")]).pairs == 1
+    place.train(rater, "3")
+    summary = place.services.known_pairs.import_training(place.project, [known("t1"), known("t2")])
+    assert (summary.pairs, summary.duplicates) == (1, ("t1",))
+    assert len(place.services.assignment.queue(place.project, rater).pairs) == 2
+    with pytest.raises(AssignmentError, match="no training"):
+        place.services.training.queue(place.project, rater)
+    assert place.services.known_pairs.retire_training(place.project) == 2
+    assert place.services.assignment.queue(place.project, other).pairs
+    assert place.standing(rater).attempts[0].has_passed
+
+
+# Checks
+
+
+def test_check_pairs_come_between_the_others_once_each_and_are_counted_nowhere(make):
+    place = make(pairs=40, raters=2, k=2)
+    services = place.services
+    services.known_pairs.import_checks(place.project, [known(f"c{n}", "2") for n in range(6)])
+    place.settings(check_every=5, check_distance=Decimal(1))
+    totals = set()
+    for rater, grade in zip(place.world.raters, ("2", "4"), strict=True):
+        progress = services.assignment.queue(place.project, rater).progress
+        assert progress == Progress(0, 46)
+        seen = place.work(rater, grade)
+        checks = [text for text in seen if text.startswith("a docked")]
+        assert (len(seen), len(set(seen)), len(checks)) == (46, 46, 6)
+        totals.add(tuple(text.startswith("a docked") for text in seen))
+        assert services.ratings.progress(place.project, rater) == Progress(46, 46)
+        history = services.ratings.recent(place.project, rater, 46)
+        assert {pair.right for pair in history} == set(seen)
+    assert len(totals) == 2  # each rater has his own places
+    check_finished(place.world)
+    assert services.projects.counts(place.project).pairs == 40
+    assert services.projects.counts(place.project).ratings == 80
+    report = services.agreement.report(place.project, resamples=20)
+    assert (report.whole.pairs, report.whole.ratings) == (40, 80)
+    assert services.gold.counts(place.project).pairs == 40
+    assert [place.standing(r).accepted_checks for r in place.world.raters] == [6, 0]
+    assert [place.standing(r).checks for r in place.world.raters] == [6, 6]
+    assert check_database(place.world.database).problems == ()
+    assert [p.id for p in services.projects.list()] == [place.project]
+
+
+def test_the_total_that_a_rater_sees_does_not_move_when_a_check_comes(make):
+    place = make(pairs=30, raters=1, k=1)
+    place.services.known_pairs.import_checks(place.project, [known(f"c{n}") for n in range(9)])
+    place.settings(check_every=4)
+    rater = place.world.raters[0]
+    place.services.assignment.queue(place.project, rater)
+    queue = place.services.assignment.queue(place.project, rater)
+    seen = []
+    while queue.pairs:
+        seen.append((queue.progress.rated, queue.progress.total))
+        queue = place.services.ratings.rate(queue.pairs[0].id, rater, Decimal(1)).queue
+    assert {total for _, total in seen} == {seen[0][1]}
+    assert [rated for rated, _ in seen] == list(range(seen[0][1]))
+
+
+def test_checks_that_begin_in_the_middle_do_not_come_all_at_once(make):
+    place = make(pairs=40, raters=1, k=1)
+    rater = place.world.raters[0]
+    queue = place.services.assignment.queue(place.project, rater)
+    for _ in range(20):
+        queue = place.services.ratings.rate(queue.pairs[0].id, rater, Decimal(1)).queue
+    place.services.known_pairs.import_checks(place.project, [known(f"c{n}") for n in range(20)])
+    place.settings(check_every=5)
+    seen = [text.startswith("a docked") for text in place.work(rater)]
+    assert 4 <= sum(seen) <= 5
+    assert not any(a and b for a, b in pairwise(seen))
+
+
+def test_a_check_can_be_skipped_revised_and_commented_like_any_pair(make):
+    place = make(pairs=6, raters=1, k=1)
+    services, [rater] = place.services, place.world.raters
+    services.known_pairs.import_checks(place.project, [known(f"c{n}") for n in range(4)])
+    place.settings(check_every=2)
+    graded = skipped = 0
+    queue = services.assignment.queue(place.project, rater)
+    queue = services.assignment.queue(place.project, rater)
+    while queue.pairs:
+        pair = queue.pairs[0]
+        if pair.right.startswith("a docked") and not skipped:
+            skipped = pair.id
+            queue = services.assignment.skip(pair.id, rater, SkipReason.BROKEN_TEXT).queue
+            continue
+        services.ratings.comment(pair.id, rater, f"on {pair.right}", True)
+        queue = services.ratings.rate(pair.id, rater, Decimal(1)).queue
+        if pair.right.startswith("a docked"):
+            graded = pair.id
+    services.ratings.rate(graded, rater, Decimal(3))
+    assert services.ratings.pair(graded, rater).grade == 3
+    assert services.ratings.pair(graded, rater).comment.startswith("on a docked")
+    assert services.ratings.pair(skipped, rater).grade is None
+    check(place.world)
+    assert check_database(place.world.database).problems == ()
+
+
+def test_two_raters_at_once_get_every_check(make):
+    place = make(pairs=24, raters=4, k=4)
+    place.services.known_pairs.import_checks(place.project, [known(f"c{n}") for n in range(3)])
+    place.settings(check_every=4)
+    seen = at_once([lambda rater=rater: place.work(rater) for rater in place.world.raters])
+    assert [sum(text.startswith("a docked") for text in each) for each in seen] == [3, 3, 3, 3]
+    check_finished(place.world)
+    assert check_database(place.world.database).problems == ()
+
+
+def test_a_pair_of_the_project_is_refused_as_a_check(make):
+    place = make()
+    number = 0
+    pair = NewPair(
+        "x",
+        TYPE,
+        f"The ferry {number} leaves the old harbour at noon, and the gulls follow it.",
+        f"a noon ferry {number}",
+        place="checks.tsv, line 2",
+    )
+    with place.world.database.session() as session:
+        from annotation.exchange import fingerprint
+
+        row = session.scalar(select(Pair).where(Pair.right == pair.right))
+        row.fingerprint = fingerprint(pair.type, pair.left, pair.right)
+    with pytest.raises(
+        ImportFileError, match=r"checks\.tsv, line 2: the pair 'x' is a pair of the project too"
+    ):
+        place.services.known_pairs.import_checks(place.project, [KnownPair(pair, Decimal(2))])
+    with pytest.raises(ImportFileError, match="is no type of the project"):
+        place.services.known_pairs.import_training(
+            place.project, [KnownPair(NewPair("y", "word2sense", "a", "b"), Decimal(2))]
+        )
+
+
+def test_the_shelf_of_check_pairs_is_no_project_for_anybody_and_goes_with_its_own(make):
+    place = make(pairs=4, raters=1, k=1)
+    place.services.known_pairs.import_checks(place.project, [known("c0")])
+    place.settings(check_every=2)
+    place.work(place.world.raters[0])
+    with place.world.database.reading() as session:
+        shelf = session.scalar(select(Project.id).where(Project.checks_of_id == place.project))
+    with pytest.raises(NotFoundError):
+        place.services.projects.get(shelf)
+    with pytest.raises(NotFoundError):
+        place.services.assignment.queue(shelf, place.world.raters[0])
+    place.services.projects.delete(place.services.projects.get(place.project).name)
+    with place.world.database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(Pair)) == 0
+        assert session.scalar(select(func.count()).select_from(Project)) == 0
+        assert session.scalar(select(func.count()).select_from(Assignment)) == 0
+
+
+# Pausing
+
+
+def test_a_pause_gives_back_what_is_held_and_keeps_what_is_graded(make):
+    place = make(pairs=4, raters=2, k=1)
+    first, second = place.world.raters
+    services = place.services
+    queue = services.assignment.queue(place.project, first)
+    queue = services.ratings.rate(queue.pairs[0].id, first, Decimal(2)).queue
+    assert services.quality.pause(place.project, place.name(first)) == 2
+    assert services.quality.pause(place.project, place.name(first)) == 0
+    for call in (
+        lambda: services.assignment.queue(place.project, first),
+        lambda: services.ratings.rate(queue.pairs[0].id, first, Decimal(2)),
+    ):
+        with pytest.raises(AccessError, match="Your work in Project 0 is paused: what you graded is kept"):
+            call()
+    assert len(services.ratings.recent(place.project, first)) == 1
+    assert services.ratings.progress(place.project, first).rated == 1
+    assert len(place.work(second)) == 3
+    assert services.projects.counts(place.project).ratings == 4
+    check_finished(place.world)
+    services.quality.resume(place.project, place.name(first))
+    assert services.assignment.queue(place.project, first).pairs == ()
+    assert [event.action for event in services.events.recent(place.project)][:2] == [
+        "rater resumed",
+        "rater paused",
+    ]
+
+
+def test_only_raters_of_the_project_can_be_paused(make):
+    place = make()
+    with pytest.raises(NotFoundError, match="There is no account named 'nobody'"):
+        place.services.quality.pause(place.project, "nobody")
+    place.services.accounts.add_user("Eva")
+    with pytest.raises(NotFoundError, match="'Eva' is no rater of 'Project 0'"):
+        place.services.quality.pause(place.project, "Eva")
+    with pytest.raises(SettingsError):
+        place.settings(check_every=1)

@@ -1,0 +1,78 @@
+"""`python -m annotation training`, `checks`, `quality` and `user pause`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from annotation.cli import main
+from tests.raters import new_world
+
+
+@pytest.fixture
+def call(sqlite_database, capsys):
+    world = new_world(sqlite_database, pairs=3, raters=1)
+    url = f"sqlite:///{sqlite_database.url.database}"
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        status = main([*arguments, "--database-url", url])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    run.world = world
+    return run
+
+
+def test_pairs_are_imported_settings_changed_and_raters_listed(call, tmp_path):
+    file = tmp_path / "known.tsv"
+    file.write_text(
+        "id\tleft\tright\tgrade\texplanation\na\tA ship 🦜.\tship\t3.5\tשלום <b>\nb\tA boat.\tboat\t0\t\n",
+        encoding="utf-8",
+    )
+    assert call("training", "import", "Project 0", str(file)) == (
+        0,
+        "Imported 2 training pairs into Project 0.\n",
+        "",
+    )
+    assert "There already, and left out: a, b." in call("training", "import", "Project 0", str(file))[1]
+    status, out, _ = call("checks", "import", "Project 0", str(file))
+    assert (status, out.splitlines()[0]) == (0, "Imported 2 check pairs into Project 0.")
+    assert "None is given out yet" in out
+    status, out, _ = call("quality", "Project 0", "--check-every", "20", "--pass-mark", "70", "--json")
+    found = json.loads(out)
+    assert found["settings"] == {
+        "pass_percent": 70,
+        "training_distance": 0.5,
+        "check_every": 20,
+        "check_distance": 1.0,
+    }
+    assert (found["training_pairs"], found["check_pairs"]) == (2, 2)
+    [rater] = found["raters"]
+    assert (rater["paused"], rater["training"], rater["check_share"]) == (False, "not passed", None)
+    assert call("user", "pause", rater["rater"], "--project", "Project 0")[0] == 0
+    assert call("user", "excuse", rater["rater"], "--project", "Project 0")[0] == 0
+    out = call("quality", "Project 0")[1]
+    assert "paused" in out
+    assert "excused" in out
+    assert call("user", "resume", rater["rater"], "--project", "Project 0")[0] == 0
+    assert call("training", "clear", "Project 0")[1] == "2 training pairs of Project 0 no longer used.\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("a\tA ship.\tship\t\t", "field 'grade': is empty; write the known grade, 0 to 4, or delete the row"),
+        ("a\tA ship.\tship\t4.1\t", "4.1 is not 0 to 4 in steps of 0.25"),
+        ("a\t\tship\t4\t", "field 'left': is empty"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_named_and_nothing_is_imported(call, tmp_path, line, said):
+    file = tmp_path / "known.tsv"
+    file.write_text(f"id\tleft\tright\tgrade\texplanation\nx\tFine.\tfine\t1\t\n{line}\n", encoding="utf-8")
+    status, _, err = call("training", "import", "Project 0", str(file))
+    assert status == 1
+    assert "known.tsv, line 3, " in err
+    assert said in err
+    assert json.loads(call("quality", "Project 0", "--json")[1])["training_pairs"] == 0
+    assert call("quality", "Project 0", "--check-every", "1")[0] == 1

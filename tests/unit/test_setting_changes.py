@@ -1,0 +1,46 @@
+"""Two administrators save settings at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from annotation.errors import SettingsError
+from annotation.setting_changes import merged_settings, seen_settings
+from annotation.types import ProjectSettings
+
+BEFORE = ProjectSettings("harbour", guidelines="Be kind. 🦜")
+SEEN = seen_settings(BEFORE)
+
+
+def test_each_keeps_what_he_changed():
+    mine = replace(BEFORE, threshold=Decimal(2))
+    theirs = replace(BEFORE, guidelines="Be fair.", lease_minutes=5)
+    both = merged_settings(mine, theirs, SEEN)
+    assert both == replace(mine, guidelines="Be fair.", lease_minutes=5)
+
+
+def test_the_same_change_twice_is_one():
+    mine = theirs = replace(BEFORE, lease_minutes=5)
+    assert merged_settings(mine, theirs, SEEN) == mine
+
+
+def test_the_same_setting_changed_by_both_is_refused_by_its_name():
+    mine, theirs = replace(BEFORE, raters_per_pair=3), replace(BEFORE, raters_per_pair=4)
+    with pytest.raises(
+        SettingsError, match="changed the number of raters for a pair while this page was open"
+    ):
+        merged_settings(mine, theirs, SEEN)
+
+
+def test_what_i_take_back_to_what_stood_there_is_no_change_of_mine():
+    theirs = replace(BEFORE, may_revise=False)
+    assert merged_settings(BEFORE, theirs, SEEN) == theirs
+
+
+@pytest.mark.parametrize("seen", ["", "{", "[]", "null"])
+def test_a_form_that_lost_its_memory_saves_nothing(seen):
+    with pytest.raises(SettingsError, match="open the page again"):
+        merged_settings(BEFORE, BEFORE, seen)
