@@ -48,6 +48,13 @@ noun phrase counts as the sum of its words. It favours long phrases.
 
 {_TEN_BEST}
 """,
+    "positionrank": f"""# positionrank: PositionRank
+
+The method of Florescu and Caragea 2017: words that stand near each other are linked, PageRank weighs them and
+is drawn to those that come early and often, and a noun phrase of at most three words counts as their sum.
+
+{_TEN_BEST}
+""",
     "multipartite": f"""# multipartite: MultipartiteRank
 
 The method of Boudin 2018: noun phrases that share words make a topic, phrases of different topics are linked

@@ -39,6 +39,7 @@ _BASELINES = {
     "tfidf": "TF-IDF over noun phrases",
     "yake": "YAKE (Campos et al. 2020)",
     "textrank": "TextRank (Mihalcea and Tarau 2004)",
+    "positionrank": "PositionRank (Florescu and Caragea 2017)",
     "multipartite": "MultipartiteRank (Boudin 2018)",
     "embedding": "embeddings with maximal marginal relevance, as in KeyBERT, on the default model's encoder",
 }
@@ -160,6 +161,10 @@ def _load_folder(folder: Path, device: str) -> Predictor:
     described = _described(folder)
     if "model_type" in described:
         return _load_hugging_face(str(folder), folder, device)
+    if described.get("kind") == "kea":
+        from kpdemo.evaluation.kea import load_kea
+
+        return load_kea(folder)
     if described.get("kind") == RAMKG_KIND:
         from kpdemo.ramkg.generator_checkpoint import load_ramkg_generator
 

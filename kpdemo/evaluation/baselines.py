@@ -55,6 +55,10 @@ class Baseline(ABC):
     def score(self, document: Document) -> list[Scored]:
         """The candidates with any numbers, higher is better and none below 0."""
 
+    def own_count(self, document: Document) -> int:
+        """How many keyphrases of a document are given where nobody asks for a number."""
+        return DEFAULT_TOP_K
+
     def predict(
         self,
         documents: Sequence[Document | str],
@@ -62,7 +66,7 @@ class Baseline(ABC):
         top_k: int | None = None,
         threshold: float | None = None,
     ) -> list[Prediction]:
-        """See `kpdemo.types.Predictor`; ten is their own rule, and a score is the share of the best one's."""
+        """See `kpdemo.types.Predictor`; by default ten, and a score is the share of the best one's."""
         check_options(top_k, threshold)
         read = readable_documents(documents, any_script=True)
         return [self._predict_one(document, top_k, threshold) for document in read]
@@ -74,7 +78,7 @@ class Baseline(ABC):
         candidates = [candidate for candidate, _ in ranked]
         keyphrases = tuple(
             Keyphrase(surface(document, candidates[index]), shares[index], candidates[index].spans)
-            for index in keep(shares, top_k=top_k, threshold=threshold, own=DEFAULT_TOP_K)
+            for index in keep(shares, top_k=top_k, threshold=threshold, own=self.own_count(document))
         )
         return Prediction(present=keyphrases, language=document.language)
 
@@ -162,6 +166,42 @@ class TextRank(Baseline):
                 graph.add_edges_from((other, word) for other in recent if other is not None and other != word)
             recent.append(word)
         rank = nx.pagerank(graph)
+        return [
+            (candidate, math.fsum(rank.get(word, 0.0) for word in candidate.key.split(" ")))
+            for candidate in candidates
+        ]
+
+
+@dataclass(frozen=True)
+class PositionRank(Baseline):
+    """PositionRank (Florescu and Caragea 2017): PageRank over words, drawn to early and frequent ones.
+
+    Two words are linked as often as they stand less than `window` words apart. A random jump lands on a word
+    in proportion to the sum of 1 / place over its places. Candidates have at most `longest` words.
+    """
+
+    mine: Mine = mine_noun_phrases
+    window: int = 10
+    longest: int = 3
+    name: ClassVar[str] = "positionrank"
+
+    def score(self, document: Document) -> list[Scored]:
+        import networkx as nx
+
+        candidates = [one for one in self.mine(document) if one.key.count(" ") < self.longest]
+        graph = nx.Graph()
+        bias: dict[str, float] = {}
+        recent: deque[str | None] = deque(maxlen=self.window - 1)
+        for place, word in enumerate(_candidate_words(document, candidates), start=1):
+            if word is not None:
+                bias[word] = bias.get(word, 0.0) + 1 / place
+                graph.add_node(word)
+                for other in recent:
+                    if other is not None and other != word:
+                        known = graph.get_edge_data(other, word, {"weight": 0})["weight"]
+                        graph.add_edge(other, word, weight=known + 1)
+            recent.append(word)
+        rank = nx.pagerank(graph, personalization=bias, dangling=bias) if bias else {}
         return [
             (candidate, math.fsum(rank.get(word, 0.0) for word in candidate.key.split(" ")))
             for candidate in candidates
@@ -263,7 +303,8 @@ def _closeness(candidates: Sequence[Candidate], positions: Sequence[Sequence[int
 
 
 BASELINES: dict[str, Callable[[], Predictor]] = {
-    baseline.name: baseline for baseline in (FirstPhrases, TfIdf, Yake, TextRank, MultipartiteRank)
+    baseline.name: baseline
+    for baseline in (FirstPhrases, TfIdf, Yake, TextRank, PositionRank, MultipartiteRank)
 }
 
 

@@ -20,6 +20,7 @@ PARTS = (
     "ramkg-generator",
     "retriever",
     "multilingual",
+    "kea",
 )
 WHOLE, ALL = "model", "all"
 """To put the trained parts together, and to train them first."""
@@ -259,6 +260,17 @@ def _run_multilingual(path: Path, overrides: Mapping[str, str]) -> None:
     logger.info("checkpoint in %s", folder)
 
 
+def _run_kea(path: Path, overrides: Mapping[str, str]) -> None:
+    from kpdemo.evaluation.kea import save_kea
+    from kpdemo.training.kea import KeaTraining, kea_card, train_kea
+
+    config = load_section(path, "kea", KeaTraining, overrides)
+    model = train_kea(config)
+    folder = config.output / CHECKPOINT
+    save_kea(folder, model, kea_card(config, model))
+    logger.info("checkpoint in %s", folder)
+
+
 _RUNS: Mapping[str, Callable[[Path, Mapping[str, str]], None]] = {
     "tagger": _run_tagger,
     "frequency": _run_frequency,
@@ -270,4 +282,5 @@ _RUNS: Mapping[str, Callable[[Path, Mapping[str, str]], None]] = {
     "retriever": _run_retriever,
     "multilingual": _run_multilingual,
     "ramkg-generator": _run_ramkg_generator,
+    "kea": _run_kea,
 }

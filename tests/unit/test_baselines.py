@@ -14,6 +14,7 @@ from kpdemo.evaluation.baselines import (
     BASELINES,
     FirstPhrases,
     MultipartiteRank,
+    PositionRank,
     TextRank,
     TfIdf,
     Yake,
@@ -149,6 +150,22 @@ def test_textrank_prefers_the_word_in_the_middle():
 def test_textrank_links_nothing_across_title_and_body():
     [prediction] = TextRank(mine_given("left", "right")).predict([Document(title="left", body="right")])
     assert [k.score for k in prediction.present] == pytest.approx([1.0, 1.0])
+
+
+def test_positionrank_prefers_what_comes_early():
+    document = Document("Alpha grows. Beta grows. Gamma grows.")
+    predictor = PositionRank(mine_given("alpha", "beta", "gamma"))
+    assert texts(predictor.predict([document])[0]) == ["Alpha", "Beta", "Gamma"]
+    scores = {candidate.key: value for candidate, value in predictor.score(document)}
+    # All three are linked alike; the jump lands on them as 1, 1/4 and 1/7, for each full stop is a place.
+    assert scores["alpha"] > 0.4 > scores["beta"] > scores["gamma"]
+    assert sum(scores.values()) == pytest.approx(1)
+
+
+def test_positionrank_has_no_phrases_of_more_than_three_words():
+    document = Document("Deep graph kernel learning. Graph kernel.")
+    mine = mine_given("deep graph kernel learn", "graph kernel")
+    assert texts(PositionRank(mine).predict([document])[0]) == ["graph kernel"]
 
 
 def test_multipartite_joins_the_variants_of_a_topic_and_prefers_the_first():
