@@ -250,7 +250,8 @@ def _candidate_words(document: Document, candidates: Sequence[Candidate]) -> Ite
     for part in document_words(document):
         for word, token in part:
             yield word if inside[token.start] else None
-        yield None
+        if part:
+            yield None
 
 
 def _capped(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -40,6 +40,16 @@ class ModelRuns:
         described = {"finds_absent": finds_absent(predictor), "datasets": found}
         self._store("main", predictor.device, described)
 
+    def ramkg(self, predictor: Predictor, advance: Advance) -> None:
+        """RAMKG's Tables 2 and 3: pooled figures for each language of every dataset."""
+        from kpdemo.experiments.multilingual import measure_languages
+
+        found = {
+            name: measure_languages(documents, predictor, advance)
+            for name, documents in self.datasets.items()
+        }
+        self._store("ramkg", predictor.device, {"datasets": found})
+
     def recall(self, system: SystemPredictor | None, device: str, advance: Advance) -> None:
         """Table 6 and the absent half of Table 4: each source of candidates by itself, and all reranked.
 

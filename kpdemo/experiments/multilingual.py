@@ -1,0 +1,83 @@
+"""Models in several languages, measured as RAMKG's Tables 2 and 3: pooled P, R and F1@M of each language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kpdemo.batch import predict_each
+from kpdemo.evaluation.metrics import SetScores, pooled_average
+from kpdemo.evaluation.protocol import DocumentScores, score_document
+from kpdemo.evaluation.uncertainty import standard_error
+from kpdemo.experiments.measuring import BATCH, Advance, figures
+from kpdemo.languages.datasets import identified_together
+from kpdemo.types import Document, Prediction, Predictor
+
+Figures = dict[str, Any]
+
+
+def by_language(documents: Sequence[Document]) -> dict[str, list[Document]]:
+    """The documents of each language, by its code."""
+    groups: dict[str, list[Document]] = {}
+    for document in identified_together(documents):
+        groups.setdefault(document.language, []).append(document)
+    return dict(sorted(groups.items()))
+
+
+def measure_languages(documents: Sequence[Document], predictor: Predictor, advance: Advance) -> Figures:
+    """Under `languages` the figures of each, and `pooled` of all: the average weighted by documents.
+
+    A document that the model refuses, such as one in a language that it does not read, has no keyphrases.
+    """
+    languages: dict[str, Figures] = {}
+    every: list[SetScores | None] = []
+    for code, group in by_language(documents).items():
+        predictions, refused = _predictions(group, predictor, advance)
+        pooled = [score.pooled for score in _scores(group, predictions)]
+        every += pooled
+        languages[code] = figures(group, predictions) | {"refused": refused, "pooled_error": _error(pooled)}
+    average = pooled_average(every)
+    return {
+        "documents": len(every),
+        "languages": languages,
+        "pooled": {"P@M": average.precision_m, "R@M": average.recall_m, "F1@M": average.f1_m},
+        "pooled_error": _error(every),
+    }
+
+
+def _predictions(
+    documents: Sequence[Document], predictor: Predictor, advance: Advance
+) -> tuple[list[Prediction], int]:
+    """And how many documents the predictor refused."""
+    predictions: list[Prediction] = []
+    refused = 0
+    for first in range(0, len(documents), BATCH):
+        batch = documents[first : first + BATCH]
+        for outcome in predict_each(predictor, batch):
+            answered = isinstance(outcome, Prediction)
+            predictions.append(outcome if isinstance(outcome, Prediction) else Prediction(()))
+            refused += not answered
+        advance(len(batch))
+    return predictions, refused
+
+
+def _scores(documents: Sequence[Document], predictions: Sequence[Prediction]) -> list[DocumentScores]:
+    return [
+        score_document(document, prediction)
+        for document, prediction in zip(documents, predictions, strict=True)
+    ]
+
+
+def _error(scores: Sequence[SetScores | None]) -> float | None:
+    """The standard error of the mean F1 of the documents with gold."""
+    return standard_error([score.f1 for score in scores if score is not None])
+
+
+def pooled_cell(result: Mapping[str, Any], dataset: str, language: str) -> str:
+    """P, R and F1@M in percent with the standard error of F1; a dash where nothing was measured."""
+    found = result["datasets"].get(dataset, {}).get("languages", {}).get(language)
+    if found is None or found["pooled"]["F1@M"] is None or found["refused"] == found["documents"]:
+        return "–"
+    precision, recall, f1 = (100 * found["pooled"][name] for name in ("P@M", "R@M", "F1@M"))
+    error = "" if found["pooled_error"] is None else f" ± {100 * found['pooled_error']:.1f}"
+    return f"{precision:.1f} / {recall:.1f} / **{f1:.1f}**{error}"

@@ -1,0 +1,86 @@
+"""The page of results in several languages: ours and RAMKG's, written from the stored figures alone."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kpdemo.experiments.multilingual import pooled_cell
+from kpdemo.experiments.results import Result, Results
+from kpdemo.languages.names import language_name
+
+PUBLISHED = Path(__file__).parents[1] / "assets" / "published" / "ramkg.toml"
+
+_HEAD = """# Results in several languages
+
+Written by `python -m kpdemo experiments ramkg`, which also measured what is ours. A cell is **P / R / F1**
+at M in percent by RAMKG's measure: present and absent keyphrases together, lower-cased, without punctuation,
+not stemmed, the mean of the documents' own F1, ± its standard error over documents. Every system gives as
+many keyphrases as its own rule says: the unsupervised baselines ten."""
+
+_PAPER = """## The paper's
+
+Gao et al. 2022, *Retrieval-Augmented Multilingual Keyphrase Generation*, Tables 2 and 3, on test sets of
+their own: products in German, Spanish, French and Italian, papers in Chinese and Korean. F1@M in percent. Of
+their data only the development set of papers is measured above; the French above is of other documents."""
+
+
+def write_multilingual_page(results: Results) -> None:
+    """Write the Markdown page beside the folder of results."""
+    measured = list(results.of_kind("ramkg"))
+    tables = [_dataset(name, measured) for name in _datasets(measured)]
+    sections = [_HEAD, *tables, _PAPER, _paper_table()]
+    results.page.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+
+
+def _datasets(measured: list[Result]) -> list[str]:
+    return list(dict.fromkeys(name for result in measured for name in result["datasets"]))
+
+
+def _dataset(name: str, measured: list[Result]) -> str:
+    shown = [result for result in measured if name in result["datasets"]]
+    sizes: dict[str, int] = {}
+    for result in shown:
+        for code, figures in result["datasets"][name]["languages"].items():
+            sizes.setdefault(code, figures["documents"])
+    header = ["", *(f"{language_name(code)} ({count:,})" for code, count in sizes.items())]
+    rows = [
+        [_model(result["model"]), *(pooled_cell(result, name, code) for code in sizes)]
+        for result in sorted(shown, key=lambda result: _f1(result, name))
+    ]
+    return f"## {name}\n\n{_table(header, rows)}"
+
+
+def _f1(result: Result, dataset: str) -> float:
+    return float(result["datasets"][dataset]["pooled"]["F1@M"] or 0.0)
+
+
+def _model(name: str) -> str:
+    """A name, or the folder that the run left its checkpoint in."""
+    path = Path(name)
+    return path.parent.name if path.name == "checkpoint" else path.name
+
+
+def _paper_table() -> str:
+    published = _published()
+    rows = [
+        [row["system"], *(_percent(row["f1"].get(code)) for code in published["languages"])]
+        for row in published["rows"]
+    ]
+    return _table(["", *map(language_name, published["languages"])], rows)
+
+
+@cache
+def _published() -> dict[str, Any]:
+    return tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _table(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

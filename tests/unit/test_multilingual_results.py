@@ -1,0 +1,71 @@
+"""A model in several languages by RAMKG's measure, and the page with the paper's figures beside it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kpdemo.cli import main
+from kpdemo.errors import LanguageError
+from kpdemo.experiments.multilingual import measure_languages
+from kpdemo.types import Document, Keyphrase, Prediction
+from tests.tiny_multilingual import CHINESE, FRENCH, KOREAN
+
+
+class Fixed:
+    """Gives the first of the gold keyphrases and "x", and reads no Korean."""
+
+    name = "fixed"
+    device = "cpu"
+
+    def predict(self, documents, *, top_k=None, threshold=None):
+        if any(document.language == "ko" for document in documents):
+            raise LanguageError("No Korean.")
+        return [
+            Prediction((Keyphrase(document.keyphrases[0], 1.0, ((0, 1),)), Keyphrase("x", 0.5, ((0, 1),))))
+            for document in documents
+        ]
+
+
+def test_each_language_counts_apart_and_the_average_by_documents():
+    done = []
+    documents = [FRENCH, CHINESE, Document("Un graphe.", keyphrases=("graphe", "x"), language="fr"), KOREAN]
+    found = measure_languages(documents, Fixed(), done.append)
+    f1 = {code: figures["pooled"]["F1@M"] for code, figures in found["languages"].items()}
+    assert f1 == {"fr": pytest.approx(0.75), "ko": 0.0, "zh": pytest.approx(0.5)}
+    assert found["pooled"]["F1@M"] == pytest.approx((1.0 + 0.5 + 0.5 + 0.0) / 4)
+    assert {code: figures["refused"] for code, figures in found["languages"].items()} == {
+        "fr": 0,
+        "ko": 1,
+        "zh": 0,
+    }
+    assert sum(done) == 4
+    assert found["languages"]["zh"]["pooled_error"] is None
+
+
+def test_the_command_writes_figures_and_a_page_beside_the_paper_s(tmp_path):
+    gold = tmp_path / "papers.jsonl"
+    rows = [
+        {
+            "id": document.id,
+            "title": document.title,
+            "abstract": document.body,
+            "keyphrases": document.keyphrases,
+            "language": document.language,
+        }
+        for document in (FRENCH, CHINESE)
+    ]
+    gold.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    output = tmp_path / "multilingual"
+    for model in ("first", "textrank"):
+        call = ["experiments", "ramkg", "--gold", str(gold), "--model", model, "--output", str(output)]
+        assert main(call) == 0
+    stored = json.loads((output / "ramkg-first.json").read_text(encoding="utf-8"))
+    assert stored["datasets"]["papers"]["languages"]["fr"]["documents"] == 1
+    page = (tmp_path / "multilingual.md").read_text(encoding="utf-8")
+    assert "## papers" in page
+    assert "|  | French (1) | Chinese (1) |" in page
+    assert "| textrank |" in page
+    assert "| RAMKG + RGIT | 43.30 | 46.64 | 40.86 | 59.87 | 33.15 | 28.00 |" in page
+    assert "| Kea | 11.92 | 16.11 | 11.05 | 18.81 | – | – |" in page
