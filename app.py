@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from kpdemo.ui.settings import Settings, read_settings
-from kpdemo.ui.start import start_models
+from kpdemo.ui.start import start_models, text_similarities
 from kpdemo.worker import ModelWorker
+from kpdemo.worker.messages import Load
 
 if __name__ == "__main__":  # a model loads as long as all that follows is imported, and on another core
     _worker = start_models(read_settings(None, os.environ))
@@ -22,6 +23,8 @@ import gradio as gr
 from fastapi import FastAPI, Response
 from fastapi.middleware.cors import CORSMiddleware
 
+from annotation.baselines import Similarities
+from annotation.errors import ModelError
 from annotation.services.bundle import Services, open_annotation
 from annotation.ui import pages as annotation_pages
 from annotation.web.mount import ANNOTATION_PATHS, add_annotation_routes
@@ -29,7 +32,6 @@ from annotation.web.opening import start_notes
 from db import DatabaseError
 from kpdemo.cards import model_card
 from kpdemo.predictors import available_models
-from kpdemo.types import Predictor
 from kpdemo.ui.compare import CompareHandlers, build_compare_section
 from kpdemo.ui.files import KEPT_MINUTES, FilesHandlers, build_files_tab
 from kpdemo.ui.footer import FooterHandlers, build_footer
@@ -44,7 +46,6 @@ from kpdemo.ui.widgets import PageLink, page_header
 NAME = "Keyphrases"
 PURPOSE = "Paste a document and see the phrases that say what it is about."
 MAX_FILE_SIZE = "20mb"
-MINUTE = 60
 SPACE_ANCESTORS = "https://huggingface.co https://*.hf.space"
 
 
@@ -53,26 +54,26 @@ class AppContext:
     """What the pages are given: the models by name, how to open and to describe one, and annotation."""
 
     models: Mapping[str, str]
-    load: Callable[[str], Predictor]
+    load: Load
     in_space: bool = False
     annotation: Services | None = None
     """Without it only the public page is served."""
     describe: Callable[[str], str] = model_card
 
 
-def build_context(settings: Settings, load: Callable[[str], Predictor]) -> AppContext:
+def build_context(settings: Settings, load: Load, similarities: Similarities | None = None) -> AppContext:
     models = available_models()
     if settings.model is not None:
         models = {settings.model: models.get(settings.model, "given with --model"), **models}
-    services = open_annotation(settings.database_url, in_space=settings.in_space, wordnet=settings.wordnet)
+    opened = partial(open_annotation, settings.database_url, in_space=settings.in_space)
+    services = opened(wordnet=settings.wordnet, similarities=similarities)
     return AppContext(models, load, settings.in_space, services)
 
 
 def build_app(shelf: ModelShelf, links: Sequence[PageLink] = ()) -> gr.Blocks:
     """The public page, in the order of the tabs."""
-    app: gr.Blocks = gr.Blocks(
-        title=NAME, analytics_enabled=False, delete_cache=(MINUTE, KEPT_MINUTES * MINUTE)
-    )
+    kept_seconds = (60, KEPT_MINUTES * 60)  # looked at so often, deleted when so old
+    app: gr.Blocks = gr.Blocks(title=NAME, analytics_enabled=False, delete_cache=kept_seconds)
     with app:
         page_header(NAME, PURPOSE, links)
         with gr.Tabs(elem_id="page-tabs"):
@@ -134,7 +135,7 @@ def main(arguments: Sequence[str] | None = None, worker: ModelWorker | None = No
     with worker or start_models(settings) as models, private_uploads():
         try:
             listener = listen(settings.host, settings.port)
-            context = build_context(settings, models.open)
+            context = build_context(settings, models.open, text_similarities(models, ModelError))
         except (ServeError, DatabaseError) as error:
             print(error, file=sys.stderr)
             return 1

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from annotation.agreement import Floats, Grades, Integers, Mask
-from annotation.bootstrap import Alpha, Plan, measure, plan
+from annotation.bootstrap import Alpha, measure
 from annotation.drift import Drift, drifts
+from annotation.planning import Plan, plan_pairs, plan_to_json
 from annotation.raters import (
     LeftOut,
     RaterFigures,
@@ -117,7 +118,7 @@ class AgreementReport:
     rater_pairs: tuple[RaterPair, ...]
     left_out: tuple[LeftOut, ...]
     widest: tuple[WidePair, ...]
-    plan: Plan | None
+    plan: Plan
     threshold: float
     raters_per_pair: int
     resamples: int
@@ -146,7 +147,7 @@ def build_report(data: ProjectGrades, *, resamples: int, seed: int) -> Agreement
         rater_pairs=tuple(alphas_of_rater_pairs(grades, resamples=resamples, seed=seed)),
         left_out=tuple(alphas_without_each(grades, data.raters, resamples=resamples, seed=seed)),
         widest=(),
-        plan=plan(whole.all),
+        plan=plan_pairs(grades, resamples=resamples, seed=seed),
         threshold=data.threshold,
         raters_per_pair=data.raters_per_pair,
         resamples=resamples,
@@ -239,7 +240,7 @@ def report_to_json(report: AgreementReport) -> dict[str, Any]:
         "leave_one_out": [{"without": names[row.rater], **_alpha_json(row.alpha)} for row in report.left_out],
         "histogram": {"buckets": list(BUCKET_NAMES), **_histograms(report)},
         "widest": [{**asdict(pair), "spread": pair.spread} for pair in report.widest],
-        "plan": asdict(report.plan) if report.plan else None,
+        "plan": plan_to_json(report.plan),
         "method": "Krippendorff's alpha, interval level; percentile bootstrap over pairs, 95 %",
         "resamples": report.resamples,
         "seed": report.seed,

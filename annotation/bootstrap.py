@@ -1,4 +1,4 @@
-"""How sure α is: the percentile bootstrap over pairs, and how many pairs a narrow interval takes.
+"""How sure α is: the percentile bootstrap over pairs.
 
 Pairs that are alike in what α needs are drawn as one class: a resample is a multinomial draw of class sizes,
 which has the same distribution as drawing pairs one by one and costs as much for a thousand pairs as for a
@@ -9,7 +9,6 @@ classes are sorted, so that it does not hang on the order of pairs or raters eit
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
 
 import numpy as np
 
@@ -58,16 +57,6 @@ class Alpha:
     @property
     def width(self) -> float | None:
         return None if self.low is None or self.high is None else self.high - self.low
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How many more pairs with two ratings would bring α's interval to a width: an estimate."""
-
-    width: float
-    """Now."""
-    target: float
-    more_pairs: int
 
 
 def measure(
@@ -142,15 +131,3 @@ def classes_of_pairs(sums: Sums) -> tuple[Sums, Integers]:
     starts = np.flatnonzero(np.r_[True, (columns[:, 1:] != columns[:, :-1]).any(axis=0)])
     sizes = np.diff(np.r_[starts, len(order)])
     return Sums(*columns[:, starts]), sizes
-
-
-def plan(alpha: Alpha, target: float = 0.05) -> Plan | None:
-    """The pairs still wanted, if new ones are like the old ones; None where there is no interval.
-
-    The width of an interval shrinks with the square root of the number of pairs.
-    """
-    width = alpha.width
-    if width is None:
-        return None
-    wanted = ceil(alpha.pairs * (width / target) ** 2)
-    return Plan(width, target, max(0, wanted - alpha.pairs))

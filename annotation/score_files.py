@@ -18,10 +18,12 @@ A system may leave out whole types, as in the task. Within a type nothing may be
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -213,7 +215,7 @@ def _parquet_rows(file: Path) -> Iterator[Row]:
 def _system_files(folder: Path, gold: Sequence[GoldPair]) -> list[Path]:
     types = {pair.type for pair in gold}
     files = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
-    found = [file for file in files if _is_json(file) or type_of_name(file.name) in types]
+    found = [file for file in files if is_json(file) or type_of_name(file.name) in types]
     if not found:
         raise ScoreFileError(
             f"{folder} has no scores of {', '.join(sorted(types, key=_place_of_type))}; name the files after "
@@ -223,7 +225,7 @@ def _system_files(folder: Path, gold: Sequence[GoldPair]) -> list[Path]:
 
 
 def _read_score_file(file: Path, gold: Sequence[GoldPair]) -> Iterator[tuple[tuple[str, str], float]]:
-    if _is_json(file):
+    if is_json(file):
         yield from _scores_by_id(file, gold)
         return
     type = type_of_name(file.name)
@@ -317,7 +319,7 @@ def _number(value: object, where: str, noun: str) -> float:
     return number
 
 
-def _is_json(file: Path) -> bool:
+def is_json(file: Path) -> bool:
     return file.name.lower().endswith(_JSON_SUFFIXES)
 
 
@@ -335,3 +337,9 @@ def _shown(value: object) -> str:
     """The value, short enough for a sentence."""
     text = str(value) if isinstance(value, Decimal) else repr(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
+def gold_digest(gold: Sequence[GoldPair]) -> str:
+    """SHA-256 of types, ids, texts, genres and grades, in any order: tells one gold from another."""
+    rows = sorted([pair.type, pair.id, pair.left, pair.right, pair.genre or "", pair.gold] for pair in gold)
+    return sha256("".join(f"{json.dumps(row)}\n" for row in rows).encode()).hexdigest()

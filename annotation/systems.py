@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,19 +44,17 @@ def needs_senses(requests: Sequence[ScoreFile | Baseline], pairs: Sequence[GoldP
     return has_baseline and any(pair.type == WORD_TO_SENSE for pair in pairs)
 
 
-def open_senses(folder: Path | None, *, is_optional: bool) -> tuple[Senses | None, str]:
+def open_senses(opened: Callable[[], Senses], *, is_optional: bool) -> tuple[Senses | None, str]:
     """WordNet, or, where it is optional, why there is none.
 
     Args:
-        folder: with WordNet's files; by default the system's.
+        opened: opens it.
 
     Raises:
         WordNetError: there is none, and it is not optional.
     """
-    from annotation.wordnet import open_wordnet  # NLTK takes a second
-
     try:
-        return open_wordnet(folder), ""
+        return opened(), ""
     except WordNetError as error:
         if not is_optional:
             raise

@@ -25,6 +25,8 @@ from db.models import (
     Base,
     Comment,
     Export,
+    GoldGrade,
+    GoldSet,
     Invitation,
     LargerItem,
     Membership,
@@ -34,6 +36,7 @@ from db.models import (
     RaterState,
     Rating,
     RatingChange,
+    ScoredSystem,
     SentDocument,
     SentOrder,
     SentPhrase,
@@ -41,6 +44,7 @@ from db.models import (
     SentRun,
     SignInAttempt,
     Skip,
+    SystemScore,
     TrainingAttempt,
     TrainingGrade,
     TrainingPair,
@@ -203,6 +207,7 @@ def _rate(session: Session, pair: Pair, quarters: dict[int, int]) -> None:
 
 def _add_the_rest(session: Session, project: Project, pair: Pair, ana: User, ben: User) -> None:
     later = NOON + timedelta(days=1, microseconds=1)
+    _add_a_system(session, project)
     here = {"project_id": project.id, "pair_id": pair.id}
     decision = {**here, "adjudicator_id": ana.id, "quarters": 3, "cause": "scale", "note": AWKWARD}
     item = LargerItem(
@@ -290,6 +295,18 @@ def _add_quality(session: Session, project: Project, ben: User) -> None:
     session.add_all([known, attempt, settings, state])
     session.flush()
     session.add(TrainingGrade(attempt_id=attempt.id, training_pair_id=known.id, quarters=8, at=NOON))
+
+
+def _add_a_system(session: Session, project: Project) -> None:
+    gold = GoldSet(project_id=project.id, name=AWKWARD, sha256="d" * 64, pairs=1, created_at=NOON)
+    session.add(gold)
+    session.flush()
+    grade = {"type": "短語", "external_id": "id 0", "left": AWKWARD, "right": "🦜", "gold": 0.1 + 0.2}
+    system = {"name": "שם", "name_key": "שם", "origin": "scores", "created_at": NOON}
+    row = ScoredSystem(gold_set_id=gold.id, **system)
+    session.add_all([GoldGrade(gold_set_id=gold.id, place=0, **grade), row])
+    session.flush()
+    session.add(SystemScore(system_id=row.id, place=0, score=1e-300))
 
 
 def contents(database: Database) -> dict[str, list[tuple[Any, ...]]]:

@@ -1,4 +1,4 @@
-"""The command that prints agreement: python -m annotation agreement PROJECT."""
+"""The commands on agreement: python -m annotation agreement PROJECT, and plan PROJECT."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from annotation.agreement_report import BUCKET_NAMES, AgreementReport, Part, report_to_json, shares
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha
 from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.planning import DEFAULT_WIDTH, NARROWEST, WIDEST, plan_sentences, plan_to_json
 from annotation.services.agreement import AgreementService
 from annotation.services.projects import ProjectService
 from annotation.terminal import show_json, show_line, show_table
@@ -25,11 +26,19 @@ Examples:
   python -m annotation agreement news --json | jq .alpha.all
   python -m annotation agreement news --resamples 5000 --seed 7
 """
+_PLAN_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation plan news
+  python -m annotation plan news --width 0.02 --json | jq .more_pairs
+"""
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command("agreement", epilog=_EXAMPLES)(agreement)
+    app.command("plan", epilog=_PLAN_EXAMPLES)(plan)
 
 
 def agreement(
@@ -55,6 +64,35 @@ def agreement(
     _show(report)
 
 
+def plan(
+    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    width: Annotated[
+        float, typer.Option(min=NARROWEST, max=WIDEST, help="How wide the 95 % interval of α may be.")
+    ] = DEFAULT_WIDTH,
+    resamples: Annotated[
+        int, typer.Option(min=100, max=MOST_RESAMPLES, help="How often the bootstrap draws, for each size.")
+    ] = DEFAULT_RESAMPLES,
+    seed: Annotated[int, typer.Option(min=0, help="What the draws start from.")] = DEFAULT_SEED,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Estimate how many more pairs with two ratings make the interval of α as narrow as is wished.
+
+    From the ratings so far: it takes new pairs to be like the old ones. How sure the estimate is stands
+    beside it; with fewer than 50 pairs none is made.
+    """
+    database = open_database(database_url)
+    project_id = ProjectService(database).get(project).id
+    found, waiting = AgreementService(database).plan(project_id, width, resamples=resamples, seed=seed)
+    if as_json:
+        show_json({"project": project, **plan_to_json(found), "waiting_pairs": waiting})
+        return
+    for sentence in plan_sentences(found, waiting):
+        show_line(sentence)
+    for step in found.steps:
+        show_line(f"{step.pairs:,} pairs: {step.width:.3f} wide")
+
+
 def _show(report: AgreementReport) -> None:
     whole = report.whole
     parts = [
@@ -74,11 +112,9 @@ def _show(report: AgreementReport) -> None:
     _show_raters(report)
     _show_grades(report)
     show_line("")
-    if report.plan and report.plan.more_pairs:
-        show_line(
-            f"The interval is {report.plan.width:.3f} wide. About {report.plan.more_pairs:,} more pairs with "
-            f"two ratings would bring it to {report.plan.target:g}: an estimate, from 1/√n."
-        )
+    if report.plan.more_pairs:
+        for sentence in plan_sentences(report.plan, whole.pairs - whole.all.pairs):
+            show_line(sentence)
     show_line(
         f"{whole.pairs:,} pairs, {whole.ratings:,} grades, {whole.finished:,} pairs finished, "
         f"{whole.flagged:,} flagged (grades {report.threshold:g} or more apart), {whole.decided:,} decided."

@@ -12,6 +12,7 @@ import typer
 from annotation.baselines import BASELINES, EMBEDDING, Similarities, UnknownWords
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.commands.options import JsonOption, WordNetOption
+from annotation.dictionary import Dictionary
 from annotation.score_files import GoldPair, read_gold
 from annotation.score_report import (
     Contrast,
@@ -112,7 +113,9 @@ def score(
     check_apart(pairs, training)
     is_optional = wordnet is None and any(pair.type != WORD_TO_SENSE for pair in pairs)
     senses, reason = (
-        open_senses(wordnet, is_optional=is_optional) if needs_senses(requests, pairs) else (None, "")
+        open_senses(Dictionary(wordnet).open, is_optional=is_optional)
+        if needs_senses(requests, pairs)
+        else (None, "")
     )
     systems = [build_system(request, pairs, training, senses, reason) for request in requests]
     report = score_systems(pairs, systems, resamples=resamples, seed=seed)

@@ -23,6 +23,7 @@ from annotation.agreement_report import (
     widest,
 )
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
+from annotation.planning import Plan, check_width, plan_pairs
 from annotation.services.numbering import numbers_of
 from annotation.services.projects import find_project
 from annotation.types import QUARTERS_PER_POINT
@@ -115,6 +116,27 @@ class AgreementService:
             named_users = select(User.id, User.name).where(User.id.in_(raters))
             names = dict(session.execute(named_users).all())
             return replace(report, rater_names=tuple(names[rater] for rater in raters))
+
+    def plan(
+        self,
+        project_id: int,
+        target: float,
+        *,
+        resamples: int = DEFAULT_RESAMPLES,
+        seed: int = DEFAULT_SEED,
+    ) -> tuple[Plan, int]:
+        """How many more pairs with two ratings an interval of α of this width takes, and how many pairs of
+        the project have fewer than two.
+
+        Raises:
+            NotFoundError: there is no such project.
+            SettingsError: no interval can be so wide.
+        """
+        check_width(target)
+        with self._database.reading() as session:
+            data = _read_grades(session, find_project(session, project_id)).data
+        plan = plan_pairs(data.grades, target, resamples=resamples, seed=seed)
+        return plan, len(data.decided) - plan.pairs
 
     def may_renew(
         self, project_id: int, *, resamples: int = DEFAULT_RESAMPLES, seed: int = DEFAULT_SEED

@@ -8,6 +8,7 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
+from annotation.baselines import Similarities
 from annotation.dictionary import Dictionary
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
@@ -26,6 +27,7 @@ from annotation.services.quality import QualityService
 from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
 from annotation.services.sending import SendService
+from annotation.services.systems import SystemService
 from annotation.services.training import TrainingService
 from annotation.services.writing import WritingService
 from annotation.services.writing_reports import WritingReportService
@@ -62,6 +64,7 @@ class Services:
     quality: QualityService
     known_pairs: KnownPairService
     training: TrainingService
+    systems: SystemService
 
     def answers(self) -> bool:
         """Whether the database can be asked at this moment."""
@@ -73,8 +76,15 @@ class Services:
         return True
 
 
-def open_services(database: Database, wordnet: Path | None = None) -> Services:
-    """The services on `database`, whose tables are up to date; `wordnet` is a folder of its files."""
+def open_services(
+    database: Database, wordnet: Path | None = None, *, similarities: Similarities | None = None
+) -> Services:
+    """The services on `database`, whose tables are up to date.
+
+    Args:
+        wordnet: a folder of WordNet's files; None is the system's.
+        similarities: what the system `embedding` asks; without it there is none.
+    """
     assignment = AssignmentService(database)
     return Services(
         database=database,
@@ -99,11 +109,16 @@ def open_services(database: Database, wordnet: Path | None = None) -> Services:
         quality=QualityService(database),
         known_pairs=KnownPairService(database),
         training=TrainingService(database),
+        systems=SystemService(database, similarities=similarities),
     )
 
 
 def open_annotation(
-    url: str | None = None, *, in_space: bool = False, wordnet: Path | None = None
+    url: str | None = None,
+    *,
+    in_space: bool = False,
+    wordnet: Path | None = None,
+    similarities: Similarities | None = None,
 ) -> Services:
     """The services on the database at `url`, by default a file, with its tables up to date.
 
@@ -111,13 +126,14 @@ def open_annotation(
         url: of the database.
         in_space: whether this is a Hugging Face Space.
         wordnet: a folder of WordNet's files; None is the system's.
+        similarities: as of `open_services`.
 
     Raises:
         DatabaseError: it cannot be used as it is.
     """
     database = Database(url or default_url(in_space=in_space))
     prepare(database)
-    return open_services(database, wordnet)
+    return open_services(database, wordnet, similarities=similarities)
 
 
 def default_url(*, in_space: bool, disk: Path = SPACE_DISK) -> str:

@@ -11,6 +11,7 @@ import gradio as gr
 from annotation.agreement_report import BUCKET_NAMES, AgreementReport, shares
 from annotation.clock import Clock, utcnow
 from annotation.errors import AccessError, AnnotationError, SignedOutError
+from annotation.planning import DEFAULT_WIDTH
 from annotation.services.accounts import AccountService
 from annotation.services.agreement import AgreementService
 from annotation.types import Role
@@ -20,6 +21,7 @@ from annotation.ui.agreement_parts import (
     enough_html,
     figures_html,
     method_html,
+    plan_html,
 )
 from annotation.ui.agreement_tables import (
     file_name,
@@ -38,7 +40,7 @@ from annotation.ui.asking import asked_project
 from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.wording import time_html
 from kpdemo.ui.charts import Chart, chart_buttons, show_chart
-from kpdemo.ui.widgets import QUIETLY, empty_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, empty_html, note_html, section_heading, shown_to_user
 
 ASSETS = Path(__file__).parent.parent / "assets"
 AGREEMENT_STYLES = (ASSETS / "agreement.css",)
@@ -104,6 +106,17 @@ class AgreementHandlers:
         except AnnotationError:
             return _nothing()  # whoever lost the role, or the project, is told by the next press
 
+    def plan(self, width: float | None, request: gr.Request) -> str:
+        """How many more pairs with two grades make the interval of α so narrow."""
+        try:
+            project_id, _ = self._asked(request)
+            wished = DEFAULT_WIDTH if width is None else float(width)
+            return plan_html(*self.agreement.plan(project_id, wished))
+        except AccessError:
+            return ""  # the page says why it is closed
+        except AnnotationError as error:
+            return note_html(str(error), alert=True)
+
     def _asked(self, request: gr.Request) -> tuple[int, bool]:
         """Which project, and whether its raters are shown by name."""
         project_id = asked_project(request)
@@ -149,6 +162,17 @@ def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
         text("figures")
         section_heading("Is the agreement good enough?", "agreement-enough")
         text("enough")
+        section_heading("How many more pairs?", "agreement-more")
+        with gr.Row(elem_classes="form-row"):
+            width = gr.Number(
+                DEFAULT_WIDTH,
+                label="The interval of α may be so wide",
+                step=0.01,
+                elem_id="agreement-width",
+                min_width=200,
+            )
+            ask = gr.Button("Plan", elem_id="agreement-plan-run", scale=0, min_width=96)
+        planned = gr.HTML("", elem_id="agreement-plan", js_on_load=None)
         section_heading("Where is it low?", "agreement-where")
         chart("where")
         text("where")
@@ -180,6 +204,9 @@ def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
         **QUIETLY,
     )
     refresh.click(handlers.refresh, outputs=outputs, api_name="refresh_agreement", show_progress="minimal")
+    events = (page.load, ask.click, width.submit, refresh.click)
+    for listen, name in zip(events, ("at_first", "again", "by_enter", "anew"), strict=True):
+        listen(handlers.plan, width, planned, api_name=f"plan_pairs_{name}", **QUIETLY)
     timer.tick(handlers.look, version, outputs, api_name="look_at_agreement", **QUIETLY)
 
 

@@ -7,6 +7,7 @@ import shlex
 from annotation.agreement_report import AgreementReport
 from annotation.bootstrap import Alpha
 from annotation.drift import FEWEST, MOST_WINDOWS
+from annotation.planning import Plan, plan_sentences
 from annotation.ui.agreement_tables import UNDEFINED, drift_table, interval_text, table_html
 from annotation.ui.charts import CUSTOMARY_LINES
 from annotation.ui.wording import counted, figure, grouped
@@ -71,7 +72,7 @@ def enough_html(report: AgreementReport, project_id: int, *, leads: bool) -> str
         f"Where only the order of grades counts, α is {_level(alpha.ordinal)} (ordinal); where 3 and 3.25 "
         f"are as different as 0 and 4, it is {_level(alpha.nominal)} (nominal)."
     )
-    sentences = [verdict(alpha), CONVENTION, levels, HIGHER_BY_MAKING, plan_sentence(report)]
+    sentences = [verdict(alpha), CONVENTION, levels, HIGHER_BY_MAKING]
     return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences if sentence)
 
 
@@ -99,25 +100,9 @@ def verdict(alpha: Alpha) -> str:
     return f"At least for tentative conclusions, by custom: the interval crosses {FIRM:.3f}."
 
 
-ENOUGH_TO_PLAN = 50
-"""Pairs with two grades; with fewer the width itself is too uncertain to plan with."""
-
-
-def plan_sentence(report: AgreementReport) -> str:
-    """How many more double ratings a narrow interval would take; an estimate, and called so."""
-    plan = report.plan
-    if plan is None or report.whole.all.pairs < ENOUGH_TO_PLAN:
-        return ""
-    if not plan.more_pairs:
-        return f"The interval is {plan.width:.3f} wide: narrow enough (at most {plan.target:g})."
-    waiting = report.whole.pairs - report.whole.all.pairs
-    has = f"the project has {counted(waiting, 'pair')} without"
-    enough = has if plan.more_pairs <= waiting else f"{has}, so that more would have to be imported"
-    return (
-        f"The interval is {plan.width:.3f} wide. About {counted(plan.more_pairs, 'more pair')} with two "
-        f"grades would bring it to {plan.target:g}; {enough}. This is an estimate: it takes new pairs to be "
-        "like the old ones, and the width to shrink with the square root of their number."
-    )
+def plan_html(plan: Plan, waiting: int) -> str:
+    """How many more pairs with two grades an interval of this width takes; an estimate, and called so."""
+    return "".join(f"<p>{escape(sentence)}</p>" for sentence in plan_sentences(plan, waiting))
 
 
 def next_step_html(report: AgreementReport, project_id: int, *, leads: bool) -> str:

@@ -23,6 +23,8 @@ from kpdemo.ui.widgets import escape
 
 Cell = str | int | float | Alpha | None
 UNDEFINED = "undefined"
+SMALLEST_SHOWN = 0.001
+"""Of probabilities; the file has them in full."""
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w-]+")
 
 
@@ -34,6 +36,7 @@ class Column:
     decimals: int = 2
     signed: bool = False
     percent: bool = False
+    probability: bool = False
     text: bool = False
 
 
@@ -218,8 +221,8 @@ def beginning(text: str) -> str:
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS].rstrip()}…"
 
 
-def table_html(table: Table, project: str) -> str:
-    """The table, and a button that saves it."""
+def table_html(table: Table, project: str, *, page: str = "agreement") -> str:
+    """The table, and a button that saves it; its id begins with the page's."""
     heads = "".join(
         f'<th scope="col"{"" if column.text else " class=number"}>{escape(column.name)}</th>'
         for column in table.columns
@@ -228,7 +231,7 @@ def table_html(table: Table, project: str) -> str:
     rows = "".join(_row_html(table, row, link) for row, link in zip(table.rows, links, strict=True))
     return (
         f'<div class="scrolling" tabindex="0" role="region" aria-label="{escape(table.caption)}">'
-        f'<table class="listing" id="agreement-{table.name}"><caption>{escape(table.caption)}</caption>'
+        f'<table class="listing" id="{page}-{table.name}"><caption>{escape(table.caption)}</caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
         f'<p class="actions">{save_button(table, project)}</p>'
     )
@@ -264,7 +267,7 @@ def _attributes(column: Column) -> str:
 
 def _cell_html(column: Column, cell: Cell) -> str:
     if isinstance(cell, Alpha):
-        return alpha_html(cell)
+        return alpha_html(cell, "+" if column.signed else "")
     if isinstance(cell, str):
         return f"<span>{escape(cell)}</span>"
     return escape(number_text(column, cell))
@@ -275,30 +278,32 @@ def number_text(column: Column, number: float | None) -> str:
         return "–"
     if isinstance(number, int):
         return grouped(number)
+    if column.probability and number < SMALLEST_SHOWN:
+        return f"< {SMALLEST_SHOWN}"
     if column.percent:
         return f"{number * 100:.{column.decimals}f} %"
     return figure(number, column.decimals, sign="+" if column.signed else "")
 
 
-def alpha_html(alpha: Alpha) -> str:
+def alpha_html(alpha: Alpha, sign: str = "") -> str:
     """α with its interval under it, or the word, with the reason for whoever points at it."""
     reason = alpha.reason or alpha.interval_reason
     if alpha.value is None:
         return f'<span title="{escape(reason)}">{UNDEFINED}</span>'
-    interval = interval_text(alpha)
+    interval = interval_text(alpha, sign)
     shown = (
         f"<small>{escape(interval)}</small>"
         if interval
         else f'<small title="{escape(reason)}">no interval</small>'
     )
-    return f"{figure(alpha.value)} {shown}"
+    return f"{figure(alpha.value, sign=sign)} {shown}"
 
 
-def interval_text(alpha: Alpha) -> str:
+def interval_text(alpha: Alpha, sign: str = "") -> str:
     """0.890 to 0.907; empty where there is none."""
     if alpha.low is None or alpha.high is None:
         return ""
-    return f"{figure(alpha.low)} to {figure(alpha.high)}"
+    return f"{figure(alpha.low, sign=sign)} to {figure(alpha.high, sign=sign)}"
 
 
 def table_csv(table: Table) -> str:

@@ -19,6 +19,7 @@ PROJECT_PAGES: tuple[tuple[str, str, frozenset[Role]], ...] = (
     ("rate", "Rate", frozenset({Role.RATER})),
     ("agreement", "Agreement", LEADERS),
     ("adjudicate", "Adjudicate", LEADERS),
+    ("leaderboard", "Leaderboard", LEADERS),
     ("project", "Project", frozenset({Role.ADMINISTRATOR})),
 )
 """Path, name, and whose roles lead there."""

@@ -22,6 +22,8 @@ from annotation.ui.export import EXPORT_STYLES, ExportHandlers
 from annotation.ui.header import HeaderHandlers, build_header
 from annotation.ui.home import HomeHandlers, build_home_page
 from annotation.ui.importing import KEPT_MINUTES, LARGEST_FILE, ImportHandlers
+from annotation.ui.leaderboard import LEADERBOARD_STYLES, LeaderboardHandlers, build_leaderboard_page
+from annotation.ui.leaderboard_form import SystemFormHandlers, build_system_form
 from annotation.ui.members import MembersHandlers
 from annotation.ui.project import ProjectHandlers, build_project_page
 from annotation.ui.quality import QualityHandlers
@@ -39,6 +41,7 @@ STYLES = (
     *EXPORT_STYLES,
     *AGREEMENT_STYLES,
     *USERS_STYLES,
+    *LEADERBOARD_STYLES,
 )
 SCRIPTS = (ASSETS / "annotation.js", *RATE_SCRIPTS, *ADJUDICATE_SCRIPTS)
 MAX_FILE_SIZE = LARGEST_FILE
@@ -57,6 +60,7 @@ def build_annotation_pages(services: Services) -> gr.Blocks:
         ("rate", "Rate", _build_rate),
         ("agreement", "Agreement", _build_agreement),
         ("adjudicate", "Adjudicate", _build_adjudicate),
+        ("leaderboard", "Leaderboard", _build_leaderboard),
         ("project", "Project", _build_project),
         ("users", "Accounts", _build_users),
     ):
@@ -82,6 +86,13 @@ def _build_agreement(services: Services, page: gr.Blocks) -> None:
 def _build_adjudicate(services: Services, page: gr.Blocks) -> None:
     handlers = AdjudicateHandlers(services.accounts, services.projects, services.adjudication, services.gold)
     build_adjudicate_page(handlers, page)
+
+
+def _build_leaderboard(services: Services, page: gr.Blocks) -> None:
+    handlers = LeaderboardHandlers(services.accounts, services.projects, services.systems)
+    shown = build_leaderboard_page(handlers, page)
+    form = SystemFormHandlers(services.accounts, services.systems, services.dictionary)
+    build_system_form(form, handlers, shown, page)
 
 
 def _build_project(services: Services, page: gr.Blocks) -> None:

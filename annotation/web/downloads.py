@@ -50,19 +50,19 @@ def build_downloads(
     ) -> Response:
         try:
             user = user_of(request)
-            number = _project_id(project_id)
+            number = project_number(project_id)
             admitted = accounts.require(user.name if user else None, number, Role.ADMINISTRATOR)
             options = read_options(format, unfinished, raters, comments)
             name = archive_name(projects.get(number).name, options)
             return _archive(gold, number, options, name, admitted.id)
         except SignedOutError as error:
-            return _refused(error, 401)
+            return refused(error, 401)
         except AccessError as error:
-            return _refused(error, 403)
+            return refused(error, 403)
         except NotFoundError as error:
-            return _refused(error, 404)
+            return refused(error, 404)
         except AnnotationError as error:
-            return _refused(error, 409)
+            return refused(error, 409)
 
     return router
 
@@ -94,7 +94,18 @@ def read_options(format: str, unfinished: str, raters: str, comments: str = "") 
 
 def archive_name(project: str, options: ExportOptions) -> str:
     """The name of the folder in the archive, and of the archive without its suffix."""
-    return f"{_UNSAFE_IN_NAME.sub('-', project).strip('-.') or 'project'}-gold-{options.format}"
+    return f"{plain_name(project)}-gold-{options.format}"
+
+
+def plain_name(project: str) -> str:
+    """The name of a project as files are called."""
+    return _UNSAFE_IN_NAME.sub("-", project).strip("-.") or "project"
+
+
+def attachment(name: str) -> str:
+    """The header that has a browser save a file under this name."""
+    plain = name.encode("ascii", "replace").decode().replace("?", "-")
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def _archive(gold: GoldService, project_id: int, options: ExportOptions, name: str, by: int) -> Response:
@@ -108,21 +119,25 @@ def _archive(gold: GoldService, project_id: int, options: ExportOptions, name: s
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    plain = name.encode("ascii", "replace").decode().replace("?", "-")
-    disposition = f"attachment; filename=\"{plain}.zip\"; filename*=UTF-8''{quote(name, safe='')}.zip"
     return FileResponse(
         archive,
         media_type="application/zip",
-        headers={"content-disposition": disposition},
+        headers={"content-disposition": attachment(f"{name}.zip")},
         background=BackgroundTask(shutil.rmtree, folder, ignore_errors=True),
     )
 
 
-def _project_id(text: str) -> int:
+def project_number(text: str) -> int:
+    """The number in an address.
+
+    Raises:
+        NotFoundError: it is none.
+    """
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise NotFoundError(f"There is no project {text[:20]!r}: see the list of projects.")
     return int(text)
 
 
-def _refused(error: AnnotationError, status: int) -> Response:
+def refused(error: AnnotationError, status: int) -> Response:
+    """The sentence of an error in place of a file."""
     return JSONResponse({"error": str(error)}, status_code=status)

@@ -9,6 +9,7 @@ from annotation.services.bundle import Services, UnreachableError
 from annotation.web.accounts import add_account_pages
 from annotation.web.downloads import build_downloads
 from annotation.web.guard import Guard, busy_answer
+from annotation.web.leaderboard import build_board_downloads
 from annotation.web.rating import build_rating_routes
 
 ANNOTATION_PATHS = ("/annotate", "/account", "/invitation", "/set-up", "/sign-in", "/sign-out")
@@ -26,6 +27,9 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
         build_rating_routes(services.assignment, services.ratings, services.training, guard.user_of)
     )
     server.include_router(build_downloads(services.accounts, services.projects, services.gold, guard.user_of))
+    server.include_router(
+        build_board_downloads(services.accounts, services.projects, services.systems, guard.user_of)
+    )
     server.add_route("/annotate/{page}/", _without_slash, include_in_schema=False)
     server.add_exception_handler(UnreachableError, lambda *_: busy_answer())
     return guard

@@ -1,15 +1,46 @@
-"""What `python app.py` starts before it imports Gradio."""
+"""What `python app.py` starts before it imports Gradio, and what else than predictions it asks of models."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
 
+from kpdemo.errors import KpdemoError
 from kpdemo.predictors import DEFAULT_MODEL, load_predictor
 from kpdemo.ui.settings import Settings
 from kpdemo.worker import ModelWorker
+
+PAIRS_AT_ONCE = 64
+PAUSE = 0.005
+"""Seconds in which a prediction that waits for its turn takes it."""
 
 
 def start_models(settings: Settings) -> ModelWorker:
     """The models in a process of their own, which begins with the one that is chosen at first."""
     load = partial(load_predictor, device=settings.device)
     return ModelWorker(load, first=settings.model or DEFAULT_MODEL)
+
+
+def text_similarities(
+    models: ModelWorker, failure: type[Exception]
+) -> Callable[[Sequence[tuple[str, str]]], list[float]]:
+    """How alike the two texts of each pair are by the default model, 0 to 1; predictions come in between.
+
+    Args:
+        models: where the model is.
+        failure: what is raised in place of our errors, with their sentence.
+    """
+
+    def similarities(pairs: Sequence[tuple[str, str]]) -> list[float]:
+        found: list[float] = []
+        try:
+            for first in range(0, len(pairs), PAIRS_AT_ONCE):
+                part = list(pairs[first : first + PAIRS_AT_ONCE])
+                found += models.call(DEFAULT_MODEL, "similarities", part)
+                time.sleep(PAUSE)
+        except KpdemoError as error:
+            raise failure(str(error)) from error
+        return found
+
+    return similarities

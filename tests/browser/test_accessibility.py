@@ -8,6 +8,9 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Page
 
+from annotation.score_files import GoldPair, gold_digest
+from annotation.score_report import System
+from annotation.services.system_rows import Gold
 from annotation.types import NewPair, ProjectSettings, Role
 from annotation.web.cookies import COOKIE
 from tests.browser.conftest import PASSWORD, Site, serious_violations
@@ -22,6 +25,10 @@ PAGES = {
         "#agreement-together-chart .main-svg .xaxislayer-above",
     ),
     "adjudicate": ("/annotate/adjudicate?project={project}", "#adjudicate-form"),
+    "leaderboard": (
+        "/annotate/leaderboard?project={project}",
+        "#leaderboard-chart .main-svg .xaxislayer-above",
+    ),
     "pairs": (f"{PROJECT}pairs", "#project-counts table"),
     "members": (f"{PROJECT}members", "#members-list table"),
     "quality": (f"{PROJECT}quality", "#quality-raters table"),
@@ -64,6 +71,14 @@ def places(site: Site) -> dict[str, object]:
     site.services.importing.import_pairs(project.id, pairs(), by=root)
     for role in Role:
         site.services.projects.add_member(project.id, "root", role, by=root)
+    graded = tuple(
+        GoldPair(one.type, one.id, one.left, one.right, float(one.ratings[0][1]), one.genre)
+        for one in pairs()
+    )
+    gold = Gold("gold.jsonl", gold_digest(graded), graded)
+    for slope in (1, -1):
+        scores = tuple(slope * pair.gold + number % 3 for number, pair in enumerate(gold.pairs))
+        site.services.systems.add(project.id, gold, System(f"slope {slope}", scores), by=root)
     token = site.services.accounts.invite(project_id=project.id, role=Role.RATER, by=root)
     return {"project": project.id, "token": token}
 

@@ -30,7 +30,7 @@ from annotation.ui.agreement import (
     charts_of,
     texts_of,
 )
-from annotation.ui.agreement_parts import FOR_LEADERS, plan_sentence, verdict
+from annotation.ui.agreement_parts import FOR_LEADERS, verdict
 from annotation.ui.agreement_tables import (
     file_name,
     name_order,
@@ -254,20 +254,20 @@ def test_the_verdict_goes_by_the_whole_interval(low, high, words):
     assert verdict(Alpha(0.75, low, high, 10, 20)).startswith(words)
 
 
-def test_the_plan_is_called_an_estimate_and_says_whether_the_project_has_the_pairs(sqlite_database):
+def test_the_plan_is_called_an_estimate_and_says_whether_the_project_has_the_pairs(handlers, rated):
     grades = [("0", "3"), ("1", "1.5"), ("2", "2"), ("4", "1"), ("3", "3.25")] * 10
     graded = [pair(f"g{n}", *both) for n, both in enumerate(grades)]
-    report, rated = report_of(sqlite_database, [*graded, *(pair(f"x{n}") for n in range(4))])
-    enough = unescape(texts_of(report, rated.id, leads=True)["enough"])
-    assert "This is an estimate" in enough
-    assert "the project has 4 pairs without, so that more would have to be imported" in enough
+    many = rated_project(rated.database, [*graded, *(pair(f"x{n}") for n in range(4))], name="many")
+    said = unescape(handlers.plan(0.05, ask("judith", many.id)))
+    assert "This is an estimate" in said
+    assert "the project has 4 pairs without, so that more would have to be imported" in said
+    assert "narrow enough (at most 2)" in handlers.plan(2, ask("judith", many.id))
+    assert "is 0.001 to 2, not 0: choose one such as 0.05" in handlers.plan(0, ask("root", many.id))
 
 
-def test_of_fewer_than_fifty_pairs_no_plan_is_made(sqlite_database):
-    graded = [pair(f"g{n}", str(n % 5), str(n % 4)) for n in range(49)]
-    report, _ = report_of(sqlite_database, [*graded, *(pair(f"x{n}") for n in range(9))])
-    assert report.plan is not None
-    assert plan_sentence(report) == ""
+def test_of_few_pairs_no_plan_is_made_and_raters_are_told_nothing(handlers, rated):
+    assert "4 pairs have two ratings, and with fewer than 50" in handlers.plan(None, ask("judith", rated.id))
+    assert handlers.plan(0.05, ask("ana", rated.id)) == ""
 
 
 def test_texts_of_others_are_shown_and_not_run(sqlite_database):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.agreement import Grades, grades_of_table, krippendorff_alpha, sums_of_pairs
-from annotation.bootstrap import Alpha, classes_of_pairs, draw, measure, plan, resampled_alphas
+from annotation.bootstrap import classes_of_pairs, draw, measure, resampled_alphas
 
 BALANCED = [[0, 1, 2, 3, 4, 0.5, 1.5, 2.5], [0, 1.25, 2, 4, 4, 0, 2.5, 2.5]]
 
@@ -166,31 +166,3 @@ def test_no_figure_is_ever_nan(pairs):
     assert all(figure is None or np.isfinite(figure) for figure in figures)
     assert alpha.value is not None or alpha.reason
     assert alpha.value is None or alpha.low is not None or alpha.interval_reason
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "pairs", "more"),
-    [
-        (0.75, 0.85, 100, 300),  # twice as narrow takes four times as many
-        (0.80, 0.85, 100, 0),
-        (0.80, 0.81, 100, 0),
-        (0.6, 0.9, 10, 350),
-        (1.0, 1.0, 10, 0),
-    ],
-)
-def test_the_plan_is_square_root_arithmetic(low, high, pairs, more):
-    assert plan(Alpha((low + high) / 2, low, high, pairs)).more_pairs == pytest.approx(more, abs=1)
-
-
-def test_a_plan_that_was_followed_arrives():
-    few = random_grades(300, 2)
-    wanted = plan(measure(few, resamples=2000, seed=1), target=0.02)
-    comparable = measure(few).pairs
-    share = 300 / comparable  # of pairs made here, those that get two ratings
-    many = random_grades(int((comparable + wanted.more_pairs) * share), 2)
-    assert measure(many, resamples=2000, seed=1).width == pytest.approx(0.02, rel=0.25)
-
-
-def test_there_is_no_plan_without_an_interval():
-    assert plan(Alpha(None, reason="No pair has two ratings yet.")) is None
-    assert plan(Alpha(1.0, interval_reason="…")) is None

@@ -1,0 +1,63 @@
+"""The leaderboard as files: JSON with everything, CSV with a row for each system and part."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from annotation.score_report import Part, ScoreReport, SystemReport, report_to_json
+from annotation.scoring import Estimate
+from annotation.spreadsheet import protected
+
+_FIGURES = ("pearson", "pearson_low", "pearson_high", "spearman", "spearman_low", "spearman_high")
+_HEADER = ("system", "rank", "origin", "added", "by", "type", "genre", "pairs", *_FIGURES, "reason")
+
+
+def board_json(
+    report: ScoreReport, gold: Mapping[str, Any], about: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """As `python -m annotation score --json`, with what is known of the gold set and of each system.
+
+    Args:
+        gold: name, pairs, SHA-256 and time of the gold set.
+        about: of each system, in the order of the report.
+    """
+    told = report_to_json(report)
+    systems = [{**dict(more), **system} for more, system in zip(about, told["systems"], strict=True)]
+    return {"gold": dict(gold), **told, "systems": systems}
+
+
+def board_csv(report: ScoreReport, about: Sequence[Mapping[str, Any]]) -> str:
+    """Of each system its sum, and a row for each type, each genre, and each type within a genre."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(_HEADER)
+    ranks = report.ranks()["sum_pearson"]
+    for system, rank, more in zip(report.systems, ranks, about, strict=True):
+        head = (protected(system.name), rank, more["origin"], more["at"], protected(str(more["by"] or "")))
+        for row in _rows(system):
+            writer.writerow(["" if cell is None else cell for cell in (*head, *row)])
+    return out.getvalue()
+
+
+def _rows(system: SystemReport) -> Iterator[Sequence[object]]:
+    sums = (*_cells(system.sum_pearson), *_cells(system.sum_spearman))
+    yield ("sum", "", None, *sums, system.sum_pearson.reason)
+    for type, part in system.types.items():
+        yield _row(type, "", part)
+    for genre, whole in system.genres.items():
+        yield _row("", genre, whole.all)
+        for type, part in whole.by_type.items():
+            yield _row(type, genre, part)
+
+
+def _row(type: str, genre: str, part: Part) -> Sequence[object]:
+    figures = (*_cells(part.pearson), *_cells(part.spearman))
+    reason = part.pearson.reason or part.pearson.interval_reason
+    return (protected(type), protected(genre), part.pairs, *figures, reason)
+
+
+def _cells(found: Estimate) -> tuple[float | None, float | None, float | None]:
+    return found.value, found.low, found.high

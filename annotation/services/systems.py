@@ -1,0 +1,240 @@
+"""Systems that are measured on gold sets: their scores, kept with the gold of that day, and their figures."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from sqlalchemy import delete, func, select
+
+from annotation.baselines import Similarities
+from annotation.clock import Clock, utcnow
+from annotation.errors import NotFoundError, ScoreFileError, SettingsError
+from annotation.gold import gold_row
+from annotation.names import check_name, name_key
+from annotation.score_files import GoldPair, gold_digest
+from annotation.score_report import ScoreReport, System, score_systems
+from annotation.services.agreement import AgreementService
+from annotation.services.audit import record
+from annotation.services.gold_rows import stream_pairs
+from annotation.services.projects import as_project, find_project
+from annotation.services.system_rows import (
+    Entry,
+    Gold,
+    GoldVersion,
+    as_version,
+    find_gold_set,
+    keep_gold,
+    keep_scores,
+    read_entries,
+    read_pairs,
+    read_systems,
+    select_versions,
+)
+from annotation.services.users import id_of
+from annotation.types import User
+from db import Database
+from db.models import GoldSet, ScoredSystem
+
+UPLOADED = "scores"
+"""The origin of a system that is known by its scores."""
+MOST_PAIRS = 50_000
+MOST_SYSTEMS = 40
+"""On one gold set: each is compared with each other one."""
+KEPT_BOARDS = 4
+_LONGEST = {"type": 80, "id": 200, "genre": 200}
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Systems on one gold set."""
+
+    gold: GoldVersion
+    entries: tuple[Entry, ...]
+    """In the order of the systems of the report."""
+    report: ScoreReport
+
+
+class SystemService:
+    """Who may see or change anything is for the caller to `require`."""
+
+    def __init__(
+        self, database: Database, *, similarities: Similarities | None = None, clock: Clock = utcnow
+    ) -> None:
+        """
+        Args:
+            similarities: what the system `embedding` asks; without it there is none.
+        """
+        self.similarities = similarities
+        self._database = database
+        self._clock = clock
+        self._agreement = AgreementService(database)
+        self._lock = threading.Lock()
+        self._own: tuple[int, str, Gold] | None = None
+        self._boards: OrderedDict[tuple[int, ...], Board] = OrderedDict()
+
+    def own_gold(self, project_id: int) -> Gold:
+        """The project's pairs that have a gold grade now, in the order of import.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        version = self._agreement.version(project_id)
+        if self._own is not None and self._own[:2] == (project_id, version):
+            return self._own[2]
+        with self._database.reading() as session:
+            settings = as_project(find_project(session, project_id)).settings
+            rows = (gold_row(pair, settings, None) for pair in stream_pairs(session, project_id))
+            pairs = tuple(
+                GoldPair(
+                    row.type, row.id, row.left, row.right, float(row.gold), row.genre, "the project's gold"
+                )
+                for row in rows
+                if row.gold is not None
+            )
+        gold = Gold("", gold_digest(pairs), pairs)
+        self._own = (project_id, version, gold)
+        return gold
+
+    def golds(self, project_id: int) -> list[GoldVersion]:
+        """The gold sets that systems are measured on, the last first."""
+        with self._database.reading() as session:
+            return [as_version(row, systems) for row, systems in session.execute(select_versions(project_id))]
+
+    def gold(self, project_id: int, gold_id: int) -> Gold:
+        """A gold set with its pairs.
+
+        Raises:
+            NotFoundError: the project has no such gold set.
+        """
+        with self._database.reading() as session:
+            row = find_gold_set(session, project_id, gold_id)
+            return Gold(row.name, row.sha256, read_pairs(session, gold_id))
+
+    def add(
+        self, project_id: int, gold: Gold, system: System, *, origin: str = UPLOADED, by: User | None = None
+    ) -> int:
+        """Keep a system with its scores, and the gold set if it is new; the id of the gold set.
+
+        Raises:
+            SettingsError: the name cannot be used or is taken, or there are too many systems.
+            ScoreFileError: the gold set has no pairs or too many, or texts that cannot be kept.
+        """
+        name = check_name(system.name)
+        _check(gold)
+        now = self._clock()
+        with self._database.session() as session:
+            find_project(session, project_id, lock=True)
+            gold_id = keep_gold(session, project_id, gold, now)
+            names = session.scalars(
+                select(ScoredSystem.name_key).where(ScoredSystem.gold_set_id == gold_id)
+            ).all()
+            if name_key(name) in names:
+                raise SettingsError(
+                    f"There is a system {name!r} already: give another name, or remove that one."
+                )
+            if len(names) >= MOST_SYSTEMS:
+                raise SettingsError(
+                    f"There are {len(names)} systems on this gold set, as many as can be: remove some first."
+                )
+            row = ScoredSystem(
+                gold_set_id=gold_id,
+                name=name,
+                name_key=name_key(name),
+                origin=origin,
+                remark=system.remark,
+                user_id=id_of(by),
+                created_at=now,
+            )
+            session.add(row)
+            session.flush()
+            keep_scores(session, row, gold, system.scores)
+            record(
+                session,
+                now,
+                "system added",
+                user_id=id_of(by),
+                project_id=project_id,
+                name=name,
+                origin=origin,
+                gold_sha256=gold.sha256,
+            )
+        return gold_id
+
+    def remove(self, project_id: int, system_id: int, *, by: User | None = None) -> None:
+        """Forget a system, and its gold set if it was the last one on it.
+
+        Raises:
+            NotFoundError: the project has no such system.
+        """
+        with self._database.session() as session:
+            find_project(session, project_id, lock=True)
+            row = session.scalars(
+                select(ScoredSystem)
+                .join(GoldSet, GoldSet.id == ScoredSystem.gold_set_id)
+                .where(ScoredSystem.id == system_id, GoldSet.project_id == project_id)
+            ).one_or_none()
+            if row is None:
+                raise NotFoundError("There is no such system any more: look at the leaderboard again.")
+            name, gold_id = row.name, row.gold_set_id
+            session.execute(delete(ScoredSystem).where(ScoredSystem.id == system_id))
+            left = session.scalar(
+                select(func.count()).select_from(ScoredSystem).where(ScoredSystem.gold_set_id == gold_id)
+            )
+            if not left:
+                session.execute(delete(GoldSet).where(GoldSet.id == gold_id))
+            record(
+                session,
+                self._clock(),
+                "system removed",
+                user_id=id_of(by),
+                project_id=project_id,
+                name=name,
+            )
+
+    def board(self, project_id: int, gold_id: int) -> Board:
+        """The systems on a gold set with their figures; counted once and kept for as long as nothing changes.
+
+        Raises:
+            NotFoundError: the project has no such gold set.
+        """
+        with self._lock:  # who asks while somebody else's is counted waits for that one
+            with self._database.reading() as session:
+                find_gold_set(session, project_id, gold_id)
+                row, systems_on_it = session.execute(select_versions(project_id, gold_id)).one()
+                version = as_version(row, systems_on_it)
+                entries = read_entries(session, gold_id)
+                key = (gold_id, *(entry.id for entry in entries))
+                if (kept := self._boards.get(key)) is not None:
+                    self._boards.move_to_end(key)
+                    return kept
+                pairs = read_pairs(session, gold_id)
+                systems = read_systems(session, entries, len(pairs))
+            board = Board(version, entries, score_systems(pairs, systems))
+            self._boards[key] = board
+            while len(self._boards) > KEPT_BOARDS:
+                self._boards.popitem(last=False)
+            return board
+
+
+def _check(gold: Gold) -> None:
+    if not gold.pairs:
+        raise ScoreFileError(
+            "The gold set has no pairs with a grade yet: finish some, or choose another one."
+        )
+    if len(gold.pairs) > MOST_PAIRS:
+        raise ScoreFileError(
+            f"The gold set has {len(gold.pairs):,} pairs, and the leaderboard takes {MOST_PAIRS:,}: use "
+            "`python -m annotation score`."
+        )
+    for pair in gold.pairs:
+        fields = {"type": pair.type, "id": pair.id, "genre": pair.genre or ""}
+        for field, value in fields.items():
+            if len(value) > _LONGEST[field]:
+                most = _LONGEST[field]
+                raise ScoreFileError(
+                    f"{pair.place}, field {field!r}: has {len(value)} characters; shorten it to {most}."
+                )
+        if any("\0" in text for text in (*fields.values(), pair.left, pair.right)):
+            raise ScoreFileError(f"{pair.place}: holds the character U+0000; delete it.")

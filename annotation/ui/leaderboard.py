@@ -1,0 +1,200 @@
+"""The leaderboard of a project: systems on a gold set, how good they are, which is better than which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from annotation.errors import AccessError, AnnotationError, SignedOutError
+from annotation.services.accounts import AccountService
+from annotation.services.projects import ProjectService
+from annotation.services.systems import Board, SystemService
+from annotation.types import Role
+from annotation.ui.agreement_tables import file_name, table_html
+from annotation.ui.asking import asked_project
+from annotation.ui.leaderboard_tables import (
+    board_chart,
+    difference_of,
+    difference_table,
+    genres_table,
+    gold_html,
+    gold_label,
+    method_html,
+    pearson_table,
+    ranked,
+    spearman_table,
+)
+from annotation.web.leaderboard import board_address
+from kpdemo.ui.charts import chart_buttons, show_chart
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user
+
+LEADERBOARD_STYLES = (Path(__file__).parent.parent / "assets" / "leaderboard.css",)
+NOBODY = "No system has been measured yet. Its scores are compared with the gold grades of finished pairs."
+FOR_ADMINISTRATORS = "An administrator of the project can add one."
+FOR_LEADERS = "The leaderboard is for administrators and adjudicators of the project: ask your administrator."
+CHART = "Pearson correlation of each system by genre, stacked, the best system first"
+PAGE = "leaderboard"
+TEXTS = ("status", "pearson", "spearman", "genres", "save", "chart-save", "method")
+"""The parts of the page that are HTML, as `leaderboard-NAME-part`."""
+_PLACES = 6 + len(TEXTS)
+"""Outputs of `show`: two columns, the gold set, the chart, two systems, and the texts."""
+
+
+@dataclass(frozen=True)
+class LeaderboardHandlers:
+    accounts: AccountService
+    projects: ProjectService
+    systems: SystemService
+
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
+        """The newest gold set, or a sentence for who may not see the page."""
+        try:
+            return ("", *self._shown(request, None))
+        except AccessError as error:
+            reason = str(error) if isinstance(error, SignedOutError) else FOR_LEADERS
+        except AnnotationError as error:
+            reason = str(error)
+        return (empty_html(reason), *(gr.skip() for _ in range(_PLACES)))
+
+    def show(self, gold_id: int | None, request: gr.Request) -> tuple[Any, ...]:
+        """The systems on a gold set; without one the newest."""
+        with shown_to_user(AnnotationError):
+            return self._shown(request, gold_id)
+
+    def compare(self, gold_id: int | None, first: str | None, second: str | None, request: gr.Request) -> str:
+        """How the two systems differ."""
+        with shown_to_user(AnnotationError):
+            project_id, _ = self._asked(request)
+            if gold_id is None or not first or not second:
+                return ""
+            if first == second:
+                return empty_html("These are the same system: choose another one to compare it with.")
+            found = difference_of(self.systems.board(project_id, gold_id), first, second)
+            if found is None:
+                return empty_html("One of the two is not here any more: choose again.")
+            return table_html(difference_table(found), self.projects.get(project_id).name, page=PAGE)
+
+    def _asked(self, request: gr.Request) -> tuple[int, bool]:
+        """Which project, and whether it is an administrator who asks."""
+        project_id = asked_project(request)
+        user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR, Role.ADJUDICATOR)
+        leads = user.is_administrator or Role.ADMINISTRATOR in self.accounts.roles(user.name, project_id)
+        return project_id, leads
+
+    def _shown(self, request: gr.Request, gold_id: int | None) -> tuple[Any, ...]:
+        project_id, leads = self._asked(request)
+        golds = self.systems.golds(project_id)
+        if not golds:
+            said = NOBODY if leads else f"{NOBODY} {FOR_ADMINISTRATORS}"
+            texts = [empty_html(said), *("" for _ in TEXTS[1:])]
+            nobody = gr.Dropdown(choices=[], value=None)
+            hidden = gr.Dropdown(choices=[], value=None, visible=False)
+            return (
+                gr.Column(visible=True),
+                gr.Column(visible=False),
+                hidden,
+                show_chart(None),
+                *((nobody, nobody, *texts)),
+            )
+        chosen = next((gold.id for gold in golds if gold.id == gold_id), golds[0].id)
+        board = self.systems.board(project_id, chosen)
+        names = [board.report.systems[place].name for place in ranked(board)]
+        choices = [(gold_label(gold), gold.id) for gold in golds]
+        chart = board_chart(board)
+        return (
+            gr.Column(visible=True),
+            gr.Column(visible=True),
+            gr.Dropdown(choices=choices, value=chosen, visible=True),
+            show_chart(chart),
+            gr.Dropdown(choices=names, value=names[0]),
+            gr.Dropdown(choices=names, value=names[min(1, len(names) - 1)]),
+            *self._texts(project_id, board, has_chart=chart is not None),
+        )
+
+    def _texts(self, project_id: int, board: Board, *, has_chart: bool) -> list[str]:
+        """What stands in the page's HTML, in the order of `TEXTS`."""
+        project = self.projects.get(project_id).name
+        own = self.systems.own_gold(project_id)
+        genres = genres_table(board)
+        return [
+            gold_html(board.gold, own.sha256, len(own.pairs)),
+            table_html(pearson_table(board), project, page=PAGE),
+            table_html(spearman_table(board), project, page=PAGE),
+            table_html(genres, project, page=PAGE) if genres else empty_html("The pairs have no genres."),
+            save_html(project_id, board.gold.id),
+            chart_buttons("leaderboard-chart", CHART, file_name(project, "leaderboard-genres"))
+            if has_chart
+            else "",
+            method_html(board),
+        ]
+
+
+@dataclass(frozen=True)
+class LeaderboardPage:
+    """The parts of the page that the form for administrators fills anew."""
+
+    gold: gr.Dropdown
+    shown: list[Any]
+    """The outputs of `LeaderboardHandlers.show`."""
+    opened: Any
+    """The event that fills the page."""
+
+
+def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> LeaderboardPage:
+    closed = gr.HTML("", elem_id="leaderboard-closed")
+    parts: dict[str, gr.HTML] = {}
+
+    def text(name: str) -> None:
+        parts[name] = gr.HTML("", elem_id=f"leaderboard-{name}-part", js_on_load=None)
+
+    with gr.Column(visible=False, elem_id="leaderboard-page") as body:
+        gold = gr.Dropdown([], label="Gold set", visible=False, elem_id="leaderboard-gold")
+        text("status")
+        with gr.Column(visible=False) as board:
+            section_heading("Which system is best?", "leaderboard-best")
+            text("pearson")
+            text("spearman")
+            text("save")
+            section_heading("On which genres?", "leaderboard-where")
+            chart = gr.Plot(visible=False, show_label=False, container=False, elem_id="leaderboard-chart")
+            text("chart-save")
+            text("genres")
+            section_heading("Is one better than the other?", "leaderboard-compare")
+            with gr.Row(elem_classes="form-row"):
+                first = gr.Dropdown([], label="A system", elem_id="leaderboard-first", min_width=200)
+                second = gr.Dropdown([], label="Another", elem_id="leaderboard-second", min_width=200)
+            difference = gr.HTML("", elem_id="leaderboard-difference-part", js_on_load=None)
+            text("method")
+    shown = [body, board, gold, chart, first, second, *(parts[name] for name in TEXTS)]
+    opened = page.load(handlers.open, outputs=[closed, *shown], api_name="open_leaderboard", **QUIETLY)
+    gold.input(
+        handlers.show,
+        gold,
+        shown,
+        api_name="show_leaderboard",
+        concurrency_id="leaderboard",
+        concurrency_limit=2,
+        show_progress="minimal",
+    )
+    for name, field in (("first", first), ("second", second)):
+        field.change(
+            handlers.compare,
+            [gold, first, second],
+            difference,
+            api_name=f"compare_{name}",
+            **QUIETLY,
+        )
+    return LeaderboardPage(gold, shown, opened)
+
+
+def save_html(project_id: int, gold_id: int) -> str:
+    """Links that download everything."""
+    links = "".join(
+        f'<a class="keep" id="leaderboard-{ending}" download '
+        f'href="{escape(board_address(project_id, gold_id, ending))}">All figures as {ending.upper()}</a>'
+        for ending in ("csv", "json")
+    )
+    return f'<p class="actions">{links}</p>'

@@ -1,0 +1,225 @@
+"""The part of the leaderboard that only administrators have: adding systems and removing them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from annotation.baselines import BASELINES, EMBEDDING
+from annotation.dictionary import Dictionary
+from annotation.errors import AnnotationError, ScoreFileError
+from annotation.score_files import gold_digest
+from annotation.score_report import System
+from annotation.score_uploads import GOLD_SUFFIXES, PLAIN, read_uploaded_gold, read_uploaded_scores
+from annotation.senses import WORD_TO_SENSE
+from annotation.services.accounts import AccountService
+from annotation.services.system_rows import Gold
+from annotation.services.systems import UPLOADED, SystemService
+from annotation.systems import Baseline, build_system, needs_senses, open_senses
+from annotation.types import Role
+from annotation.ui.asking import asked_project
+from annotation.ui.leaderboard import LeaderboardHandlers, LeaderboardPage
+from annotation.ui.leaderboard_tables import ORIGINS
+from annotation.ui.wording import counted
+from kpdemo.ui.widgets import QUIETLY, escape, note_html, section_heading, shown_to_user
+
+OWN, SHOWN, FILES = "own", "shown", "files"
+GOLDS = {
+    OWN: "The project’s gold: all pairs that have a grade now",
+    SHOWN: "The gold set that is shown above",
+    FILES: "Another gold set, from files",
+}
+FORMATS_HTML = (
+    "<details><summary>What files look like</summary><ul>"
+    "<li><b>A score a line</b>, as in the task, in the order of the exported gold set; only those of one "
+    "type where the name of the file begins with it, as in <code>phrase2word.output.tsv</code>.</li>"
+    "<li><b>JSON Lines</b> <code>{id, score}</code>, with <code>type</code> where two types share an id.</li>"
+    "<li>A system may leave out whole types. A score that is missing, too much or no number is named by its "
+    "line, and nothing is added.</li>"
+    "<li><b>Gold sets</b>: <code>gold.jsonl</code>, <code>.csv</code> or <code>.parquet</code> of an export, "
+    "tables with <code>id, type, left, right, gold</code>, or the task’s input and gs files together.</li>"
+    "</ul></details>"
+)
+
+
+@dataclass(frozen=True)
+class SystemFormHandlers:
+    accounts: AccountService
+    systems: SystemService
+    dictionary: Dictionary
+
+    def open(self, request: gr.Request) -> tuple[gr.Column, gr.Dropdown]:
+        """The form for administrators, for others nothing."""
+        try:
+            project_id = asked_project(request)
+            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+        except AnnotationError:
+            return gr.Column(visible=False), gr.skip()
+        return gr.Column(visible=True), self._listed(project_id, None)
+
+    def list_systems(self, gold_id: int | None, request: gr.Request) -> gr.Dropdown:
+        """The systems that can be removed: those on the gold set that is shown."""
+        try:
+            project_id = asked_project(request)
+            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            return self._listed(project_id, gold_id)
+        except AnnotationError:
+            return gr.Dropdown(choices=[], value=None)
+
+    def choose(self, what: str | None, gold: str | None) -> tuple[gr.File, gr.File]:
+        """Only the boxes for files that are wanted."""
+        return gr.File(visible=what == UPLOADED), gr.File(visible=gold == FILES)
+
+    def add(
+        self,
+        request: gr.Request,
+        name: str | None,
+        what: str | None,
+        uploads: Sequence[str] | None,
+        gold: str | None,
+        gold_uploads: Sequence[str] | None,
+        gold_id: int | None,
+        progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
+    ) -> tuple[Any, ...]:
+        """Measure a system and keep it, or a sentence on what is wrong; what was typed stays then."""
+        try:
+            project_id = asked_project(request)
+            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            progress(None, desc="Reading")
+            chosen = self._gold(project_id, gold, gold_uploads, gold_id)
+            progress(None, desc="Scoring")
+            system = self._system(name or "", what or "", uploads, chosen)
+            kept = self.systems.add(project_id, chosen, system, origin=what or "", by=user)
+        except AnnotationError as error:
+            failed = f'<p class="note failed" role="alert"><b>Nothing was added.</b> {escape(str(error))}</p>'
+            # Without the uploads in their boxes, mended files can be chosen at once.
+            return failed, gr.skip(), gr.File(value=None), gr.File(value=None), gr.skip()
+        scored = sum(score is not None for score in system.scores)
+        said = note_html(f"Added {system.name}: {counted(scored, 'score')}.")
+        return said, "", gr.File(value=None), gr.File(value=None), kept
+
+    def remove(self, request: gr.Request, system_id: int | None) -> str:
+        """Forget a system."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            if system_id is None:
+                raise ScoreFileError("No system is chosen: choose the one to remove.")
+            self.systems.remove(project_id, system_id, by=user)
+        return note_html("Removed.")
+
+    def _listed(self, project_id: int, gold_id: int | None) -> gr.Dropdown:
+        golds = self.systems.golds(project_id)
+        if not golds:
+            return gr.Dropdown(choices=[], value=None)
+        chosen = next((gold.id for gold in golds if gold.id == gold_id), golds[0].id)
+        entries = self.systems.board(project_id, chosen).entries
+        return gr.Dropdown(choices=[(entry.name, entry.id) for entry in entries], value=None)
+
+    def _gold(
+        self, project_id: int, kind: str | None, uploads: Sequence[str] | None, gold_id: int | None
+    ) -> Gold:
+        if kind == FILES:
+            files = [Path(upload) for upload in uploads or ()]
+            pairs = tuple(read_uploaded_gold(files))
+            return Gold(", ".join(file.name for file in files), gold_digest(pairs), pairs)
+        if kind == SHOWN:
+            if gold_id is None:
+                raise ScoreFileError("No gold set is shown above: choose the project’s, or one from files.")
+            return self.systems.gold(project_id, gold_id)
+        return self.systems.own_gold(project_id)
+
+    def _system(self, name: str, what: str, uploads: Sequence[str] | None, gold: Gold) -> System:
+        if not gold.pairs:
+            raise ScoreFileError(
+                "The project has no pairs with a gold grade yet: finish some, or choose gold from files."
+            )
+        if what == UPLOADED:
+            files = [Path(upload) for upload in uploads or ()]
+            scores = read_uploaded_scores(files, gold.pairs)
+            return System(name.strip() or files[0].name.partition(".")[0], tuple(scores))
+        run_here = {**BASELINES, EMBEDDING: self.systems.similarities}
+        similarities = run_here.get(what)
+        if similarities is None:
+            raise ScoreFileError(f"There is no system {what!r} here: choose another one.")
+        baseline = Baseline(name.strip() or what, similarities, knows_words=what == EMBEDDING)
+        senses, reason = None, ""
+        if needs_senses([baseline], gold.pairs):
+            is_optional = any(pair.type != WORD_TO_SENSE for pair in gold.pairs)
+            senses, reason = open_senses(self.dictionary.open, is_optional=is_optional)
+        return build_system(baseline, gold.pairs, [], senses, reason)
+
+
+def build_system_form(
+    handlers: SystemFormHandlers, board: LeaderboardHandlers, shown: LeaderboardPage, page: gr.Blocks
+) -> None:
+    origins = [(label, name) for name, label in ORIGINS.items()]
+    if handlers.systems.similarities is None:
+        origins = [(label, name) for label, name in origins if name != EMBEDDING]
+    with gr.Column(visible=False, elem_id="system-form") as form:
+        section_heading("Add a system", "system-add")
+        with gr.Row(elem_classes="columns"):
+            with gr.Column(scale=5, min_width=320):
+                what = gr.Radio(origins, value=UPLOADED, label="System", elem_id="system-what")
+                name = gr.Textbox(
+                    label="Name",
+                    info="Without one it is called as its file, or as the system.",
+                    max_lines=1,
+                    elem_id="system-name",
+                )
+                files = _files("Its scores", PLAIN, "system-files", is_visible=True)
+            with gr.Column(scale=6, min_width=320):
+                gold = gr.Radio(
+                    [(label, kind) for kind, label in GOLDS.items()],
+                    value=OWN,
+                    label="Measured on",
+                    elem_id="system-gold",
+                )
+                gold_files = _files("Gold grades", GOLD_SUFFIXES, "system-gold-files", is_visible=False)
+                gr.HTML(FORMATS_HTML, elem_id="system-formats")
+                add = gr.Button("Add system", variant="primary", elem_id="system-add-run")
+        result = gr.HTML("", elem_id="system-result", js_on_load=None)
+        with gr.Accordion("Remove a system", open=False, elem_id="system-removal"):
+            with gr.Row(elem_classes="form-row"):
+                held = gr.Dropdown([], label="System", elem_id="system-held", scale=3)
+                remove = gr.Button("Remove", variant="stop", elem_id="system-remove", scale=1, min_width=120)
+            removed = gr.HTML("", elem_id="system-removed", js_on_load=None)
+    added_gold = gr.State(None)
+    page.load(handlers.open, outputs=[form, held], api_name="open_system_form", **QUIETLY)
+    for number, field in enumerate((what, gold), 1):
+        field.change(
+            handlers.choose, [what, gold], [files, gold_files], api_name=f"choose_files_{number}", **QUIETLY
+        )
+    added = add.click(
+        handlers.add,
+        [name, what, files, gold, gold_files, shown.gold],
+        [result, name, files, gold_files, added_gold],
+        api_name="add_system",
+        concurrency_limit=1,
+        concurrency_id="score",
+        show_progress_on=result,
+    )
+    removing = remove.click(handlers.remove, held, removed, api_name="remove_system")
+    after = (
+        added.success(board.show, added_gold, shown.shown, api_name="show_added", **QUIETLY),
+        removing.success(board.show, shown.gold, shown.shown, api_name="show_left", **QUIETLY),
+    )
+    for number, event in enumerate((*after, shown.gold.input), 1):
+        follow = event.success if number <= len(after) else event
+        follow(handlers.list_systems, shown.gold, held, api_name=f"list_systems_{number}", **QUIETLY)
+
+
+def _files(label: str, suffixes: Sequence[str], elem_id: str, *, is_visible: bool) -> gr.File:
+    return gr.File(
+        label=label,
+        file_types=list(suffixes),
+        file_count="multiple",
+        type="filepath",
+        height=140,
+        visible=is_visible,
+        elem_id=elem_id,
+    )

@@ -1,0 +1,80 @@
+"""The leaderboard as a file: for whoever may see the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from annotation.board_files import board_csv, board_json
+from annotation.errors import AccessError, AnnotationError, NotFoundError, SignedOutError
+from annotation.services.accounts import AccountService
+from annotation.services.projects import ProjectService
+from annotation.services.systems import Board, SystemService
+from annotation.types import Role, User
+from annotation.web.downloads import attachment, plain_name, project_number, refused
+
+BOARD_PATH = "/annotate/download/{project_id}/leaderboard.{ending}"
+_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+
+
+def build_board_downloads(
+    accounts: AccountService,
+    projects: ProjectService,
+    systems: SystemService,
+    user_of: Callable[[Request], User | None],
+) -> APIRouter:
+    """The routes that give a leaderboard as CSV and as JSON.
+
+    Args:
+        user_of: who sends a request.
+    """
+    router = APIRouter()
+
+    @router.get(BOARD_PATH)
+    def download_board(request: Request, project_id: str, ending: str, gold: str = "") -> Response:
+        try:
+            user = user_of(request)
+            number = project_number(project_id)
+            roles = (Role.ADMINISTRATOR, Role.ADJUDICATOR)
+            accounts.require(user.name if user else None, number, *roles)
+            if ending not in _TYPES or not (gold.isascii() and gold.isdigit() and len(gold) < 10):
+                raise NotFoundError("There is no such file: choose it on the leaderboard.")
+            board = systems.board(number, int(gold))
+            name = f"{plain_name(projects.get(number).name)}-leaderboard.{ending}"
+        except SignedOutError as error:
+            return refused(error, 401)
+        except AccessError as error:
+            return refused(error, 403)
+        except NotFoundError as error:
+            return refused(error, 404)
+        except AnnotationError as error:
+            return refused(error, 409)
+        return Response(
+            _written(board, ending),
+            media_type=_TYPES[ending],
+            headers={"content-disposition": attachment(name)},
+        )
+
+    return router
+
+
+def board_address(project_id: int, gold_id: int, ending: str) -> str:
+    """Where a leaderboard is downloaded as "csv" or "json"."""
+    return f"{BOARD_PATH.format(project_id=project_id, ending=ending)}?gold={gold_id}"
+
+
+def _written(board: Board, ending: str) -> str:
+    about = [{"origin": entry.origin, "at": entry.at.isoformat(), "by": entry.by} for entry in board.entries]
+    if ending == "csv":
+        return board_csv(board.report, about)
+    gold: dict[str, Any] = {
+        "name": board.gold.name or None,
+        "pairs": board.gold.pairs,
+        "sha256": board.gold.sha256,
+        "at": board.gold.at.isoformat(),
+    }
+    return json.dumps(board_json(board.report, gold, about), ensure_ascii=False, indent=2) + "\n"

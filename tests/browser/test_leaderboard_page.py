@@ -1,0 +1,85 @@
+"""The leaderboard in a browser: upload a system, run another, see who is ahead, save it, remove one."""
+
+from __future__ import annotations
+
+import csv
+import json
+from decimal import Decimal
+
+import pytest
+from playwright.sync_api import expect
+
+from annotation.types import NewPair, ProjectSettings, Role
+
+GRADES = ("0", "1.25", "4", "2.5", "3", "0.5", "3.75")
+GENRES = ("news", "fables", "<b>very</b> long-winded name of a genre")
+
+
+def pairs():
+    for number in range(28):
+        grade = Decimal(GRADES[number % 7])
+        yield NewPair(
+            f"pair-{number}",
+            ("sentence2phrase", "phrase2word")[number % 2],
+            f"{number} boats lie in the old harbour <script>alert(1)</script> 漢字",
+            "x" * int(20 - 4 * grade) + " boats lie in"[: int(3 * grade)],
+            genre=GENRES[number % 3],
+            ratings=(("ana", grade), ("ben", grade)),
+        )
+
+
+@pytest.fixture(scope="module")
+def project(site):
+    root = site.services.accounts.user("root")
+    made = site.services.projects.create(ProjectSettings(name="harbour"), created_by=root)
+    site.services.importing.import_pairs(made.id, pairs())
+    site.add_user("judith")
+    site.services.projects.add_member(made.id, "judith", Role.ADJUDICATOR)
+    return made
+
+
+def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, project, tmp_path):
+    page = site.page(browser, "root", f"/annotate/leaderboard?project={project.id}")
+    expect(page.locator("#leaderboard-status-part")).to_contain_text("No system has been measured yet")
+    scores = tmp_path / "ours.txt"
+    scores.write_text("1\n" * 27)
+    page.locator("#system-files input[type=file]").set_input_files(scores)
+    page.locator("#system-name input").fill("Ours 🦜 <b>")
+    expect(page.locator("#system-files")).to_contain_text("ours")
+    page.locator("#system-add-run").click()
+    expect(page.locator("#system-result")).to_contain_text("ours.txt, line 28: no score")
+    expect(page.locator("#system-name input")).to_have_value("Ours 🦜 <b>")
+    scores.write_text("".join(f"{float(GRADES[number % 7]) + number % 2}\n" for number in range(28)))
+    page.locator("#system-files input[type=file]").set_input_files(scores)
+    expect(page.locator("#system-files")).to_contain_text("ours")
+    page.locator("#system-add-run").click()
+    rows = page.locator("#leaderboard-pearson tbody tr")
+    expect(rows).to_have_count(1)
+    page.get_by_label("Longest common substring (lcs)").check()
+    expect(page.locator("#system-files")).to_be_hidden()
+    page.locator("#system-add-run").click()
+    expect(rows).to_have_count(2)
+    expect(rows.nth(0)).to_contain_text("Ours 🦜 <b>")
+    expect(rows.nth(0).locator("td").nth(0)).to_have_text("1")
+    expect(rows.nth(1).locator("th")).to_have_text("lcs")
+    expect(page.locator("#leaderboard-chart .main-svg .xaxislayer-above")).to_have_count(1)
+    expect(page.locator("#leaderboard-difference caption")).to_have_text("Ours 🦜 <b> less lcs")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    with page.expect_download() as download:
+        page.locator("#leaderboard-csv").click()
+    with open(download.value.path(), encoding="utf-8", newline="") as file:
+        saved = list(csv.DictReader(file))
+    assert download.value.suggested_filename == "harbour-leaderboard.csv"
+    assert {(row["system"], row["rank"]) for row in saved} == {("Ours 🦜 <b>", "1"), ("lcs", "2")}
+    with page.expect_download() as download:
+        page.locator("#leaderboard-json").click()
+    told = json.loads(download.value.path().read_text(encoding="utf-8"))
+    assert (told["gold"]["pairs"], len(told["systems"]), len(told["differences"])) == (28, 2, 1)
+    page.get_by_role("button", name="Remove a system").click()
+    page.locator("#system-held input").click()
+    page.get_by_role("option", name="lcs").click()
+    page.locator("#system-remove").click()
+    expect(rows).to_have_count(1)
+    other = site.page(browser, "judith", f"/annotate/leaderboard?project={project.id}")
+    expect(other.locator("#leaderboard-pearson tbody tr")).to_have_count(1)
+    expect(other.locator("#system-form")).to_be_hidden()

@@ -1,0 +1,148 @@
+"""Systems on the leaderboard: their scores are kept with the gold of that day; SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import func, select
+
+from annotation.errors import NotFoundError, ScoreFileError, SettingsError
+from annotation.score_files import GoldPair
+from annotation.score_report import System
+from annotation.services.projects import ProjectService
+from annotation.services.system_rows import Gold
+from annotation.services.systems import SystemService
+from db.checks import check
+from db.models import AuditEvent, GoldGrade, GoldSet, ScoredSystem, SystemScore
+from tests.rated import pair, rated_project
+
+PAIRS = [
+    pair("a", "0", "0.5", genre="news"),
+    pair("b", "4", "3.5", genre="news"),
+    pair("c", "1", "1.5", genre="fable"),
+    pair("d", "2.75", "2.25", genre="fable"),
+    pair("e", "1", "1.25", type="phrase2word"),
+    pair("f", "3", "3", type="phrase2word"),
+    pair("g", "0", "0", type="phrase2word"),
+    pair("unfinished", "2"),
+    pair("flagged", "0", "4"),
+]
+GOOD = System("good", (0.1, 3.9, 1.0, 2.0, 1.0, 3.0, 0.2))
+POOR = System("Poor 🦜", (1.0, 2.0, 3.0, 1.0, None, None, None), "phrase2word is left out.")
+
+
+@pytest.fixture
+def rated(database):
+    return rated_project(database, PAIRS)
+
+
+@pytest.fixture
+def service(rated):
+    return SystemService(rated.database, clock=rated.clock)
+
+
+def rows(database, *models) -> list[int]:
+    with database.reading() as session:
+        return [session.scalar(select(func.count()).select_from(model)) for model in models]
+
+
+def test_the_gold_of_a_project_is_its_finished_pairs_and_changes_its_digest_with_them(rated, service):
+    gold = service.own_gold(rated.id)
+    assert [(one.id, one.gold) for one in gold.pairs[:3]] == [("a", 0.25), ("b", 3.75), ("c", 1.25)]
+    assert len(gold.pairs) == 7
+    assert service.own_gold(rated.id) is gold
+    rated.rate("unfinished", ben="2")
+    again = service.own_gold(rated.id)
+    assert len(again.pairs) == 8
+    assert again.sha256 != gold.sha256
+
+
+def test_systems_are_ranked_on_the_gold_of_their_day(rated, service):
+    gold_id = service.add(rated.id, service.own_gold(rated.id), POOR)
+    rated.clock.move()
+    assert service.add(rated.id, service.own_gold(rated.id), GOOD, by=rated.adjudicator) == gold_id
+    board = service.board(rated.id, gold_id)
+    assert [(entry.name, entry.by, entry.at) for entry in board.entries][1] == (
+        "good",
+        "judith",
+        rated.clock(),
+    )
+    assert board.report.ranks()["sum_pearson"] == [2, 1]
+    poor, good = board.report.systems
+    assert (poor.types["phrase2word"].pearson.value, poor.remark) == (None, "phrase2word is left out.")
+    assert good.genres["news"].all.pairs == 2
+    [difference] = board.report.differences
+    assert difference.types["sentence2phrase"].williams is not None
+    assert service.board(rated.id, gold_id) is board
+
+    rated.rate("unfinished", ben="2")
+    later = service.add(rated.id, service.own_gold(rated.id), replace(GOOD, scores=(*GOOD.scores, 2.0)))
+    assert later != gold_id
+    versions = service.golds(rated.id)
+    assert [(one.id, one.pairs, one.systems, one.is_own) for one in versions] == [
+        (later, 8, 1, True),
+        (gold_id, 7, 2, True),
+    ]
+    assert service.board(rated.id, gold_id) is board
+    assert check(rated.database).problems == ()
+
+
+def test_scores_follow_their_pairs_where_the_same_gold_comes_in_another_order(rated, service):
+    own = service.own_gold(rated.id)
+    gold_id = service.add(rated.id, own, GOOD)
+    turned = Gold("again.jsonl", own.sha256, own.pairs[::-1])
+    assert service.add(rated.id, turned, System("turned", GOOD.scores[::-1])) == gold_id
+    first, second = service.board(rated.id, gold_id).report.systems
+    assert first.types == second.types
+    assert [one.key for one in service.gold(rated.id, gold_id).pairs] == [one.key for one in own.pairs]
+
+
+def test_removing_the_last_system_forgets_its_gold_and_says_who_did_it(rated, service):
+    gold_id = service.add(rated.id, service.own_gold(rated.id), GOOD)
+    [entry] = service.board(rated.id, gold_id).entries
+    service.remove(rated.id, entry.id, by=rated.adjudicator)
+    assert rows(rated.database, GoldSet, GoldGrade, ScoredSystem, SystemScore) == [0, 0, 0, 0]
+    for gone in (lambda: service.remove(rated.id, entry.id), lambda: service.board(rated.id, gold_id)):
+        with pytest.raises(NotFoundError, match="any more"):
+            gone()
+    with rated.database.reading() as session:
+        actions = session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()
+    assert actions[-2:] == ["system added", "system removed"]
+
+
+def test_a_project_takes_its_systems_along_and_sees_no_others(rated, service):
+    gold_id = service.add(rated.id, service.own_gold(rated.id), GOOD)
+    other = rated_project(rated.database, [pair("a", "1", "1")], name="other")
+    [entry] = service.board(rated.id, gold_id).entries
+    for asked in (
+        lambda: service.board(other.id, gold_id),
+        lambda: service.gold(other.id, gold_id),
+        lambda: service.remove(other.id, entry.id),
+    ):
+        with pytest.raises(NotFoundError):
+            asked()
+    ProjectService(rated.database).delete("harbour")
+    assert rows(rated.database, GoldSet, GoldGrade, ScoredSystem, SystemScore) == [0, 0, 0, 0]
+
+
+def test_what_cannot_be_kept_is_refused_and_changes_nothing(rated, service):
+    own = service.own_gold(rated.id)
+    service.add(rated.id, own, GOOD)
+    before = rows(rated.database, GoldSet, ScoredSystem, SystemScore, AuditEvent)
+    strange = GoldPair("phrase2word", "x", "a\0b", "c", 1.0, place="gold.jsonl, line 1")
+    for gold, system, kind, told in (
+        (own, replace(GOOD, name=" GOOD "), SettingsError, "There is a system 'GOOD' already"),
+        (own, replace(GOOD, name=" "), SettingsError, "name is empty"),
+        (Gold("", "e" * 64, ()), GOOD, ScoreFileError, "no pairs with a grade yet"),
+        (Gold("g", "e" * 64, (strange,)), System("x", (1.0,)), ScoreFileError, r"line 1: .*U\+0000"),
+        (
+            Gold("g", "e" * 64, (replace(strange, left="a", id="i" * 201),)),
+            System("x", (1.0,)),
+            ScoreFileError,
+            "field 'id': has 201 characters; shorten it to 200",
+        ),
+    ):
+        with pytest.raises(kind, match=told):
+            service.add(rated.id, gold, system)
+    assert rows(rated.database, GoldSet, ScoredSystem, SystemScore, AuditEvent) == before

@@ -1,0 +1,286 @@
+"""What the leaderboard says and to whom, adding and removing systems, and its files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+import gradio as gr
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from annotation.dictionary import Dictionary
+from annotation.services.accounts import AccountService
+from annotation.services.projects import ProjectService
+from annotation.services.sessions import start_session
+from annotation.services.systems import SystemService
+from annotation.types import Role
+from annotation.ui.leaderboard import FOR_LEADERS, TEXTS, LeaderboardHandlers
+from annotation.ui.leaderboard_form import FILES, OWN, SHOWN, SystemFormHandlers
+from annotation.ui.score_charts import genre_chart
+from annotation.web.accounts import add_account_pages
+from annotation.web.cookies import COOKIE
+from annotation.web.leaderboard import board_address, build_board_downloads
+from tests.rated import pair, rated_project
+
+EVIL = "<img src=x onerror=alert(1)>"
+PAIRS = [
+    pair("a", "0", "0.5", genre="news"),
+    pair("b", "4", "3.5", genre="news"),
+    pair("c", "1", "1.5", genre="news"),
+    pair("d", "2.75", "2.25", genre=EVIL),
+    pair("e", "1", "1.5", genre=EVIL),
+    pair("f", "3", "3", genre=EVIL, type="phrase2word"),
+    pair("g", "0", "0", type="phrase2word"),
+    pair("h", "1", "1.5", type="phrase2word", genre="news", left="a boat", right="boat"),
+    pair("open", "2"),
+]
+NAMES = ("body", "board", "gold", "chart", "first", "second", *TEXTS)
+
+
+def shares_of_words(pairs):
+    words = [(set(first.split()), set(second.split())) for first, second in pairs]
+    return [len(first & second) / len(first | second) for first, second in words]
+
+
+@pytest.fixture
+def rated(sqlite_database):
+    rated = rated_project(sqlite_database, PAIRS)
+    accounts = AccountService(sqlite_database)
+    accounts.add_user("leader")
+    ProjectService(sqlite_database).add_member(rated.id, "leader", Role.ADMINISTRATOR)
+    return rated
+
+
+@pytest.fixture
+def service(rated):
+    return SystemService(rated.database, similarities=shares_of_words, clock=rated.clock)
+
+
+@pytest.fixture
+def handlers(rated, service):
+    return LeaderboardHandlers(AccountService(rated.database), ProjectService(rated.database), service)
+
+
+@pytest.fixture
+def form(rated, service, tmp_path):
+    return SystemFormHandlers(AccountService(rated.database), service, Dictionary(tmp_path))
+
+
+def ask(name, project):
+    return SimpleNamespace(username=name, query_params={"project": str(project)})
+
+
+def shown(answer):
+    return dict(zip(NAMES, answer, strict=True))
+
+
+@pytest.fixture
+def upload(tmp_path):
+    def write(name: str, text: str) -> str:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def add(form, rated, name, files=(), *, what="scores", gold=OWN, gold_files=(), gold_id=None, by="leader"):
+    return form.add(ask(by, rated.id), name, what, files, gold, gold_files, gold_id)
+
+
+def test_an_empty_leaderboard_says_the_next_step_and_others_are_told_why_not(handlers, form, rated):
+    closed, *parts = handlers.open(ask("judith", rated.id))
+    assert closed == ""
+    assert "An administrator of the project can add one" in shown(parts)["status"]
+    assert not shown(parts)["board"].visible
+    assert FOR_LEADERS in handlers.open(ask("ana", rated.id))[0]
+    assert form.open(ask("judith", rated.id))[0].visible is False
+    assert form.open(ask("leader", rated.id))[0].visible is True
+
+
+@pytest.mark.parametrize("name", ["judith", "ana", None])
+def test_only_administrators_add_and_remove(form, rated, service, upload, name):
+    gold_id = service.add(rated.id, service.own_gold(rated.id), _system(service, rated))
+    [entry] = service.board(rated.id, gold_id).entries
+    files = [upload("run.txt", "1\n2\n3\n4\n5\n6\n7\n8\n")]
+    assert "Nothing was added" in add(form, rated, "mine", files, by=name)[0]
+    with pytest.raises(gr.Error):
+        form.remove(ask(name, rated.id), entry.id)
+    assert len(service.board(rated.id, gold_id).entries) == 1
+
+
+def _system(service, rated):
+    from annotation.score_report import System
+
+    return System("kept", tuple(one.gold for one in service.own_gold(rated.id).pairs))
+
+
+def test_uploaded_scores_and_systems_that_run_here_are_ranked(handlers, form, rated, upload):
+    lines = "".join(f"{score}\n" for score in (0, 4, 1, 3, 1, 3, 0, 2))
+    said, name, *_, gold_id = add(form, rated, EVIL, [upload("run.txt", lines)])
+    assert "onerror=alert(1)&gt;: 8 scores" in said
+    assert name == ""
+    for what in ("lcs", "embedding"):
+        assert "Added" in add(form, rated, "", what=what)[0]
+    parts = shown(handlers.show(gold_id, ask("judith", rated.id)))
+    assert "On the project’s gold as it is now: 8 pairs" in parts["status"]
+    assert parts["first"].choices[0] == (EVIL, EVIL)
+    assert "<img" not in "".join(parts[name] for name in TEXTS)
+    assert parts["pearson"].index("&lt;img") < parts["pearson"].index("lcs")
+    assert "Pearson (official), ranked by its sum" in parts["pearson"]
+    assert parts["chart"].visible
+    told = handlers.compare(gold_id, "lcs", EVIL, ask("judith", rated.id))
+    assert "lcs less &lt;img" in told
+    assert "p (Williams)" in told
+    assert "same system" in handlers.compare(gold_id, "lcs", "lcs", ask("judith", rated.id))
+
+    rated.rate("open", ben="2")
+    assert (
+        "these figures are of the older gold"
+        in shown(handlers.show(gold_id, ask("judith", rated.id)))["status"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ([], "No file of scores is chosen"),
+        (
+            [("run.txt", "1\n2\n")],
+            "run.txt, line 3: no score, the file ends after 2 and the gold grades have 8 pairs",
+        ),
+        ([("run.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")], "run.txt, line 9: one score too many"),
+        ([("run.txt", "1\ntwo\n")], "run.txt, line 2: &#x27;two&#x27; is no number"),
+        ([("run.jsonl", '{"id": "zz", "score": 1}\n')], "run.jsonl, line 1: the gold grades have no"),
+        ([("run.gz", "1\n")], "run.gz cannot be read here"),
+        ([("a.txt", "1\n"), ("b.txt", "1\n")], "a.txt: its name tells no comparison type"),
+        (
+            [("phrase2word.a.txt", "1\n2\n3\n"), ("phrase2word.b.txt", "1\n2\n3\n")],
+            "in another file of The upload",
+        ),
+    ],
+)
+def test_what_is_wrong_with_scores_is_said_with_the_line_and_without_paths(form, rated, upload, files, told):
+    said, name, *_ = add(form, rated, "mine", [upload(*file) for file in files])
+    assert told in said
+    assert "Nothing was added" in said
+    assert "/scores-" not in said
+    assert name == gr.skip()
+    assert form.systems.golds(rated.id) == []
+
+
+def test_systems_are_measured_on_other_gold_and_on_the_gold_that_is_shown(handlers, form, rated, upload):
+    gold = "".join(
+        json.dumps(
+            {"id": f"x{n}", "type": "sentence2phrase", "left": f"{n} boats", "right": "boats", "gold": n}
+        )
+        + "\n"
+        for n in range(4)
+    )
+    files = [upload("other.jsonl", gold)]
+    scores = [upload("sentence2phrase.txt", "0\n1\n2\n2.5\n")]
+    *_, gold_id = add(form, rated, "first", scores, gold=FILES, gold_files=files)
+    assert add(form, rated, "second", what="gst", gold=SHOWN, gold_id=gold_id)[-1] == gold_id
+    parts = shown(handlers.show(gold_id, ask("leader", rated.id)))
+    assert "On gold from other.jsonl" in parts["status"]
+    assert parts["genres"] == '<p class="empty">The pairs have no genres.</p>'
+    assert not parts["chart"].visible
+    broken = [upload("broken.jsonl", gold.replace('"gold": 3', '"gold": "x"'))]
+    said = add(form, rated, "third", scores, gold=FILES, gold_files=broken)[0]
+    assert "broken.jsonl, line 4, field &#x27;gold&#x27;" in said
+
+
+@pytest.fixture
+def client(rated, service):
+    """A browser at a server that has sign-in and this download; sign_in(name) changes who it is."""
+    accounts = AccountService(rated.database)
+    server = FastAPI()
+    guard = add_account_pages(server, accounts)
+    projects = ProjectService(rated.database)
+    server.include_router(build_board_downloads(accounts, projects, service, guard.user_of))
+    client = TestClient(server, headers={"accept": "application/json"})
+
+    def sign_in(name):
+        with rated.database.session() as session:
+            client.cookies.set(COOKIE, start_session(session, accounts.user(name).id, datetime.now(UTC)))
+
+    client.sign_in = sign_in
+    return client
+
+
+def test_files_have_every_figure_and_run_nothing_in_a_spreadsheet(form, rated, client, upload):
+    lines = "".join(f"{score}\n" for score in (0, 4, 1, 3, 1, 3, 0, 2))
+    gold_id = add(form, rated, "=1+1", [upload("run.txt", lines)])[-1]
+    add(form, rated, "", what="lcs")
+    client.sign_in("judith")
+    table = client.get(board_address(rated.id, gold_id, "csv"))
+    assert table.headers["content-disposition"].startswith('attachment; filename="harbour-leaderboard.csv"')
+    rows = list(csv.DictReader(io.StringIO(table.text)))
+    assert (rows[0]["system"], rows[0]["type"], rows[0]["rank"]) == ("'=1+1", "sum", "1")
+    assert {(row["type"], row["genre"]) for row in rows} >= {
+        ("phrase2word", ""),
+        ("", EVIL),
+        ("phrase2word", "news"),
+    }
+    told = client.get(board_address(rated.id, gold_id, "json")).json()
+    assert told["gold"] == {
+        "name": None,
+        "pairs": 8,
+        "sha256": form.systems.own_gold(rated.id).sha256,
+        "at": rated.clock().isoformat(),
+    }
+    assert [(one["system"], one["origin"], one["by"]) for one in told["systems"]] == [
+        ("=1+1", "scores", "leader"),
+        ("lcs", "lcs", "leader"),
+    ]
+    assert float(rows[0]["pearson"]) == told["systems"][0]["sum_pearson"]
+
+
+@pytest.mark.parametrize(
+    ("name", "ending", "gold", "status"),
+    [(None, "csv", 1, 401), ("ana", "csv", 1, 403), ("judith", "exe", 1, 404), ("judith", "json", 99, 404)],
+)
+def test_files_are_for_leaders_and_there_are_no_others(form, rated, client, name, ending, gold, status):
+    add(form, rated, "", what="lcs")
+    if name:
+        client.sign_in(name)
+    assert client.get(board_address(rated.id, gold, ending)).status_code == status
+
+
+def test_removing_leaves_the_others(handlers, form, rated):
+    gold_id = add(form, rated, "", what="lcs")[-1]
+    add(form, rated, "", what="gst")
+    held = form.list_systems(gold_id, ask("leader", rated.id))
+    assert [name for name, _ in held.choices] == ["lcs", "gst"]
+    form.remove(ask("leader", rated.id), held.choices[0][1])
+    assert "lcs" not in shown(handlers.show(gold_id, ask("leader", rated.id)))["pearson"].replace("(lcs)", "")
+
+
+def test_a_chart_stacks_genres_and_has_none_without_them():
+    chart = genre_chart(["a", "b"], [("news", (0.5, -0.2)), ("none", (None, None)), ("fables", (0.1, None))])
+    assert [trace["name"] for trace in chart["data"]] == ["news", "fables"]
+    assert chart["data"][0]["y"] == [0.5, -0.2]
+    assert chart["layout"]["barmode"] == "relative"
+    looks = [
+        (trace["marker"]["color"], trace["marker"]["pattern"]["shape"])
+        for trace in genre_chart(["a"], [(str(n), (0.1,)) for n in range(40)])["data"]
+    ]
+    assert len(set(looks)) == 40
+    assert genre_chart(["a"], [("none", (None,))]) is None
+
+
+def test_without_wordnet_a_system_that_runs_here_leaves_senses_out_or_says_how_to_get_it(form, rated, upload):
+    rows = [
+        {"id": f"w{n}", "type": "word2sense", "left": "boat#n", "right": "a vessel", "gold": n % 3}
+        for n in range(3)
+    ]
+    senses = [upload("senses.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))]
+    assert "There is no WordNet in" in add(form, rated, "", what="lcs", gold=FILES, gold_files=senses)[0]
+    mixed = [{**row, "id": f"p{row['id']}", "type": "phrase2word"} for row in rows]
+    both = [upload("both.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows + mixed))]
+    assert "Added lcs: 3 scores" in add(form, rated, "", what="lcs", gold=FILES, gold_files=both)[0]
