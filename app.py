@@ -20,7 +20,7 @@ import kpdemo.ui.early  # noqa: F401  # before Gradio
 
 # isort: split
 import gradio as gr
-from fastapi import FastAPI, Response
+from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
 from annotation.baselines import Similarities
@@ -39,7 +39,8 @@ from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.mounting import CLOSED_DOCS, mount_pages
 from kpdemo.ui.predict import PredictHandlers, build_predict_tab, load_examples
 from kpdemo.ui.security import SecurityMiddleware
-from kpdemo.ui.serving import ServeError, address_of, listen, private_uploads, serve
+from kpdemo.ui.send import SendHandlers, build_send_files_section, build_send_section
+from kpdemo.ui.serving import ServeError, add_health, address_of, listen, private_uploads, serve
 from kpdemo.ui.space import SpaceHandlers, build_space_tab
 from kpdemo.ui.widgets import PageLink, page_header
 
@@ -70,8 +71,10 @@ def build_context(settings: Settings, load: Load, similarities: Similarities | N
     return AppContext(models, load, settings.in_space, services)
 
 
-def build_app(shelf: ModelShelf, links: Sequence[PageLink] = ()) -> gr.Blocks:
-    """The public page, in the order of the tabs."""
+def build_app(
+    shelf: ModelShelf, links: Sequence[PageLink] = (), sends: SendHandlers | None = None
+) -> gr.Blocks:
+    """The public page, in the order of the tabs; without `sends` nothing can be sent to a project."""
     kept_seconds = (60, KEPT_MINUTES * 60)  # looked at so often, deleted when so old
     app: gr.Blocks = gr.Blocks(title=NAME, analytics_enabled=False, delete_cache=kept_seconds)
     with app:
@@ -80,8 +83,10 @@ def build_app(shelf: ModelShelf, links: Sequence[PageLink] = ()) -> gr.Blocks:
             with gr.Tab("Keyphrases", id="predict"):
                 fields = build_predict_tab(PredictHandlers(shelf), load_examples(), app)
                 build_compare_section(CompareHandlers(shelf), fields)
+                build_send_section(sends, fields)
             with gr.Tab("Files", id="files"):
-                build_files_tab(FilesHandlers(shelf))
+                upload = build_files_tab(FilesHandlers(shelf))
+                build_send_files_section(sends, upload)
             with gr.Tab("Semantic space", id="space"):
                 build_space_tab(SpaceHandlers(shelf), fields)
         build_footer(FooterHandlers(shelf), app)
@@ -100,17 +105,8 @@ def build_server(context: AppContext) -> FastAPI:
         never_framed=ANNOTATION_PATHS,
     )
 
-    @server.get("/healthz")
-    def health(response: Response) -> dict[str, str]:
-        answers = services is None or services.answers()
-        response.status_code = 200 if answers else 503
-        return {
-            "status": "ok" if answers else "failing",
-            "model": shelf.state,
-            "database": "ok" if answers else "unavailable",
-        }
-
-    links = []
+    add_health(server, lambda: shelf.state, services.answers if services is not None else lambda: True)
+    links, sends = [], None
     if services is not None:
         guard = add_annotation_routes(server, services)
         mount_pages(
@@ -124,7 +120,8 @@ def build_server(context: AppContext) -> FastAPI:
         )
         # In the frame of the Space's page browsers keep no cookie of ours: nobody could sign in.
         links = [PageLink("Annotate", "/annotate/", new_tab=context.in_space)]
-    mount_pages(server, partial(build_app, shelf, links), "/", max_file_size=MAX_FILE_SIZE)
+        sends = SendHandlers(shelf, services.handovers.keep, new_tab=context.in_space)
+    mount_pages(server, partial(build_app, shelf, links, sends), "/", max_file_size=MAX_FILE_SIZE)
     shelf.warm_up_in_background()
     return server
 

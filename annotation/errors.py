@@ -80,3 +80,7 @@ class WordNetError(AnnotationError):
 
 class ModelError(AnnotationError):
     """A model that was asked for cannot be used."""
+
+
+class HandOverError(AnnotationError, ValueError):
+    """What a page handed over is too large, or is not kept any more."""

@@ -10,6 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from annotation.baselines import Similarities
 from annotation.dictionary import Dictionary
+from annotation.handovers import HandOvers
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
@@ -65,6 +66,7 @@ class Services:
     known_pairs: KnownPairService
     training: TrainingService
     systems: SystemService
+    handovers: HandOvers
 
     def answers(self) -> bool:
         """Whether the database can be asked at this moment."""
@@ -110,6 +112,7 @@ def open_services(
         known_pairs=KnownPairService(database),
         training=TrainingService(database),
         systems=SystemService(database, similarities=similarities),
+        handovers=HandOvers(),
     )
 
 

@@ -20,6 +20,7 @@ PROJECT_PAGES: tuple[tuple[str, str, frozenset[Role]], ...] = (
     ("agreement", "Agreement", LEADERS),
     ("adjudicate", "Adjudicate", LEADERS),
     ("leaderboard", "Leaderboard", LEADERS),
+    ("circle", "Predictions", frozenset({Role.ADMINISTRATOR})),
     ("project", "Project", frozenset({Role.ADMINISTRATOR})),
 )
 """Path, name, and whose roles lead there."""

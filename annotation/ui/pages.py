@@ -18,6 +18,7 @@ from annotation.ui.agreement import (
     AgreementHandlers,
     build_agreement_page,
 )
+from annotation.ui.circle import CIRCLE_STYLES, CircleHandlers, build_circle_page
 from annotation.ui.export import EXPORT_STYLES, ExportHandlers
 from annotation.ui.header import HeaderHandlers, build_header
 from annotation.ui.home import HomeHandlers, build_home_page
@@ -42,6 +43,7 @@ STYLES = (
     *AGREEMENT_STYLES,
     *USERS_STYLES,
     *LEADERBOARD_STYLES,
+    *CIRCLE_STYLES,
 )
 SCRIPTS = (ASSETS / "annotation.js", *RATE_SCRIPTS, *ADJUDICATE_SCRIPTS)
 MAX_FILE_SIZE = LARGEST_FILE
@@ -61,6 +63,7 @@ def build_annotation_pages(services: Services) -> gr.Blocks:
         ("agreement", "Agreement", _build_agreement),
         ("adjudicate", "Adjudicate", _build_adjudicate),
         ("leaderboard", "Leaderboard", _build_leaderboard),
+        ("circle", "Predictions", _build_circle),
         ("project", "Project", _build_project),
         ("users", "Accounts", _build_users),
     ):
@@ -93,6 +96,10 @@ def _build_leaderboard(services: Services, page: gr.Blocks) -> None:
     shown = build_leaderboard_page(handlers, page)
     form = SystemFormHandlers(services.accounts, services.systems, services.dictionary)
     build_system_form(form, handlers, shown, page)
+
+
+def _build_circle(services: Services, page: gr.Blocks) -> None:
+    build_circle_page(CircleHandlers(services.accounts, services.circle, services.sending), page)
 
 
 def _build_project(services: Services, page: gr.Blocks) -> None:

@@ -7,10 +7,12 @@ from starlette.responses import RedirectResponse
 
 from annotation.services.bundle import Services, UnreachableError
 from annotation.web.accounts import add_account_pages
+from annotation.web.circle_downloads import CircleDownloads, build_circle_downloads
 from annotation.web.downloads import build_downloads
 from annotation.web.guard import Guard, busy_answer
 from annotation.web.leaderboard import build_board_downloads
 from annotation.web.rating import build_rating_routes
+from annotation.web.sending import SendPages, build_send_routes
 
 ANNOTATION_PATHS = ("/annotate", "/account", "/invitation", "/set-up", "/sign-in", "/sign-out")
 """No other site may show these in a frame."""
@@ -30,6 +32,10 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
     server.include_router(
         build_board_downloads(services.accounts, services.projects, services.systems, guard.user_of)
     )
+    downloads = CircleDownloads(services.accounts, services.projects, services.circle, guard.user_of)
+    server.include_router(build_circle_downloads(downloads))
+    send = SendPages(services.accounts, services.overview, services.sending, services.handovers)
+    server.include_router(build_send_routes(send))
     server.add_route("/annotate/{page}/", _without_slash, include_in_schema=False)
     server.add_exception_handler(UnreachableError, lambda *_: busy_answer())
     return guard

@@ -120,7 +120,7 @@ def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> 
     """A heading, the models to tick, a button and their columns, under the page's own fields."""
     names = list(handlers.shelf.models)
     section_heading("Compare", "compare-heading")
-    with gr.Row(elem_id="compare-controls"):
+    with gr.Row(elem_id="compare-controls", elem_classes="controls"):
         models = gr.CheckboxGroup(names, value=names, label="Models", elem_id="compare-models", scale=4)
         run = gr.Button("Compare", elem_id="compare-run", scale=0, min_width=140)
     result = gr.HTML(empty_html(EMPTY), elem_id="compare-result")

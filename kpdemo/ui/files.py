@@ -82,6 +82,11 @@ class _InTurns:
         ]
 
 
+def in_turns(predictor: Predictor) -> Predictor:
+    """The same predictor, for the texts of readers."""
+    return _InTurns(predictor)
+
+
 @dataclass(frozen=True)
 class FilesHandlers:
     shelf: ModelShelf
@@ -94,9 +99,9 @@ class FilesHandlers:
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """A table of the first predictions, and a file with all of them."""
         with shown_to_user(KpdemoError), TemporaryDirectory(prefix="kpdemo-") as folder:
-            files = _own_copies(_checked_files(paths), Path(folder))
+            files = own_copies(checked_files(paths), Path(folder))
             output = Path(folder) / OUTPUT_NAME
-            report = predict_uploads(_InTurns(self.shelf.open(model)), files, output, progress)
+            report = predict_uploads(in_turns(self.shelf.open(model)), files, output, progress)
             if not report.summary.done:
                 raise InputError(
                     report.problems[0] if report.problems else "There is no document in the files."
@@ -150,8 +155,8 @@ def _table_html(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def build_files_tab(handlers: FilesHandlers) -> None:
-    """Upload, choose a model, predict, look at the first rows, download."""
+def build_files_tab(handlers: FilesHandlers) -> gr.File:
+    """Upload, choose a model, predict, look at the first rows, download; returns the uploads."""
     section_heading("Predict the documents of whole files", "files-heading")
     gr.HTML(
         "<p>A text, Markdown or PDF file is one document. JSON Lines and CSV hold a document a line, "
@@ -194,9 +199,10 @@ def build_files_tab(handlers: FilesHandlers) -> None:
     # An answer to other files than those shown would mislead. By the browser itself: the server might answer
     # this after the prediction, and take that away.
     upload.change(None, None, [result, download], js=FORGET, api_name="forget_files")
+    return upload
 
 
-def _checked_files(paths: Sequence[str] | None) -> list[Path]:
+def checked_files(paths: Sequence[str] | None) -> list[Path]:
     files = [Path(path) for path in paths or []]
     if not files:
         raise InputError("No file is chosen: choose one or drop it on the box.")
@@ -209,7 +215,7 @@ def _checked_files(paths: Sequence[str] | None) -> list[Path]:
     return files
 
 
-def _own_copies(files: Sequence[Path], folder: Path) -> list[Path]:
+def own_copies(files: Sequence[Path], folder: Path) -> list[Path]:
     """The uploads where nobody deletes them while they are read, each in a folder with its own name."""
     copies = []
     for number, path in enumerate(files):

@@ -6,13 +6,13 @@ import errno
 import logging
 import os
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import uvicorn
-from fastapi import FastAPI
+from fastapi import FastAPI, Response
 
 from kpdemo.errors import KpdemoError
 
@@ -80,6 +80,26 @@ def serve(
     print(f"Serving on {address_of(listener)} – Ctrl+C stops.", *notes, sep="\n", flush=True)
     with suppress(KeyboardInterrupt):
         PageServer(config).run(sockets=[listener])
+
+
+def add_health(server: FastAPI, model: Callable[[], str], answers: Callable[[], bool]) -> None:
+    """Add /healthz: 200 while the database answers, else 503.
+
+    Args:
+        server: the web application.
+        model: the state of the default model, in a word.
+        answers: whether the database does.
+    """
+
+    @server.get("/healthz")
+    def health(response: Response) -> dict[str, str]:
+        is_well = answers()
+        response.status_code = 200 if is_well else 503
+        return {
+            "status": "ok" if is_well else "failing",
+            "model": model(),
+            "database": "ok" if is_well else "unavailable",
+        }
 
 
 @contextmanager

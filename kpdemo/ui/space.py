@@ -76,7 +76,7 @@ class SpaceHandlers:
 def build_space_tab(handlers: SpaceHandlers, fields: QuestionFields) -> None:
     """The layout to choose and a button, and under them a place for each space."""
     section_heading("Semantic space", "space-heading")
-    with gr.Row(elem_id="space-controls"):
+    with gr.Row(elem_id="space-controls", elem_classes="controls"):
         method = gr.Radio(METHODS, value=Method.PCA.value, label="Layout", elem_id="space-method", scale=4)
         run = gr.Button("Draw", variant="primary", elem_id="space-run", scale=0, min_width=140)
     facts = gr.HTML(empty_html(EMPTY), elem_id="space-facts")

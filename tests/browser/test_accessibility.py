@@ -14,6 +14,8 @@ from annotation.services.system_rows import Gold
 from annotation.types import NewPair, ProjectSettings, Role
 from annotation.web.cookies import COOKIE
 from tests.browser.conftest import PASSWORD, Site, serious_violations
+from tests.predicted import GRADES as SENT
+from tests.predicted import grade, sent_project
 
 GRADES = ("0", "1.25", "4", "2.5", "3", "0.5", "3.75")
 PROJECT = "/annotate/project?project={project}&tab="
@@ -29,6 +31,8 @@ PAGES = {
         "/annotate/leaderboard?project={project}",
         "#leaderboard-chart .main-svg .xaxislayer-above",
     ),
+    "predictions": ("/annotate/circle?project={circle}", "#circle-table"),
+    "send": ("/annotate/send/{sent}", "form"),
     "pairs": (f"{PROJECT}pairs", "#project-counts table"),
     "members": (f"{PROJECT}members", "#members-list table"),
     "quality": (f"{PROJECT}quality", "#quality-raters table"),
@@ -80,7 +84,12 @@ def places(site: Site) -> dict[str, object]:
         scores = tuple(slope * pair.gold + number % 3 for number, pair in enumerate(gold.pairs))
         site.services.systems.add(project.id, gold, System(f"slope {slope}", scores), by=root)
     token = site.services.accounts.invite(project_id=project.id, role=Role.RATER, by=root)
-    return {"project": project.id, "token": token}
+    circle = sent_project(site.services.database)
+    grade(site.services.database, circle.id, SENT)
+    found = {"text": "boats", "score": 0.5}
+    rows = [{"text": "Boats in a harbour.", "runs": [{"model": "one", "present": [found], "absent": []}]}]
+    address = site.services.handovers.keep({"documents": rows})
+    return {"project": project.id, "circle": circle.id, "token": token, "sent": address.rsplit("/", 1)[-1]}
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +115,7 @@ def test_axe_finds_nothing_serious_in_light_and_dark(site, places, tabs, name):
     path, shown = PAGES[name]
     page.goto(site.address + path.format(**places))
     page.locator(shown).first.wait_for()
-    if path.startswith("/annotate"):
+    if path.startswith("/annotate") and name != "send":
         page.locator("#page-user").wait_for()
     assert not is_dark(page)
     assert serious_violations(page) == []

@@ -1,0 +1,137 @@
+"""The page of a project's predictions: how far their grades are, and the figures of each model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from annotation.circle import CUT, THRESHOLD, CircleOptions, check_options
+from annotation.errors import AnnotationError, SettingsError
+from annotation.queue_order import QueueOrder
+from annotation.relevance import Unjudged
+from annotation.services.accounts import AccountService
+from annotation.services.circle import CircleService
+from annotation.services.sending import SendService
+from annotation.types import Role
+from annotation.ui.asking import asked_project
+from annotation.ui.circle_html import figures_html, files_html, steps_html
+from kpdemo.ui.widgets import QUIETLY, empty_html, note_html, section_heading, shown_to_user
+
+CIRCLE_STYLES = (Path(__file__).parent.parent / "assets" / "circle.css",)
+
+ORDERS = [
+    ("As the project says", QueueOrder.PROJECT.value),
+    ("Most uncertain first", QueueOrder.UNCERTAIN.value),
+    ("Mixed: in turns an uncertain pair and the project's next", QueueOrder.MIXED.value),
+]
+ORDER_SAVED = "Saved. It holds for pairs that nobody was given yet."
+
+
+@dataclass(frozen=True)
+class CircleHandlers:
+    accounts: AccountService
+    circles: CircleService
+    sending: SendService
+
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
+        """The whole page, or a sentence for who may not see it."""
+        try:
+            steps, figures, files, order = self._show(request, CircleOptions())
+        except AnnotationError as error:
+            return empty_html(str(error)), gr.Column(visible=False), "", "", "", gr.skip()
+        return "", gr.Column(visible=True), steps, figures, files, order
+
+    def count(
+        self, threshold: float | None, k: float | None, skip: bool, request: gr.Request
+    ) -> tuple[str, str, str]:
+        """The figures anew, with other options."""
+        with shown_to_user(AnnotationError):
+            unjudged = Unjudged.SKIP if skip else Unjudged.ZERO
+            options = check_options(_grade(threshold), _ranks(k), unjudged)
+            return self._show(request, options)[:3]
+
+    def choose_order(self, order: str, request: gr.Request) -> str:
+        """In which order raters meet the pairs."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            if order not in set(QueueOrder):
+                raise SettingsError(f"There is no order {order!r}: choose one of the list.")
+            self.sending.choose_order(project_id, QueueOrder(order), by=user)
+        return note_html(ORDER_SAVED)
+
+    def _show(self, request: gr.Request, options: CircleOptions) -> tuple[str, str, str, str]:
+        project_id = asked_project(request)
+        self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+        circle = self.circles.circle(project_id)
+        counts = circle.counts(options.threshold)
+        return (
+            steps_html(circle, counts, options, project_id),
+            figures_html(circle.figures(options), options),
+            files_html(circle, project_id, options.threshold),
+            circle.order.value,
+        )
+
+
+def build_circle_page(handlers: CircleHandlers, page: gr.Blocks) -> None:
+    closed = gr.HTML("", elem_id="circle-closed")
+    with gr.Column(visible=False, elem_id="circle-page") as body:
+        section_heading("From predictions to gold and back", "circle-steps")
+        steps = gr.HTML("", elem_id="circle-steps-part", js_on_load=None)
+        section_heading("How good is each model?", "circle-figures")
+        with gr.Row(elem_classes="form-row"):
+            threshold, k = _option_fields()
+            run = gr.Button("Count", elem_id="circle-count", scale=0, min_width=120)
+        skip = gr.Checkbox(False, label="Skip keyphrases without a grade", elem_id="circle-skip")
+        figures = gr.HTML("", elem_id="circle-figures-part", js_on_load=None)
+        with gr.Row(elem_classes="columns"):
+            with gr.Column(scale=6, min_width=320):
+                section_heading("Files", "circle-files")
+                files = gr.HTML("", elem_id="circle-files-part", js_on_load=None)
+            with gr.Column(scale=5, min_width=320):
+                section_heading("Order of rating", "circle-order-heading")
+                order = gr.Radio(
+                    ORDERS,
+                    value=QueueOrder.PROJECT.value,
+                    label="In which order raters meet the predicted keyphrases",
+                    info="By the models' scores, which raters never see",
+                    elem_id="circle-order",
+                )
+                saved = gr.HTML("", elem_id="circle-order-saved")
+    outputs = [steps, figures, files]
+    page.load(handlers.open, outputs=[closed, body, *outputs, order], api_name="open_circle", **QUIETLY)
+    run.click(handlers.count, [threshold, k, skip], outputs, api_name="count_circle", show_progress="minimal")
+    order.input(handlers.choose_order, order, saved, api_name="choose_order", show_progress="hidden")
+
+
+def _option_fields() -> tuple[gr.Number, gr.Number]:
+    threshold = gr.Number(
+        float(THRESHOLD),
+        label="Lowest grade of a keyphrase",
+        minimum=0.25,
+        maximum=4,
+        step=0.25,
+        min_width=140,
+        elem_id="circle-threshold",
+    )
+    k = gr.Number(
+        CUT, label="Ranks that count (k)", precision=0, minimum=1, min_width=140, elem_id="circle-k"
+    )
+    return threshold, k
+
+
+def _grade(value: float | None) -> Decimal:
+    try:
+        return Decimal(str(value))
+    except InvalidOperation:
+        raise SettingsError("The lowest grade of a keyphrase is missing: give a number.") from None
+
+
+def _ranks(value: float | None) -> int:
+    if value is None or value != int(value):
+        raise SettingsError(f"The number of ranks is a whole number, not {value}.")
+    return int(value)

@@ -1,0 +1,122 @@
+"""What the page of predictions shows: five steps with their counts, the next to do, and the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from annotation.circle import Circle, CircleCounts, CircleOptions
+from annotation.relevance import Average, ModelFigures, Unjudged
+from annotation.ui.wording import counted, figure, grouped, progress_html
+from annotation.web.circle_downloads import gold_keyphrases_address, qrels_address, run_address
+from kpdemo.ui.widgets import empty_html, escape
+
+NO_PREDICTIONS = (
+    "No predictions yet. Predict a document on the Keyphrases page, press Send to a project, and choose this "
+    "one."
+)
+NO_GRADES = "No figures yet. They appear with the first gold grade."
+UNKNOWN = "–"
+
+
+def steps_html(circle: Circle, counts: CircleCounts, options: CircleOptions, project_id: int) -> str:
+    """Documents, predictions, grades, gold and figures, each with its counts, and what to do next."""
+    if not counts.documents:
+        return empty_html(NO_PREDICTIONS)
+    models = len(circle.models)
+    grades = progress_html(
+        counts.graded, counts.phrases, f"{grouped(counts.graded)} of {counted(counts.phrases, 'pair')}"
+    )
+    waiting = f"{grouped(counts.undecided)} to adjudicate" if counts.undecided else "with a gold grade"
+    known = f"{counted(counts.documents_graded, 'document')} measured"
+    steps = (
+        ("Documents", grouped(counts.documents), "sent to this project"),
+        (
+            "Predictions",
+            grouped(counts.predictions),
+            f"of {counted(models, 'model')}, together {counted(counts.phrases, 'keyphrase')}",
+        ),
+        ("Grades", grades, waiting),
+        (
+            "Gold keyphrases",
+            grouped(counts.gold),
+            f"with {options.threshold} or more, of {counted(counts.documents_with_gold, 'document')}",
+        ),
+        ("Figures", counted(models, "model") if counts.graded else UNKNOWN, known),
+    )
+    items = "".join(
+        f'<li><h3>{name}</h3><p class="circle-count">{value}</p><p class="small">{escape(note)}</p></li>'
+        for name, value, note in steps
+    )
+    return f'<ol class="circle-steps">{items}</ol>{_next_step_html(counts, project_id)}'
+
+
+def _next_step_html(counts: CircleCounts, project_id: int) -> str:
+    there = f"project={project_id}"
+    open_pairs = counts.phrases - counts.graded - counts.undecided
+    if open_pairs:
+        text = f"{counted(open_pairs, 'pair')} {'waits' if open_pairs == 1 else 'wait'} for grades: "
+        link = f'<a href="/annotate/project?{there}&amp;tab=members">invite raters</a>'
+    elif counts.undecided:
+        text = f"{counted(counts.undecided, 'pair')} {'waits' if counts.undecided == 1 else 'wait'}: "
+        link = f'<a href="/annotate/adjudicate?{there}">adjudicate</a>'
+    else:
+        text, link = "All pairs have a gold grade: ", '<a href="#circle-files">take the files</a>'
+    return f'<p id="circle-next"><strong>Next</strong> · {text}{link}</p>'
+
+
+def figures_html(figures: Mapping[str, ModelFigures], options: CircleOptions) -> str:
+    """A row for each model, the best nDCG first."""
+    if not any(found.documents for found in figures.values()):
+        return empty_html(NO_GRADES)
+    k = options.k
+    heads = ("Model", "Documents", f"nDCG@{k}", f"P@{k}", "F1@5", "F1@M", "present", "absent", f"Judged@{k}")
+    head = "".join(
+        f'<th scope="col"{" class=number" if place else ""}>{name}</th>' for place, name in enumerate(heads)
+    )
+    ranked = sorted(figures.items(), key=lambda item: (-(item[1].ndcg.skip_empty or 0.0), item[0]))
+    rows = "".join(_row_html(model, found) for model, found in ranked)
+    counted_how = (
+        "count as not relevant" if options.unjudged is Unjudged.ZERO else "are skipped in every ranking"
+    )
+    return (
+        '<div class="scrolling" tabindex="0" role="region" aria-label="Figures of each model">'
+        '<table class="listing" id="circle-table"><caption>Figures of each model, '
+        f"means over its documents with anything relevant</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>"
+        f'<p class="small">Gain: the grade. Relevant: graded {options.threshold} or more. Present and '
+        f"absent: F1@M of each. Recall counts what some model predicted. Keyphrases without a gold grade "
+        f"{counted_how}; "
+        f"Judged@{k} is the share of the first {k} that have one.</p>"
+    )
+
+
+def _row_html(model: str, found: ModelFigures) -> str:
+    averages = (found.ndcg, found.precision, found.all.f1_5, found.all.f1_m)
+    cells = [_figure(average) for average in (*averages, found.present.f1_m, found.absent.f1_m)]
+    share = UNKNOWN if found.judged_at_k is None else f"{found.judged_at_k:.0%}"
+    numbers = "".join(f'<td class="number">{cell}</td>' for cell in (grouped(found.documents), *cells, share))
+    return f'<tr><th scope="row" dir="auto">{escape(model)}</th>{numbers}</tr>'
+
+
+def _figure(average: Average) -> str:
+    return UNKNOWN if average.skip_empty is None else figure(average.skip_empty)
+
+
+def files_html(circle: Circle, project_id: int, threshold: Decimal) -> str:
+    """The links of the downloads."""
+    if not circle.documents:
+        return empty_html("No files yet. They appear with the first predictions.")
+    gold = escape(gold_keyphrases_address(project_id, threshold))
+    runs = "".join(
+        f'<li><a href="{escape(run_address(project_id, model))}" download>'
+        f"Run of <bdi>{escape(model)}</bdi></a></li>"
+        for model in circle.models
+    )
+    return (
+        f'<ul class="circle-files"><li><a id="circle-gold" href="{gold}" download>Gold keyphrases</a>, '
+        f"graded {threshold} or more, as <code>python -m kpdemo evaluate</code> reads them</li>"
+        f'<li><a id="circle-qrels" href="{escape(qrels_address(project_id))}" download>Grades as TREC '
+        f"qrels</a>, in quarters: 0 to 16</li>{runs}</ul>"
+        '<p class="small">These files tell which model predicted what: keep them from raters.</p>'
+    )

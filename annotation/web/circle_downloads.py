@@ -1,0 +1,117 @@
+"""Downloads of the circle: gold keyphrases, TREC qrels, and the run of each model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
+
+from annotation.circle import CircleOptions, check_options
+from annotation.errors import AccessError, AnnotationError, NotFoundError, SettingsError, SignedOutError
+from annotation.services.accounts import AccountService
+from annotation.services.circle import CircleService
+from annotation.services.projects import ProjectService
+from annotation.types import Role, User
+
+FOLDER = "/annotate/download/{project_id}/"
+"""Where the files are: gold-keyphrases.jsonl, keyphrases.qrels, keyphrases.run."""
+_STATUS = ((SignedOutError, 401), (AccessError, 403), (NotFoundError, 404), (SettingsError, 422))
+
+
+class CircleDownloads:
+    """Only for administrators: the files tell which model predicted what."""
+
+    def __init__(
+        self,
+        accounts: AccountService,
+        projects: ProjectService,
+        circles: CircleService,
+        user_of: Callable[[Request], User | None],
+    ) -> None:
+        self._accounts = accounts
+        self._projects = projects
+        self._circles = circles
+        self._user_of = user_of
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(FOLDER + "gold-keyphrases.jsonl", self.gold, methods=["GET"])
+        router.add_api_route(FOLDER + "keyphrases.qrels", self.qrels, methods=["GET"])
+        router.add_api_route(FOLDER + "keyphrases.run", self.run, methods=["GET"])
+
+    def gold(self, request: Request, project_id: str, threshold: str = "") -> Response:
+        def lines(number: int) -> str:
+            options = read_threshold(threshold)
+            return "".join(self._circles.circle(number).gold_lines(options.threshold))
+
+        return self._answer(request, project_id, "gold.jsonl", lines)
+
+    def qrels(self, request: Request, project_id: str) -> Response:
+        return self._answer(
+            request, project_id, "qrels", lambda number: "".join(self._circles.circle(number).qrels_lines())
+        )
+
+    def run(self, request: Request, project_id: str, model: str = "") -> Response:
+        return self._answer(
+            request, project_id, "run", lambda number: "".join(self._circles.circle(number).run_lines(model))
+        )
+
+    def _answer(
+        self, request: Request, project_id: str, suffix: str, content: Callable[[int], str]
+    ) -> Response:
+        try:
+            user = self._user_of(request)
+            number = _number(project_id)
+            self._accounts.require(user.name if user else None, number, Role.ADMINISTRATOR)
+            name = quote(f"{self._projects.get(number).name}.{suffix}", safe="")
+            disposition = f"attachment; filename=\"keyphrases.{suffix}\"; filename*=UTF-8''{name}"
+            return Response(
+                content(number),
+                media_type="text/plain; charset=utf-8",
+                headers={"content-disposition": disposition},
+            )
+        except AnnotationError as error:
+            status = next((status for kind, status in _STATUS if isinstance(error, kind)), 409)
+            return JSONResponse({"error": str(error)}, status_code=status)
+
+
+def build_circle_downloads(downloads: CircleDownloads) -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+    downloads.add_to(router)
+    return router
+
+
+def gold_keyphrases_address(project_id: int, threshold: Decimal) -> str:
+    return f"{FOLDER.format(project_id=project_id)}gold-keyphrases.jsonl?threshold={threshold}"
+
+
+def qrels_address(project_id: int) -> str:
+    return f"{FOLDER.format(project_id=project_id)}keyphrases.qrels"
+
+
+def run_address(project_id: int, model: str) -> str:
+    return f"{FOLDER.format(project_id=project_id)}keyphrases.run?model={quote(model, safe='')}"
+
+
+def read_threshold(text: str) -> CircleOptions:
+    """The options of an address.
+
+    Raises:
+        SettingsError: the threshold is no grade.
+    """
+    default = CircleOptions()
+    if not text:
+        return default
+    try:
+        return replace(default, threshold=check_options(Decimal(text), default.k).threshold)
+    except InvalidOperation:
+        raise SettingsError(f"The lowest grade is a number such as 3, not {text[:20]!r}.") from None
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise NotFoundError(f"There is no project {text[:20]!r}: see the list of projects.")
+    return int(text)

@@ -1,0 +1,112 @@
+"""Sending predictions to a project: /annotate/send/TOKEN shows what would be sent, and sends it."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from annotation.errors import AccessError, AnnotationError, HandOverError, NotFoundError
+from annotation.handovers import PATH, HandOvers
+from annotation.predictions import PredictedDocument, pool
+from annotation.services.accounts import AccountService
+from annotation.services.overview import OverviewService, ProjectLine
+from annotation.services.sending import SendService
+from annotation.types import Role, User
+from annotation.web.addresses import sign_in_address
+from annotation.web.desk import Desk
+from annotation.web.forms import read_form
+
+SHOWN_DOCUMENTS = 5
+_SHOWN_CHARACTERS = 90
+
+
+class SendPages:
+    """Who is not signed in comes back here after the sign-in; who confirms must administer the project."""
+
+    def __init__(
+        self, accounts: AccountService, overview: OverviewService, sending: SendService, handovers: HandOvers
+    ) -> None:
+        self._desk = Desk(accounts)
+        self._accounts = accounts
+        self._overview = overview
+        self._sending = sending
+        self._handovers = handovers
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(PATH + "{token}", self.show, methods=["GET"])
+        router.add_api_route(PATH + "{token}", self.send, methods=["POST"])
+
+    async def show(self, request: Request, token: str) -> Response:
+        """The projects to choose from, and what would be sent to the one that the address names."""
+        user = await self._desk.user_of(request)
+        if user is None:
+            return self._desk.go(sign_in_address(f"{PATH}{token}"))
+        return await self._desk.ask(self._page, token, user, request.query_params.get("project", ""))
+
+    async def send(self, request: Request, token: str) -> Response:
+        """Send to the project of the form."""
+        form = await read_form(request)
+        user = await self._desk.user_of(request)
+        if user is None:
+            return self._desk.go(sign_in_address(f"{PATH}{token}"))
+        return await self._desk.ask(self._send, token, user, form.get("project", ""))
+
+    def _page(self, token: str, user: User, asked: str, error: AnnotationError | None = None) -> Response:
+        try:
+            documents = self._handovers.documents(token)
+        except HandOverError as problem:
+            return self._desk.show("closed.html", status=410, error=problem)
+        projects = self._projects(user)
+        chosen = next((line for line in projects if str(line.id) == asked), None)
+        if chosen is None and len(projects) == 1:
+            [chosen] = projects
+        new = None if chosen is None else self._sending.count_new(chosen.id, documents)
+        return self._desk.show(
+            "send.html",
+            status=200 if error is None else 422,
+            error=error,
+            token=token,
+            projects=projects,
+            chosen=chosen,
+            new=new,
+            phrases=sum(len(pool(document)) for document in documents),
+            models=sorted({run.model for document in documents for run in document.runs}),
+            documents=[_beginning(document) for document in documents[:SHOWN_DOCUMENTS]],
+            count=len(documents),
+        )
+
+    def _send(self, token: str, user: User, asked: str) -> Response:
+        try:
+            project_id = _number(asked)
+            self._accounts.require(user.name, project_id, Role.ADMINISTRATOR)
+            self._sending.send(project_id, self._handovers.documents(token), by=user)
+        except AccessError as error:
+            return self._desk.show("closed.html", status=403, error=error)
+        except HandOverError as error:
+            return self._desk.show("closed.html", status=410, error=error)
+        except AnnotationError as error:
+            return self._page(token, user, asked, error)
+        self._handovers.drop(token)
+        return self._desk.go(f"/annotate/circle?project={project_id}")
+
+    def _projects(self, user: User) -> list[ProjectLine]:
+        """The projects that the user administers, by name."""
+        lines = self._overview.projects(user)
+        return [line for line in lines if user.is_administrator or Role.ADMINISTRATOR in line.roles]
+
+
+def build_send_routes(pages: SendPages) -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+    pages.add_to(router)
+    return router
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise NotFoundError("No project is chosen: choose one of your projects.")
+    return int(text)
+
+
+def _beginning(document: PredictedDocument) -> str:
+    """The title, or how the text begins."""
+    line = " ".join((document.title or document.body[: 2 * _SHOWN_CHARACTERS]).split())
+    return line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]}…"

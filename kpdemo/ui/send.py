@@ -1,0 +1,222 @@
+"""Sending predicted keyphrases on to be graded: what several models say, in one bundle.
+
+The page knows nothing of projects: it hands the bundle to a function and shows the address that comes back,
+where whoever may do so chooses the project.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import gradio as gr
+
+from kpdemo.batch import read_predictions
+from kpdemo.bundles import bundle_of, count_phrases
+from kpdemo.documents import LineError, read_numbered
+from kpdemo.errors import InputError, KpdemoError, ModelLoadError, ModelStoppedError
+from kpdemo.quick_start import import_nltk
+from kpdemo.types import Document, Prediction
+from kpdemo.ui.figures import grouped
+from kpdemo.ui.files import OUTPUT_NAME, checked_files, in_turns, own_copies, predict_uploads
+from kpdemo.ui.marks import escape
+from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.questions import read_question
+from kpdemo.ui.widgets import (
+    MODEL_QUEUE,
+    QuestionFields,
+    empty_html,
+    section_heading,
+    shown_to_user,
+)
+
+HandOver = Callable[[Mapping[str, Any]], str]
+"""Keeps a bundle of `kpdemo.bundles` and returns its address; refuses in a ValueError of one sentence."""
+
+EMPTY = "Nothing to send yet. Tick models and press the button: raters then grade what any of them predicts."
+MOST_DOCUMENTS = 1_000
+
+
+@dataclass(frozen=True)
+class SendHandlers:
+    shelf: ModelShelf
+    hand_over: HandOver
+    new_tab: bool = False
+
+    def send(
+        self,
+        models: list[str],
+        title: str,
+        document: str,
+        automatic: bool,
+        count: float,
+        threshold: str,
+        language: str = "",
+        progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
+    ) -> str:
+        """Predict the text of the page with each model, and hand it all over."""
+        with shown_to_user(KpdemoError):
+            chosen = self._chosen(models)
+            question = read_question(title, document, chosen[0], automatic, count, threshold, language)
+            found: dict[str, Prediction] = {}
+            problems: list[str] = []
+            for done, model in enumerate(chosen):
+                progress((done, len(chosen)), desc=model, unit="models")
+                try:
+                    found[model] = self.shelf.answer(replace(question, model=model)).prediction
+                except (ModelLoadError, ModelStoppedError) as error:
+                    problems.append(str(error))
+            return self._handed([(question.document, found)] if found else [], problems)
+
+    def send_files(
+        self,
+        paths: list[str] | None,
+        models: list[str],
+        progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
+    ) -> str:
+        """Predict all documents of the files with each model, and hand it all over."""
+        with shown_to_user(KpdemoError), TemporaryDirectory(prefix="kpdemo-") as folder:
+            chosen = self._chosen(models)
+            files = own_copies(checked_files(paths), Path(folder))
+            documents = list(_documents(files))
+            if len(documents) > MOST_DOCUMENTS:
+                raise InputError(
+                    f"The files hold {grouped(len(documents))} documents and this page sends at most "
+                    f"{grouped(MOST_DOCUMENTS)}: use the command line (python -m annotation send)."
+                )
+            found: dict[int, dict[str, Prediction]] = {}
+            problems: list[str] = []
+            for model in chosen:
+                try:
+                    for place, prediction in self._predict(
+                        model, documents, Path(folder), problems, progress
+                    ):
+                        found.setdefault(place, {})[model] = prediction
+                except (ModelLoadError, ModelStoppedError) as error:
+                    problems.append(str(error))
+            return self._handed([(documents[place], runs) for place, runs in sorted(found.items())], problems)
+
+    def _chosen(self, models: Sequence[str]) -> list[str]:
+        chosen = [model for model in self.shelf.models if model in models]
+        if not chosen:
+            raise InputError("No model is ticked: tick at least one.")
+        return chosen
+
+    def _predict(
+        self,
+        model: str,
+        documents: Sequence[Document],
+        folder: Path,
+        problems: list[str],
+        progress: gr.Progress,
+    ) -> Iterator[tuple[int, Prediction]]:
+        """The place of each document that the model could read, with its prediction."""
+        numbered = folder / "documents.jsonl"
+        with numbered.open("w", encoding="utf-8") as stream:
+            for place, document in enumerate(documents):
+                row = {"id": str(place), "title": document.title, "text": document.body}
+                stream.write(json.dumps({**row, "language": document.language}) + "\n")
+        output = folder / OUTPUT_NAME
+        report = predict_uploads(in_turns(self.shelf.open(model)), [numbered], output, progress)
+        problems += [problem for problem in report.problems if problem not in problems]
+        for id, prediction in read_predictions(output).items():
+            yield int(id), prediction
+
+    def _handed(
+        self, documents: Sequence[tuple[Document, Mapping[str, Prediction]]], problems: Sequence[str]
+    ) -> str:
+        if not documents:
+            raise InputError(problems[0] if problems else "There is no document in the files.")
+        import_nltk()  # not at the start: only comparing and sending need it
+        bundle = bundle_of(documents)
+        phrases = count_phrases(bundle)
+        if not phrases:
+            raise InputError("No keyphrase was found: there is nothing to send.")
+        with shown_to_user(ValueError):
+            address = self.hand_over(bundle)
+        return ready_html(address, phrases, len(documents), problems, new_tab=self.new_tab)
+
+
+def ready_html(
+    address: str, phrases: int, documents: int, problems: Sequence[str], *, new_tab: bool = False
+) -> str:
+    """The link to where the project is chosen, and what could not be predicted."""
+    nouns = (
+        "keyphrase" if phrases == 1 else "keyphrases",
+        "document" if documents == 1 else "documents",
+    )
+    target = ' target="_blank" rel="noopener"' if new_tab else ""
+    failed = "".join(f"<li>{escape(problem)}</li>" for problem in problems)
+    counted = f"{grouped(phrases)} {nouns[0]} of {grouped(documents)} {nouns[1]}"
+    return (
+        f'<div class="note" role="status"><p>{counted} ready. '
+        f'<a href="{escape(address)}"{target}>Choose the project</a></p>'
+        + (f"<ul>{failed}</ul>" if failed else "")
+        + "</div>"
+    )
+
+
+def build_send_section(handlers: SendHandlers | None, fields: QuestionFields) -> None:
+    """Under the page's own fields: the models whose keyphrases are pooled, and a button."""
+    if handlers is None:
+        return
+    section_heading("Send to a project", "send-heading")
+    models, run, result = _controls(handlers, "send")
+    run.click(
+        handlers.send,
+        [models, *(field for field in fields.all if field is not fields.model)],
+        result,
+        api_name="send",
+        concurrency_limit=1,
+        concurrency_id=MODEL_QUEUE,
+        show_progress="minimal",
+        trigger_mode="once",
+    )
+
+
+def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> None:
+    """Under the files: the same for all of their documents."""
+    if handlers is None:
+        return
+    section_heading("Send to a project", "files-send-heading")
+    models, run, result = _controls(handlers, "files-send")
+    run.click(
+        handlers.send_files,
+        [upload, models],
+        result,
+        api_name="send_files",
+        concurrency_limit=1,
+        concurrency_id="files",
+        show_progress_on=result,
+        trigger_mode="once",
+    )
+
+
+def _controls(handlers: SendHandlers, prefix: str) -> tuple[gr.CheckboxGroup, gr.Button, gr.HTML]:
+    shelf = handlers.shelf
+    with gr.Row(elem_id=f"{prefix}-controls", elem_classes="controls"):
+        models = gr.CheckboxGroup(
+            list(shelf.models), value=[shelf.default], label="Models", elem_id=f"{prefix}-models", scale=4
+        )
+        run = gr.Button("Send to a project", elem_id=f"{prefix}-run", scale=0, min_width=220)
+    return models, run, gr.HTML(empty_html(EMPTY), elem_id=f"{prefix}-result")
+
+
+def _documents(files: Sequence[Path]) -> Iterator[Document]:
+    """All documents that can be read, each under an id of its own."""
+    seen: Counter[str] = Counter()
+    for path in files:
+        for number, document in read_numbered(path, on_error=_ignore):
+            named = document.id and document.id != str(number)  # else the reader's number stands for it
+            name = document.id if named else f"{path.stem}-{number}"
+            seen[name] += 1
+            yield replace(document, id=name if seen[name] == 1 else f"{name}-{seen[name]}", keyphrases=())
+
+
+def _ignore(error: LineError) -> None:
+    """A line that cannot be read is no document to send; the Files table names it."""

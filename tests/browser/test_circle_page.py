@@ -1,0 +1,80 @@
+"""Round the circle in a browser: a pasted document, its keyphrases, grades, gold, and a figure."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from playwright.sync_api import expect
+
+from annotation.types import ProjectSettings, Role
+from tests.browser.conftest import PASSWORD, open_page
+
+TITLE = "Scattering"
+BODY = "A boundary integral equation gives the surface current on the scatterer."
+KEYS = {"boundary integral equation": "4", "integral equation": "1"}
+"""What the rater types; every other phrase gets a 3."""
+
+
+def test_a_pasted_document_comes_back_as_an_ndcg_figure(site, browser, tmp_path):
+    services = site.services
+    attempt = len(services.projects.list())
+    root = services.accounts.user("root")
+    settings = ProjectSettings(f"Circle {attempt}", types=("document2keyphrase",), raters_per_pair=1)
+    project = services.projects.create(settings, created_by=root)
+    ana = site.add_user(f"ana {attempt}").name
+    services.projects.add_member(project.id, ana, Role.RATER)
+
+    page = site.context(browser).new_page()
+    open_page(page, site.address)
+    page.locator("#predict-title textarea").fill(TITLE)
+    page.locator("#predict-document textarea").fill(BODY)
+    for model in ("default", "first"):
+        page.locator("#send-models").get_by_label(model).check()
+    page.locator("#send-run").click()
+    page.get_by_role("link", name="Choose the project").click()
+
+    page.get_by_label("Name").fill("root")  # nobody was signed in
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    sentence = page.get_by_role("heading", name=re.compile(r"Send \d+ pairs of 1 document to Circle .*\?"))
+    pairs = int(re.search(r"\d+", sentence.inner_text())[0])
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator("#circle-steps-part")).to_contain_text(f"0 of {pairs} pairs")
+    expect(page.locator("#circle-figures-part")).to_contain_text("No figures yet")
+
+    rater = site.page(browser, ana, f"/annotate/rate?project={project.id}")
+    for _ in range(pairs):
+        rater.locator("#rate-work").wait_for()
+        phrase = rater.locator("#rate-right").inner_text()
+        rater.keyboard.press(KEYS.get(phrase, "3"))
+        rater.keyboard.press("Enter")
+        expect(rater.locator("#rate-right")).not_to_have_text(phrase)
+    rater.locator("#rate-message").get_by_text("You have graded all").wait_for()
+    shown = rater.content().lower()
+    assert "fixed phrases" not in shown
+    assert "default" not in rater.locator("main, #rate-form").first.inner_text().lower()
+
+    page.reload()
+    expect(page.locator("#circle-next")).to_contain_text("All pairs have a gold grade")
+    row = page.locator("#circle-table tbody tr").filter(has_text="default")
+    expected = services.circle.circle(project.id).figures(_default())["default"].ndcg.skip_empty
+    assert 0 < expected < 1
+    expect(row.locator("td").nth(1)).to_have_text(f"{expected:.3f}")
+    page.get_by_label("Ranks that count (k)").fill("1")
+    page.locator("#circle-count").click()
+    expect(row.locator("td").nth(1)).to_have_text("1.000")
+    with page.expect_download() as download:
+        page.locator("#circle-gold").click()
+    download.value.save_as(tmp_path / "gold.jsonl")
+    [line] = (tmp_path / "gold.jsonl").read_text(encoding="utf-8").splitlines()
+    gold = json.loads(line)
+    assert (gold["title"], gold["abstract"]) == (TITLE, BODY)
+    assert gold["keyphrases"][0] == "boundary integral equation"
+    assert "integral equation" not in gold["keyphrases"]
+
+
+def _default():
+    from annotation.circle import CircleOptions
+
+    return CircleOptions()

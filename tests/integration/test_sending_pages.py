@@ -1,0 +1,185 @@
+"""What the public page hands over reaches a project only through an administrator's confirmation."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from annotation.errors import HandOverError, ImportFileError
+from annotation.handovers import KEPT_MINUTES, LARGEST, MOST_KEPT, HandOvers
+from annotation.predictions import TYPE
+from annotation.services.bundle import Services, open_services
+from annotation.services.sessions import start_session
+from annotation.types import ProjectSettings, Role
+from annotation.web.cookies import COOKIE
+from annotation.web.mount import ANNOTATION_PATHS, add_annotation_routes
+from kpdemo.bundles import bundle_of, count_phrases
+from kpdemo.types import Document
+from kpdemo.ui.security import SecurityMiddleware
+from tests.fakes import FakePredictor
+from tests.predicted import pairs_of
+
+ADDRESS = "http://127.0.0.1:7860"
+AWKWARD = '<img src=x onerror=alert(1)> "שלום" 短語 🦜'
+FILES = ("gold-keyphrases.jsonl", "keyphrases.qrels", "keyphrases.run?model=one")
+
+
+def bundle(title: str = AWKWARD) -> dict[str, object]:
+    document = Document("Ferries leave the old harbour at noon.", title=title)
+    predictions = {name: FakePredictor(name).predict([document])[0] for name in ("one", "two")}
+    return bundle_of([(document, predictions)])
+
+
+@pytest.fixture
+def services(sqlite_database) -> Services:
+    services = open_services(sqlite_database)
+    root = services.accounts.add_user("root", is_administrator=True)
+    for name in ("Mine", "Other"):
+        services.projects.create(ProjectSettings(name, types=(TYPE,), raters_per_pair=1), created_by=root)
+    for name, role in (
+        ("Eva", Role.ADMINISTRATOR),
+        ("Ana", Role.RATER),
+        ("Ben", Role.ADJUDICATOR),
+    ):
+        services.accounts.add_user(name)
+        services.projects.add_member(1, name, role)
+    return services
+
+
+@pytest.fixture
+def client(services) -> TestClient:
+    server = FastAPI()
+    server.add_middleware(SecurityMiddleware, never_framed=ANNOTATION_PATHS)
+    add_annotation_routes(server, services)
+    return TestClient(server, base_url=ADDRESS, follow_redirects=False)
+
+
+@pytest.fixture
+def path(services) -> str:
+    return services.handovers.keep(bundle())
+
+
+def as_user(services: Services, name: str) -> dict[str, str]:
+    with services.database.session() as session:
+        user = services.accounts.user(name)
+        token = start_session(session, user.id, datetime.now().astimezone())
+    return {"cookie": f"{COOKIE}={token}", "accept": "text/html"}
+
+
+def send(client: TestClient, path: str, headers: dict[str, str], project: str = "1", **more: str):
+    return client.post(path, data={"project": project}, headers={**headers, **more})
+
+
+def test_who_is_not_signed_in_signs_in_first_and_comes_back(client, path):
+    answer = client.get(path, headers={"accept": "text/html"})
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/sign-in?next={path}")
+    assert send(client, path, {}).status_code == 401
+
+
+def test_an_administrator_sees_what_would_be_sent_and_sends_it(client, services, path):
+    eva = as_user(services, "Eva")
+    shown = client.get(path, headers=eva)
+    count = count_phrases(bundle())
+    assert f"Send {count} pairs of 1 document to <bdi>Mine</bdi>?" in shown.text
+    assert "&lt;img src=x" in shown.text
+    assert "<img" not in shown.text
+    assert "Other" not in shown.text
+    answer = send(client, path, eva)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/annotate/circle?project=1")
+    assert len(pairs_of(services.database, 1)) == count
+    assert client.get(path, headers=eva).status_code == 410
+    assert services.events.recent(1)[0].action == "predictions sent"
+
+
+def test_an_administrator_of_several_projects_chooses_one(client, services, path):
+    root = as_user(services, "root")
+    first = client.get(path, headers=root).text
+    assert "<option" in first
+    assert "Send 7 pairs" not in first
+    assert "to <bdi>Other</bdi>?" in client.get(f"{path}?project=2", headers=root).text
+
+
+@pytest.mark.parametrize(("name", "project"), [("Ana", "1"), ("Ben", "1"), ("Eva", "2")])
+def test_nobody_else_sends(client, services, path, name, project):
+    answer = send(client, path, as_user(services, name), project)
+    assert answer.status_code == 403
+    assert "This needs the role administrator" in answer.text
+    assert pairs_of(services.database, int(project)) == {}
+
+
+@pytest.mark.parametrize("project", ["", "x", "1; DROP TABLE", "99", "9" * 40])
+def test_a_project_that_is_none_is_explained(client, services, path, project):
+    answer = send(client, path, as_user(services, "root"), project)
+    assert answer.status_code == 422
+    assert "There is no project" in answer.text or "No project is chosen" in answer.text
+
+
+def test_another_site_cannot_send_in_the_administrators_name(client, services, path):
+    answer = send(client, path, as_user(services, "Eva"), origin="https://evil.example")
+    assert answer.status_code == 403
+    assert pairs_of(services.database, 1) == {}
+    headers = client.get(path, headers=as_user(services, "Eva")).headers
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert client.get("/annotate/send/unknown", headers=as_user(services, "Eva")).status_code == 410
+
+
+def test_files_with_models_names_are_for_administrators_only(client, services, path):
+    send(client, path, as_user(services, "Eva"))
+    for name, status in (("Eva", 200), ("Ana", 403), ("Ben", 403)):
+        for file in FILES:
+            address = f"/annotate/download/1/{file}"
+            assert client.get(address, headers=as_user(services, name)).status_code == status
+    assert client.get("/annotate/download/1/keyphrases.qrels").status_code == 401
+    eva = as_user(services, "Eva")
+    for address, status in (
+        ("1/keyphrases.run?model=no", 404),
+        ("1/gold-keyphrases.jsonl?threshold=x", 422),
+        ("1/gold-keyphrases.jsonl?threshold=9", 422),
+        ("x/keyphrases.qrels", 404),
+    ):
+        assert client.get(f"/annotate/download/{address}", headers=eva).status_code == status
+
+
+def test_raters_find_no_model_and_no_score_in_what_they_are_given(client, services, path):
+    send(client, path, as_user(services, "Eva"))
+    ana = {**as_user(services, "Ana"), "accept": "application/json"}
+    queue = client.get("/annotate/api/projects/1/queue", headers=ana)
+    pair = queue.json()["pairs"][0]["id"]
+    answer = client.put(f"/annotate/api/pairs/{pair}/rating", headers=ana, json={"grade": 3, "seconds": 1})
+    history = client.get("/annotate/api/projects/1/history", headers=ana)
+    for seen in (queue, answer, history):
+        assert seen.status_code == 200
+        assert not {"model", "score", "rank", "source", "position"} & set(seen.json()["pairs"][0])
+        assert '"one"' not in seen.text
+    assert services.gold.counts(1).finished == 1
+
+
+def test_bundles_are_kept_for_a_while_and_not_without_limit():
+    moment = [0.0]
+    handovers = HandOvers(seconds=lambda: moment[0])
+    address = handovers.keep(bundle())
+    token = address.rsplit("/", 1)[-1]
+    moment[0] = KEPT_MINUTES * 60 - 1
+    assert handovers.documents(token)[0].title == AWKWARD
+    moment[0] += 1
+    with pytest.raises(HandOverError, match="not kept any more"):
+        handovers.documents(token)
+    with pytest.raises(ImportFileError):
+        handovers.keep({"documents": 3})
+
+
+def test_a_bundle_that_is_too_large_is_refused_and_the_oldest_goes_first(monkeypatch):
+    monkeypatch.setattr("annotation.handovers.LARGEST", 10)
+    with pytest.raises(ValueError, match="and the page sends at most 10"):
+        HandOvers().keep(bundle())
+    monkeypatch.setattr("annotation.handovers.LARGEST", LARGEST)
+    monkeypatch.setattr("annotation.handovers.MOST_KEPT", 1_000)
+    handovers = HandOvers()
+    first, *_, last = (handovers.keep(bundle(f"{number}")) for number in range(5))
+    assert handovers.documents(last.rsplit("/", 1)[-1])
+    with pytest.raises(HandOverError):
+        handovers.documents(first.rsplit("/", 1)[-1])
+    assert MOST_KEPT > LARGEST

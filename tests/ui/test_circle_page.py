@@ -1,0 +1,213 @@
+"""The page of predictions, and sending from the keyphrase pages, without a browser."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from annotation.circle import check_options
+from annotation.errors import SettingsError
+from annotation.prediction_files import read_bundle
+from annotation.queue_order import QueueOrder
+from annotation.services.accounts import AccountService
+from annotation.services.circle import CircleService
+from annotation.services.projects import ProjectService
+from annotation.services.sending import SendService
+from annotation.types import Role
+from annotation.ui.circle import CircleHandlers
+from kpdemo.errors import ModelLoadError
+from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.send import MOST_DOCUMENTS, SendHandlers
+from tests.fakes import FakePredictor
+from tests.predicted import GRADES, documents, grade, run, sent_project
+
+EVIL = '<img src=x onerror="alert(1)">{{value}}${value}'
+
+
+@dataclass
+class Asked:
+    """The part of a request of Gradio's that handlers look at."""
+
+    username: str | None = "root"
+    query_params: dict[str, str] = field(default_factory=lambda: {"project": "1"})
+
+
+@pytest.fixture
+def handlers(sqlite_database) -> CircleHandlers:
+    accounts = AccountService(sqlite_database)
+    accounts.add_user("root", is_administrator=True)
+    sent_project(sqlite_database)
+    for name, role in (("ana", Role.RATER), ("judith", Role.ADJUDICATOR)):
+        accounts.add_user(name)
+        ProjectService(sqlite_database).add_member(1, name, role)
+    return CircleHandlers(accounts, CircleService(sqlite_database), SendService(sqlite_database))
+
+
+def test_the_page_shows_the_steps_the_figures_and_what_comes_next(handlers, sqlite_database):
+    closed, _, steps, figures, files, order = handlers.open(Asked())
+    assert (closed, order) == ("", "project")
+    for text in ("<h3>Documents</h3>", "0 of 5 pairs", "5 pairs wait for grades", "of 2 models"):
+        assert text in steps
+    assert "No figures yet" in figures
+    assert "keyphrases.run?model=north" in files
+    grade(sqlite_database, 1, GRADES)
+    steps, figures, files = handlers.count(3.5, 2, False, Asked())
+    assert "All pairs have a gold grade" in steps
+    assert "gold-keyphrases.jsonl?threshold=3.5" in files
+    assert figures.index("north") < figures.index("south")
+    expected = CircleService(sqlite_database).circle(1).figures(check_options(Decimal("3.5"), 2))
+    assert f"{expected['north'].ndcg.skip_empty:.3f}" in figures
+
+
+@pytest.mark.parametrize("name", ["ana", "judith", None])
+def test_nobody_but_an_administrator_sees_which_model_is_better(handlers, name):
+    asked = Asked(name)
+    closed, _, *shown = handlers.open(asked)
+    assert "administrator" in closed or "sign" in closed.lower()
+    assert shown[:3] == ["", "", ""]
+    with pytest.raises(gr.Error):
+        handlers.count(3, 10, False, asked)
+    with pytest.raises(gr.Error):
+        handlers.choose_order("mixed", asked)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "k", "message"),
+    [
+        (None, 10, "give a number"),
+        (0, 10, "above 0"),
+        (5, 10, "at most 4"),
+        (3, 0, "1 to"),
+        (3, None, "whole"),
+        (3, 1.5, "whole"),
+    ],
+)
+def test_options_that_cannot_be_are_explained(handlers, threshold, k, message):
+    with pytest.raises(gr.Error, match=message):
+        handlers.count(threshold, k, False, Asked())
+    with pytest.raises(SettingsError):
+        check_options(Decimal("NaN"), 3)
+
+
+def test_the_order_is_chosen_on_the_page(handlers, sqlite_database):
+    assert "Saved" in handlers.choose_order("uncertain", Asked())
+    assert CircleService(sqlite_database).circle(1).order is QueueOrder.UNCERTAIN
+    with pytest.raises(gr.Error, match="no order"):
+        handlers.choose_order("x", Asked())
+
+
+def test_names_of_models_are_text_and_not_html(handlers, sqlite_database):
+    [first, _] = documents()
+    evil = type(first)(first.id, first.title, first.body, "en", (run(EVIL, {"ferries": 0.5}),))
+    SendService(sqlite_database).send(1, [evil])
+    grade(sqlite_database, 1, {"ferries": "4"})
+    _, _, steps, figures, files, _ = handlers.open(Asked())
+    assert "<img" not in steps + figures + files
+    assert "&lt;img" in figures
+
+
+def test_a_project_without_predictions_says_how_to_get_some(handlers, sqlite_database):
+    from annotation.types import ProjectSettings
+
+    project = ProjectService(sqlite_database).create(ProjectSettings("empty"))
+    _, _, steps, figures, files, _ = handlers.open(Asked(query_params={"project": str(project.id)}))
+    assert "press Send to a project" in steps
+    assert "No figures yet" in figures
+    assert "No files yet" in files
+
+
+@dataclass
+class Kept:
+    """Stands in for annotation: keeps what it is handed."""
+
+    bundles: list[Any] = field(default_factory=list)
+
+    def keep(self, bundle: Any) -> str:
+        self.bundles.append(json.loads(json.dumps(bundle)))
+        return "/annotate/send/x"
+
+
+def load(name: str) -> FakePredictor:
+    if name == "broken":
+        raise ModelLoadError("The model <broken> is damaged.")
+    return FakePredictor(name, absent=(f"absent of {name}",))
+
+
+@pytest.fixture
+def kept() -> Kept:
+    return Kept()
+
+
+@pytest.fixture
+def sender(kept) -> SendHandlers:
+    shelf = ModelShelf({"one": "first", "two": "second", "broken": "none"}, load)
+    return SendHandlers(shelf, kept.keep)
+
+
+def send(sender: SendHandlers, models: list[str], body: str = "Ferries leave the old harbour.") -> str:
+    return sender.send(models, "At sea", body, True, 10, "", "", progress=_quiet)
+
+
+def _quiet(*_: object, **__: object) -> None:
+    """A progress bar that shows nothing."""
+
+
+def test_what_several_models_say_is_handed_over_together(sender, kept):
+    shown = send(sender, ["two", "one"])
+    [found] = read_bundle(kept.bundles[0])
+    assert [run.model for run in found.runs] == ["one", "two"]
+    assert found.text == "At sea\n\nFerries leave the old harbour."
+    assert 'href="/annotate/send/x"' in shown
+    assert "1 document ready" in shown
+    one, two = (({phrase.key for phrase in run.phrases}) for run in found.runs)
+    assert f"{len(one | two)} keyphrases of" in shown
+    assert len(one & two) == len(one) - 1
+
+
+def test_a_model_that_fails_is_named_and_the_others_are_sent(sender, kept):
+    shown = send(sender, ["one", "broken"])
+    assert "The model &lt;broken&gt; is damaged." in shown
+    assert len(kept.bundles) == 1
+    with pytest.raises(gr.Error, match="is damaged"):
+        send(sender, ["broken"])
+    with pytest.raises(gr.Error, match="No model is ticked"):
+        send(sender, [])
+
+
+def test_a_bundle_that_is_refused_is_explained(sender):
+    def refuse(_: object) -> str:
+        raise ValueError("It is too large.")
+
+    with pytest.raises(gr.Error, match="It is too large"):
+        send(SendHandlers(sender.shelf, refuse), ["one"])
+
+
+def test_all_documents_of_files_are_handed_over(sender, kept, tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(
+        '{"id": "a", "text": "Ferries leave the old harbour.", "keyphrases": ["x"]}\n'
+        '{"text": "Gulls follow the ferries."}\n{"id": "b"}\n{"id": "a", "text": "Another harbour."}\n'
+    )
+    text = tmp_path / "note.txt"
+    text.write_text("The night train was late because of snow.")
+    shown = sender.send_files([str(rows), str(text)], ["one", "two"], progress=_quiet)
+    found = read_bundle(kept.bundles[0])
+    assert [document.id for document in found] == ["a", "rows-2", "a-2", "note"]
+    assert all(len(document.runs) == 2 for document in found)
+    assert "4 documents ready" in shown
+
+
+def test_too_many_documents_are_for_the_command_line(sender, tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"text": "Ferries leave."}\n' * (MOST_DOCUMENTS + 1))
+    with pytest.raises(gr.Error, match="use the command line"):
+        sender.send_files([str(rows)], ["one"], progress=_quiet)
+    with pytest.raises(gr.Error, match="No file is chosen"):
+        sender.send_files(None, ["one"], progress=_quiet)
+    assert Path(rows).exists()
