@@ -40,7 +40,7 @@ class CircleHandlers:
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The whole page, or a sentence for who may not see it."""
         try:
-            steps, figures, files, order = self._show(request, CircleOptions())
+            steps, figures, files, order = self._show(self._asked(request), CircleOptions())
         except AnnotationError as error:
             return empty_html(str(error)), gr.Column(visible=False), "", "", "", gr.skip()
         return "", gr.Column(visible=True), steps, figures, files, order
@@ -50,9 +50,10 @@ class CircleHandlers:
     ) -> tuple[str, str, str]:
         """The figures anew, with other options."""
         with shown_to_user(AnnotationError):
+            project_id = self._asked(request)
             unjudged = Unjudged.SKIP if skip else Unjudged.ZERO
             options = check_options(_grade(threshold), _ranks(k), unjudged)
-            return self._show(request, options)[:3]
+            return self._show(project_id, options)[:3]
 
     def choose_order(self, order: str, request: gr.Request) -> str:
         """In which order raters meet the pairs."""
@@ -64,9 +65,13 @@ class CircleHandlers:
             self.sending.choose_order(project_id, QueueOrder(order), by=user)
         return note_html(ORDER_SAVED)
 
-    def _show(self, request: gr.Request, options: CircleOptions) -> tuple[str, str, str, str]:
+    def _asked(self, request: gr.Request) -> int:
+        """The project, of which the reader is an administrator."""
         project_id = asked_project(request)
         self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+        return project_id
+
+    def _show(self, project_id: int, options: CircleOptions) -> tuple[str, str, str, str]:
         circle = self.circles.circle(project_id)
         counts = circle.counts(options.threshold)
         return (
