@@ -441,6 +441,8 @@ class Writing(Base):
     grade: Mapped[int]
     """The grade that was requested, 1 to 4."""
     text: Mapped[str] = mapped_column(default="")
+    senses: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """Where the text is a sense key: the pair's `senses`, and under "key" the text that they are of."""
     version: Mapped[int] = mapped_column(default=0)
     """Counts the changes of `text`, so that an old window cannot overwrite a newer one."""
     note: Mapped[str] = mapped_column(default="")

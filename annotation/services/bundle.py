@@ -28,6 +28,7 @@ from annotation.services.quality import QualityService
 from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
 from annotation.services.sending import SendService
+from annotation.services.senses import SenseService
 from annotation.services.systems import SystemService
 from annotation.services.training import TrainingService
 from annotation.services.writing import WritingService
@@ -67,6 +68,7 @@ class Services:
     training: TrainingService
     systems: SystemService
     handovers: HandOvers
+    senses: SenseService
 
     def answers(self) -> bool:
         """Whether the database can be asked at this moment."""
@@ -88,11 +90,14 @@ def open_services(
         similarities: what the system `embedding` asks; without it there is none.
     """
     assignment = AssignmentService(database)
+    importing = ImportService(database)
+    dictionary = Dictionary(wordnet)
+    writing = WritingService(database)
     return Services(
         database=database,
         accounts=AccountService(database),
         projects=ProjectService(database),
-        importing=ImportService(database),
+        importing=importing,
         assignment=assignment,
         ratings=RatingService(database, assignments=assignment),
         agreement=AgreementService(database),
@@ -103,9 +108,8 @@ def open_services(
         remarks=RemarkService(database),
         sending=SendService(database),
         circle=CircleService(database),
-        dictionary=Dictionary(wordnet),
         items=ItemService(database),
-        writing=WritingService(database),
+        writing=writing,
         editing=EditingService(database),
         writing_reports=WritingReportService(database),
         quality=QualityService(database),
@@ -113,6 +117,8 @@ def open_services(
         training=TrainingService(database),
         systems=SystemService(database, similarities=similarities),
         handovers=HandOvers(),
+        dictionary=dictionary,
+        senses=SenseService(database, dictionary, importing, writing),
     )
 
 

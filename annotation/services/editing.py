@@ -142,7 +142,7 @@ class EditingService:
                 remember(session, row, "edited", editor_id, now)
             item = session.get_one(LargerItem, row.item_id)
             barred = {row.writer_id, editor_id, *_editors_of(session, row)}
-            pair_id = add_pair(session, project, item, row.text, row.grade, barred, now)
+            pair_id = add_pair(session, project, item, row.text, row.grade, barred, now, row.senses)
             item.pair_id = pair_id
             row.state, row.updated_at = "accepted", now
             remember(session, row, "accepted", editor_id, now)

@@ -37,6 +37,8 @@ class Place:
     project: str | None = None
     roles: frozenset[Role] = frozenset()
     """In the project; administrators of the server have every role but that of a rater."""
+    types: tuple[str, ...] = ()
+    """The project's comparison types."""
 
 
 class OverviewService:
@@ -92,7 +94,9 @@ class OverviewService:
             roles = {Role(role) for role in session.scalars(held)}
             if user.is_administrator:
                 roles |= {Role.ADMINISTRATOR, Role.ADJUDICATOR}
-            return Place(user, project.name, frozenset(roles)) if roles else Place(user)
+            if not roles:
+                return Place(user)
+            return Place(user, project.name, frozenset(roles), tuple(project.types))
 
 
 def _counts(project_ids: list[int]) -> Select[int, int, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, count, groupby
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -16,6 +17,7 @@ from annotation.comparison import comparison_type
 from annotation.errors import WritingError
 from annotation.exchange import LONGEST_ID, fingerprint
 from annotation.services.desk import BARRED
+from annotation.services.pair_texts import senses_of
 from annotation.services.projects import as_project, find_project
 from annotation.services.writing_plan import read_plan
 from annotation.services.writing_rows import same_group
@@ -40,11 +42,13 @@ def add_pair(
     grade: int,
     barred: Iterable[int],
     now: datetime,
+    senses: Mapping[str, Any] | None = None,
 ) -> int:
     """Add a pair to be graded; its id. The row of the project is locked.
 
     Args:
         barred: the users who may not grade it.
+        senses: what the writer chose; of another text they are passed over.
 
     Raises:
         WritingError: it is there already.
@@ -67,6 +71,7 @@ def add_pair(
         genre=item.genre,
         intended_quarters=grade * QUARTERS_PER_POINT,
         source=item.source,
+        senses=senses_of(session, project.id, item.type, right, senses),
         fingerprint=print,
         position=position,
         import_order=order,

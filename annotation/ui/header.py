@@ -7,12 +7,15 @@ from dataclasses import dataclass
 import gradio as gr
 
 from annotation.errors import NotFoundError
+from annotation.senses import WORD_TO_SENSE
 from annotation.services.overview import OverviewService, Place
 from annotation.types import Role
 from annotation.ui.asking import project_in
 from kpdemo.ui.widgets import QUIETLY, THEME_BUTTON, PageLink, escape, links_html
 
 HOME = "/annotate/"
+SENSES = "senses"
+"""The path of the page for projects of words and senses alone."""
 LEADERS = frozenset({Role.ADMINISTRATOR, Role.ADJUDICATOR})
 
 PROJECT_PAGES: tuple[tuple[str, str, frozenset[Role]], ...] = (
@@ -21,6 +24,7 @@ PROJECT_PAGES: tuple[tuple[str, str, frozenset[Role]], ...] = (
     ("adjudicate", "Adjudicate", LEADERS),
     ("leaderboard", "Leaderboard", LEADERS),
     ("circle", "Predictions", frozenset({Role.ADMINISTRATOR})),
+    (SENSES, "Word senses", frozenset({Role.ADMINISTRATOR, Role.WRITER})),
     ("project", "Project", frozenset({Role.ADMINISTRATOR})),
 )
 """Path, name, and whose roles lead there."""
@@ -61,7 +65,7 @@ def empty_header_html() -> str:
 def header_html(place: Place, page: str, project_id: int | None) -> str:
     is_known = place.project is not None and project_id is not None
     title = place.project if place.project is not None else TITLES.get(page, "No project")
-    links = project_links(place.roles, project_id, page) if is_known and project_id else []
+    links = _links(place, project_id, page) if is_known and project_id else []
     leads_somewhere = any(not link.current for link in links)
     tabs = f'<nav class="site-tabs" aria-label="Project">{links_html(links)}</nav>' if leads_somewhere else ""
     name = next((label for path, label, _ in PROJECT_PAGES if path == page), "")
@@ -70,6 +74,14 @@ def header_html(place: Place, page: str, project_id: int | None) -> str:
         f'<header class="site" data-title="{escape(whole)}">{_site_html(_user_html(place, page))}'
         f'<div class="site-place"><h1><bdi>{escape(title)}</bdi></h1>{tabs}</div></header>'
     )
+
+
+def _links(place: Place, project_id: int, page: str) -> list[PageLink]:
+    """Where the user may go from here; to the word senses only where the project has any."""
+    links = project_links(place.roles, project_id, page)
+    if WORD_TO_SENSE in place.types:
+        return links
+    return [link for link in links if not link.address.startswith(f"{HOME}{SENSES}?")]
 
 
 def project_links(roles: frozenset[Role], project_id: int, page: str) -> list[PageLink]:

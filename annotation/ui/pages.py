@@ -31,6 +31,7 @@ from annotation.ui.quality import QualityHandlers
 from annotation.ui.rate import RATE_SCRIPTS, RATE_STYLES, RateHandlers, build_rate_page
 from annotation.ui.remarks import RemarksHandlers
 from annotation.ui.sense_html import SENSES_STYLES
+from annotation.ui.senses import SENSES_SCRIPTS, SensesHandlers, build_senses_page
 from annotation.ui.users import USERS_STYLES, UsersHandlers, build_users_page
 
 ASSETS = Path(__file__).parent.parent / "assets"
@@ -45,7 +46,7 @@ STYLES = (
     *LEADERBOARD_STYLES,
     *CIRCLE_STYLES,
 )
-SCRIPTS = (ASSETS / "annotation.js", *RATE_SCRIPTS, *ADJUDICATE_SCRIPTS)
+SCRIPTS = (ASSETS / "annotation.js", *RATE_SCRIPTS, *ADJUDICATE_SCRIPTS, *SENSES_SCRIPTS)
 MAX_FILE_SIZE = LARGEST_FILE
 MINUTE = 60
 
@@ -64,6 +65,7 @@ def build_annotation_pages(services: Services) -> gr.Blocks:
         ("adjudicate", "Adjudicate", _build_adjudicate),
         ("leaderboard", "Leaderboard", _build_leaderboard),
         ("circle", "Predictions", _build_circle),
+        ("senses", "Senses", _build_senses),
         ("project", "Project", _build_project),
         ("users", "Accounts", _build_users),
     ):
@@ -100,6 +102,15 @@ def _build_leaderboard(services: Services, page: gr.Blocks) -> None:
 
 def _build_circle(services: Services, page: gr.Blocks) -> None:
     build_circle_page(CircleHandlers(services.accounts, services.circle, services.sending), page)
+
+
+def _build_senses(services: Services, page: gr.Blocks) -> None:
+    build_senses_page(
+        SensesHandlers(
+            services.accounts, services.projects, services.senses, services.dictionary, services.writing
+        ),
+        page,
+    )
 
 
 def _build_project(services: Services, page: gr.Blocks) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
+from annotation.authoring import NewItem
 from annotation.exchange import open_source, read_items
 from annotation.gold import ExportOptions, Format
 from annotation.pair_senses import described, with_senses
+from annotation.sense_choice import SenseChoice, SenseError
 from annotation.senses import PairSenses, WordFlag
 from annotation.services.bundle import Services, open_services
 from annotation.types import NewPair, ProjectSettings, Role, User
@@ -83,3 +86,53 @@ def test_an_exported_gold_set_brings_its_meanings_along(services, flagged, tmp_p
     services.gold.export(again.id, tmp_path / "gold again", ExportOptions(format))
     one, two = ((tmp_path / name / f"gold.{format}").read_bytes() for name in ("gold", "gold again"))
     assert one == two
+
+
+def test_what_a_writer_chose_goes_to_the_raters_with_its_meanings(services):
+    made = services.projects.create(ProjectSettings("written", types=(TYPE,), is_random=False))
+    services.items.import_items(made.id, [NewItem("1", TYPE, "mouse#n"), NewItem("2", TYPE, "zombify#v")])
+    services.items.change_plan(made.id, has_zeros=False)
+    roles = {"Wim": Role.WRITER, "Ed": Role.EDITOR, "Ana": Role.RATER}
+    people = {name: person(services, name, made.id, role) for name, role in roles.items()}
+    writer, editor = people["Wim"].id, people["Ed"].id
+    chosen = {
+        "mouse#n": SenseChoice("", meaning=tiny.POINTER.key, key=tiny.KEYBOARD.key),
+        "zombify#v": SenseChoice(
+            "", meaning=tiny.STALK.key, key=tiny.RODENT.key, is_own=True, definition="to make a zombie of"
+        ),
+    }
+    for _ in chosen:
+        task = services.writing.desk(made.id, writer).task
+        assert task is not None
+        with pytest.raises(SenseError, match="is not near the word's meaning"):
+            services.senses.submit(task.id, writer, replace(chosen[task.left], key=tiny.SLOW.key))
+        services.senses.submit(task.id, writer, chosen[task.left])
+    for text in services.editing.queue(made.id, editor):
+        services.editing.accept(made.id, text.id, editor, version=text.version)
+    queue = services.assignment.queue(made.id, people["Ana"].id)
+    seen = {pair.left: pair for pair in queue.pairs}
+    assert {left: pair.right for left, pair in seen.items()} == {
+        left: choice.key for left, choice in chosen.items()
+    }
+    mouse, zombify = (seen[left].senses for left in chosen)
+    assert mouse is not None
+    assert zombify is not None
+    assert (mouse.flag, mouse.word_definition) == (None, tiny.POINTER.gloss)
+    assert (zombify.flag, zombify.word_definition) == (WordFlag.OOV, "to make a zombie of")
+
+
+def test_an_editors_own_sense_has_no_meanings_of_the_writers(services):
+    made = services.projects.create(ProjectSettings("edited", types=(TYPE,)))
+    services.items.import_items(made.id, [NewItem("1", TYPE, "mouse#n")])
+    services.items.change_plan(made.id, has_zeros=False)
+    writer, editor, rater = (
+        person(services, role.value, made.id, role).id for role in (Role.WRITER, Role.EDITOR, Role.RATER)
+    )
+    task = services.writing.desk(made.id, writer).task
+    assert task is not None
+    services.senses.submit(task.id, writer, SenseChoice("", meaning=tiny.POINTER.key, key=tiny.KEYBOARD.key))
+    [text] = services.editing.queue(made.id, editor)
+    services.editing.accept(made.id, text.id, editor, version=text.version, text=tiny.DEVICE.key)
+    [pair] = services.assignment.queue(made.id, rater).pairs
+    assert (pair.right, pair.senses) == (tiny.DEVICE.key, None)
+    assert services.senses.undescribed(made.id) == 1

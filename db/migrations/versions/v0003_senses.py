@@ -9,3 +9,4 @@ down_revision = "0002"
 
 def upgrade() -> None:
     op.add_column("pairs", sa.Column("senses", sa.JSON(), nullable=True))
+    op.add_column("writings", sa.Column("senses", sa.JSON(), nullable=True))

@@ -1,0 +1,89 @@
+// The sense chooser: gathers what is typed and chosen, and asks the server through the page's answer line.
+(() => {
+  "use strict";
+  if (!location.pathname.endsWith("/senses")) return;
+  const PATIENCE = 20_000;
+  const by = (id) => document.getElementById(id);
+  const value = (id) => by(id)?.value ?? "";
+  const chosen = (name) => document.querySelector(`input[name=${name}]:checked`)?.value ?? "";
+  let waiting = 0; // a timer while an answer is due
+  let shown = false; // whether a sense to compare with was asked for
+  let focusOn = ""; // what gets the focus once the answer is there
+
+  const say = (text, kind) => {
+    const said = by("senses-said");
+    Object.assign(said, { className: text ? "note" : "senses-said", textContent: text });
+    said.dataset.kind = kind;
+  };
+  const isOwn = () => chosen("senses-meaning") === "own";
+  const meaning = () => (isOwn() ? chosen("senses-closest") : chosen("senses-meaning"));
+  const gathered = () => ({
+    word: value("senses-word"), part: value("senses-part"), grade: value("senses-grade"),
+    definition: isOwn() ? value("senses-definition") : "", own: isOwn(), meaning: meaning(),
+    writing: by("senses-form")?.dataset.writing ?? "",
+    key: value("senses-key") || document.querySelector(".senses-choice")?.dataset.key || "",
+  });
+
+  const rest = () => {
+    clearTimeout(waiting);
+    waiting = 0;
+    by("senses-page").removeAttribute("aria-busy");
+  };
+  const ask = (what, more = {}, focus = "") => {
+    if (waiting && what !== "show") return;
+    clearTimeout(waiting);
+    focusOn = focus;
+    by("senses-page").setAttribute("aria-busy", "true");
+    waiting = setTimeout(() => {
+      rest();
+      say("The server does not answer: look at the connection and try again. What you chose and wrote is still here.", "problem");
+    }, PATIENCE);
+    by("senses-said").dispatchEvent(new CustomEvent("senses", { bubbles: true, detail: { what, ...more } }));
+  };
+  const lookAround = (filter = "", focus = "") => { if (meaning()) ask("around", { meaning: meaning(), filter }, focus); };
+  const show = (key) => {
+    for (const radio of document.querySelectorAll("input[name=senses-near]")) radio.checked = radio.value === key;
+    for (const dot of document.querySelectorAll(".senses-dot")) dot.classList.toggle("senses-on", dot.dataset.key === key);
+    ask("show", { key });
+    shown = true;
+  };
+  // What was chosen from an earlier word does not belong to the next one.
+  const clear = (...ids) => { for (const id of ids) for (const part of by(id)?.querySelectorAll(".senses") ?? []) part.remove(); };
+
+  document.addEventListener("submit", (event) => {
+    const asks = {
+      "senses-form": () => ask("look-up", gathered()),
+      "senses-meanings-form": () => { if (isOwn()) ask("closest", { closest: value("senses-closest-word") }); },
+      "senses-filter-form": () => lookAround(value("senses-filter"), "senses-filter"),
+    };
+    const asked = asks[event.target.id];
+    if (!asked) return;
+    event.preventDefault();
+    asked();
+  });
+  document.addEventListener("change", (event) => {
+    const { name } = event.target;
+    if (name === "senses-meaning") {
+      by("senses-own").hidden = !isOwn();
+      clear("senses-around", "senses-choice");
+      if (isOwn()) by("senses-definition").focus();
+      else { clear("senses-closest"); lookAround(); }
+    } else if (name === "senses-closest") lookAround();
+    else if (name === "senses-near") show(event.target.value);
+  });
+  document.addEventListener("click", (event) => {
+    const dot = event.target.closest?.(".senses-dot");
+    if (dot) show(dot.dataset.key);
+    const { senses } = event.target.closest?.("[data-senses]")?.dataset ?? {};
+    if (senses === "make") ask("make", gathered());
+    if (senses === "leave" || senses === "describe") ask(senses, { writing: gathered().writing });
+  });
+  document.addEventListener("senses-answer", () => {
+    rest();
+    if (shown) document.querySelector(".senses-choice")?.scrollIntoView({ block: "nearest" });
+    shown = false;
+    const field = focusOn && by(focusOn);
+    focusOn = "";
+    if (field) { field.focus(); field.setSelectionRange?.(field.value.length, field.value.length); }
+  });
+})();

@@ -1,0 +1,165 @@
+"""Pairs of a word and a sense: making them from a choice, and describing those that came without WordNet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session
+
+from annotation.authoring import WritingDesk
+from annotation.clock import Clock, utcnow
+from annotation.dictionary import Dictionary
+from annotation.errors import GradeError, ImportFileError
+from annotation.pair_senses import described, senses_as_json
+from annotation.scale import CLSS
+from annotation.sense_choice import SenseChoice, SenseError, chosen_pair, chosen_senses
+from annotation.senses import WORD_TO_SENSE, is_sense_key
+from annotation.services.audit import record
+from annotation.services.importing import ImportService
+from annotation.services.projects import find_project
+from annotation.services.writing import WritingService
+from annotation.types import NewPair, User
+from db import Database
+from db.models import Pair, Writing
+
+AT_ONCE = 200
+_ATTEMPTS = 5
+
+
+class SenseService:
+    """Who is allowed to call is for the caller to `require`."""
+
+    def __init__(
+        self,
+        database: Database,
+        dictionary: Dictionary,
+        importing: ImportService,
+        writing: WritingService,
+        *,
+        clock: Clock = utcnow,
+    ) -> None:
+        self._database = database
+        self._dictionary = dictionary
+        self._importing = importing
+        self._writing = writing
+        self._clock = clock
+
+    def add_pair(self, project_id: int, choice: SenseChoice, grade: Decimal, *, by: User) -> NewPair:
+        """Make a pair of what was chosen, intended to deserve `grade`; the pair with its id.
+
+        Raises:
+            NotFoundError: there is no such project.
+            WordNetError: there is no WordNet.
+            SenseError: the choice makes no pair, or the same pair is there already.
+            GradeError: the grade is not on the scale.
+        """
+        if not CLSS.allows(grade):
+            raise GradeError(f"A grade is 0 to 4 in steps of {CLSS.step}, not {grade}: choose one.")
+        wordnet = self._dictionary.open()
+        for attempt in range(_ATTEMPTS):
+            pair = chosen_pair(choice, grade, self._next_id(project_id, attempt), wordnet)
+            try:
+                summary = self._importing.import_pairs(project_id, [pair], by=by)
+            except ImportFileError:
+                if attempt == _ATTEMPTS - 1 or not self._is_taken(project_id, pair.id):
+                    raise
+                continue  # somebody else took the id meanwhile
+            if summary.duplicates:
+                raise SenseError(
+                    f"The pair of {pair.left} and {pair.right} is there already: choose another sense."
+                )
+            return pair
+        raise AssertionError("the last attempt returns or raises")
+
+    def submit(self, writing_id: int, writer_id: int, choice: SenseChoice) -> WritingDesk:
+        """Hand what a writer chose for the word of his task to the editors; his desk after it.
+
+        Raises:
+            NotFoundError, AccessError, WritingError, StaleTextError: as of `WritingService.submit`.
+            WordNetError: there is no WordNet.
+            SenseError: the choice makes no pair, or the task is of another type.
+        """
+        task = self._writing.task(writing_id, writer_id)
+        if task.type != WORD_TO_SENSE:
+            raise SenseError("Your item is no word: go on with it under Write.")
+        found = chosen_senses(replace(choice, word=task.left), self._dictionary.open())
+        with self._database.session() as session:
+            # Before it is submitted: from then on an editor may accept it.
+            session.execute(
+                update(Writing)
+                .where(Writing.id == writing_id, Writing.writer_id == writer_id)
+                .values(senses={"key": choice.key, **senses_as_json(found)})
+            )
+        return self._writing.submit(writing_id, writer_id, choice.key, task.version)
+
+    def undescribed(self, project_id: int) -> int:
+        """How many pairs have a sense key and no definitions: they were imported without WordNet.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            find_project(session, project_id)
+            return session.scalar(select(func.count()).where(*_lacking(project_id))) or 0
+
+    def describe(self, project_id: int, *, by: User) -> tuple[int, int]:
+        """Add definitions to pairs without any; how many have them now, and how many WordNet does not know.
+
+        Raises:
+            NotFoundError: there is no such project.
+            WordNetError: there is no WordNet.
+        """
+        wordnet = self._dictionary.open()
+        done = missing = last = 0
+        while True:
+            with self._database.session() as session:  # some at a time: raters save in between
+                find_project(session, project_id)
+                rows = session.execute(
+                    select(Pair.id, Pair.right)
+                    .where(*_lacking(project_id), Pair.id > last)
+                    .order_by(Pair.id)
+                    .limit(AT_ONCE)
+                ).all()
+                for id, right in rows:
+                    senses = described(right.strip(), wordnet) if is_sense_key(right.strip()) else None
+                    missing += senses is None
+                    if senses is not None:
+                        _describe(session, id, senses_as_json(senses))
+                        done += 1
+                if not rows:
+                    record(
+                        session,
+                        self._clock(),
+                        "senses described",
+                        user_id=by.id,
+                        project_id=project_id,
+                        pairs=done,
+                    )
+                    return done, missing
+                last = rows[-1].id
+
+    def _next_id(self, project_id: int, attempt: int) -> str:
+        with self._database.reading() as session:
+            last = session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project_id))
+        return f"w2s-{(-1 if last is None else last) + 2 + attempt}"
+
+    def _is_taken(self, project_id: int, external_id: str) -> bool:
+        with self._database.reading() as session:
+            taken = select(Pair.id).where(Pair.project_id == project_id, Pair.external_id == external_id)
+            return session.scalar(taken) is not None
+
+
+def _describe(session: Session, pair_id: int, senses: dict[str, object]) -> None:
+    """Only where nothing is known yet: somebody else may have asked at the same moment."""
+    session.execute(update(Pair).where(Pair.id == pair_id, Pair.senses.is_(None)).values(senses=senses))
+
+
+def _lacking(project_id: int) -> tuple[object, ...]:
+    return (
+        Pair.project_id == project_id,
+        Pair.type == WORD_TO_SENSE,
+        Pair.senses.is_(None),
+        Pair.right.like("%\\%_:__:__:%", escape="\\"),
+    )

@@ -1,0 +1,130 @@
+"""A word and a sense are chosen, made into a pair, and met by a rater and an adjudicator."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import app
+from annotation.services.bundle import open_annotation
+from annotation.types import NewPair, ProjectSettings, Role
+from tests import tiny_wordnet as tiny
+from tests.browser.conftest import MODELS, Site, Watch, load, serious_violations
+from tests.browser.test_look import PALE, WIDTH
+
+EVIL = '<img src=x onerror="alert(1)">{{value}}'
+
+
+@pytest.fixture(scope="module")
+def senses_site(serve, tmp_path_factory) -> Site:
+    """A server with a small WordNet."""
+    folder = tmp_path_factory.mktemp("senses")
+    wordnet = tiny.write_wordnet(folder / "dict", tiny.NETWORK)
+    services = open_annotation(f"sqlite:///{folder / 'kpdemo.db'}", wordnet=wordnet)
+    site = Site(serve(app.AppContext(MODELS, load, annotation=services)), services)
+    site.add_user("root", is_administrator=True)
+    site.add_user("Ana")
+    return site
+
+
+@pytest.fixture
+def project(senses_site) -> int:
+    made = senses_site.services.projects.create(ProjectSettings("Senses", types=("word2sense",)))
+    senses_site.services.projects.add_member(made.id, "Ana", Role.RATER)
+    yield made.id
+    senses_site.services.projects.delete("Senses")
+    senses_site.close_pages()
+
+
+def open_chooser(site: Site, browser, project: int, watch: Watch) -> Page:
+    page = site.page(browser, "root", f"/annotate/senses?project={project}")
+    watch.over(page, site.address)
+    page.get_by_label("Word", exact=True).wait_for()
+    return page
+
+
+def look_up(page: Page, word: str, grade: str) -> None:
+    page.get_by_label("Word", exact=True).fill(word)
+    page.get_by_label("The pair is to deserve the grade").select_option(grade)
+    page.get_by_role("button", name="Look up", exact=True).click()
+
+
+def test_a_chosen_sense_becomes_a_pair_whose_meanings_a_rater_sees(senses_site, browser, project):
+    watch = Watch()
+    page = open_chooser(senses_site, browser, project, watch)
+    look_up(page, "mice", "3")
+    page.get_by_label("a device that moves a pointer").check()
+    near = page.locator("#senses-around")
+    expect(near.locator("fieldset")).to_have_count(4)
+    expect(near.get_by_role("radio")).to_have_count(6)
+    near.get_by_label("a device with keys").check()
+    chosen = page.get_by_role("region", name="Compare with")
+    expect(chosen).to_contain_text("device (noun) a thing made for a purpose")
+    assert serious_violations(page) == []
+    chosen.get_by_role("button", name="Make the pair").click()
+    expect(page.locator("#senses-said")).to_have_text("Made pair w2s-1: mice#n and keyboard%1:06:00::.")
+    near.get_by_label("Only senses with").fill("printed")
+    near.get_by_role("button", name="Filter").click()
+    expect(near).to_contain_text("No sense nearby has that.")
+
+    look_up(page, EVIL, "2")
+    page.get_by_label("Part of speech").select_option("v")
+    page.get_by_label("Its meaning, in your words").fill(f"to do {EVIL}")
+    page.get_by_label("A word that comes closest").fill("mouse")
+    page.get_by_role("button", name="Look up the closest").click()
+    page.locator("#senses-closest").get_by_label("go stealthily").check()
+    near.locator(".senses-dot[data-distance='1']").click()
+    chosen.get_by_role("button", name="Make the pair").click()
+    expect(page.locator("#senses-said")).to_contain_text("Made pair w2s-2: ")
+
+    rater = senses_site.page(browser, "Ana", f"/annotate/rate?project={project}")
+    watch.over(rater, senses_site.address)
+    seen = rate_both(rater)
+    assert "mice (noun) | a device that moves a pointer" in seen[0]
+    assert "keyboard (noun) | a device with keys" in seen[0]
+    assert "More general | device (noun) a thing made for a purpose" in seen[0]
+    assert "Others of the same kind | mouse, computer mouse (noun) a device that moves a pointer" in seen[0]
+    assert f"The dictionary does not have this word. It means: | to do {EVIL}" in seen[1]
+    assert "%1:" not in "".join(seen)
+    watch.check()
+
+
+def rate_both(page: Page) -> list[str]:
+    """Grade two pairs; what was read, the one with the keyboard first."""
+    seen = []
+    for number in (1, 2):
+        page.locator("#rate-work").wait_for()
+        expect(page.locator("#rate-right")).not_to_be_empty()
+        texts = [page.locator(f"#rate-{side}").inner_text() for side in ("left", "right")]
+        seen.append(" | ".join(line for text in texts for line in text.splitlines() if line))
+        if number == 1:
+            assert serious_violations(page, "#rate-form") == []
+        page.keyboard.press("3")
+        page.keyboard.press("Enter")
+        expect(page.locator("#rate-count")).to_have_text(f"{number} of 2")
+    return sorted(seen, key=lambda text: "keyboard" not in text)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_chooser_fits_a_phone(senses_site, browser, project, scheme):
+    watch = Watch()
+    options = {"viewport": {"width": 390, "height": 844}, "color_scheme": scheme}
+    page = senses_site.page(browser, "root", f"/annotate/senses?project={project}", **options)
+    watch.over(page, senses_site.address)
+    look_up(page, "mouse", "4")
+    page.get_by_label("small animal").check()
+    page.locator("#senses-around").get_by_label("whatever is").check()
+    expect(page.get_by_role("region", name="Compare with")).to_be_visible()
+    assert page.evaluate(WIDTH) <= 390
+    assert page.evaluate(PALE) == []
+    assert serious_violations(page) == []
+    watch.check()
+
+
+def test_without_wordnet_the_page_says_how_to_get_it(site, browser, monkeypatch, tmp_path):
+    monkeypatch.setattr(site.services.dictionary, "_folder", tmp_path)
+    project = site.services.projects.create(ProjectSettings("No WordNet", types=("word2sense",)))
+    key = NewPair("1", "word2sense", "pot#n", "basket%1:06:00::")
+    site.services.importing.import_pairs(project.id, [key])
+    page = site.page(browser, "root", f"/annotate/senses?project={project.id}")
+    expect(page.locator("#senses-task")).to_contain_text("apt install wordnet-base wordnet-sense-index")
