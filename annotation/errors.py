@@ -58,6 +58,10 @@ class WritingError(AnnotationError):
     """A text cannot be kept, submitted or accepted as it is, or is no longer the writer's."""
 
 
+class TextError(WritingError):
+    """The text is empty, or has not the size of its type."""
+
+
 class StaleTextError(WritingError):
     """The text was changed in another window since; nothing is overwritten."""
 

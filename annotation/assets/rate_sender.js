@@ -146,5 +146,5 @@
     }
   }
 
-  Object.assign(parts, { Sender });
+  Object.assign(parts, { Sender, ask });
 })();

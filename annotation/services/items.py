@@ -29,7 +29,7 @@ from db.models import LargerItem, Writing
 
 _ITEMS = cast(Table, LargerItem.__table__)
 _AT_ONCE = 500
-LISTED = 200
+LISTED = 100
 
 
 @dataclass(frozen=True, slots=True)

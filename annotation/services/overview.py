@@ -11,7 +11,7 @@ from annotation.errors import NotFoundError
 from annotation.services.users import find_user
 from annotation.types import Role, User
 from db import Database
-from db.models import Adjudication, Membership, Pair, Project, Rating
+from db.models import Adjudication, LargerItem, Membership, Pair, Project, Rating, Writing
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,10 @@ class ProjectLine:
     """Pairs with all the ratings that the project asks for."""
     to_adjudicate: int
     raters: int
+    unwritten: int = 0
+    """Larger items that nobody writes for."""
+    to_review: int = 0
+    """Written texts that wait for an editor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,8 @@ class OverviewService:
             counted = {row.project_id: row for row in session.execute(_counts(ids))}
             opened = {row[0]: row[1] for row in session.execute(_to_adjudicate(ids))}
             raters = {row[0]: row[1] for row in session.execute(_raters(ids))}
+            unwritten = {row[0]: row[1] for row in session.execute(_unwritten(ids))}
+            to_review = {row[0]: row[1] for row in session.execute(_to_review(ids))}
         return [
             ProjectLine(
                 id=row.id,
@@ -70,6 +76,8 @@ class OverviewService:
                 finished=counted[row.id].finished if row.id in counted else 0,
                 to_adjudicate=opened.get(row.id, 0),
                 raters=raters.get(row.id, 0),
+                unwritten=unwritten.get(row.id, 0),
+                to_review=to_review.get(row.id, 0),
             )
             for row in shown
         ]
@@ -129,4 +137,20 @@ def _raters(project_ids: list[int]) -> Select[int, int]:
         select(Membership.project_id, func.count())
         .where(Membership.project_id.in_(project_ids), Membership.role == Role.RATER)
         .group_by(Membership.project_id)
+    )
+
+
+def _unwritten(project_ids: list[int]) -> Select[int, int]:
+    return (
+        select(LargerItem.project_id, func.count())
+        .where(LargerItem.project_id.in_(project_ids), LargerItem.grade.is_(None))
+        .group_by(LargerItem.project_id)
+    )
+
+
+def _to_review(project_ids: list[int]) -> Select[int, int]:
+    return (
+        select(Writing.project_id, func.count())
+        .where(Writing.project_id.in_(project_ids), Writing.state == "submitted")
+        .group_by(Writing.project_id)
     )

@@ -21,7 +21,7 @@ from annotation.authoring import (
     WrittenText,
 )
 from annotation.clock import Clock, utcnow
-from annotation.errors import NotFoundError, StaleTextError, WritingError
+from annotation.errors import NotFoundError, StaleTextError, TextError, WritingError
 from annotation.notes import LONGEST_NOTE, clean_text, kept_text
 from annotation.services.desk import repeated_if_undone
 from annotation.services.writing_claims import claim_item, current_writing, take_again
@@ -124,7 +124,8 @@ class WritingService:
         """Hand the text to the editors; the writer's desk after it. The same text again changes nothing.
 
         Raises:
-            WritingError: it is empty or has not the size of its type, or the item is no longer the writer's.
+            TextError: it is empty, or has not the size of its type.
+            WritingError: the item is no longer the writer's.
             StaleTextError: it was changed in another window.
             NotFoundError, AccessError: as of `keep`.
         """
@@ -140,7 +141,7 @@ class WritingService:
             session.flush()
             check = task_of(session, row, Plan(plan.has_zeros, plan.bounds)).check
             if check is not None and check.problem:
-                raise WritingError(check.problem)
+                raise TextError(check.problem)
             row.state, row.lease_expires_at, row.note = "submitted", None, ""
             remember(session, row, "submitted", writer_id, now)
             return row.project_id

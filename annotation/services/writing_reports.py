@@ -92,7 +92,7 @@ def _counts(session: Session, project_id: int, names: dict[int, str]) -> list[Wr
         .where(WritingChange.project_id == project_id, WritingChange.action == "sent_back")
         .group_by(WritingChange.writer_id)
     )
-    sent_back = dict(backs.tuples().all())
+    sent_back = {row[0]: row[1] for row in backs}
     return [
         WriterCounts(
             writer=name,

@@ -19,6 +19,8 @@ SENSES = "senses"
 LEADERS = frozenset({Role.ADMINISTRATOR, Role.ADJUDICATOR})
 
 PROJECT_PAGES: tuple[tuple[str, str, frozenset[Role]], ...] = (
+    ("write", "Write", frozenset({Role.WRITER})),
+    ("review", "Review", frozenset({Role.EDITOR, Role.ADMINISTRATOR})),
     ("rate", "Rate", frozenset({Role.RATER})),
     ("agreement", "Agreement", LEADERS),
     ("adjudicate", "Adjudicate", LEADERS),

@@ -72,10 +72,14 @@ def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list
     settles = leads or Role.ADJUDICATOR in line.roles
     there = f"project={line.id}"
     steps = []
-    if leads and not line.pairs:
+    if leads and not line.pairs and not line.unwritten:
         steps.append(PageLink("Import pairs", f"/annotate/project?{there}"))
     if leads and not line.raters:
         steps.append(PageLink("Invite raters", f"/annotate/project?{there}&tab=members"))
+    if Role.WRITER in line.roles and line.unwritten:
+        steps.append(PageLink("Write", f"/annotate/write?{there}"))
+    if (leads or Role.EDITOR in line.roles) and line.to_review:
+        steps.append(PageLink(f"Review {counted(line.to_review, 'text')}", f"/annotate/review?{there}"))
     if progress is not None and progress.rated < progress.total:
         steps.append(PageLink("Grade pairs", f"/annotate/rate?{there}"))
     if settles and line.to_adjudicate:
@@ -101,7 +105,9 @@ def _project_html(line: ProjectLine, user: User, progress: Progress | None) -> s
         text = f"{grouped(line.finished)} of {counted(line.pairs, 'pair')} finished"
         facts.append(progress_html(line.finished, line.pairs, text))
         facts.append(escape(f"{grouped(line.to_adjudicate)} to adjudicate"))
-    if not line.pairs:
+    if line.unwritten:
+        facts.append(escape(f"{counted(line.unwritten, 'larger item')} to write for"))
+    if not line.pairs and not line.unwritten:
         facts.append("No pairs yet")
     name = escape(line.name)
     title = f'<a href="{escape(_title_address(line, user))}"><bdi>{name}</bdi></a>'
@@ -123,5 +129,6 @@ def _title_address(line: ProjectLine, user: User) -> str:
     if user.is_administrator or Role.ADMINISTRATOR in line.roles:
         page = "project"
     else:
-        page = "rate" if Role.RATER in line.roles else "adjudicate"
+        pages = ((Role.RATER, "rate"), (Role.ADJUDICATOR, "adjudicate"), (Role.EDITOR, "review"))
+        page = next((page for role, page in pages if role in line.roles), "write")
     return f"/annotate/{page}?project={line.id}"

@@ -23,6 +23,7 @@ from annotation.ui.export import EXPORT_STYLES, ExportHandlers
 from annotation.ui.header import HeaderHandlers, build_header
 from annotation.ui.home import HomeHandlers, build_home_page
 from annotation.ui.importing import KEPT_MINUTES, LARGEST_FILE, ImportHandlers
+from annotation.ui.items import ItemsHandlers
 from annotation.ui.leaderboard import LEADERBOARD_STYLES, LeaderboardHandlers, build_leaderboard_page
 from annotation.ui.leaderboard_form import SystemFormHandlers, build_system_form
 from annotation.ui.members import MembersHandlers
@@ -30,14 +31,18 @@ from annotation.ui.project import ProjectHandlers, build_project_page
 from annotation.ui.quality import QualityHandlers
 from annotation.ui.rate import RATE_SCRIPTS, RATE_STYLES, RateHandlers, build_rate_page
 from annotation.ui.remarks import RemarksHandlers
+from annotation.ui.review import ReviewHandlers, build_review_page
 from annotation.ui.sense_html import SENSES_STYLES
 from annotation.ui.senses import SENSES_SCRIPTS, SensesHandlers, build_senses_page
 from annotation.ui.users import USERS_STYLES, UsersHandlers, build_users_page
+from annotation.ui.write import WRITE_SCRIPTS, WRITE_STYLES, WriteHandlers, build_write_page
+from annotation.ui.writing_report import ReportHandlers
 
 ASSETS = Path(__file__).parent.parent / "assets"
 STYLES = (
     ASSETS / "annotation.css",
     *RATE_STYLES,
+    *WRITE_STYLES,
     *SENSES_STYLES,
     *ADJUDICATE_STYLES,
     *EXPORT_STYLES,
@@ -46,7 +51,13 @@ STYLES = (
     *LEADERBOARD_STYLES,
     *CIRCLE_STYLES,
 )
-SCRIPTS = (ASSETS / "annotation.js", *RATE_SCRIPTS, *ADJUDICATE_SCRIPTS, *SENSES_SCRIPTS)
+SCRIPTS = (
+    ASSETS / "annotation.js",
+    *RATE_SCRIPTS,
+    *WRITE_SCRIPTS,
+    *ADJUDICATE_SCRIPTS,
+    *SENSES_SCRIPTS,
+)
 MAX_FILE_SIZE = LARGEST_FILE
 MINUTE = 60
 
@@ -60,6 +71,8 @@ def build_annotation_pages(services: Services) -> gr.Blocks:
         build_header(HeaderHandlers(services.overview, ""), pages)
         _build_home(services, pages)
     for path, name, build in (
+        ("write", "Write", _build_write),
+        ("review", "Review", _build_review),
         ("rate", "Rate", _build_rate),
         ("agreement", "Agreement", _build_agreement),
         ("adjudicate", "Adjudicate", _build_adjudicate),
@@ -82,6 +95,19 @@ def _build_home(services: Services, page: gr.Blocks) -> None:
 
 def _build_rate(services: Services, page: gr.Blocks) -> None:
     build_rate_page(RateHandlers(services.accounts, services.projects), page)
+
+
+def _build_write(services: Services, page: gr.Blocks) -> None:
+    build_write_page(WriteHandlers(services.accounts, services.projects), page)
+
+
+def _build_review(services: Services, page: gr.Blocks) -> None:
+    build_review_page(
+        ReviewHandlers(services.accounts, services.editing),
+        ReportHandlers(services.accounts, services.writing_reports, services.editing),
+        ItemsHandlers(services.accounts, services.projects, services.items),
+        page,
+    )
 
 
 def _build_agreement(services: Services, page: gr.Blocks) -> None:

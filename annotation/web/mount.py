@@ -13,6 +13,7 @@ from annotation.web.guard import Guard, busy_answer
 from annotation.web.leaderboard import build_board_downloads
 from annotation.web.rating import build_rating_routes
 from annotation.web.sending import SendPages, build_send_routes
+from annotation.web.writing import build_writing_routes
 
 ANNOTATION_PATHS = ("/annotate", "/account", "/invitation", "/set-up", "/sign-in", "/sign-out")
 """No other site may show these in a frame."""
@@ -28,6 +29,7 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
     server.include_router(
         build_rating_routes(services.assignment, services.ratings, services.training, guard.user_of)
     )
+    server.include_router(build_writing_routes(services.writing, guard.user_of))
     server.include_router(build_downloads(services.accounts, services.projects, services.gold, guard.user_of))
     server.include_router(
         build_board_downloads(services.accounts, services.projects, services.systems, guard.user_of)

@@ -2,57 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any
 
-from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter
 from starlette.requests import Request
-from starlette.responses import Response
 
 from annotation.assignment import Queue, RaterPair, RaterProject
 from annotation.comparison import comparison_type
 from annotation.errors import (
-    AccessError,
-    AnnotationError,
-    AssignmentError,
-    NotFoundError,
-    SignedOutError,
     TrainingError,
 )
 from annotation.pair_senses import text_as_json
 from annotation.sense_view import ShownItem, shown_items
 from annotation.services.assignment import AssignmentService
 from annotation.services.ratings import RatingService
-from annotation.services.sign_ins import NOT_SIGNED_IN
 from annotation.services.training import TrainingService
 from annotation.training import Feedback, TrainingQueue
 from annotation.types import SkipReason, User
-from annotation.web.bodies import Body, BodyError, read_body
-
-API = "/annotate/api"
-AT_ONCE = 8
-"""Grades that are written at once; more threads would only wait for each other."""
-LONGEST_SECONDS = Decimal(24 * 3600)
-"""A page left open says more; the time that it tells is worth nothing then, the grade is."""
-RATER_HEADER = "x-rater"
-"""The id of the user for whom the page was made: in another tab somebody else may have signed in since."""
-
-_MOST_DIGITS = 18
-"""Of an id: no database has larger ones."""
-_STATUS: tuple[tuple[type[AnnotationError], int], ...] = (
-    (SignedOutError, 401),
-    (AccessError, 403),
-    (NotFoundError, 404),
-    (AssignmentError, 409),
-)
-
-UserOf = Callable[[Request], User | None]
-Answer = dict[str, Any]
-Work = Callable[[User, Request, Body], Answer]
+from annotation.web.bodies import Body, BodyError
+from annotation.web.json_routes import AT_ONCE, LONGEST_SECONDS, Answer, UserOf, asked_id, json_routes
 
 
 @dataclass(frozen=True)
@@ -64,7 +32,7 @@ class RatingHandlers:
     training: TrainingService
 
     def queue(self, user: User, request: Request, body: Body) -> Answer:
-        project_id = _id(request, "project")
+        project_id = asked_id(request, "project")
         try:
             queue = self.assignments.queue(project_id, user.id)
         except TrainingError:
@@ -72,13 +40,13 @@ class RatingHandlers:
         return {"project": _project(queue.project), **_queue(queue)}
 
     def history(self, user: User, request: Request, body: Body) -> Answer:
-        return {"pairs": [_pair(pair) for pair in self.ratings.recent(_id(request, "project"), user.id)]}
+        return {"pairs": [_pair(pair) for pair in self.ratings.recent(asked_id(request, "project"), user.id)]}
 
     def pair(self, user: User, request: Request, body: Body) -> Answer:
-        return _pair(self.ratings.pair(_id(request, "pair"), user.id))
+        return _pair(self.ratings.pair(asked_id(request, "pair"), user.id))
 
     def rate(self, user: User, request: Request, body: Body) -> Answer:
-        saved = self.ratings.rate(_id(request, "pair"), user.id, body.number("grade"), _seconds(body))
+        saved = self.ratings.rate(asked_id(request, "pair"), user.id, body.number("grade"), _seconds(body))
         return {"saved_at": saved.at.isoformat(), **_queue(saved.queue)}
 
     def skip(self, user: User, request: Request, body: Body) -> Answer:
@@ -86,17 +54,17 @@ class RatingHandlers:
         if reason not in tuple(SkipReason):
             raise BodyError(f"'reason' is {', '.join(SkipReason)}, not {reason[:60]!r}.")
         note = body.text("note")
-        saved = self.assignments.skip(_id(request, "pair"), user.id, SkipReason(reason), note)
+        saved = self.assignments.skip(asked_id(request, "pair"), user.id, SkipReason(reason), note)
         return {"saved_at": saved.at.isoformat(), **_queue(saved.queue)}
 
     def comment(self, user: User, request: Request, body: Body) -> Answer:
         saved_at = self.ratings.comment(
-            _id(request, "pair"), user.id, body.text("text"), body.flag("flagged")
+            asked_id(request, "pair"), user.id, body.text("text"), body.flag("flagged")
         )
         return {"saved_at": saved_at.isoformat()}
 
     def train(self, user: User, request: Request, body: Body) -> Answer:
-        told = self.training.grade(_id(request, "pair"), user.id, body.number("grade"), _seconds(body))
+        told = self.training.grade(asked_id(request, "pair"), user.id, body.number("grade"), _seconds(body))
         return {
             "saved_at": told.at.isoformat(),
             "feedback": _feedback(told),
@@ -104,7 +72,7 @@ class RatingHandlers:
         }
 
     def try_again(self, user: User, request: Request, body: Body) -> Answer:
-        return _training(self.training.try_again(_id(request, "project"), user.id))
+        return _training(self.training.try_again(asked_id(request, "project"), user.id))
 
 
 def build_rating_routes(
@@ -122,49 +90,20 @@ def build_rating_routes(
         at_once: how many answers are worked on at once.
     """
     handlers = RatingHandlers(assignments, ratings, training)
-    limiter = CapacityLimiter(at_once)
-
-    def answering(work: Work, *fields: str) -> Callable[[Request], Awaitable[Response]]:
-        async def answer(request: Request) -> Response:
-            try:
-                body = await read_body(request, *fields) if fields else Body({})
-                content = await to_thread.run_sync(_work, work, user_of, request, body, limiter=limiter)
-            except AnnotationError as error:
-                return _refusal(error)
-            return Response(content, media_type="application/json")
-
-        return answer
-
-    router = APIRouter()
-    for method, path, work, *fields in (
-        ("GET", "projects/{project}/queue", handlers.queue),
-        ("GET", "projects/{project}/history", handlers.history),
-        ("GET", "pairs/{pair}", handlers.pair),
-        ("PUT", "pairs/{pair}/rating", handlers.rate, "grade", "seconds"),
-        ("POST", "pairs/{pair}/skip", handlers.skip, "reason", "note"),
-        ("PUT", "pairs/{pair}/comment", handlers.comment, "text", "flagged"),
-        ("POST", "projects/{project}/training", handlers.try_again),
-        ("PUT", "training/{pair}/rating", handlers.train, "grade", "seconds"),
-    ):
-        # Plain routes: what FastAPI would add for each request are checks that are made here in sentences.
-        router.add_route(f"{API}/{path}", answering(work, *fields), methods=[method], include_in_schema=False)
-    return router
-
-
-def _work(work: Work, user_of: UserOf, request: Request, body: Body) -> bytes:
-    user = user_of(request)
-    if user is None:
-        raise SignedOutError(NOT_SIGNED_IN)
-    if request.headers.get(RATER_HEADER, str(user.id)) != str(user.id):
-        raise SignedOutError("Somebody else is signed in here now: sign in and go on where you were.")
-    return _encoded(work(user, request, body))
-
-
-def _id(request: Request, name: str) -> int:
-    text: str = request.path_params[name]
-    if not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
-        raise NotFoundError(f"There is no {name} {text[:_MOST_DIGITS]!r}: open your queue again.")
-    return int(text)
+    return json_routes(
+        (
+            ("GET", "projects/{project}/queue", handlers.queue, ()),
+            ("GET", "projects/{project}/history", handlers.history, ()),
+            ("GET", "pairs/{pair}", handlers.pair, ()),
+            ("PUT", "pairs/{pair}/rating", handlers.rate, ("grade", "seconds")),
+            ("POST", "pairs/{pair}/skip", handlers.skip, ("reason", "note")),
+            ("PUT", "pairs/{pair}/comment", handlers.comment, ("text", "flagged")),
+            ("POST", "projects/{project}/training", handlers.try_again, ()),
+            ("PUT", "training/{pair}/rating", handlers.train, ("grade", "seconds")),
+        ),
+        user_of,
+        at_once=at_once,
+    )
 
 
 def _seconds(body: Body) -> float:
@@ -250,14 +189,3 @@ def _meaning(side: str, item: ShownItem) -> Answer:
         for group in item.groups
     ]
     return {f"{side}_meaning": {"note": item.note, "definition": item.definition, "groups": groups}}
-
-
-def _encoded(answer: Answer) -> bytes:
-    return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _refusal(error: AnnotationError) -> Response:
-    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 422)
-    if isinstance(error, BodyError):
-        status = error.status
-    return Response(_encoded({"error": str(error)}), status_code=status, media_type="application/json")

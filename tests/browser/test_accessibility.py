@@ -16,12 +16,17 @@ from annotation.web.cookies import COOKIE
 from tests.browser.conftest import PASSWORD, Site, serious_violations
 from tests.predicted import GRADES as SENT
 from tests.predicted import grade, sent_project
+from tests.writers import new_items
 
 GRADES = ("0", "1.25", "4", "2.5", "3", "0.5", "3.75")
 PROJECT = "/annotate/project?project={project}&tab="
 PAGES = {
     "home": ("/annotate/", "#home-projects li.project"),
     "rate": ("/annotate/rate?project={project}", "#rate-scale"),
+    "write": ("/annotate/write?project={project}", "#write-text"),
+    "review": ("/annotate/review?project={project}", "#review-accept"),
+    "writing report": ("/annotate/review?project={project}&tab=report", "#writing-balance table"),
+    "larger items": ("/annotate/review?project={project}&tab=items", "#items-list table"),
     "agreement": (
         "/annotate/agreement?project={project}",
         "#agreement-together-chart .main-svg .xaxislayer-above",
@@ -83,6 +88,10 @@ def places(site: Site) -> dict[str, object]:
     for slope in (1, -1):
         scores = tuple(slope * pair.gold + number % 3 for number, pair in enumerate(gold.pairs))
         site.services.systems.add(project.id, gold, System(f"slope {slope}", scores), by=root)
+    services = site.services
+    services.items.import_items(project.id, new_items(9), by=root)
+    task = services.writing.desk(project.id, root.id).task
+    services.writing.submit(task.id, root.id, "a ferry at noon", task.version)
     token = site.services.accounts.invite(project_id=project.id, role=Role.RATER, by=root)
     circle = sent_project(site.services.database)
     grade(site.services.database, circle.id, SENT)

@@ -20,6 +20,7 @@ from annotation.errors import (
 )
 from annotation.services.accounts import AccountService
 from annotation.services.editing import Zeros
+from annotation.services.writing_reports import WritingReportService
 from annotation.sizes import Bounds, PairBounds
 from annotation.types import NewRating, Role
 from db.checks import check
@@ -291,3 +292,24 @@ def test_a_project_with_written_pairs_can_be_deleted(office):
     with office.database.reading() as session:
         assert session.scalars(select(LargerItem)).all() == []
     assert check(office.database).problems == ()
+
+
+def test_the_report_counts_what_was_written_accepted_and_graded(office):
+    office.submit("wim")
+    office.submit("wes")
+    office.writing.leave_blank(office.task("wes").id, office.id("wes"))
+    office.accept_all()
+    first, second = office.queue("ana")
+    for name in ("ana", "ben"):
+        office.ratings.rate(first, office.id(name), Decimal("2.5"))
+    office.ratings.rate(second, office.id("ana"), Decimal(4))  # one rating of two
+    report = WritingReportService(office.database).report(office.project.id)
+    assert report.whole.pairs == 1
+    assert {each.counts.writer: (each.counts.accepted, each.counts.blank) for each in report.writers} == {
+        "wes": (1, 1),
+        "wim": (1, 0),
+    }
+    [judged] = [each.drift for each in report.writers if each.drift.pairs]
+    assert judged == report.whole
+    assert sum(map(sum, report.matrix)) == 1
+    assert report.distribution == ((TYPE, (0, 0, 0, 0, 0, 1, 0, 0, 0)),)

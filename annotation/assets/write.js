@@ -1,0 +1,262 @@
+// The writing page: one item at a time; what is typed is saved on the server half a second later.
+(() => {
+  "use strict";
+  const parts = (window.kpdemoWrite ??= {});
+  if (parts.isWired) return;
+  parts.isWired = true;
+  const API = "/annotate/api";
+  const PAUSE = 500;
+  const LOOK_AGAIN = 20_000;
+  const LONGEST_PAUSE = 15_000;
+
+  let root = null;
+  let task = null;
+  let field = null;
+  let check = null;
+  let version = 0;
+  let isDirty = false;
+  let isBusy = false;
+  let running = null;
+  let timer = null;
+  let failures = 0;
+  let savedAt = null;
+  let confirmed = "";
+  let seconds = 0;
+  let since = null;
+
+  const find = (selector) => root.querySelector(selector);
+  const ask = (method, path, body) => window.kpdemoRate.ask(API, root.dataset.user, method, path, body);
+  const spent = () => seconds + (since === null ? 0 : (performance.now() - since) / 1000);
+  const content = () => ({ text: field.value, version, seconds: Math.round(spent() * 10) / 10 });
+  const isLong = () => field.value.length > Number(root.dataset.longest);
+
+  // A copy in the browser, until the server has the text.
+  const key = () => `kpdemo-write:${root.dataset.storage}`;
+  const keepCopy = () => { try { localStorage.setItem(key(), JSON.stringify({ id: task.id, version, text: field.value })); } catch { /* full */ } };
+  const dropCopy = () => { try { localStorage.removeItem(key()); } catch { /* none */ } };
+  const readCopy = () => { try { return JSON.parse(localStorage.getItem(key())); } catch { return null; } };
+
+  const show = () => {
+    const needsConfirming = Boolean(check?.warnings.length) && confirmed === field.value && !isDirty;
+    parts.showCheck(root, check, !field.value.trim(), needsConfirming);
+    const state = isDirty && isLong() ? "long" : isDirty ? (failures ? "trying" : "saving") : savedAt ? "saved" : "idle";
+    parts.showSaved(root, state, savedAt);
+    find("#write-submit").disabled = isBusy || !field.value.trim() || isLong();
+  };
+
+  const receive = (desk) => {
+    clearTimeout(timer);
+    const isSame = desk.task && task?.id === desk.task.id;
+    parts.showDesk(root, desk);
+    if (isSame && isDirty) return;
+    openTask(desk.task);
+  };
+
+  const openTask = (next) => {
+    task = next;
+    isDirty = false;
+    confirmed = "";
+    if (!task) return;
+    ({ version, check, seconds } = task);
+    since = document.hidden ? null : performance.now();
+    parts.showTask(root, task);
+    field = parts.fieldFor(task, find("#write-field"), changed);
+    field.value = task.text;
+    const copy = readCopy();
+    if (copy?.id === task.id && copy.text !== task.text) {
+      if (copy.version === version) {
+        field.value = copy.text;
+        changed();
+      } else parts.notify(root, "This text was not saved before, and another one stands in its place now:", copy.text);
+    }
+    if (!isDirty) dropCopy();
+    savedAt = null;
+    show();
+  };
+
+  const changed = () => {
+    isDirty = true;
+    confirmed = "";
+    keepCopy();
+    show();
+    clearTimeout(timer);
+    if (isLong()) check = { words: 0, sentences: 0, problem: `The text has ${field.value.length} characters: shorten it to ${root.dataset.longest}.`, warnings: [] };
+    else timer = setTimeout(save, PAUSE);
+    show();
+  };
+
+  // One request at a time; true once the server has what stands in the field.
+  const save = () => {
+    running ??= saveOnce().finally(() => { running = null; });
+    return running;
+  };
+
+  const saveOnce = async () => {
+    while (isDirty && task && !isLong()) {
+      const sent = content();
+      const { id } = task;
+      const { status, body } = await ask("PUT", `writings/${id}/draft`, sent);
+      if (task?.id !== id) return false;
+      if (status === 200) {
+        failures = 0;
+        version = body.version;
+        savedAt = new Date(body.saved_at);
+        check = body.check;
+        isDirty = field.value !== sent.text;
+        if (isDirty) keepCopy();
+        else dropCopy();
+        show();
+        if (!body.mine) {
+          parts.notify(root, "The time for this item ran out, and it went to somebody else or is wanted at another grade. Your text is kept, and shown again if you are given the item.", sent.text);
+          isDirty = false;
+          await look();
+          return false;
+        }
+      } else if (!(await refused(status, body))) return false;
+    }
+    return !isDirty;
+  };
+
+  // What was refused; true when it may be tried again.
+  const refused = async (status, body) => {
+    if (status === 0 || status === 429 || status >= 500) {
+      failures += 1;
+      show();
+      await new Promise((resolve) => { setTimeout(resolve, Math.min(LONGEST_PAUSE, 1000 * 2 ** failures)); });
+      return true;
+    }
+    if (status === 401) {
+      keepCopy();
+      location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
+      return false;
+    }
+    const mine = field.value;
+    if (status === 412) {
+      const found = await ask("GET", `writings/${task.id}`);
+      if (found.status === 200) {
+        parts.notify(root, body.error, mine);
+        dropCopy();
+        openTask(found.body);
+        return false;
+      }
+    }
+    if (status === 422) {
+      check = { words: check?.words ?? 0, sentences: check?.sentences ?? 0, problem: body.error, warnings: [] };
+      isDirty = false;
+      show();
+      return false;
+    }
+    parts.notify(root, body.error ?? `The server answered ${status}: tell your administrator.`, mine);
+    isDirty = false;
+    dropCopy();
+    await look();
+    return false;
+  };
+
+  const submit = async () => {
+    if (!task || isBusy || !field.value.trim()) return;
+    clearTimeout(timer);
+    isBusy = true;
+    try {
+      if (!(await save()) || !task) return;
+      if (check?.warnings.length && confirmed !== field.value) {
+        confirmed = field.value;
+        return;
+      }
+      await send(`writings/${task.id}/submit`, content());
+    } finally {
+      isBusy = false;
+      if (task) show();
+    }
+  };
+
+  const send = async (path, body) => {
+    for (;;) {
+      const answer = await ask("POST", path, body);
+      if (answer.status === 200) {
+        failures = 0;
+        dropCopy();
+        task = null;
+        receive(answer.body);
+        if (task) field.focus();
+        else find("#write-message").focus?.();
+        root.scrollIntoView({ block: "start" });
+        if (find("#write-recent").open) loadRecent();
+        return;
+      }
+      if (!(await refused(answer.status, answer.body))) return;
+    }
+  };
+
+  const look = async () => {
+    const { status, body } = await ask("GET", `projects/${root.dataset.project}/writing`);
+    if (status === 200) receive(body);
+    else if (status === 401) location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
+    else if (!task) find("#write-message").textContent = body.error ?? "No connection: this page tries again every 20 seconds.";
+  };
+
+  const loadRecent = async () => {
+    const { status, body } = await ask("GET", `projects/${root.dataset.project}/written`);
+    if (status === 200) parts.showRecent(root, body.texts, openSentBack);
+  };
+
+  const openSentBack = async (id) => {
+    if (isDirty && !(await save())) return;
+    const { status, body } = await ask("GET", `writings/${id}`);
+    if (status !== 200) return;
+    openTask(body);
+    root.scrollIntoView({ block: "start" });
+    field.focus();
+  };
+
+  const openBlank = () => {
+    if (!task) return;
+    find("#write-blank form").reset();
+    find("#write-blank").showModal();
+  };
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.("#write-form [data-write]");
+    if (!button || !root) return;
+    if (button.dataset.write === "submit") submit();
+    else openBlank();
+  });
+  document.addEventListener("submit", (event) => {
+    if (!event.target.closest("#write-blank") || event.submitter?.value !== "blank" || !task) return;
+    clearTimeout(timer);
+    isDirty = false;
+    send(`writings/${task.id}/blank`, { note: find("#write-blank-note").value });
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || !root?.isConnected) return;
+    if (!event.target.closest?.("#write-form") || find("dialog[open]")) return;
+    event.preventDefault();
+    submit();
+  });
+  document.addEventListener("toggle", ({ target }) => { if (target.id === "write-recent" && target.open) loadRecent(); }, true);
+  document.addEventListener("visibilitychange", () => {
+    if (!task) return;
+    if (document.hidden) {
+      seconds = spent();
+      since = null;
+      if (isDirty) save();
+    } else since ??= performance.now();
+  });
+  addEventListener("online", () => { if (isDirty) save(); });
+  addEventListener("pagehide", () => { if (root && task && isDirty && !running) save(); });
+  setInterval(() => { if (root?.isConnected && !task && !document.hidden) look(); }, LOOK_AGAIN);
+
+  const start = () => {
+    const form = document.getElementById("write-form");
+    if (!form || form === root) return;
+    root = form;
+    task = null;
+    look();
+  };
+  const watch = () => {
+    new MutationObserver(start).observe(document.body, { childList: true, subtree: true });
+    start();
+  };
+  if (document.body) watch();
+  else addEventListener("DOMContentLoaded", watch);
+})();

@@ -1,0 +1,119 @@
+// Puts what the writing page knows into its form. Texts go in as text, never as markup.
+(() => {
+  "use strict";
+  const parts = (window.kpdemoWrite ??= {});
+  const STATES = {
+    submitted: "waits for an editor", accepted: "accepted", sent_back: "sent back to you",
+    blank: "left blank", handed_on: "given to somebody else",
+  };
+
+  const time = (moment) => moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+  const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+  const element = (name, text = "") => Object.assign(document.createElement(name), { textContent: text });
+
+  parts.showDesk = (root, desk) => {
+    const find = (selector) => root.querySelector(selector);
+    const { task } = desk;
+    find("#write-work").hidden = !task;
+    const message = find("#write-message");
+    message.hidden = Boolean(task);
+    if (!task) {
+      message.textContent = desk.waiting
+        ? "Nothing to write at the moment: others have the remaining items, and some may come back. This page looks again every 20 seconds."
+        : desk.submitted + desk.accepted > 0
+          ? "Every item is written that is open to you. Thank you. What you wrote is below."
+          : "There is nothing to write. Ask the project's administrator whether larger items were imported.";
+    }
+    const done = desk.submitted + desk.accepted;
+    find("#write-counts").textContent = `You wrote ${count(done, "text")}, ${desk.accepted} accepted`
+      + `${desk.sent_back ? `, ${desk.sent_back} sent back` : ""} · ${count(desk.unwritten, "item")} open`;
+    const balance = desk.balance?.map((number, at) => `${at + 1}: ${number}`).join("  ");
+    find("#write-balance").textContent = balance ? `Requested so far, by grade – ${balance}` : "";
+    if (!task) find("#write-type").textContent = "";
+  };
+
+  parts.showTask = (root, task) => {
+    const find = (selector) => root.querySelector(selector);
+    find("#write-type").textContent = task.type_label;
+    find("#write-larger").textContent = task.larger_label;
+    find("#write-smaller").textContent = `Your ${task.smaller_label.toLowerCase()}`;
+    find("#write-left").textContent = task.left;
+    find("#write-left").scrollTop = 0;
+    find("#write-asked").textContent = `Write a ${task.smaller_label.toLowerCase()} of grade ${task.grade}`;
+    for (const point of root.querySelectorAll("#write-points [data-grade]")) point.hidden = point.dataset.grade !== String(task.grade);
+    let hasExample = false;
+    for (const example of root.querySelectorAll("#write-examples [data-type]")) {
+      example.hidden = example.dataset.type !== task.type || example.dataset.grade !== String(task.grade);
+      hasExample ||= !example.hidden;
+    }
+    find("#write-examples").hidden = !hasExample;
+    find("#write-back").hidden = !task.sent_back;
+    find("#write-back p").textContent = task.sent_back ? `An editor sent this back: ${task.note}` : "";
+    find("#write-size span:last-child").textContent = task.guidance ? `Wanted: ${task.guidance}.` : "";
+  };
+
+  parts.showCheck = (root, check, isEmpty, isConfirming) => {
+    const [size] = root.querySelectorAll("#write-size span");
+    size.textContent = check && !isEmpty
+      ? `${count(check.words, "word")}, ${count(check.sentences, "sentence")}.` : "";
+    const said = isEmpty ? [] : [check?.problem, ...(check?.warnings ?? [])].filter(Boolean);
+    root.querySelector("#write-check").replaceChildren(...said.map((text) => {
+      const line = element("p", text);
+      line.className = "note";
+      line.dir = "auto";
+      return line;
+    }));
+    root.querySelector("#write-submit span").textContent = isConfirming ? "Submit it all the same" : "Submit and next";
+  };
+
+  parts.showSaved = (root, state, savedAt) => {
+    const words = {
+      idle: "", saving: "Saving…", saved: savedAt ? `Saved ${time(savedAt)}` : "",
+      trying: "Not saved: trying again. Your text is kept in this browser.",
+      long: "Not saved: the text is too long.",
+    };
+    const place = root.querySelector("#write-saved");
+    place.dataset.state = state;
+    if (place.textContent !== words[state]) place.textContent = words[state];
+  };
+
+  // A notice stays until it is closed; with a text of the writer's that stands nowhere else, it shows that too.
+  parts.notify = (root, sentence, text = "") => {
+    const note = element("div");
+    note.className = "note";
+    note.setAttribute("role", "alert");
+    const close = element("button", "Close");
+    Object.assign(close, { type: "button", className: "keep" });
+    close.addEventListener("click", () => note.remove());
+    note.append(element("p", sentence));
+    if (text) {
+      const quote = element("blockquote", text);
+      quote.dir = "auto";
+      note.append(quote);
+    }
+    note.append(close);
+    root.querySelector("#write-notices").append(note);
+  };
+
+  parts.showRecent = (root, texts, open) => {
+    const list = root.querySelector("#write-recent ol");
+    if (!texts.length) {
+      list.replaceChildren(element("li", "Nothing yet."));
+      return;
+    }
+    list.replaceChildren(...texts.map((written) => {
+      const line = element("li");
+      const said = element("p", written.text || "(blank)");
+      said.dir = "auto";
+      const state = `${written.type_label}, grade ${written.grade}: ${STATES[written.state] ?? written.state}`;
+      line.append(said, element("small", written.note ? `${state} – ${written.note}` : state));
+      if (written.state === "sent_back") {
+        const button = element("button", "Write it anew");
+        Object.assign(button, { type: "button", className: "keep" });
+        button.addEventListener("click", () => open(written.id));
+        line.append(button);
+      }
+      return line;
+    }));
+  };
+})();

@@ -1,0 +1,219 @@
+"""Larger items on the page for editors: importing a file, the list, and how large items may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from annotation.authoring import ItemSummary
+from annotation.comparison import comparison_type
+from annotation.errors import AnnotationError, SettingsError
+from annotation.exchange import open_source, read_larger_items
+from annotation.formats import SUFFIXES
+from annotation.services.accounts import AccountService
+from annotation.services.editing import EDITORS
+from annotation.services.items import LISTED, ItemLine, ItemService
+from annotation.services.projects import ProjectService
+from annotation.services.writing_plan import Plan
+from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
+from annotation.ui.asking import asked_project
+from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, failure_html
+from annotation.ui.wording import counted, grouped
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
+
+NO_ITEMS = "No larger items yet. Import a file, then invite writers on the project's page."
+FORMATS_HTML = (
+    '<p class="small">TSV, CSV or JSON Lines with <code>id, type, text</code> and, if you wish, '
+    f"<code>genre, source</code>. An upload is deleted after {KEPT_MINUTES} minutes.</p>"
+)
+RANGES = (
+    ("larger-words", "Words of the larger item"),
+    ("larger-sentences", "Sentences of the larger item"),
+    ("smaller-words", "Words of the smaller item"),
+    ("smaller-sentences", "Sentences of the smaller item"),
+)
+_SHOWN = 90
+
+
+@dataclass(frozen=True)
+class ItemsHandlers:
+    accounts: AccountService
+    projects: ProjectService
+    items: ItemService
+
+    def show(self, request: gr.Request) -> tuple[Any, ...]:
+        """The list, the types of the project, and the bounds as they are."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            self.accounts.require(request.username, project_id, *EDITORS)
+            types = self.projects.get(project_id).settings.types
+            lines, count = self.items.items(project_id), self.items.count(project_id)
+            plan = self.items.plan(project_id)
+        named = [(comparison_type(name).label, name) for name in types]
+        return (
+            items_html(lines, count),
+            gr.Dropdown(choices=[(FROM_FILE, ""), *named], value=""),
+            gr.Dropdown(choices=named, value=types[0]),
+            plan.has_zeros,
+            *_ranges(plan, types[0]),
+            bounds_html(plan, types),
+        )
+
+    def import_file(self, request: gr.Request, upload: str | None, type: str | None) -> tuple[str, Any]:
+        """All rows of the file, or a sentence on the first that cannot be used."""
+        try:
+            project_id = asked_project(request)
+            user = self.accounts.require(request.username, project_id, *EDITORS)
+            path = checked_upload(upload)
+            with open_source(path, name=path.name) as source:
+                found = list(read_larger_items(source, type=type or None))
+            summary = self.items.import_items(project_id, found, by=user, files=[path.name])
+        except AnnotationError as error:
+            return failure_html(str(error)), gr.File(value=None)
+        path.unlink(missing_ok=True)
+        return summary_html(summary), gr.File(value=None)
+
+    def show_bounds(self, request: gr.Request, type: str) -> tuple[str, ...]:
+        """The bounds of another type."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            self.accounts.require(request.username, project_id, *EDITORS)
+            return _ranges(self.items.plan(project_id), type)
+
+    def save_bounds(self, request: gr.Request, type: str, has_zeros: bool, *texts: str) -> tuple[str, str]:
+        """Set the bounds of the type, and whether items are set aside for grade 0."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            user = self.accounts.require(request.username, project_id, *EDITORS)
+            if not type:
+                raise SettingsError("No comparison type is chosen: choose the one whose bounds to set.")
+            ranges = [check_range(text or "", label) for text, (_, label) in zip(texts, RANGES, strict=True)]
+            bounds = PairBounds(Bounds(ranges[0], ranges[1]), Bounds(ranges[2], ranges[3]))
+            plan = self.items.change_plan(
+                project_id, type=type, bounds=bounds, has_zeros=bool(has_zeros), by=user
+            )
+            types = self.projects.get(project_id).settings.types
+        return note_html("Saved. What is imported or written already stays."), bounds_html(plan, types)
+
+
+@dataclass(frozen=True)
+class ItemsSection:
+    """The section, for the page around it."""
+
+    show_after: Callable[[Any], None]
+    show_when: Callable[[Any], None]
+
+
+def build_items_section(handlers: ItemsHandlers) -> ItemsSection:
+    with gr.Row(elem_classes="columns"):
+        with gr.Column(scale=6, min_width=320):
+            section_heading("Larger items", "items-heading")
+            listed = gr.HTML("", elem_id="items-list", js_on_load=None)
+        with gr.Column(scale=5, min_width=320):
+            section_heading("Import", "items-import-heading")
+            upload = gr.File(
+                label="A file of larger items",
+                file_types=list(SUFFIXES),
+                type="filepath",
+                height=140,
+                elem_id="items-file",
+            )
+            gr.HTML(FORMATS_HTML, elem_id="items-formats")
+            with gr.Row(elem_classes="form-row"):
+                type = gr.Dropdown(
+                    [(FROM_FILE, "")], value="", label="Comparison type", elem_id="items-type", scale=3
+                )
+                run = gr.Button("Import", variant="primary", elem_id="items-import", scale=1, min_width=120)
+            result = gr.HTML("", elem_id="items-result")
+            with gr.Accordion("How large items may be", open=False, elem_id="items-bounds"):
+                bounds = gr.HTML("", elem_id="items-bounds-list", js_on_load=None)
+                of_type = gr.Dropdown([], label="Comparison type", elem_id="items-bounds-type")
+                fields = [gr.Textbox(label=label, elem_id=f"items-{name}") for name, label in RANGES]
+                zeros = gr.Checkbox(
+                    label="Set a share of the items aside for pairs of grade 0", elem_id="items-zeros"
+                )
+                save = gr.Button("Save the bounds", elem_id="items-save")
+                saved = gr.HTML("", elem_id="items-saved")
+    shown = [listed, type, of_type, zeros, *fields, bounds]
+    imported = run.click(
+        handlers.import_file,
+        [upload, type],
+        [result, upload],
+        api_name="import_items",
+        concurrency_limit=1,
+        concurrency_id="import",
+        show_progress_on=result,
+    )
+    imported.success(handlers.show, outputs=shown, api_name="show_imported_items", **QUIETLY)
+    of_type.input(handlers.show_bounds, of_type, fields, api_name="show_bounds", **QUIETLY)
+    save.click(handlers.save_bounds, [of_type, zeros, *fields], [saved, bounds], api_name="save_bounds")
+
+    def show_after(event: Any) -> None:
+        event.success(handlers.show, outputs=shown, api_name="show_items", **QUIETLY)
+
+    def show_when(listener: Any) -> None:
+        listener(handlers.show, outputs=shown, api_name="show_items_again", **QUIETLY)
+
+    return ItemsSection(show_after, show_when)
+
+
+def items_html(lines: list[ItemLine], count: int) -> str:
+    """The first items, and how far each is."""
+    if not lines:
+        return empty_html(NO_ITEMS)
+    rows = "".join(
+        f'<tr><th scope="row" dir="auto">{escape(line.id)}</th>'
+        f'<td dir="auto">{escape(comparison_type(line.type).label)}</td>'
+        f'<td dir="auto">{escape(line.genre or "–")}</td>'
+        f'<td dir="auto">{escape(_beginning(line.text))}</td>'
+        f'<td class="number">{grouped(size_of(line.text).words)}</td><td>{escape(_state(line))}</td></tr>'
+        for line in lines
+    )
+    heads = "".join(
+        f'<th scope="col"{" class=number" if head == "Words" else ""}>{head}</th>'
+        for head in ("Id", "Type", "Genre", "Text", "Words", "State")
+    )
+    more = f", the first {LISTED} below" if count > len(lines) else ""
+    return (
+        f"<p>{escape(counted(count, 'larger item'))}{more}</p>"
+        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def bounds_html(plan: Plan, types: tuple[str, ...]) -> str:
+    """The bounds of every type."""
+    lines = "".join(
+        f"<li><bdi>{escape(comparison_type(type).label)}</bdi>: {escape(guidance(plan.of(type).larger))}; "
+        f"{escape(guidance(plan.of(type).smaller))}</li>"
+        for type in types
+    )
+    return f'<ul class="small">{lines}</ul>'
+
+
+def summary_html(summary: ItemSummary) -> str:
+    """What was imported, and what was there already."""
+    said = f"Imported {counted(summary.items, 'larger item')}."
+    if summary.duplicates:
+        were = counted(len(summary.duplicates), "item was", "items were")
+        said += f" {were} there already and left out: {', '.join(summary.duplicates[:20])}."
+    return note_html(said)
+
+
+def _ranges(plan: Plan, type: str) -> tuple[str, ...]:
+    bounds = plan.of(type)
+    pairs = (bounds.larger.words, bounds.larger.sentences, bounds.smaller.words, bounds.smaller.sentences)
+    return tuple(f"{low}-{high}" for low, high in pairs)
+
+
+def _beginning(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"
+
+
+def _state(line: ItemLine) -> str:
+    said = line.state.replace("_", " ")
+    return f"{said}, left blank {line.blanks} ×" if line.blanks else said

@@ -1,0 +1,143 @@
+"""The page for editors: what was written is reviewed, counted, and the larger items are imported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from annotation.errors import AnnotationError, WritingError
+from annotation.services.accounts import AccountService
+from annotation.services.editing import EDITORS, EditingService
+from annotation.types import User
+from annotation.ui.asking import asked_project
+from annotation.ui.items import ItemsHandlers, build_items_section
+from annotation.ui.review_html import NOTHING, queue_label, text_html
+from annotation.ui.writing_report import ReportHandlers, build_report_section
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, shown_to_user
+
+TABS = ("review", "report", "items")
+
+
+@dataclass(frozen=True)
+class ReviewHandlers:
+    accounts: AccountService
+    editing: EditingService
+
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
+        """The tab that the address names, with the first text that waits; for others than editors nothing."""
+        try:
+            user, project_id = self._admitted(request)
+        except AnnotationError as error:  # `explain` shows it on the page, where it stays
+            raise gr.Error(escape(str(error)), visible=False, print_exception=False) from error
+        asked = request.query_params.get("tab", "")
+        tabs = gr.Tabs(visible=True, selected=asked if asked in TABS else TABS[0])
+        return tabs, *self._shown(project_id, user)
+
+    def explain(self, request: gr.Request) -> str:
+        """Why the page stays closed."""
+        try:
+            self._admitted(request)
+        except AnnotationError as error:
+            return empty_html(str(error))
+        return ""
+
+    def show(self, request: gr.Request, chosen: int | None) -> tuple[Any, ...]:
+        """Another text of the queue."""
+        with shown_to_user(AnnotationError):
+            user, project_id = self._admitted(request)
+            return self._shown(project_id, user, chosen)
+
+    def accept(self, request: gr.Request, text: str, token: str) -> tuple[Any, ...]:
+        """Make a pair of the text as it stands in the field."""
+        with shown_to_user(AnnotationError):
+            user, project_id = self._admitted(request)
+            writing_id, version = _read_token(token)
+            self.editing.accept(project_id, writing_id, user.id, version=version, text=text)
+            said = note_html("Accepted: it is a pair to be graded now.")
+            return said, *self._shown(project_id, user)
+
+    def send_back(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
+        """Have its writer write it anew."""
+        with shown_to_user(AnnotationError):
+            user, project_id = self._admitted(request)
+            writing_id, version = _read_token(token)
+            self.editing.send_back(project_id, writing_id, user.id, note, version=version)
+            return note_html("Sent back with your note."), *self._shown(project_id, user)
+
+    def hand_on(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
+        """Have another writer write for the item."""
+        with shown_to_user(AnnotationError):
+            user, project_id = self._admitted(request)
+            writing_id, version = _read_token(token)
+            self.editing.hand_on(project_id, writing_id, user.id, note, version=version)
+            return note_html("The item goes to another writer."), *self._shown(project_id, user)
+
+    def _admitted(self, request: gr.Request) -> tuple[User, int]:
+        project_id = asked_project(request)
+        return self.accounts.require(request.username, project_id, *EDITORS), project_id
+
+    def _shown(self, project_id: int, user: User, chosen: int | None = None) -> tuple[Any, ...]:
+        """Queue, item, text, note, token and the row of buttons."""
+        queue = self.editing.queue(project_id, user.id)
+        ids = [each.id for each in queue]
+        current = chosen if chosen in ids else next(iter(ids), None)
+        choices = [(queue_label(place, each), each.id) for place, each in enumerate(queue, start=1)]
+        dropdown = gr.Dropdown(choices=choices, value=current, visible=bool(queue))
+        if current is None:
+            hidden = gr.Textbox(value="", visible=False)
+            return dropdown, empty_html(NOTHING), hidden, hidden, "", gr.Row(visible=False)
+        text = self.editing.text(project_id, current, user.id)
+        return (
+            dropdown,
+            text_html(text),
+            gr.Textbox(value=text.text, visible=True),
+            gr.Textbox(value="", visible=True),
+            f"{text.id}:{text.version}",
+            gr.Row(visible=True),
+        )
+
+
+def build_review_page(
+    handlers: ReviewHandlers, report: ReportHandlers, items: ItemsHandlers, page: gr.Blocks
+) -> None:
+    closed = gr.HTML("", elem_id="review-closed")
+    with gr.Tabs(visible=False, elem_id="review-tabs", overflow_behavior="wrap") as tabs:
+        with gr.Tab("Review", id="review"):
+            queue = gr.Dropdown([], label="Texts that wait", elem_id="review-queue")
+            said = gr.HTML("", elem_id="review-said")
+            item = gr.HTML("", elem_id="review-item", apply_default_css=False, js_on_load=None)
+            text = gr.Textbox(
+                label="The text; mend it if you like", lines=3, max_lines=12, elem_id="review-text"
+            )
+            note = gr.Textbox(
+                label="Note to the writer, for sending back", lines=1, max_lines=6, elem_id="review-note"
+            )
+            token = gr.Textbox(visible="hidden", elem_id="review-token")
+            with gr.Row(elem_classes="form-row") as buttons:
+                accept = gr.Button("Accept", variant="primary", elem_id="review-accept", min_width=120)
+                send_back = gr.Button("Send back", elem_id="review-send-back", min_width=120)
+                hand_on = gr.Button("Give to another writer", elem_id="review-hand-on", min_width=160)
+        with gr.Tab("Report", id="report") as report_tab:
+            report_section = build_report_section(report)
+        with gr.Tab("Larger items", id="items") as items_tab:
+            items_section = build_items_section(items)
+    shown = [queue, item, text, note, token, buttons]
+    opened = page.load(handlers.open, outputs=[tabs, *shown], api_name="open_review", show_progress="hidden")
+    opened.failure(handlers.explain, outputs=closed, api_name="explain_review", **QUIETLY)
+    queue.input(handlers.show, queue, shown, api_name="show_text", show_progress="hidden")
+    accept.click(handlers.accept, [text, token], [said, *shown], api_name="accept_text")
+    send_back.click(handlers.send_back, [note, token], [said, *shown], api_name="send_text_back")
+    hand_on.click(handlers.hand_on, [note, token], [said, *shown], api_name="hand_item_on")
+    report_section.show_after(opened)
+    report_section.show_when(report_tab.select)
+    items_section.show_after(opened)
+    items_section.show_when(items_tab.select)
+
+
+def _read_token(token: str | None) -> tuple[int, int]:
+    writing, _, version = (token or "").partition(":")
+    if not (writing.isdigit() and version.isdigit()):
+        raise WritingError("No text is chosen: choose one that waits.")
+    return int(writing), int(version)

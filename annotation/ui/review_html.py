@@ -1,0 +1,65 @@
+"""A text that waits for an editor, as HTML."""
+
+from __future__ import annotations
+
+from annotation.comparison import comparison_type
+from annotation.scale import CLSS_POINTS
+from annotation.services.editing import Step, Submitted
+from annotation.ui.wording import counted, time_html
+from kpdemo.ui.widgets import escape, note_html
+
+NOTHING = "Nothing waits for review. Texts appear here as writers submit them."
+ACTIONS = {
+    "submitted": "submitted",
+    "blank": "left blank",
+    "sent_back": "sent back",
+    "handed_on": "gave to another writer",
+    "edited": "edited",
+    "accepted": "accepted",
+}
+_LABEL = 70
+
+
+def queue_label(place: int, text: Submitted) -> str:
+    """A line of the queue."""
+    words = " ".join(text.text.split())
+    shown = words if len(words) <= _LABEL else f"{words[: _LABEL - 1]}…"
+    return f"{place}. {comparison_type(text.type).label}, grade {text.grade}: {shown}"
+
+
+def text_html(text: Submitted) -> str:
+    """The requested grade, the larger item, what is to be said of the text, and what was done with it."""
+    kind, point = comparison_type(text.type), CLSS_POINTS[text.grade]
+    genre = f", {text.genre}" if text.genre else ""
+    warnings = [text.check.problem, *text.check.warnings] if text.check else []
+    notes = "".join(note_html(warning) for warning in warnings if warning)
+    return (
+        f'<div class="write-head"><span class="write-grade">{point.value}</span><div>'
+        f"<p><b>Requested: {escape(point.name)}</b></p><p>{escape(point.description)}</p></div></div>"
+        f"<h3>{escape(kind.larger)}</h3>"
+        f'<div class="rate-text" dir="auto" tabindex="0" role="group" aria-label="{escape(kind.larger)}">'
+        f"{escape(text.left)}</div>"
+        f'<p class="small">By <bdi>{escape(text.writer)}</bdi> {time_html(text.at)} · {escape(kind.label)}'
+        f"<bdi>{escape(genre)}</bdi> · {_size_text(text)}</p>{notes}{_steps_html(text.steps)}"
+    )
+
+
+def _size_text(text: Submitted) -> str:
+    if text.check is None:
+        return ""
+    size = text.check.size
+    return escape(f"{counted(size.words, 'word')}, {counted(size.sentences, 'sentence')}")
+
+
+def _steps_html(steps: tuple[Step, ...]) -> str:
+    """What was done before, if there was more than submitting it."""
+    if len(steps) < 2:
+        return ""
+    lines = "".join(
+        f"<li>{time_html(step.at)} <bdi>{escape(step.by)}</bdi> {ACTIONS.get(step.action, step.action)}: "
+        f'<q dir="auto">{escape(step.text)}</q>'
+        + (f' <span dir="auto">– {escape(step.note)}</span>' if step.note else "")
+        + "</li>"
+        for step in steps
+    )
+    return f'<details id="review-steps"><summary>What was done with it</summary><ol>{lines}</ol></details>'

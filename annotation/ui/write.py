@@ -1,0 +1,147 @@
+"""The writing page. Python writes its form once; the script fills it in from the JSON interface.
+
+A type may have another field in place of the text: see `kpdemoWrite.fields` in write_field.js.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import gradio as gr
+
+from annotation.authoring import LONGEST_WRITTEN, REQUESTED
+from annotation.comparison import ComparisonType, comparison_type
+from annotation.errors import AnnotationError
+from annotation.notes import LONGEST_NOTE
+from annotation.scale import CLSS_POINTS
+from annotation.services.accounts import AccountService
+from annotation.services.projects import ProjectService
+from annotation.types import Project, Role, User
+from annotation.ui.asking import asked_project
+from annotation.ui.guidelines import scale_html
+from annotation.ui.rate import storage_name
+from kpdemo.ui.markdown import markdown_html
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape
+
+ASSETS = Path(__file__).parent.parent / "assets"
+WRITE_STYLES = (ASSETS / "write.css",)
+WRITE_SCRIPTS = tuple(ASSETS / name for name in ("write_field.js", "write_view.js", "write.js"))
+
+
+@dataclass(frozen=True)
+class WriteHandlers:
+    accounts: AccountService
+    projects: ProjectService
+
+    def open(self, request: gr.Request) -> str:
+        """The form for the project that the address names, or a sentence with the next step."""
+        try:
+            project_id = asked_project(request)
+            user = self.accounts.require(request.username, project_id, Role.WRITER)
+            project = self.projects.get(project_id)
+        except AnnotationError as error:
+            return f'{empty_html(str(error))}<p><a href="/annotate/">My projects</a></p>'
+        return form_html(project, user)
+
+
+def build_write_page(handlers: WriteHandlers, page: gr.Blocks) -> None:
+    """The form, in a part of its own; the server writes it when the page is opened."""
+    form = gr.HTML(
+        empty_html("Opening the project."), elem_id="write-page", apply_default_css=False, js_on_load=None
+    )
+    page.load(handlers.open, outputs=form, api_name="open_writing", **QUIETLY)
+
+
+def form_html(project: Project, user: User) -> str:
+    """The whole form, empty; nothing in it depends on an item."""
+    types = [comparison_type(type) for type in project.settings.types]
+    return (
+        f'<div id="write-form" class="rate write" data-project="{project.id}" data-user="{user.id}"'
+        f' data-storage="{storage_name(project, user)}" data-longest="{LONGEST_WRITTEN}">'
+        f"{_BAR}"
+        '<div id="write-notices"></div>'
+        '<div id="write-message" class="empty" role="status">Loading your item.</div>'
+        f'<div id="write-work" hidden>{_request_html(types)}{_ITEMS}{_ACTIONS}</div>'
+        f"{_guidelines_html(project)}{_RECENT}{_BLANK}</div>"
+    )
+
+
+_BAR = """
+<div class="rate-bar">
+<p id="write-type"></p>
+<p id="write-counts" class="rate-done"></p>
+<p id="write-saved" role="status"></p>
+</div>
+"""
+
+
+def _request_html(types: list[ComparisonType]) -> str:
+    points = "".join(
+        f'<div data-grade="{point.value}" hidden><span class="write-grade">{point.value}</span>'
+        f"<div><p><b>{escape(point.name)}</b></p><p>{escape(point.description)}</p></div></div>"
+        for point in CLSS_POINTS
+        if point.value in REQUESTED
+    )
+    examples = "".join(
+        f'<p data-type="{escape(kind.name)}" data-grade="{example.grade}" dir="auto" hidden>'
+        f"For <q>{escape(example.left)}</q> a text of grade {example.grade} is "
+        f"<q>{escape(example.right)}</q>.</p>"
+        for kind in types
+        for example in kind.examples
+        if example.grade in REQUESTED
+    )
+    return (
+        '<section id="write-request" aria-labelledby="write-asked"><h2 id="write-asked"></h2>'
+        f'<div id="write-points">{points}</div>'
+        f'<details id="write-examples" open><summary>An example</summary>{examples}</details></section>'
+    )
+
+
+_ITEMS = """
+<div id="write-back" class="note" hidden><p></p></div>
+<div class="rate-items">
+<section class="rate-item"><h2 id="write-larger"></h2>
+<div id="write-left" class="rate-text" dir="auto" lang="" tabindex="0" role="group"
+ aria-labelledby="write-larger"></div></section>
+<section class="rate-item"><h2 id="write-smaller"></h2>
+<div id="write-field"></div>
+<p id="write-size"><span></span> <span></span></p>
+<div id="write-check" role="status"></div></section>
+</div>
+"""
+
+_ACTIONS = """
+<div class="write-actions">
+<button type="button" class="keep" data-write="blank">I do not understand it</button>
+<p id="write-balance"></p>
+<button type="button" id="write-submit" class="rate-primary" data-write="submit"
+ aria-keyshortcuts="Control+Enter"><span>Submit and next</span>
+ <kbd aria-hidden="true">Ctrl+Enter</kbd></button>
+</div>
+"""
+
+_RECENT = """
+<details id="write-recent"><summary>What I wrote</summary><ol></ol></details>
+"""
+
+_BLANK = f"""
+<dialog id="write-blank" class="rate-dialog" aria-labelledby="write-blank-title"><form method="dialog">
+<h2 id="write-blank-title">Give this item to another writer</h2>
+<p>You are not shown it again. What you have written for it is not used.</p>
+<label for="write-blank-note">What is hard to understand (if you wish to say)</label>
+<textarea id="write-blank-note" rows="3" maxlength="{LONGEST_NOTE}" dir="auto"></textarea>
+<p class="rate-row"><button type="submit" value="blank" id="write-blank-confirm" class="rate-primary">Leave it
+ blank</button>
+<button type="submit" value="" class="keep">Go on writing</button></p>
+</form></dialog>
+"""
+
+
+def _guidelines_html(project: Project) -> str:
+    settings = project.settings
+    written = markdown_html(settings.guidelines) if settings.guidelines.strip() else ""
+    return (
+        '<details id="write-guidelines"><summary>Guidelines and the whole scale</summary>'
+        f'<div class="rate-guidelines">{written}{scale_html()}</div></details>'
+    )

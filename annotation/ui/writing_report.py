@@ -1,0 +1,254 @@
+"""The report on writing: requested against obtained grades, balance, writers, and the grades of all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from annotation.comparison import comparison_type
+from annotation.errors import AnnotationError
+from annotation.services.accounts import AccountService
+from annotation.services.editing import EDITORS, EditingService
+from annotation.services.writing_reports import WritingReportService
+from annotation.ui.asking import asked_project
+from annotation.ui.wording import counted, figure, grouped
+from annotation.writing_report import BINS, Drift, WritingReport, cumulative
+from kpdemo.ui.charts import (
+    COLOURS,
+    PATTERNS,
+    SYMBOLS,
+    Chart,
+    chart_buttons,
+    escaped,
+    in_template,
+    plain_layout,
+    short,
+    show_chart,
+    titled_axis,
+)
+from kpdemo.ui.charts import figure as chart_figure
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
+
+GRADES = ("0", "1", "2", "3", "4")
+NO_ITEMS = "No larger items yet: the balance appears once they are imported."
+NO_GRADES = "No written pair has all its grades yet: requested against obtained appears with the first."
+CHART = "writing-grades-chart"
+SAYS = "Obtained grades by type, and the share of pairs up to each grade"
+
+
+@dataclass(frozen=True)
+class ReportHandlers:
+    accounts: AccountService
+    reports: WritingReportService
+    editing: EditingService
+
+    def show(self, request: gr.Request) -> tuple[Any, ...]:
+        """Every part of the report."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            self.accounts.require(request.username, project_id, *EDITORS)
+            report = self.reports.report(project_id)
+        chart = distribution_chart(report)
+        buttons = "" if chart is None else chart_buttons(CHART, SAYS, f"{report.project}-grades")
+        return (
+            balance_html(report),
+            matrix_html(report),
+            writers_html(report),
+            distribution_html(report),
+            show_chart(chart),
+            buttons,
+        )
+
+    def make_zeros(self, request: gr.Request) -> str:
+        """Pairs of grade 0 of the items that are set aside."""
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            user = self.accounts.require(request.username, project_id, *EDITORS)
+            zeros = self.editing.make_zeros(project_id, by=user)
+        said = f"Made {counted(zeros.made, 'pair')} of grade 0."
+        if zeros.waiting:
+            items = counted(zeros.waiting, "item has", "items have")
+            said += f" {items} no partner yet: accept more texts of the same type and genre first."
+        return note_html(said)
+
+
+@dataclass(frozen=True)
+class ReportSection:
+    """The section, for the page around it."""
+
+    show_after: Callable[[Any], None]
+    show_when: Callable[[Any], None]
+
+
+def build_report_section(handlers: ReportHandlers) -> ReportSection:
+    section_heading("Balance", "writing-balance-heading")
+    balance = gr.HTML("", elem_id="writing-balance", js_on_load=None)
+    make = gr.Button("Make the pairs of grade 0", elem_id="writing-make-zeros")
+    made = gr.HTML("", elem_id="writing-zeros-made")
+    section_heading("Requested and obtained grades", "writing-matrix-heading")
+    matrix = gr.HTML("", elem_id="writing-matrix", js_on_load=None)
+    section_heading("Writers", "writing-writers-heading")
+    writers = gr.HTML("", elem_id="writing-writers", js_on_load=None)
+    section_heading("Grades of all pairs", "writing-grades-heading")
+    chart = gr.Plot(visible=False, show_label=False, container=False, elem_id=CHART)
+    buttons = gr.HTML("", elem_id="writing-grades-save", js_on_load=None)
+    distribution = gr.HTML("", elem_id="writing-grades", js_on_load=None)
+    shown = [balance, matrix, writers, distribution, chart, buttons]
+    make.click(handlers.make_zeros, outputs=made, api_name="make_zeros").success(
+        handlers.show, outputs=shown, api_name="show_report_with_zeros", **QUIETLY
+    )
+
+    def show_after(event: Any) -> None:
+        event.success(handlers.show, outputs=shown, api_name="show_writing_report", **QUIETLY)
+
+    def show_when(listener: Any) -> None:
+        listener(handlers.show, outputs=shown, api_name="show_writing_report_again", **QUIETLY)
+
+    return ReportSection(show_after, show_when)
+
+
+def balance_html(report: WritingReport) -> str:
+    """How often each grade was requested, by type and genre."""
+    if not report.groups:
+        return empty_html(NO_ITEMS)
+    rows = [
+        (comparison_type(group.type).label, group.genre or "–", *group.counts, group.unwritten)
+        for group in report.groups
+    ]
+    said = (
+        f"{counted(report.waiting, 'text')} to review, {counted(report.set_aside, 'item')} set aside for "
+        f"grade 0, {counted(report.not_understood, 'item')} left blank and not yet written."
+    )
+    heads = ("Type", "Genre", *GRADES, "Unwritten")
+    return f"<p>{escape(said)}</p>{table_html('How often each grade was requested', heads, rows, words=2)}"
+
+
+def matrix_html(report: WritingReport) -> str:
+    """Requested grades in rows, obtained ones in columns, and how far they are apart."""
+    if not report.whole.pairs:
+        return empty_html(NO_GRADES)
+    rows = [
+        (str(grade), *counts, *drift_cells(drift))
+        for grade, (counts, drift) in enumerate(zip(report.matrix, report.by_grade, strict=True))
+    ]
+    kinds = [(comparison_type(type).label, *drift_cells(drift)) for type, drift in report.by_type]
+    kinds.append(("all", *drift_cells(report.whole)))
+    last = ("Pairs", "Mean", "Drift", "Off by")
+    heads = ("Requested", *(f"got {grade}" for grade in GRADES), *last)
+    return (
+        "<p>Drift is the mean of obtained less requested: above 0, raters found pairs more similar than was "
+        "asked for. Grades of written pairs that have all their ratings count.</p>"
+        + table_html("Pairs by requested and obtained grade", heads, rows)
+        + table_html("Drift by type", ("Type", *last), kinds)
+    )
+
+
+def writers_html(report: WritingReport) -> str:
+    """What each writer did, and how well he met the grades."""
+    if not report.writers:
+        return empty_html("Nobody has written yet. Give somebody the role writer on the project's page.")
+    rows = []
+    for each in report.writers:
+        counts, (pairs, _, drift, distance) = each.counts, drift_cells(each.drift)
+        seconds = "–" if counts.seconds is None else f"{counts.seconds:.0f} s"
+        done = (counts.submitted, counts.accepted, counts.sent_back, counts.blank, counts.handed_on)
+        rows.append((counts.writer, *done, seconds, pairs, drift, distance))
+    heads = ("To review", "Accepted", "Sent back", "Blank", "Handed on", "Time", "Graded", "Drift", "Off by")
+    return table_html("Figures of each writer", ("Writer", *heads), rows)
+
+
+def distribution_html(report: WritingReport) -> str:
+    """The table of the chart: pairs at each half grade, and the share up to there."""
+    if not report.distribution:
+        return empty_html("No pair has all its grades yet.")
+    rows: list[tuple[object, ...]] = []
+    for type, counts in report.distribution:
+        label = comparison_type(type).label
+        rows.append((label, *counts))
+        rows.append((f"{label}, up to here", *(f"{share:.0%}" for share in cumulative(counts))))
+    heads = ("Type", *(f"{float(middle):g}" for middle in BINS))
+    return table_html("Pairs by obtained grade, to the nearest half", heads, rows)
+
+
+def distribution_chart(report: WritingReport) -> Chart | None:
+    """Figure 1 of Jurgens et al. (2014): bars of pairs by obtained grade, a line up to each; None of none."""
+    if not report.distribution:
+        return None
+    middles = [float(middle) for middle in BINS]
+    traces: list[Chart] = []
+    for number, (type, counts) in enumerate(report.distribution):
+        label, colour = comparison_type(type).label, COLOURS[number % len(COLOURS)]
+        pattern = {"shape": PATTERNS[number % len(PATTERNS)], "fillmode": "overlay"}
+        traces.append(
+            {
+                "type": "bar",
+                "name": escaped(short(label)),
+                "x": middles,
+                "y": list(counts),
+                "width": 0.4,
+                "marker": {"color": colour, "pattern": pattern},
+                "hovertemplate": f"{in_template(label)}, %{{x}}: %{{y}}<extra></extra>",
+            }
+        )
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": f"{escaped(short(label))}, up to here",
+                "x": middles,
+                "y": [100 * share for share in cumulative(counts)],
+                "yaxis": "y2",
+                "line": {"color": colour, "width": 2},
+                "marker": {"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8},
+                "hovertemplate": f"{in_template(label)}, up to %{{x}}: %{{y:.0f}} %<extra></extra>",
+            }
+        )
+    layout = plain_layout(360, legend=True)
+    layout["barmode"] = "stack"
+    layout["xaxis"] = {**titled_axis("obtained grade"), "dtick": 0.5, "range": [-0.3, 4.3]}
+    layout["yaxis"] = {**titled_axis("pairs"), "rangemode": "tozero"}
+    layout["yaxis2"] = {
+        **titled_axis("% up to here"),
+        "overlaying": "y",
+        "side": "right",
+        "range": [0, 103],
+        "showgrid": False,
+    }
+    return chart_figure(traces, layout)
+
+
+def drift_cells(drift: Drift) -> tuple[str, str, str, str]:
+    """Pairs, mean, drift and distance as they are written."""
+    return (
+        grouped(drift.pairs),
+        "–" if drift.obtained is None else figure(drift.obtained, 2),
+        "–" if drift.drift is None else figure(drift.drift, 2, sign="+"),
+        "–" if drift.distance is None else figure(drift.distance, 2),
+    )
+
+
+def table_html(
+    caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]], *, words: int = 1
+) -> str:
+    """A table whose first `words` columns are words and the others numbers."""
+    head = "".join(
+        f'<th scope="col"{" class=number" if place >= words else ""}>{escape(text)}</th>'
+        for place, text in enumerate(heads)
+    )
+    body = "".join(
+        f'<tr><th scope="row" dir="auto">{escape(str(first))}</th>'
+        + "".join(
+            f'<td{" class=number" if place >= words else ""} dir="auto">'
+            f"{escape(grouped(cell) if isinstance(cell, int) else str(cell))}</td>"
+            for place, cell in enumerate(rest, start=1)
+        )
+        + "</tr>"
+        for first, *rest in rows
+    )
+    return (
+        f'<div class="scrolling"><table class="listing"><caption>{escape(caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )

@@ -1,0 +1,115 @@
+"""JSON routes under /annotate/api, for pages whose scripts keep what is typed.
+
+Every answer is worked out in a thread, a few at a time, and refused in a sentence with a fitting status.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from decimal import Decimal
+from typing import Any
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from annotation.errors import (
+    AccessError,
+    AnnotationError,
+    AssignmentError,
+    NotFoundError,
+    SignedOutError,
+    StaleTextError,
+    TextError,
+    WritingError,
+)
+from annotation.services.sign_ins import NOT_SIGNED_IN
+from annotation.types import User
+from annotation.web.bodies import Body, BodyError, read_body
+
+API = "/annotate/api"
+AT_ONCE = 8
+"""Grades that are written at once; more threads would only wait for each other."""
+LONGEST_SECONDS = Decimal(24 * 3600)
+"""A page left open says more; the time that it tells is worth nothing then, the grade is."""
+RATER_HEADER = "x-rater"
+"""The id of the user for whom the page was made: in another tab somebody else may have signed in since."""
+
+_MOST_DIGITS = 18
+"""Of an id: no database has larger ones."""
+_STATUS: tuple[tuple[type[AnnotationError], int], ...] = (
+    (SignedOutError, 401),
+    (AccessError, 403),
+    (NotFoundError, 404),
+    (AssignmentError, 409),
+    (StaleTextError, 412),
+    (TextError, 422),
+    (WritingError, 409),
+)
+
+UserOf = Callable[[Request], User | None]
+Answer = dict[str, Any]
+Work = Callable[[User, Request, Body], Answer]
+Route = tuple[str, str, Work, tuple[str, ...]]
+"""Method, path under the prefix, what answers, and the fields of its body."""
+
+
+def json_routes(routes: Iterable[Route], user_of: UserOf, *, at_once: int = AT_ONCE) -> APIRouter:
+    """The addresses under /annotate/api that a page talks to.
+
+    Args:
+        user_of: who sends a request, None for nobody; called in a thread.
+        at_once: how many answers are worked on at once.
+    """
+    limiter = CapacityLimiter(at_once)
+
+    def answering(work: Work, *fields: str) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            try:
+                body = await read_body(request, *fields) if fields else Body({})
+                content = await to_thread.run_sync(_work, work, user_of, request, body, limiter=limiter)
+            except AnnotationError as error:
+                return _refusal(error)
+            return Response(content, media_type="application/json")
+
+        return answer
+
+    router = APIRouter()
+    for method, path, work, fields in routes:
+        # Plain routes: what FastAPI would add for each request are checks that are made here in sentences.
+        router.add_route(f"{API}/{path}", answering(work, *fields), methods=[method], include_in_schema=False)
+    return router
+
+
+def asked_id(request: Request, name: str) -> int:
+    """The number in the place `name` of the path.
+
+    Raises:
+        NotFoundError: it is none.
+    """
+    text: str = request.path_params[name]
+    if not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
+        raise NotFoundError(f"There is no {name} {text[:_MOST_DIGITS]!r}: open your queue again.")
+    return int(text)
+
+
+def _work(work: Work, user_of: UserOf, request: Request, body: Body) -> bytes:
+    user = user_of(request)
+    if user is None:
+        raise SignedOutError(NOT_SIGNED_IN)
+    if request.headers.get(RATER_HEADER, str(user.id)) != str(user.id):
+        raise SignedOutError("Somebody else is signed in here now: sign in and go on where you were.")
+    return _encoded(work(user, request, body))
+
+
+def _encoded(answer: Answer) -> bytes:
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _refusal(error: AnnotationError) -> Response:
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 422)
+    if isinstance(error, BodyError):
+        status = error.status
+    return Response(_encoded({"error": str(error)}), status_code=status, media_type="application/json")

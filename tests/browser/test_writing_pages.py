@@ -1,0 +1,84 @@
+"""A writer writes, an editor accepts, and the pair comes to a rater, in real browsers."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from annotation.types import ProjectSettings, Role
+from tests.writers import TYPE, new_items
+
+PEOPLE = {"wim": Role.WRITER, "wes": Role.WRITER, "eda": Role.EDITOR, "ana": Role.RATER}
+
+
+@pytest.fixture(scope="module")
+def project(site):
+    root = site.services.accounts.user("root")
+    project = site.services.projects.create(ProjectSettings("ferries", types=(TYPE,)), created_by=root)
+    for name, role in PEOPLE.items():
+        site.add_user(name)
+        site.services.projects.add_member(project.id, name, role, by=root)
+    site.services.items.import_items(project.id, new_items(10), by=root)
+    return project
+
+
+def test_what_a_writer_writes_and_an_editor_accepts_comes_to_the_rater(site, browser, project):
+    path = f"?project={project.id}"
+    wim = site.page(browser, "wim", f"/annotate/write{path}")
+    field = wim.locator("#write-text")
+    field.click()
+    field.press_sequentially("gulls <b>שלום</b> 🦜 after", delay=5)
+    expect(wim.locator("#write-saved")).to_contain_text("Saved")
+    expect(wim.locator("#write-size")).to_contain_text("3 words, 1 sentence. Wanted: 2 to 15 words.")
+    left = wim.locator("#write-left").inner_text()
+
+    second = site.page(browser, "wim", f"/annotate/write{path}")  # another browser finds the draft
+    expect(second.locator("#write-text")).to_have_value("gulls <b>שלום</b> 🦜 after")
+    expect(second.locator("#write-left")).to_have_text(left)
+    second.locator("#write-text").fill("leaves the old harbour at noon")
+    expect(second.locator("#write-check")).to_contain_text("stands in the larger item just so")
+    field.fill("typed in an old window")
+    expect(wim.locator("#write-notices")).to_contain_text("changed in another window")
+    expect(wim.locator("#write-notices")).to_contain_text("typed in an old window")
+    expect(field).to_have_value("leaves the old harbour at noon")
+
+    field.press("Control+Enter")
+    expect(wim.locator("#write-submit")).to_contain_text("Submit it all the same")
+    field.fill("a boat on its way")
+    field.press("Control+Enter")
+    expect(wim.locator("#write-counts")).to_contain_text("You wrote 1 text")
+    expect(wim.locator("#write-left")).not_to_have_text(left)
+    wim.locator("#write-recent summary").click()
+    expect(wim.locator("#write-recent li")).to_contain_text(["a boat on its way"])
+
+    other = wim.locator("#write-left").inner_text()
+    wim.get_by_role("button", name="I do not understand it").click()
+    wim.locator("#write-blank-confirm").click()
+    expect(wim.locator("#write-left")).not_to_have_text(other)
+
+    eda = site.page(browser, "eda", f"/annotate/review{path}")
+    expect(eda.locator("#review-item .rate-text")).to_have_text(left)
+    eda.locator("#review-text textarea").fill("a boat leaving at noon")
+    eda.locator("#review-accept").click()
+    expect(eda.locator("#review-said")).to_contain_text("Accepted")
+    expect(eda.locator("#review-item")).to_contain_text("Nothing waits for review")
+
+    ana = site.page(browser, "ana", f"/annotate/rate{path}")
+    expect(ana.locator("#rate-left")).to_have_text(left)
+    expect(ana.locator("#rate-right")).to_have_text("a boat leaving at noon")
+    assert site.services.assignment.queue(project.id, site.services.accounts.user("ana").id).pairs
+    eda.get_by_role("tab", name="Report").click()
+    expect(eda.locator("#writing-writers table")).to_contain_text("wim")
+
+
+def test_a_text_is_not_lost_when_the_server_cannot_be_reached(site, browser, project):
+    page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
+    field = page.locator("#write-text")
+    expect(field).to_have_value("")
+    page.route("**/draft", lambda route: route.abort())
+    field.fill("a noon departure")
+    expect(page.locator("#write-saved")).to_contain_text("Not saved: trying again")
+    page.unroute("**/draft")
+    page.reload()
+    expect(page.locator("#write-text")).to_have_value("a noon departure")
+    expect(page.locator("#write-saved")).to_contain_text("Saved")

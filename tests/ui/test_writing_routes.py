@@ -1,0 +1,107 @@
+"""The JSON interface of the writing page, and who may open the pages of writers and editors."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from types import SimpleNamespace
+
+import gradio as gr
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from annotation.services.bundle import open_services
+from annotation.services.sessions import start_session
+from annotation.ui.review import ReviewHandlers
+from annotation.ui.write import WriteHandlers
+from annotation.web.cookies import COOKIE
+from annotation.web.mount import add_annotation_routes
+from tests.writers import open_office
+
+API = "/annotate/api"
+
+
+@pytest.fixture
+def office(sqlite_database):
+    return open_office(sqlite_database, items=5)
+
+
+@pytest.fixture
+def client(office):
+    server = FastAPI()
+    add_annotation_routes(server, open_services(office.database))
+
+    def sign_in(name: str | None) -> TestClient:
+        client = TestClient(server, headers={"accept": "application/json"})
+        if name is not None:
+            with office.database.session() as session:
+                token = start_session(session, office.id(name), datetime.now().astimezone())
+            client.cookies.set(COOKIE, token)
+        return client
+
+    return sign_in
+
+
+def test_a_writer_gets_an_item_keeps_a_draft_and_submits_it(office, client):
+    browser = client("wim")
+    desk = browser.get(f"{API}/projects/{office.project.id}/writing").json()
+    task = desk["task"]
+    assert task["grade"] in (1, 2, 3, 4)
+    assert task["guidance"] == "2 to 15 words"
+    assert set(desk) == {
+        "task", "submitted", "accepted", "sent_back", "unwritten", "waiting", "balance",
+    }  # fmt: skip
+    assert not {"genre", "source", "id_in_file", "external_id"} & set(task)
+    path, text = f"{API}/writings/{task['id']}", {"text": "gulls", "version": 0, "seconds": 3.5}
+    draft = browser.put(f"{path}/draft", json=text)
+    assert draft.json()["check"]["problem"] == "The text has 1 word, not 2 to 15."
+    stale = browser.put(f"{path}/draft", json={**text, "text": "other"})
+    assert (stale.status_code, "another window" in stale.json()["error"]) == (412, True)
+    refused = browser.post(f"{path}/submit", json={**text, "version": 1})
+    assert refused.status_code == 422
+    for body in ({}, {**text, "version": 1.5}, {**text, "seconds": -1}, {**text, "text": None}):
+        assert browser.put(f"{path}/draft", json=body).status_code == 422
+    assert browser.put(f"{path}/draft", json={**text, "text": "x" * 70_000}).status_code == 413
+    done = browser.post(f"{path}/submit", json={"text": "gulls at sea", "version": 1, "seconds": 9})
+    assert (done.status_code, done.json()["submitted"]) == (200, 1)
+    again = browser.put(f"{path}/draft", json={**text, "version": 2})
+    assert (again.status_code, again.json()["error"][:13]) == (409, "You submitted")
+    [written] = browser.get(f"{API}/projects/{office.project.id}/written").json()["texts"]
+    assert (written["text"], written["state"]) == ("gulls at sea", "submitted")
+
+
+@pytest.mark.parametrize(("name", "status"), [(None, 401), ("ana", 403), ("eda", 403), ("wim", 200)])
+def test_only_writers_have_an_interface(office, client, name, status):
+    answer = client(name).get(f"{API}/projects/{office.project.id}/writing")
+    assert answer.status_code == status
+
+
+def test_a_writers_text_is_nobody_elses(office, client):
+    task = office.task("wim")
+    other = client("wes")
+    body = {"text": "mine now", "version": 0, "seconds": 0}
+    assert other.get(f"{API}/writings/{task.id}").status_code == 404
+    assert other.put(f"{API}/writings/{task.id}/draft", json=body).status_code == 404
+    assert other.post(f"{API}/writings/{task.id}/blank", json={"note": ""}).status_code == 404
+
+
+def test_pages_are_for_their_roles(office):
+    services = open_services(office.database)
+    write = WriteHandlers(services.accounts, services.projects)
+    review = ReviewHandlers(services.accounts, services.editing)
+
+    def asks(name: str) -> SimpleNamespace:
+        return SimpleNamespace(username=name, query_params={"project": str(office.project.id)})
+
+    assert 'id="write-form"' in write.open(asks("wim"))
+    assert "This needs the role writer" in write.open(asks("ana"))
+    office.submit("wim", "a ferry <b>at</b> noon")
+    item, text = review.open(asks("eda"))[2:4]
+    assert text["value"] == "a ferry <b>at</b> noon" if isinstance(text, dict) else text.value
+    assert "Ferry number" in item
+    with pytest.raises(gr.Error, match="This needs the role editor or administrator"):
+        review.open(asks("wim"))
+    with pytest.raises(gr.Error, match="role editor or administrator"):
+        review.accept(asks("wim"), "text", "1:1")
+    with pytest.raises(gr.Error, match="No text is chosen"):
+        review.accept(asks("eda"), "text", "nonsense")
