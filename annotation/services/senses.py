@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.orm import Session
 
 from annotation.authoring import WritingDesk
@@ -156,7 +156,7 @@ def _describe(session: Session, pair_id: int, senses: dict[str, object]) -> None
     session.execute(update(Pair).where(Pair.id == pair_id, Pair.senses.is_(None)).values(senses=senses))
 
 
-def _lacking(project_id: int) -> tuple[object, ...]:
+def _lacking(project_id: int) -> tuple[ColumnElement[bool], ...]:
     return (
         Pair.project_id == project_id,
         Pair.type == WORD_TO_SENSE,
