@@ -52,7 +52,7 @@ SPACE_ANCESTORS = "https://huggingface.co https://*.hf.space"
 
 @dataclass(frozen=True)
 class AppContext:
-    """What the pages are given: the models by name, how to open and to describe one, and annotation."""
+    """What the pages are given: models by name, how to open and to describe one, annotation, passages."""
 
     models: Mapping[str, str]
     load: Load
@@ -60,6 +60,7 @@ class AppContext:
     annotation: Services | None = None
     """Without it only the public page is served."""
     describe: Callable[[str], str] = model_card
+    index: str = ""
 
 
 def build_context(settings: Settings, load: Load, similarities: Similarities | None = None) -> AppContext:
@@ -68,7 +69,7 @@ def build_context(settings: Settings, load: Load, similarities: Similarities | N
         models = {settings.model: models.get(settings.model, "given with --model"), **models}
     opened = partial(open_annotation, settings.database_url, in_space=settings.in_space)
     services = opened(wordnet=settings.wordnet, similarities=similarities)
-    return AppContext(models, load, settings.in_space, services)
+    return AppContext(models, load, settings.in_space, services, index=settings.index or "")
 
 
 def build_app(
@@ -95,7 +96,7 @@ def build_app(
 
 def build_server(context: AppContext) -> FastAPI:
     """Annotation under /annotate, the public page at /, health at /healthz; the default model warms up."""
-    shelf = ModelShelf(context.models, context.load, context.describe)
+    shelf = ModelShelf(context.models, context.load, context.describe, context.index)
     services = context.annotation
     server = FastAPI(**CLOSED_DOCS)
     server.add_middleware(CORSMiddleware, allow_origins=[])  # else Gradio answers every site that asks

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, TypeGuard, cast
+from typing import Any, BinaryIO, TypeGuard, TypeVar, cast
 
 from kpdemo.documents import (
     COMPRESSIONS,
@@ -32,7 +32,16 @@ from kpdemo.documents import (
 )
 from kpdemo.errors import InputError, KpdemoError
 from kpdemo.languages.names import language_name
-from kpdemo.types import Document, Keyphrase, Kind, Prediction, Predictor, Source
+from kpdemo.routed import read_with_passages
+from kpdemo.types import (
+    Document,
+    Keyphrase,
+    Kind,
+    Prediction,
+    Predictor,
+    RetrievedPassage,
+    Source,
+)
 
 SCORE_DIGITS = 6
 SECONDS_DIGITS = 3
@@ -80,6 +89,7 @@ class BatchSettings:
     input_sha256: str = ""
 
 
+Outcome = TypeVar("Outcome")
 ShowProgress = Callable[[BatchSummary], None]
 
 
@@ -132,27 +142,39 @@ def predict_each(
     threshold: float | None = None,
 ) -> list[Prediction | InputError]:
     """One outcome a document: a batch that is refused is halved until the culprits stand alone."""
+    return _each(documents, lambda part: predictor.predict(part, top_k=top_k, threshold=threshold))
+
+
+def _each(
+    documents: Sequence[Document], ask: Callable[[Sequence[Document]], list[Outcome]]
+) -> list[Outcome | InputError]:
     try:
-        return list(predictor.predict(documents, top_k=top_k, threshold=threshold))
+        return list(ask(documents))
     except InputError as error:
         if len(documents) == 1:
             return [error]
     half = len(documents) // 2
-    halves = (documents[:half], documents[half:])
-    return [
-        outcome
-        for part in halves
-        for outcome in predict_each(predictor, part, top_k=top_k, threshold=threshold)
-    ]
+    return [outcome for part in (documents[:half], documents[half:]) for outcome in _each(part, ask)]
 
 
 def document_record(
-    document: Document, prediction: Prediction, *, model: str, device: str, seconds: float
+    document: Document,
+    prediction: Prediction,
+    *,
+    model: str,
+    device: str,
+    seconds: float,
+    passages: Sequence[RetrievedPassage] | None = None,
 ) -> dict[str, Any]:
-    """The result of one document as `predict --json` and the page give it; spans count in "text"."""
+    """The result of one document as `predict --json` and the page give it; spans count in "text".
+
+    Args:
+        passages: what a model that retrieves found, nearest first; None for another model.
+    """
     return {
         "language": prediction.language,
         **keyphrase_rows(prediction),
+        **({} if passages is None else {"passages": passage_rows(passages)}),
         "model": model,
         "device": device,
         "seconds": round(seconds, SECONDS_DIGITS),
@@ -161,17 +183,34 @@ def document_record(
     }
 
 
-def prediction_row(id: str, prediction: Prediction) -> dict[str, Any]:
+def prediction_row(
+    id: str, prediction: Prediction, passages: Sequence[RetrievedPassage] = ()
+) -> dict[str, Any]:
     """A prediction as it stands in a predictions file."""
     language = {"language": prediction.language} if prediction.language else {}
-    return {"id": id, **language, **keyphrase_rows(prediction)}
+    found = {"passages": passage_rows(passages)} if passages else {}
+    return {"id": id, **language, **keyphrase_rows(prediction), **found}
+
+
+def passage_rows(passages: Sequence[RetrievedPassage]) -> list[dict[str, Any]]:
+    """Passages as plain values for JSON, without their texts."""
+    return [
+        {
+            "id": passage.id,
+            "title": passage.title,
+            "keyphrases": list(passage.keyphrases),
+            "score": round(passage.score, SCORE_DIGITS),
+        }
+        for passage in passages
+    ]
 
 
 def keyphrase_rows(prediction: Prediction) -> dict[str, list[Any]]:
     """The keyphrases as plain values for JSON, without what the predictor does not tell."""
     rows: dict[str, list[Any]] = {
         "present": [
-            _scored(item) | {"spans": [list(span) for span in item.spans]} for item in prediction.present
+            _scored(item) | {"spans": [list(span) for span in item.spans]} | _told(item)
+            for item in prediction.present
         ],
         "absent": [_scored(item) | _told(item) for item in prediction.absent],
     }
@@ -255,7 +294,7 @@ def _scored(keyphrase: Keyphrase) -> dict[str, Any]:
 
 
 def _told(keyphrase: Keyphrase) -> dict[str, Any]:
-    """What is known of an absent keyphrase besides."""
+    """What is known of a keyphrase besides."""
     known = {"kind": keyphrase.kind, "source": keyphrase.source, "evidence": list(keyphrase.evidence)}
     return {name: value for name, value in known.items() if value}
 
@@ -324,18 +363,18 @@ class _Run:
         if not any(missing):
             return
         settings = self._settings
-        outcomes = predict_each(
-            self._predictor,
+        outcomes = _each(
             [self._in_language(document) for _, document in batch],
-            top_k=settings.top_k,
-            threshold=settings.threshold,
+            lambda part: read_with_passages(
+                self._predictor, part, top_k=settings.top_k, threshold=settings.threshold
+            ),
         )
         rows = []
         for (line, document), is_missing, outcome in zip(batch, missing, outcomes, strict=True):
             if isinstance(outcome, InputError):
                 self._fail(line, f'document "{document.id}": {outcome}')
             elif is_missing:
-                rows.append(prediction_row(document.id, outcome))
+                rows.append(prediction_row(document.id, outcome.prediction, outcome.passages))
         writer.write(rows)
         self._counts = replace(self._counts, done=self._counts.done + len(rows))
 

@@ -50,7 +50,7 @@ from kpdemo.documents import (
     read_text,
 )
 from kpdemo.errors import ConfigError, InputError, KpdemoError, ModelLoadError
-from kpdemo.types import Document, Prediction, Predictor, languages_of
+from kpdemo.types import Document, Prediction, Predictor, languages_of, uses_passages
 
 if TYPE_CHECKING:
     from kpdemo.evaluation.report import Report
@@ -65,6 +65,7 @@ Examples:
   {PROGRAM} predict abstract.txt --title "Learning to rank" --top-k 10
   echo "Neural networks learn word embeddings." | {PROGRAM} predict - --json
   {PROGRAM} predict article.txt --model yake --language French
+  {PROGRAM} predict these.txt --language fr --index my.index --json
   {PROGRAM} predict --input docs.jsonl --output predictions.jsonl
   zcat docs.jsonl.gz | {PROGRAM} predict --input - --output - > predictions.jsonl
 
@@ -77,7 +78,8 @@ Spans count characters of "text", which is the title, two newlines and the text 
 that begins at "text_offset", 0 without a title. "kind" is reordered (all its words are in the
 text), mixed (some are) or unseen (none is), "source" is generated, retrieved or both, "evidence"
 are phrases that speak for it. What the model does not tell is left out, and a model that ranks
-more absent phrases than it gives adds "absent_candidates": ["…", …], from which R@50 is counted.
+more absent phrases than it gives adds "absent_candidates": ["…", …], from which R@50 is counted. A
+model that retrieves adds "passages": [{{"id", "title", "keyphrases": ["…", …], "score"}}, …], nearest first.
 
 \b
 A line of docs.jsonl:
@@ -209,6 +211,12 @@ def predict(
     ] = None,
     model: ModelOption = "default",
     language: LanguageOption = None,
+    index_folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--index", metavar="FOLDER", help="Passages for a model that retrieves, instead of its own."
+        ),
+    ] = None,
     device: DeviceOption = Device.AUTO,
     batch_size: BatchSizeOption = 32,
     as_json: Annotated[bool, typer.Option("--json", help="Print the one document's result as JSON.")] = False,
@@ -222,7 +230,10 @@ def predict(
     code = "" if language is None else read_language(language)
     if source is None and output is None:
         document = replace(_read_one(file, title), language=code)
-        _predict_one(document, open_predictor(model, device), top_k, threshold, as_json=as_json)
+        _check_index(model, index_folder)
+        _predict_one(
+            document, _reader(model, document, device, index_folder), top_k, threshold, as_json=as_json
+        )
         return
     if file is not None or title:
         raise CallError("FILE and --title are for one document; leave them out with --input and --output.")
@@ -230,8 +241,10 @@ def predict(
         raise CallError("--input and --output go together; give both, - stands for standard input or output.")
     if source != STDIN:
         check_file(source, DOCUMENT_SUFFIXES)
-    predictor = open_predictor(model, device)
-    options = BatchOptions(batch_size, top_k, threshold, model_identity(model), code)
+    _check_index(model, index_folder)
+    predictor = open_predictor(model, device, index_folder)
+    identity = model_identity(model) + index_identity(model, index_folder)
+    options = BatchOptions(batch_size, top_k, threshold, identity, code)
     _predict_many(predictor, source, output, options)
 
 
@@ -375,14 +388,14 @@ def models(
         show_models(known)
 
 
-def open_predictor(model: str, device: Device) -> Predictor:
+def open_predictor(model: str, device: Device, index_folder: Path | None = None) -> Predictor:
     """The model of that name or folder; its weights load with the first prediction."""
     from kpdemo.predictors import available_models, load_predictor
     from kpdemo.quick_start import import_nltk
 
     import_nltk()
     try:
-        return load_predictor(model, device=device.value)
+        return load_predictor(model, device=device.value, index=index_folder)
     except ModelLoadError as error:
         if model in available_models() or Path(model).exists():
             raise
@@ -402,15 +415,62 @@ def read_language(written: str) -> str:
 
 def model_identity(model: str) -> str:
     """What tells the weights of a checkpoint from others of its name; empty for what has no weights."""
-    from kpdemo.predictors import BASELINES, DEFAULT_FOLDER, model_folder
+    from kpdemo.languages.routing import DEFAULT_MODEL
+    from kpdemo.predictors import BASELINES, DEFAULT_FOLDER, MULTILINGUAL_FOLDER, model_folder
 
     if model in BASELINES and model != "embedding":
         return ""
     folder = DEFAULT_FOLDER if model == "embedding" else model_folder(model)
     digest = hashlib.sha256()
-    for sums in sorted(folder.rglob("SHA256SUMS")):  # those of bank and reranker too
+    parts = sorted(folder.rglob("SHA256SUMS"))  # those of bank and reranker too
+    if model == DEFAULT_MODEL:
+        parts += sorted(MULTILINGUAL_FOLDER.rglob("SHA256SUMS"))  # which it leaves other languages to
+    for sums in parts:
         digest.update(sums.read_bytes())
     return digest.hexdigest() if (folder / "SHA256SUMS").is_file() else ""
+
+
+def index_identity(model: str, index_folder: Path | None) -> str:
+    """What tells the passages that a model retrieves from others; empty for one that retrieves none.
+
+    Raises:
+        PassageIndexError: there is no index in the folder, or it is damaged.
+    """
+    from kpdemo.predictors import PASSAGES_INDEX, takes_index
+
+    if not takes_index(model) or not (index_folder or PASSAGES_INDEX).is_dir():
+        return ""
+    from kpdemo.ramkg.store import read_manifest
+
+    manifest = read_manifest(index_folder or PASSAGES_INDEX)
+    return hashlib.sha256(repr(sorted(manifest.sha256.items())).encode()).hexdigest()
+
+
+def _check_index(model: str, index_folder: Path | None) -> None:
+    """Raises:
+    CallError: the model reads no passages.
+    PassageIndexError: there is no index in the folder, or it is damaged.
+    """
+    if index_folder is None:
+        return
+    from kpdemo.predictors import takes_index
+    from kpdemo.ramkg.store import read_manifest
+
+    if not takes_index(model):
+        raise CallError(f"The model {model!r} reads no passages: leave --index out, or give another --model.")
+    read_manifest(index_folder)
+
+
+def _reader(model: str, document: Document, device: Device, index_folder: Path | None) -> Predictor:
+    """The model for one document: behind the default name, the one made for its language."""
+    from kpdemo.languages import identified
+    from kpdemo.languages.routing import DEFAULT_MODEL, model_for
+    from kpdemo.predictors import shipped_models
+
+    if model == DEFAULT_MODEL and model_for(identified(document).language) in shipped_models():
+        model = model_for(identified(document).language)
+    passages = None if model == DEFAULT_MODEL else index_folder
+    return open_predictor(model, device, passages)
 
 
 def _speak_utf8() -> None:
@@ -451,23 +511,25 @@ def _predict_one(
     from kpdemo.batch import document_record
     from kpdemo.languages.names import language_name
     from kpdemo.languages.notes import language_note
+    from kpdemo.routed import read_with_passages
     from kpdemo.text import check_readable
 
     check_readable(document, any_script=True)  # before a model is loaded for nothing
     device = predictor.device  # loads the model: its time is not the prediction's
     started = time.perf_counter()
-    [prediction] = predictor.predict([document], top_k=top_k, threshold=threshold)
+    [found] = read_with_passages(predictor, [document], top_k=top_k, threshold=threshold)
     seconds = time.perf_counter() - started
+    prediction, passages = found.prediction, found.passages if uses_passages(predictor) else None
     if note := language_note(prediction.language, predictor.name, languages_of(predictor)):
         say(note)
     if as_json:
         origin = {"model": predictor.name, "device": device}
-        print_json(document_record(document, prediction, **origin, seconds=seconds))
+        print_json(document_record(document, prediction, **origin, seconds=seconds, passages=passages))
         return
     from kpdemo.terminal import show_prediction
 
     footer = f"{predictor.name} on {device}, {seconds:.2f} s, {language_name(prediction.language)}"
-    show_prediction(document, prediction, footer)
+    show_prediction(document, prediction, footer, passages or ())
 
 
 def _predict_many(predictor: Predictor, source: str, output: str, options: BatchOptions) -> None:

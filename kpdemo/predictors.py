@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.languages.routing import DEFAULT_MODEL as DEFAULT_MODEL
+from kpdemo.languages.routing import MULTILINGUAL_MODEL
+from kpdemo.routed import RoutedPredictor, read_with_passages
 from kpdemo.simckp.profiles import KNOWN, one_line
 from kpdemo.types import (
     Comparing,
@@ -18,21 +22,28 @@ from kpdemo.types import (
     Mapped,
     Prediction,
     Predictor,
+    RetrievalPrediction,
     VectorSpace,
     finds_absent,
     languages_of,
+    uses_passages,
 )
 
-DEFAULT_MODEL = "default"
+ENGLISH_MODEL = "english"
 _ASSETS = Path(__file__).parent / "assets"
 DEFAULT_FOLDER = _ASSETS / "default"
+MULTILINGUAL_FOLDER = _ASSETS / MULTILINGUAL_MODEL
 PASSAGES_FILE = _ASSETS / "passages" / "passages.jsonl"
 PASSAGES_INDEX = _ASSETS / "passages" / "index"
 
-_SHIPPED = {
-    DEFAULT_MODEL: "SimCKP, trained on author keywords",
-    "indexer": "SimCKP, trained on indexers' terms: more, and longer",
-}
+_SIMCKP = "SimCKP, trained on author keywords"
+_INDEXER = {"indexer": "SimCKP, trained on indexers' terms: more, and longer"}
+_SHIPPED = {DEFAULT_MODEL: _SIMCKP} | _INDEXER
+_SHIPPED_WITH_LANGUAGES = {
+    DEFAULT_MODEL: f"{_SIMCKP}; French, Chinese, Korean: {MULTILINGUAL_MODEL}",
+    MULTILINGUAL_MODEL: "French, Chinese and Korean, helped by English passages (RAMKG)",
+    ENGLISH_MODEL: f"{_SIMCKP}, whatever the language",
+} | _INDEXER
 
 _BASELINES = {
     "first": "the first noun phrases of the text",
@@ -51,18 +62,27 @@ RAMKG_KIND = "ramkg-generator"
 RANKER_KIND = "ramkg-ranker"
 """The same of a ranker with its retriever."""
 
+RETRIEVING_KINDS = frozenset({RAMKG_KIND, RANKER_KIND})
+"""The kinds of folders whose models read the passages of an index."""
+
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def model_folder(model: str | Path) -> Path:
     """Where a model that ships is, or else what the name says."""
-    return _ASSETS / model if model in _SHIPPED else Path(model)
+    elsewhere = {ENGLISH_MODEL: DEFAULT_FOLDER, MULTILINGUAL_MODEL: MULTILINGUAL_FOLDER}
+    return elsewhere.get(str(model), _ASSETS / model) if model in shipped_models() else Path(model)
+
+
+def shipped_models() -> dict[str, str]:
+    """The models that ship, the default one first; several languages have one where it is installed."""
+    return _SHIPPED_WITH_LANGUAGES if (MULTILINGUAL_FOLDER / "config.json").is_file() else _SHIPPED
 
 
 def available_models() -> dict[str, str]:
     """Names that `load_predictor` takes, each with one line on what it is; the default first."""
     here = {name: text for name, text in _BASELINES.items() if name != "yake" or find_spec("yake")}
-    return _SHIPPED | here
+    return shipped_models() | here
 
 
 def hub_models() -> dict[str, str]:
@@ -70,28 +90,41 @@ def hub_models() -> dict[str, str]:
     return {name: one_line(profile) for name, profile in KNOWN.items()}
 
 
-def load_predictor(model: str | Path = DEFAULT_MODEL, *, device: str = "auto") -> LazyPredictor:
+def load_predictor(
+    model: str | Path = DEFAULT_MODEL, *, device: str = "auto", index: str | Path | None = None
+) -> LazyPredictor:
     """A predictor by name; what is heavy loads with the first prediction.
+
+    The default one reads English itself and leaves other languages to the model that ships for them, see
+    `kpdemo.languages.routing`.
 
     Args:
         model: a name of `available_models`, a checkpoint folder, the folder of a model in Hugging Face's
             form, or the "owner/name" of one on the Hub.
         device: "auto" (CUDA when there is one), "cpu" or "cuda"; baselines run on the CPU.
+        index: the folder of a passage index for a model that retrieves; by default the one that ships for
+            `multilingual`, and none for others.
 
     Raises:
-        ModelLoadError: there is no such model. One that is damaged, or cannot be fetched from the Hub, is
-            found out at the first prediction.
+        ModelLoadError: there is no such model, or it reads no passages but there is an `index`. One that is
+            damaged, or cannot be fetched from the Hub, is found out at the first prediction.
     """
-    name = str(model)
-    if name in _SHIPPED:
-        return LazyPredictor(name, lambda: _load_folder(model_folder(name), device))
+    name, passages = str(model), None if index is None else Path(index)
+    if MULTILINGUAL_MODEL in shipped_models() and name in (DEFAULT_MODEL, MULTILINGUAL_MODEL):
+        several = _multilingual(device, passages or (PASSAGES_INDEX if PASSAGES_INDEX.is_dir() else None))
+        return (
+            several if name == MULTILINGUAL_MODEL else LazyPredictor(name, lambda: _routed(several, device))
+        )
+    folder = model_folder(model)
+    is_folder = name in shipped_models() or (name not in available_models() and folder.is_dir())
+    if passages is not None and not takes_index(model):
+        raise ModelLoadError(f"The model {name!r} reads no passages: leave the index out, or choose another.")
+    if is_folder:
+        return LazyPredictor(name, lambda: _load_folder(folder, device, passages))
     if name == "embedding":
         return LazyPredictor(name, lambda: _load_embedding(device))
     if name in available_models():
         return LazyPredictor(name, lambda: _load_baseline(name))
-    folder = Path(model)
-    if folder.is_dir():
-        return LazyPredictor(name, lambda: _load_folder(folder, device))
     if _HUB_NAME.fullmatch(name):
         return LazyPredictor(name, lambda: _load_from_hub(name, device))
     names = ", ".join(available_models())
@@ -131,6 +164,20 @@ class LazyPredictor:
         return finds_absent(self._predictor())
 
     @property
+    def uses_passages(self) -> bool:
+        return uses_passages(self._predictor())
+
+    def predict_with_passages(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[RetrievalPrediction]:
+        """See `kpdemo.types.RetrievalPredictor`."""
+        return read_with_passages(self._predictor(), documents, top_k=top_k, threshold=threshold)
+
+    @property
     def languages(self) -> frozenset[str]:
         return languages_of(self._predictor())
 
@@ -157,7 +204,25 @@ class LazyPredictor:
             return self._loaded
 
 
-def _load_folder(folder: Path, device: str) -> Predictor:
+def takes_index(model: str | Path) -> bool:
+    """Whether a model reads the passages of an index, told from its configuration alone."""
+    if MULTILINGUAL_MODEL in shipped_models() and model == DEFAULT_MODEL:
+        return True
+    return _described(model_folder(model)).get("kind") in RETRIEVING_KINDS
+
+
+@lru_cache(maxsize=4)
+def _multilingual(device: str, index: Path | None) -> LazyPredictor:
+    """The same object each time: by itself and behind the default name it is loaded once."""
+    return LazyPredictor(MULTILINGUAL_MODEL, lambda: _load_folder(MULTILINGUAL_FOLDER, device, index))
+
+
+def _routed(several: Predictor, device: str) -> RoutedPredictor:
+    english = LazyPredictor(DEFAULT_MODEL, lambda: _load_folder(DEFAULT_FOLDER, device))
+    return RoutedPredictor({DEFAULT_MODEL: english, MULTILINGUAL_MODEL: several})
+
+
+def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predictor:
     described = _described(folder)
     if "model_type" in described:
         return _load_hugging_face(str(folder), folder, device)
@@ -166,13 +231,17 @@ def _load_folder(folder: Path, device: str) -> Predictor:
 
         return load_kea(folder)
     if described.get("kind") == RAMKG_KIND:
+        if index is not None:
+            from kpdemo.ramkg.retrieval import load_ramkg_predictor
+
+            return load_ramkg_predictor(folder, index, device=device)
         from kpdemo.ramkg.generator_checkpoint import load_ramkg_generator
 
         return load_ramkg_generator(folder, device=device)
     if described.get("kind") == RANKER_KIND:
         from kpdemo.ramkg.predictor import load_ranking_predictor
 
-        return load_ranking_predictor(folder, index=None, device=device)
+        return load_ranking_predictor(folder, index=index, device=device)
     from kpdemo.simckp.system import load_system
 
     return load_system(folder, device=device)

@@ -17,7 +17,7 @@ from kpdemo.batch import BatchSummary
 from kpdemo.documents import LineError
 from kpdemo.evaluation.coverage import Coverage
 from kpdemo.languages.names import language_name
-from kpdemo.types import Document, Keyphrase, Prediction, Span
+from kpdemo.types import Document, Keyphrase, Prediction, RetrievedPassage, Span
 
 MARK = "black on bright_yellow"
 OPEN_MARK, CLOSE_MARK = "[[", "]]"
@@ -30,8 +30,10 @@ _HARMLESS = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if ch
 }
 
 
-def show_prediction(document: Document, prediction: Prediction, footer: str) -> None:
-    """Print the text with its present keyphrases marked, then the tables."""
+def show_prediction(
+    document: Document, prediction: Prediction, footer: str, passages: Sequence[RetrievedPassage] = ()
+) -> None:
+    """Print the text with its present keyphrases marked, then the tables, then what was retrieved."""
     console = _console()
     spans = merge_spans([span for keyphrase in prediction.present for span in keyphrase.spans])
     console.print(marked_text(document.text, spans, colour=console.is_terminal), soft_wrap=True)
@@ -42,6 +44,8 @@ def show_prediction(document: Document, prediction: Prediction, footer: str) -> 
         console.print("No present keyphrases.")
     if prediction.absent:
         console.print(_absent_table(prediction.absent))
+    if passages:
+        console.print(_passages_table(passages))
     console.print(Text(footer, style="dim"))
 
 
@@ -233,6 +237,17 @@ def _absent_table(keyphrases: Sequence[Keyphrase]) -> Table:
         table.add_column(name)
     for row, keyphrase in enumerate(keyphrases):
         table.add_row(*_scored(keyphrase), *(_harmless(cells[row]) for cells in told.values()))
+    return table
+
+
+def _passages_table(passages: Sequence[RetrievedPassage]) -> Table:
+    table = Table(title="Retrieved passages", title_justify="left")
+    table.add_column("Score", justify="right")
+    table.add_column("Passage")
+    table.add_column("Keyphrases")
+    for passage in passages:
+        name = _harmless(passage.title or passage.id)
+        table.add_row(f"{passage.score:.3f}", name, _harmless("; ".join(passage.keyphrases)))
     return table
 
 

@@ -198,7 +198,8 @@ class RetrievalPredictor(Predictor, Protocol):
 
 def uses_passages(predictor: Predictor) -> bool:
     """Whether a predictor retrieves passages: what opens another says so in an attribute `uses_passages`."""
-    return bool(getattr(predictor, "uses_passages", isinstance(predictor, RetrievalPredictor)))
+    told = getattr(predictor, "uses_passages", None)
+    return isinstance(predictor, RetrievalPredictor) if told is None else bool(told)
 
 
 class PointKind(StrEnum):

@@ -9,6 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
+from kpdemo.places import PhrasePlaces
 from kpdemo.text import phrase_key, readable_documents, stems, words
 from kpdemo.types import (
     Document,
@@ -16,6 +17,8 @@ from kpdemo.types import (
     Kind,
     PointKind,
     Prediction,
+    RetrievalPrediction,
+    RetrievedPassage,
     Source,
     Span,
     VectorPoint,
@@ -54,6 +57,63 @@ class FakePredictor:
             absent=_scored(absent, {}, threshold, best=0.5),
             language=document.language,
         )
+
+
+PASSAGES = (
+    RetrievedPassage(
+        "nlp-01",
+        "Kernels for graphs",
+        "A kernel compares two graphs.",
+        ("graph kernels", "molecules", "drug discovery"),
+        "en",
+        0.8123,
+    ),
+    RetrievedPassage("soc-02", "Who does the housework", "Time diaries.", ("time use",), "en", 0.4),
+)
+
+
+@dataclass(frozen=True)
+class FakeRetriever(FakePredictor):
+    """Reads every script; finds `passages` for every document, and an absent keyphrase made of the first.
+
+    Present are those of `phrases` that stand in the text.
+    """
+
+    name: str = "multilingual"
+    absent: tuple[str, ...] = ("découverte de médicaments",)
+    phrases: tuple[str, ...] = ("noyaux de graphes", "molécules", "图核", "分子", "그래프 커널")
+    passages: tuple[RetrievedPassage, ...] = PASSAGES
+    languages: frozenset[str] = frozenset({"fr", "zh", "ko"})
+    uses_passages: bool = True
+
+    def predict(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Prediction]:
+        return [found.prediction for found in self.predict_with_passages(documents, top_k=top_k)]
+
+    def predict_with_passages(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[RetrievalPrediction]:
+        read = readable_documents(documents, any_script=True)
+        return [self._found(document, top_k or _DEFAULT_COUNT) for document in read]
+
+    def _found(self, document: Document, count: int) -> RetrievalPrediction:
+        places = PhrasePlaces(document)
+        spans = {phrase: found for phrase in self.phrases if (found := places.of(phrase))}
+        present = _scored(list(spans)[:count], spans, 0.0, best=0.9)
+        without = Prediction(present, (), document.language)
+        if not any(passage.keyphrases for passage in self.passages):
+            return RetrievalPrediction(self.passages, without, without)
+        led = tuple(Keyphrase(phrase, 0.5, evidence=("drug discovery",)) for phrase in self.absent)
+        return RetrievalPrediction(self.passages, Prediction(present, led, document.language), without)
 
 
 def absent_keyphrases(count: int) -> tuple[Keyphrase, ...]:

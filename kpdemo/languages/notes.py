@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kpdemo.languages.names import NAMES, language_name
+from kpdemo.languages.routing import SERVED
 
-MOST_NAMED = 3
+MOST_NAMED = 4
+NO_MODEL = "no model that ships was made for this language: docs/languages.md says how to use another"
 
 
 def language_note(language: str, model: str, languages: Collection[str]) -> str:
     """One sentence; empty when the model was made for the language, or does not tell for which it was made.
+
+    For a language that no model which ships was made for, it says where to read about others.
 
     >>> language_note("fr", "default", {"en"})
     "This text is French; the model 'default' was made for English, so treat its answer with care."
@@ -20,7 +24,8 @@ def language_note(language: str, model: str, languages: Collection[str]) -> str:
     made_for = _listed([NAMES[code] for code in NAMES if code in languages])
     reason = f"was made for {made_for}" if made_for else "was not made for it"
     advice = "so treat its answer with care"
-    return f"This text is {language_name(language)}; the model '{model}' {reason}, {advice}."
+    others = "" if language in SERVED else f" ({NO_MODEL})"
+    return f"This text is {language_name(language)}; the model '{model}' {reason}, {advice}{others}."
 
 
 def _listed(names: list[str]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import gradio as gr
 
 from kpdemo.errors import InputError, KpdemoError, ModelLoadError, ModelStoppedError
+from kpdemo.predictors import ENGLISH_MODEL
 from kpdemo.quick_start import import_nltk
 from kpdemo.text import phrase_key
 from kpdemo.types import Keyphrase, Prediction
@@ -119,9 +120,10 @@ class CompareHandlers:
 def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> None:
     """A heading, the models to tick, a button and their columns, under the page's own fields."""
     names = list(handlers.shelf.models)
+    ticked = [name for name in names if name != ENGLISH_MODEL]  # on English it is the default one again
     section_heading("Compare", "compare-heading")
     with gr.Row(elem_id="compare-controls", elem_classes="controls"):
-        models = gr.CheckboxGroup(names, value=names, label="Models", elem_id="compare-models", scale=4)
+        models = gr.CheckboxGroup(names, value=ticked, label="Models", elem_id="compare-models", scale=4)
         run = gr.Button("Compare", elem_id="compare-run", scale=0, min_width=140)
     result = gr.HTML(empty_html(EMPTY), elem_id="compare-result")
     run.click(

@@ -16,7 +16,15 @@ import gradio as gr
 from kpdemo.batch import BatchSummary, predict_file
 from kpdemo.documents import DOCUMENT_SUFFIXES, WHOLE_SUFFIXES, LineError, document_suffix, read_numbered
 from kpdemo.errors import InputError, KpdemoError
-from kpdemo.types import Document, Prediction, Predictor
+from kpdemo.routed import read_with_passages
+from kpdemo.types import (
+    Document,
+    Prediction,
+    Predictor,
+    RetrievalPrediction,
+    languages_of,
+    uses_passages,
+)
 from kpdemo.ui.absent import chip_html
 from kpdemo.ui.figures import grouped
 from kpdemo.ui.marks import escape
@@ -72,13 +80,31 @@ class _InTurns:
         top_k: int | None = None,
         threshold: float | None = None,
     ) -> list[Prediction]:
-        read = [Document(document) if isinstance(document, str) else document for document in documents]
-        for document in read:
-            check_length(document)
         return [
             prediction
-            for turn in _turns(read)
+            for turn in _checked_turns(documents)
             for prediction in self.predictor.predict(turn, top_k=top_k, threshold=threshold)
+        ]
+
+    @property
+    def uses_passages(self) -> bool:
+        return uses_passages(self.predictor)
+
+    @property
+    def languages(self) -> frozenset[str]:
+        return languages_of(self.predictor)
+
+    def predict_with_passages(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[RetrievalPrediction]:
+        return [
+            found
+            for turn in _checked_turns(documents)
+            for found in read_with_passages(self.predictor, turn, top_k=top_k, threshold=threshold)
         ]
 
 
@@ -229,6 +255,13 @@ def own_copies(files: Sequence[Path], folder: Path) -> list[Path]:
             ) from None
         copies.append(copy)
     return copies
+
+
+def _checked_turns(documents: Sequence[Document | str]) -> Iterator[list[Document]]:
+    read = [Document(document) if isinstance(document, str) else document for document in documents]
+    for document in read:
+        check_length(document)
+    return _turns(read)
 
 
 def _turns(documents: Sequence[Document]) -> Iterator[list[Document]]:

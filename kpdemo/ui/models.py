@@ -6,14 +6,28 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock, Thread
 
 import kpdemo
 from kpdemo.cards import model_card
 from kpdemo.errors import KpdemoError, ModelLoadError
+from kpdemo.languages import identified
+from kpdemo.languages.routing import DEFAULT_MODEL, model_for
 from kpdemo.predictors import model_folder
-from kpdemo.types import Document, Mapped, Prediction, Predictor, VectorSpace, finds_absent, languages_of
+from kpdemo.routed import read_with_passages
+from kpdemo.types import (
+    Document,
+    Mapped,
+    Prediction,
+    Predictor,
+    RetrievalPrediction,
+    VectorSpace,
+    finds_absent,
+    languages_of,
+    uses_passages,
+)
 from kpdemo.ui.results import Answer, Question
 
 WARM_UP = Document("A short sentence warms the model up before the first reader comes.", title="Warm-up")
@@ -30,6 +44,7 @@ class ModelShelf:
         models: names with a line on each, the default one first.
         load: opens a model by name; raises ModelLoadError.
         describe: the card of a model by name, in Markdown.
+        index: the folder of the passages that models which retrieve were opened with; empty for their own.
     """
 
     def __init__(
@@ -37,10 +52,12 @@ class ModelShelf:
         models: Mapping[str, str],
         load: Callable[[str], Predictor],
         describe: Callable[[str], str] = model_card,
+        index: str = "",
     ) -> None:
         self.models = dict(models)
         self._load = load
         self._describe = describe
+        self._index = index
         self._opened: dict[str, _Guarded] = {}
         self._problems: dict[str, str] = {}
         self._lock = Lock()
@@ -79,11 +96,14 @@ class ModelShelf:
     def answer(self, question: Question) -> Answer:
         """Ask a model; the time of the answer counts neither loading nor waiting for others.
 
+        The default model leaves languages that another one of the shelf was made for to that one.
+
         Raises:
             ModelLoadError: the model is unknown, or cannot be loaded.
             InputError: the document cannot be read.
         """
-        return self._open(question.model).answer(question)
+        guarded = self._reader(question)
+        return guarded.answer(replace(question, index=self._index) if guarded.uses_passages else question)
 
     def spaces(self, question: Question) -> list[VectorSpace]:
         """The vectors that a model compares when it answers; none where it compares no vectors.
@@ -92,7 +112,7 @@ class ModelShelf:
             ModelLoadError: the model is unknown, or cannot be loaded.
             InputError: the document cannot be read.
         """
-        guarded = self._open(question.model)
+        guarded = self._reader(question)
         return guarded.vectors(question.document, top_k=question.top_k, threshold=question.threshold)
 
     def card(self, name: str) -> str:
@@ -125,6 +145,13 @@ class ModelShelf:
         thread = Thread(target=self.warm_up, name="warm-up", daemon=True)
         thread.start()
         return thread
+
+    def _reader(self, question: Question) -> _Guarded:
+        """The model that reads the question's document; see `kpdemo.languages.routing`."""
+        name = question.model
+        if name == DEFAULT_MODEL:
+            name = model_for(identified(question.document).language)
+        return self._open(name if name in self.models else question.model)
 
     def _check_known(self, name: str) -> None:
         if name not in self.models:
@@ -168,6 +195,10 @@ class _Guarded:
     def languages(self) -> frozenset[str]:
         return languages_of(self._predictor)
 
+    @property
+    def uses_passages(self) -> bool:
+        return uses_passages(self._predictor)
+
     def predict(
         self,
         documents: Sequence[Document | str],
@@ -179,21 +210,33 @@ class _Guarded:
         with self._lock:
             return self._predictor.predict(documents, top_k=top_k, threshold=threshold)
 
+    def predict_with_passages(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[RetrievalPrediction]:
+        time.sleep(0.001)  # as in `predict`
+        with self._lock:
+            return read_with_passages(self._predictor, documents, top_k=top_k, threshold=threshold)
+
     def answer(self, question: Question) -> Answer:
         with self._lock:
             started = time.perf_counter()
-            [prediction] = self._predictor.predict(
-                [question.document], top_k=question.top_k, threshold=question.threshold
+            [found] = read_with_passages(
+                self._predictor, [question.document], top_k=question.top_k, threshold=question.threshold
             )
             seconds = time.perf_counter() - started
         return Answer(
             question,
-            prediction,
+            found.prediction,
             self.name,
             self.device,
             seconds,
             finds_absent=finds_absent(self._predictor),
             languages=self.languages,
+            retrieval=found if self.uses_passages else None,
         )
 
     def vectors(

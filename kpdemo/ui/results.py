@@ -14,10 +14,12 @@ from typing import Any
 from kpdemo.batch import document_record
 from kpdemo.languages.names import NAMES, language_name
 from kpdemo.languages.notes import language_note
-from kpdemo.types import Document, Keyphrase, Prediction
+from kpdemo.languages.segmenting import SEGMENTED
+from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from kpdemo.ui.absent import absent_html, nothing_absent_html
 from kpdemo.ui.figures import grouped, score_html
 from kpdemo.ui.marks import escape, mark_id, marked_html, shown_length
+from kpdemo.ui.passages import passages_html
 
 INLINE_LIMIT = 3_000
 """Texts up to so many characters stand inside the command and the program; longer ones are a file."""
@@ -28,18 +30,26 @@ PRESENT_RULE = (
     "Present means: the stemmed words of the keyphrase stand next to each other in the title or in the text. "
     "A keyphrase inside another has its own line, nearer to the letters."
 )
+UNSPACED_RULE = PRESENT_RULE.replace(
+    "the stemmed words of the keyphrase stand next to each other",
+    "the letters of the keyphrase stand in their order, with any spaces between,",
+)
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What was asked: a document, and how to read it."""
+    """What was asked: a document, and how to read it.
+
+    `index` is the folder of the passages that a model which retrieves looks through; empty for its own.
+    """
 
     document: Document
     model: str
     top_k: int | None = None
     threshold: float | None = None
+    index: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,7 @@ class Answer:
     """What came back, from which model, where it was computed, and in how many seconds.
 
     `finds_absent` tells whether the model could have given absent keyphrases, `languages` for which ones it
-    was made, empty where it does not say.
+    was made, empty where it does not say. `retrieval` is there where the model read passages beside the text.
     """
 
     question: Question
@@ -57,6 +67,12 @@ class Answer:
     seconds: float
     finds_absent: bool = False
     languages: frozenset[str] = frozenset()
+    retrieval: RetrievalPrediction | None = None
+
+
+def present_rule(language: str) -> str:
+    """What makes a keyphrase present in a language, in words; see `kpdemo.languages.wording`."""
+    return UNSPACED_RULE if language in SEGMENTED or language == "th" else PRESENT_RULE
 
 
 def note_of(answer: Answer) -> str:
@@ -76,6 +92,7 @@ def as_record(answer: Answer) -> dict[str, Any]:
         model=answer.model,
         device=answer.device,
         seconds=answer.seconds,
+        passages=answer.retrieval.passages if answer.retrieval else None,
     )
 
 
@@ -115,6 +132,8 @@ def shell_lines(question: Question) -> str:
         words.append(f"--top-k={question.top_k}")
     if question.threshold is not None:
         words.append(f"--threshold={question.threshold!r}")
+    if question.index:
+        words.append(f"--index={question.index}")
     command = shlex.join([*words, "--json"])
     if not inline:
         return command
@@ -133,12 +152,13 @@ def python_lines(question: Question) -> str:
         for name, value in (("top_k", question.top_k), ("threshold", question.threshold))
         if value is not None
     )
+    given = f"{question.model!r}, index={question.index!r}" if question.index else repr(question.model)
     read = "" if inline else f'body = Path("{TEXT_FILE}").read_bytes().decode()\n'
     path = "" if inline else "from pathlib import Path\n\n"
     return (
         f"{path}import kpdemo\n\n"
         f"{read}document = kpdemo.Document({body}{fields})\n"
-        f"[prediction] = kpdemo.load_predictor({question.model!r}).predict([document]{options})\n"
+        f"[prediction] = kpdemo.load_predictor({given}).predict([document]{options})\n"
         "for keyphrase in prediction.present + prediction.absent:\n"
         """    print(f"{keyphrase.score:.2f}  {keyphrase.text}  {keyphrase.spans or 'absent'}")\n"""
     )
@@ -154,8 +174,9 @@ def answer_html(answer: Answer) -> str:
         _cut_note(document.text),
         f'<div class="marked-text" id="predict-text" dir="auto"{_lang(answer)} tabindex="0" role="region" '
         f'aria-label="Text with its present keyphrases marked">{marked}</div>',
-        f'<p class="small">{PRESENT_RULE}</p>',
+        f'<p class="small">{present_rule(answer.prediction.language)}</p>',
         _lists(answer),
+        passages_html(answer.retrieval) if answer.retrieval else "",
         _buttons(answer),
         _code(answer.question),
         f'<p class="small" id="predict-facts">{_facts(answer)}</p>',

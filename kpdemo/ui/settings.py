@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kpdemo.errors import PassageIndexError
+
 LAST_PORT = 65_535
 
 
@@ -16,6 +18,8 @@ class Settings:
     port: int
     model: str | None
     device: str
+    index: str | None
+    """None leaves the choice to the model."""
     database_url: str | None
     """None leaves the choice to annotation."""
     wordnet: Path | None
@@ -36,6 +40,12 @@ def read_settings(arguments: Sequence[str] | None, environment: Mapping[str, str
         "--device", default="auto", choices=("auto", "cpu", "cuda"), help="default: %(default)s"
     )
     parser.add_argument(
+        "--index",
+        type=index_folder,
+        metavar="FOLDER",
+        help="passages for models that retrieve; default: those that ship",
+    )
+    parser.add_argument(
         "--database-url",
         metavar="URL",
         default=environment.get("KPDEMO_DATABASE_URL") or None,
@@ -51,6 +61,17 @@ def read_settings(arguments: Sequence[str] | None, environment: Mapping[str, str
         "else /usr/share/wordnet",
     )
     return Settings(**vars(parser.parse_args(arguments)), in_space=in_space)
+
+
+def index_folder(text: str) -> str:
+    """A folder with a passage index: a wrong one is told at the start, not to the first reader."""
+    from kpdemo.ramkg.store import read_manifest  # here, because only few ask for it
+
+    try:
+        read_manifest(Path(text))
+    except PassageIndexError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def port_number(text: str) -> int:

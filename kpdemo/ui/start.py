@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from kpdemo.errors import KpdemoError
-from kpdemo.predictors import DEFAULT_MODEL, load_predictor
+from kpdemo.predictors import DEFAULT_MODEL, load_predictor, takes_index
+from kpdemo.types import Predictor
 from kpdemo.ui.settings import Settings
 from kpdemo.worker import ModelWorker
 
@@ -16,9 +17,14 @@ PAUSE = 0.005
 """Seconds in which a prediction that waits for its turn takes it."""
 
 
+def open_model(name: str, *, device: str, index: str | None) -> Predictor:
+    """A model by name, with the passages of `index` where it retrieves any; raises as `load_predictor`."""
+    return load_predictor(name, device=device, index=index if takes_index(name) else None)
+
+
 def start_models(settings: Settings) -> ModelWorker:
     """The models in a process of their own, which begins with the one that is chosen at first."""
-    load = partial(load_predictor, device=settings.device)
+    load = partial(open_model, device=settings.device, index=settings.index)
     return ModelWorker(load, first=settings.model or DEFAULT_MODEL)
 
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from kpdemo.errors import ModelStoppedError
-from kpdemo.types import Document, Prediction, VectorSpace
+from kpdemo.types import Document, Prediction, RetrievalPrediction, VectorSpace
 from kpdemo.worker.messages import Answer, Call, Description, Load, Open, Raised, Request, Setup
 from kpdemo.worker.process import ModelProcess
 
@@ -138,6 +138,23 @@ class RemotePredictor:
         """See `kpdemo.types.Predictor`; besides, raises ModelStoppedError."""
         found: list[Prediction] = self.worker.call(
             self.model, "predict", list(documents), top_k=top_k, threshold=threshold
+        )
+        return found
+
+    @property
+    def uses_passages(self) -> bool:
+        return self.description.uses_passages
+
+    def predict_with_passages(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[RetrievalPrediction]:
+        """See `kpdemo.types.RetrievalPredictor`; besides, raises ModelStoppedError."""
+        found: list[RetrievalPrediction] = self.worker.call(
+            self.model, "predict_with_passages", list(documents), top_k=top_k, threshold=threshold
         )
         return found
 

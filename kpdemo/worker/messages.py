@@ -54,6 +54,7 @@ class Description:
     finds_absent: bool
     has_vectors: bool
     languages: frozenset[str] = frozenset()
+    uses_passages: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from kpdemo.errors import KpdemoError
 from kpdemo.quick_start import import_nltk, uncollected
-from kpdemo.types import Mapped, Predictor, finds_absent, languages_of
+from kpdemo.types import Mapped, Predictor, finds_absent, languages_of, uses_passages
 from kpdemo.worker.messages import Answer, Call, Description, Load, Open, Raised, Request, Returned, Setup
 
 
@@ -67,6 +67,7 @@ class _Models:
             finds_absent(predictor),
             isinstance(predictor, Mapped),
             languages_of(predictor),
+            uses_passages(predictor),
         )
 
     def answer(self, request: Request) -> Answer:

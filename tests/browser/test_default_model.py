@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 import app
 import kpdemo
-from kpdemo.predictors import available_models
+from kpdemo.predictors import MULTILINGUAL_FOLDER, available_models
 from kpdemo.ui.predict import load_examples
 from tests.browser.conftest import open_page
 
@@ -45,3 +45,28 @@ def test_the_semantic_space_holds_absent_keyphrases_too(page, address):
     for name in ("extractor", "bank"):
         expect(page.locator(f"#space-{name}-table tbody tr").first).to_be_visible(timeout=60_000)
     expect(page.locator("#space-bank-table")).to_contain_text("absent")
+
+
+@pytest.mark.skipif(not MULTILINGUAL_FOLDER.is_dir(), reason="the multilingual model is not installed")
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        (
+            "French",
+            "Cette thèse porte sur la traduction automatique neuronale pour les langues peu dotées. Nous "
+            "montrons que la rétro-traduction et le transfert aident la traduction automatique.",
+        ),
+        (
+            "Chinese",
+            "本文研究低资源语言的神经机器翻译方法。实验表明，迁移学习和回译能够提高机器翻译的质量。",
+        ),
+    ],
+)
+def test_a_document_in_another_language_is_read_with_passages(page, address, language, text):
+    open_page(page, address)
+    page.locator("#predict-document textarea").fill(text)
+    page.locator("#predict-run").click()
+    expect(page.locator("#predict-facts")).to_contain_text(f"model multilingual · {language}", timeout=60_000)
+    assert page.locator("#predict-passages .passage").count() >= 1
+    assert page.locator("#predict-text mark").count() >= 1
+    expect(page.locator("#predict-comparison .compare-column")).to_have_count(2)

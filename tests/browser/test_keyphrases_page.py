@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 
 import app
 from kpdemo.errors import ModelLoadError
+from kpdemo.languages.notes import NO_MODEL
 from kpdemo.types import Keyphrase
 from tests.browser.conftest import MODELS, Nested, Watch, load, open_page, serious_violations
 from tests.fakes import FakePredictor, absent_keyphrases
@@ -97,7 +98,8 @@ def test_the_language_can_be_chosen_and_the_text_runs_in_its_direction(fresh):
     fresh.get_by_role("option", name="Hebrew").click()
     predict(fresh, f"מודל: {BODY}")
     expect(fresh.locator("#predict-language-note")).to_have_text(
-        "This text is Hebrew; the model 'default' was made for English, so treat its answer with care."
+        "This text is Hebrew; the model 'default' was made for English, so treat its answer with care "
+        f"({NO_MODEL})."
     )
     text = fresh.locator("#predict-text[lang=he]")
     assert text.evaluate("element => getComputedStyle(element).direction") == "rtl"

@@ -160,7 +160,7 @@ def test_a_model_for_another_language_is_named():
         "This text is French; the model 'default' was made for English, so treat its answer with care."
     )
     assert "was made for English and Polish," in language_note("ko", "m", {"pl", "en"})
-    assert "was not made for it," in language_note("th", "yake", {"ar", "da", "de", "fr"})
+    assert "was not made for it," in language_note("th", "yake", {"ar", "da", "de", "fr", "it"})
     assert language_note("fr", "m", {"fr"}) == language_note("fr", "m", ()) == ""
 
 

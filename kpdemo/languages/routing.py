@@ -1,0 +1,28 @@
+"""Which of the models that ship reads a language: the one place where that is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kpdemo.languages.names import ENGLISH
+
+DEFAULT_MODEL = "default"
+"""The name that stands for "the model made for this language"; by itself it is SimCKP's, for English."""
+
+MULTILINGUAL_MODEL = "multilingual"
+
+ROUTES: Mapping[str, str] = MappingProxyType(dict.fromkeys(("fr", "zh", "ko"), MULTILINGUAL_MODEL))
+"""Languages that another model than the default one was made for."""
+
+SERVED = frozenset({ENGLISH, *ROUTES})
+"""Languages that a model which ships was made for."""
+
+
+def model_for(language: str) -> str:
+    """The name of the model that reads a language, by its ISO 639-1 code; the default one reads all others.
+
+    >>> model_for("fr"), model_for("en"), model_for("de")
+    ('multilingual', 'default', 'default')
+    """
+    return ROUTES.get(language, DEFAULT_MODEL)

@@ -1,0 +1,149 @@
+"""`python -m kpdemo predict --index` from file to answer, on a tiny ranker, and indexes that are no good."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kpdemo.cli import main
+from kpdemo.ramkg.store import read_manifest, write_manifest
+from kpdemo.ui.settings import read_settings
+from tests.tiny_ranker import PASSAGES, SENTENCE, build_tiny_index, save_tiny_ranker
+
+FRENCH = SENTENCE.format("réseau de neurones")
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_ranker(tmp_path_factory.mktemp("ranker"))
+
+
+@pytest.fixture(scope="module")
+def index(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_tiny_index(tmp_path_factory.mktemp("passages") / "index", model)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], model: Path) -> Run:
+    def call(*arguments: object, stdin: str = FRENCH) -> tuple[int, str, str]:
+        capsys.readouterr()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        options = ["--model", model, "--device", "cpu", *arguments]
+        status = main(["predict", *(str(argument) for argument in options)])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+def test_json_tells_the_passages(run, index):
+    status, out, err = run("-", "--language", "fr", "--index", index, "--json")
+    assert (status, err) == (0, "")
+    record = json.loads(out)
+    assert record["language"] == "fr"
+    assert [sorted(passage) for passage in record["passages"]] == [["id", "keyphrases", "score", "title"]] * 2
+    assert record["passages"][0]["keyphrases"] == [record["passages"][0]["id"]]
+
+
+def test_people_see_them_in_a_table(run, index):
+    status, out, _ = run("-", "--language", "fr", "--index", index)
+    assert status == 0
+    assert "Retrieved passages" in out
+
+
+def test_a_file_has_them_and_is_not_resumed_with_other_passages(run, index, model, tmp_path):
+    source, output = tmp_path / "docs.jsonl", tmp_path / "out.jsonl"
+    source.write_text(json.dumps({"id": "1", "text": FRENCH}) + "\n", encoding="utf-8")
+    files = ("--input", source, "--output", output)
+    assert run(*files, "--index", index)[0] == 0
+    assert len(json.loads(output.read_text(encoding="utf-8"))["passages"]) == 2
+    other = build_tiny_index(tmp_path / "other", model, PASSAGES[:1])
+    status, _, err = run(*files, "--index", other)
+    assert status == 2
+    assert "was begun with other weights" in err
+
+
+def test_without_an_index_the_model_reads_the_text_alone(run):
+    status, out, _ = run("-", "--language", "fr", "--json")
+    assert (status, json.loads(out)["passages"]) == (0, [])
+
+
+def test_passages_without_keyphrases_change_nothing(run, model, tmp_path):
+    bare = build_tiny_index(tmp_path / "bare", model, [replace(one, keyphrases=()) for one in PASSAGES])
+    plain = json.loads(run("-", "--language", "fr", "--json")[1])
+    status, out, _ = run("-", "--language", "fr", "--json", "--index", bare)
+    record = json.loads(out)
+    assert status == 0
+    assert len(record["passages"]) == 2
+    assert (record["present"], record["absent"]) == (plain["present"], plain["absent"])
+
+
+def test_an_empty_index_gives_no_passages(run, model, tmp_path):
+    empty = build_tiny_index(tmp_path / "empty", model, PASSAGES[:1])
+    write_manifest(empty, replace(read_manifest(empty), passages=0, size=0, with_keyphrases=0, languages={}))
+    status, out, _ = run("-", "--language", "fr", "--json", "--index", empty)
+    assert (status, json.loads(out)["passages"]) == (0, [])
+
+
+def broken(copy: Path, name: str, content: bytes | None) -> None:
+    path = copy / name
+    path.unlink() if content is None else path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("index.json", None, "No passage index at"),
+        ("index.json", b"{", "cannot be read"),
+        ("vectors.f32", b"short", "is damaged"),
+        ("ends.u64", None, "lacks ends.u64"),
+    ],
+)
+def test_a_damaged_index_is_told_in_a_sentence(run, model, tmp_path, name, content, said):
+    copy = build_tiny_index(tmp_path / "copy", model)
+    broken(copy, name, content)
+    status, out, err = run("-", "--language", "fr", "--index", copy)
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert said in err
+
+
+def test_an_index_of_another_encoder_is_refused(run, tmp_path):
+    other = save_tiny_ranker(tmp_path, seed=1)
+    index = build_tiny_index(tmp_path / "index", other)
+    status, out, err = run("-", "--language", "fr", "--index", index)
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert "was built with the encoder" in err
+
+
+def test_mixed_text_is_read_in_the_language_of_most_of_it(run, index):
+    mixed = f"{FRENCH} {FRENCH} In this thesis the network has been trained. 本文研究神经网络。"
+    status, out, _ = run("-", "--index", index, "--json", stdin=mixed)
+    assert (status, json.loads(out)["language"]) == (0, "fr")
+
+
+def test_a_language_that_the_model_was_not_made_for_is_told(run, index):
+    german = "Diese Arbeit untersucht das neuronale Netz und zeigt, dass die Verfahren gut sind."
+    status, out, err = run("-", "--index", index, "--json", stdin=german)
+    assert (status, json.loads(out)["language"]) == (0, "de")
+    assert "This text is German" in err
+    assert "docs/languages.md" in err
+
+
+def test_a_model_that_reads_no_passages_takes_no_index(run, index):
+    status, _, err = run("-", "--model", "tfidf", "--index", index)
+    assert status == 2
+    assert "reads no passages" in err
+
+
+def test_the_program_of_the_pages_refuses_a_wrong_folder_at_once(tmp_path, index, capsys):
+    assert read_settings(["--index", str(index)], {}).index == str(index)
+    with pytest.raises(SystemExit):
+        read_settings(["--index", str(tmp_path)], {})
+    assert "No passage index at" in capsys.readouterr().err
