@@ -29,10 +29,11 @@ from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_he
 NARROW = 140
 NO_RATERS = "No raters yet. Add one in the tab Members."
 KINDS = {"training": "training pair", "checks": "check pair"}
-FIELDS = (
-    "TSV, CSV or JSON Lines with <code>id, type, left, right, grade</code>, the known grade, and, if you "
-    "wish, <code>explanation</code>, which raters read in training."
-)
+FIELDS = {
+    "training": "TSV, CSV or JSON Lines with <code>id, type, left, right, grade</code>, the known grade, and, if "
+    "you wish, <code>explanation</code>, which raters read then.",
+    "checks": "TSV, CSV or JSON Lines with <code>id, type, left, right, grade</code>, the known grade.",
+}
 TRAINING_SAYS = (
     "Whoever rates here grades these pairs first, on the same page, and sees after each what was expected "
     "and why. The work begins when enough of the grades are near enough; else there is another attempt. "
@@ -196,7 +197,7 @@ def _upload(kind: str) -> _Upload:
         height=120,
         elem_id=f"quality-{kind}-file",
     )
-    gr.HTML(f'<p class="small">{FIELDS}</p>', elem_id=f"quality-{kind}-fields")
+    gr.HTML(f'<p class="small">{FIELDS[kind]}</p>', elem_id=f"quality-{kind}-fields")
     run = gr.Button(f"Import {KINDS[kind]}s", elem_id=f"quality-{kind}-run")
     return _Upload(file, run, gr.HTML("", elem_id=f"quality-{kind}-result"))
 
@@ -328,7 +329,7 @@ def standings_html(overview: QualityOverview) -> str:
 
 
 def _standing_html(standing: Standing, overview: QualityOverview) -> str:
-    share = f"{standing.accepted_checks / standing.checks:.0%}" if standing.checks else "–"
+    share = f"{100 * standing.accepted_checks / standing.checks:.0f} %" if standing.checks else "–"
     attempts = ", ".join(f"{each.accepted} of {each.pairs}" for each in standing.attempts)
     work = "at work" if standing.paused_at is None else f"paused since {time_html(standing.paused_at)}"
     return (
