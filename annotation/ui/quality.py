@@ -29,10 +29,10 @@ from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_he
 NARROW = 140
 NO_RATERS = "No raters yet. Add one in the tab Members."
 KINDS = {"training": "training pair", "checks": "check pair"}
+_COLUMNS = "TSV, CSV or JSON Lines with <code>id, type, left, right, grade</code>, the known grade"
 FIELDS = {
-    "training": "TSV, CSV or JSON Lines with <code>id, type, left, right, grade</code>, the known grade, and, if "
-    "you wish, <code>explanation</code>, which raters read then.",
-    "checks": "TSV, CSV or JSON Lines with <code>id, type, left, right, grade</code>, the known grade.",
+    "training": f"{_COLUMNS}, and, if you wish, <code>explanation</code>, which raters read then.",
+    "checks": f"{_COLUMNS}.",
 }
 TRAINING_SAYS = (
     "Whoever rates here grades these pairs first, on the same page, and sees after each what was expected "
