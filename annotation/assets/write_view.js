@@ -41,6 +41,7 @@
     find("#write-left").scrollTop = 0;
     find("#write-asked").textContent = `Write a ${task.smaller_label.toLowerCase()} of grade ${task.grade}`;
     for (const point of root.querySelectorAll("#write-points [data-grade]")) point.hidden = point.dataset.grade !== String(task.grade);
+    find("#write-senses").hidden = task.type !== "word2sense";
     let hasExample = false;
     for (const example of root.querySelectorAll("#write-examples [data-type]")) {
       example.hidden = example.dataset.type !== task.type || example.dataset.grade !== String(task.grade);

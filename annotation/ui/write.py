@@ -62,7 +62,7 @@ def form_html(project: Project, user: User) -> str:
         f"{_BAR}"
         '<div id="write-notices"></div>'
         '<div id="write-message" class="empty" role="status">Loading your item.</div>'
-        f'<div id="write-work" hidden>{_request_html(types)}{_ITEMS}{_ACTIONS}</div>'
+        f'<div id="write-work" hidden>{_request_html(types, project)}{_ITEMS}{_ACTIONS}</div>'
         f"{_guidelines_html(project)}{_RECENT}{_BLANK}</div>"
     )
 
@@ -76,7 +76,7 @@ _BAR = """
 """
 
 
-def _request_html(types: list[ComparisonType]) -> str:
+def _request_html(types: list[ComparisonType], project: Project) -> str:
     points = "".join(
         f'<div data-grade="{point.value}" hidden><span class="write-grade">{point.value}</span>'
         f"<div><p><b>{escape(point.name)}</b></p><p>{escape(point.description)}</p></div></div>"
@@ -94,6 +94,8 @@ def _request_html(types: list[ComparisonType]) -> str:
     return (
         '<section id="write-request" aria-labelledby="write-asked"><h2 id="write-asked"></h2>'
         f'<div id="write-points">{points}</div>'
+        f'<p id="write-senses" hidden><a href="/annotate/senses?project={project.id}">'
+        "Choose a sense of WordNet for this word</a></p>"
         f'<details id="write-examples" open><summary>An example</summary>{examples}</details></section>'
     )
 

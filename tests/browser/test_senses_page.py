@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import app
+from annotation.authoring import NewItem
 from annotation.services.bundle import open_annotation
 from annotation.types import NewPair, ProjectSettings, Role
 from tests import tiny_wordnet as tiny
@@ -24,6 +25,7 @@ def senses_site(serve, tmp_path_factory) -> Site:
     site = Site(serve(app.AppContext(MODELS, load, annotation=services)), services)
     site.add_user("root", is_administrator=True)
     site.add_user("Ana")
+    site.add_user("Wim")
     return site
 
 
@@ -103,6 +105,26 @@ def rate_both(page: Page) -> list[str]:
         page.keyboard.press("Enter")
         expect(page.locator("#rate-count")).to_have_text(f"{number} of 2")
     return sorted(seen, key=lambda text: "keyboard" not in text)
+
+
+def test_a_writer_chooses_a_sense_for_the_word_that_he_is_given(senses_site, browser, project):
+    services, watch = senses_site.services, Watch()
+    services.projects.add_member(project, "Wim", Role.WRITER)
+    services.items.import_items(project, [NewItem("1", "word2sense", "mouse#n")])
+    services.items.change_plan(project, has_zeros=False)
+    page = senses_site.page(browser, "Wim", f"/annotate/write?project={project}")
+    watch.over(page, senses_site.address)
+    page.get_by_role("link", name="Choose a sense of WordNet for this word").click()
+    expect(page.locator("#senses-task")).to_contain_text("mouse (noun)")
+    expect(page.locator("#senses-task")).to_contain_text("Choose a sense that deserves the grade")
+    page.get_by_label("a device that moves a pointer").check()
+    page.locator("#senses-around").get_by_label("a device with keys").check()
+    page.get_by_role("button", name="Make the pair").click()
+    expect(page.locator("#senses-said")).to_have_text("Sent to the editors.")
+    expect(page.locator("#senses-task")).to_contain_text("There is no word for you at the moment.")
+    root = services.accounts.user("root")
+    assert [text.text for text in services.editing.queue(project, root.id)] == [tiny.KEYBOARD.key]
+    watch.check()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
