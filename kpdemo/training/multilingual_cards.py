@@ -6,6 +6,8 @@ import platform
 
 import torch
 
+from kpdemo.errors import ConfigError
+from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import pseudo_table, recall_table
 from kpdemo.training.model_card import LICENCE
 from kpdemo.training.retriever import RetrieverTraining, TrainedRetriever
@@ -37,26 +39,28 @@ On the validation pairs, among themselves: {figures}.
 def multilingual_card(
     config: MultilingualTraining, trained: TrainedMultilingual, *, device: torch.device
 ) -> str:
-    """Markdown."""
+    """Markdown: what the configuration's own card says, and what the run was."""
     documents = "\n".join(
-        f"- {language}: {count:,} documents" for language, count in trained.documents.items()
+        f"| documents, {language_name(language)} | {count:,} |"
+        for language, count in sorted(trained.documents.items())
     )
     rounds = trained.outcome.rounds
-    return f"""# {config.name}: keyphrases with the help of English passages
-
-A retriever and a ranker, trained in turns by `python -m kpdemo train multilingual` (RAMKG, Gao et al. 2022,
-Algorithm 1), for {", ".join(config.languages)}.
+    return f"""{_head(config)}
 
 ## Training
 
-{config.parallel:,} documents were told their English passage; of the others nothing was told.
+`python -m kpdemo train multilingual`: retriever and ranker in turns (RAMKG, Gao et al. 2022, Algorithm 1).
 
+| | |
+|---|---|
 {documents}
-- passages: {trained.passages:,}, English
-
-Device: {device.type} ({platform.machine()}).
-
-## Rounds
+| of these told their English passage | {config.parallel:,} |
+| English passages | {trained.passages:,} |
+| rounds, the one whose retriever was kept | {len(rounds)}, {trained.outcome.best} |
+| visits of each pair in a round, of each document by a ranker | {config.epochs}, {config.ranker.epochs} |
+| learning rates of retriever and ranker | {config.learning_rate}, {config.ranker.learning_rate} |
+| seed | {config.seed} |
+| device | {device.type} ({platform.machine()}) |
 
 Retrieval on the validation documents, in percent:
 
@@ -66,9 +70,17 @@ Mined pairs:
 
 {_table(pseudo_table(rounds))}
 
-The retriever of round {trained.outcome.best} was kept.
-
 {LICENCE}"""
+
+
+def _head(config: MultilingualTraining) -> str:
+    if config.card is None:
+        languages = ", ".join(map(language_name, config.languages))
+        return f"# {config.name}: keyphrases with the help of English passages\n\nFor {languages}."
+    try:
+        return config.card.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ConfigError(f"The card at {config.card} cannot be read ({error}): check `card`.") from error
 
 
 def _run(visits: int, device: torch.device) -> str:

@@ -55,6 +55,7 @@ class MultilingualTraining:
     retriever: how a round's encoder is trained; its sources are not used.
     epochs: visits of each pair in a round.
     languages: told of the model.
+    card: Markdown that the model card begins with.
     device: of the encoder.
     """
 
@@ -70,6 +71,7 @@ class MultilingualTraining:
     data: Path = Path("data")
     output: Path = Path("runs/multilingual")
     name: str = "multilingual"
+    card: Path | None = None
     rounds: RgitConfig = field(default_factory=lambda: RgitConfig(passages=5))
     learning_rate: Annotated[float, Field(gt=0)] = 3e-3
     temperature: Annotated[float, Field(gt=0)] = 0.05
