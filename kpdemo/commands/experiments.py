@@ -33,13 +33,15 @@ Names:
   ablation   contrastive learning, a binary classifier, sequence labelling (Table 4)
   negatives  hard, random and in-batch negatives (Table 5)
   ngrams     candidates of 1 to 6 words (Figure 3)
-  ramkg      a model in each language of --gold files, by RAMKG's measure (its Tables 2 and 3)
+  ramkg      a model in each language of --gold files, by RAMKG's measure (its Tables 2 and 3); with --index
+             also with and without passages, with --rounds those of its training (Tables 4 and 5)
   page       nothing new: the page once more, from what is stored
 
 \b
 Examples:
   {PROGRAM} experiments main --gold inspec.test.jsonl --gold semeval2010.test.jsonl
   {PROGRAM} experiments ramkg --gold french.jsonl --gold chinese.jsonl --model yake
+  {PROGRAM} experiments ramkg --gold french.jsonl --model multilingual --index english.index
   {PROGRAM} experiments ablation --set data=/path/to/folder --output runs/mine
 
 \b
@@ -96,6 +98,14 @@ def experiments(
             "--set", metavar="KEY=VALUE", help="A setting of every training, as `train` takes it; repeatable."
         ),
     ] = None,
+    index: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", exists=True, help="For ramkg: passages for a model that takes them."),
+    ] = None,
+    rounds: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", exists=True, help="For ramkg: rgit.json of the model's training."),
+    ] = None,
     output: Annotated[
         str, typer.Option(metavar="FOLDER", help="Where figures are kept.")
     ] = "runs/experiments",
@@ -109,6 +119,7 @@ def experiments(
     from kpdemo.experiments.multilingual_page import write_multilingual_page
     from kpdemo.experiments.page import write_page
     from kpdemo.experiments.results import Results
+    from kpdemo.experiments.retrieval import store_rounds
 
     if (name in _OF_MODELS) != bool(gold):
         wanted = "needs --gold FILE" if name in _OF_MODELS else "takes no --gold"
@@ -121,11 +132,17 @@ def experiments(
         dict(parse_setting(text) for text in overrides or ()),
         Results(Path(output)),
     )
-    if name in _OF_MODELS:
+    if (index or rounds) and name != Experiment.RAMKG:
+        raise CallError(f"`experiments {name}` takes neither --index nor --rounds: they go with ramkg.")
+    if index is not None:
+        _measure_retrieval(call, gold or (), index)
+    elif name in _OF_MODELS:
         _measure_model(call, gold or ())
     elif name != Experiment.PAGE:
         _train_variants(call)
     if name == Experiment.RAMKG:
+        if rounds is not None:
+            store_rounds(rounds, call.results)
         write_multilingual_page(call.results)
     else:
         write_page(call.results)
@@ -167,6 +184,24 @@ def _measure_model(call: _Call, gold: Sequence[str]) -> None:
             system = _system(call)
             progress.set_total(total * len(system.sources()) if system else 0)
             runs.recall(system, predictor.device, advance)
+
+
+def _measure_retrieval(call: _Call, gold: Sequence[str], index: Path) -> None:
+    from kpdemo.predictors import model_folder
+    from kpdemo.ramkg.index import PassageIndex
+    from kpdemo.ramkg.predictor import load_ranking_predictor
+
+    runs = _model_runs(call, gold)
+    predictor = load_ranking_predictor(model_folder(call.model), index=index, device=call.device.value)
+    with progress_line("Measuring", sum(map(len, runs.datasets.values()))) as progress:
+        done = 0
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            progress.show(done)
+
+        runs.retrieval(predictor, len(PassageIndex.open(index)), advance)
 
 
 def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kpdemo.experiments.measuring import Advance, figures, machine, measure
 from kpdemo.experiments.results import Result, Results
-from kpdemo.types import Document, Mapped, Prediction, Predictor, finds_absent
+from kpdemo.types import Document, Mapped, Prediction, Predictor, RetrievalPredictor, finds_absent
 
 if TYPE_CHECKING:
     from kpdemo.simckp.system import SystemPredictor
@@ -49,6 +49,19 @@ class ModelRuns:
             for name, documents in self.datasets.items()
         }
         self._store("ramkg", predictor.device, {"datasets": found})
+
+    def retrieval(self, predictor: RetrievalPredictor, passages: int, advance: Advance) -> None:
+        """The same of a model with its passages and without, and what they add.
+
+        Args:
+            passages: how many there are.
+        """
+        from kpdemo.experiments.retrieval import with_and_without
+
+        found = {
+            name: with_and_without(documents, predictor, advance) for name, documents in self.datasets.items()
+        }
+        self._store("retrieval", predictor.device, {"passages": passages, "datasets": found})
 
     def recall(self, system: SystemPredictor | None, device: str, advance: Advance) -> None:
         """Table 6 and the absent half of Table 4: each source of candidates by itself, and all reranked.

@@ -7,7 +7,7 @@ from typing import Any
 
 from kpdemo.batch import predict_each
 from kpdemo.evaluation.metrics import SetScores, pooled_average
-from kpdemo.evaluation.protocol import DocumentScores, score_document
+from kpdemo.evaluation.protocol import score_document
 from kpdemo.evaluation.uncertainty import standard_error
 from kpdemo.experiments.measuring import BATCH, Advance, figures
 from kpdemo.languages.datasets import identified_together
@@ -33,9 +33,8 @@ def measure_languages(documents: Sequence[Document], predictor: Predictor, advan
     every: list[SetScores | None] = []
     for code, group in by_language(documents).items():
         predictions, refused = _predictions(group, predictor, advance)
-        pooled = [score.pooled for score in _scores(group, predictions)]
-        every += pooled
-        languages[code] = figures(group, predictions) | {"refused": refused, "pooled_error": _error(pooled)}
+        every += pooled_scores(group, predictions)
+        languages[code] = language_figures(group, predictions) | {"refused": refused}
     average = pooled_average(every)
     return {
         "documents": len(every),
@@ -61,9 +60,15 @@ def _predictions(
     return predictions, refused
 
 
-def _scores(documents: Sequence[Document], predictions: Sequence[Prediction]) -> list[DocumentScores]:
+def language_figures(documents: Sequence[Document], predictions: Sequence[Prediction]) -> Figures:
+    """Of documents of one language, with the standard error of the pooled F1@M as `pooled_error`."""
+    return figures(documents, predictions) | {"pooled_error": _error(pooled_scores(documents, predictions))}
+
+
+def pooled_scores(documents: Sequence[Document], predictions: Sequence[Prediction]) -> list[SetScores | None]:
+    """RAMKG's scores of each document; None for one without keyphrases."""
     return [
-        score_document(document, prediction)
+        score_document(document, prediction).pooled
         for document, prediction in zip(documents, predictions, strict=True)
     ]
 
@@ -76,7 +81,14 @@ def _error(scores: Sequence[SetScores | None]) -> float | None:
 def pooled_cell(result: Mapping[str, Any], dataset: str, language: str) -> str:
     """P, R and F1@M in percent with the standard error of F1; a dash where nothing was measured."""
     found = result["datasets"].get(dataset, {}).get("languages", {}).get(language)
-    if found is None or found["pooled"]["F1@M"] is None or found["refused"] == found["documents"]:
+    if found is None or found["refused"] == found["documents"]:
+        return "–"
+    return figures_cell(found)
+
+
+def figures_cell(found: Mapping[str, Any]) -> str:
+    """The same of the figures of a language."""
+    if found["pooled"]["F1@M"] is None:
         return "–"
     precision, recall, f1 = (100 * found["pooled"][name] for name in ("P@M", "R@M", "F1@M"))
     error = "" if found["pooled_error"] is None else f" ± {100 * found['pooled_error']:.1f}"

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from kpdemo.experiments.multilingual import pooled_cell
+from kpdemo.experiments.page import markdown_table
 from kpdemo.experiments.results import Result, Results
+from kpdemo.experiments.retrieval_tables import pairs_by_round, recall_by_round, with_passages
 from kpdemo.languages.names import language_name
 
 PUBLISHED = Path(__file__).parents[1] / "assets" / "published" / "ramkg.toml"
@@ -31,8 +33,21 @@ def write_multilingual_page(results: Results) -> None:
     """Write the Markdown page beside the folder of results."""
     measured = list(results.of_kind("ramkg"))
     tables = [_dataset(name, measured) for name in _datasets(measured)]
-    sections = [_HEAD, *tables, _PAPER, _paper_table()]
+    sections = [_HEAD, *tables, *_retrieval(results), _PAPER, _paper_table(), *_rounds(results)]
     results.page.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+
+
+def _retrieval(results: Results) -> list[str]:
+    """What passages add, for each model that was measured with and without."""
+    return [with_passages(result) for result in results.of_kind("retrieval")]
+
+
+def _rounds(results: Results) -> list[str]:
+    return [
+        section
+        for rounds in results.of_kind("rounds")
+        for section in (recall_by_round(rounds, _published()), pairs_by_round(rounds, _published()))
+    ]
 
 
 def _datasets(measured: list[Result]) -> list[str]:
@@ -50,7 +65,7 @@ def _dataset(name: str, measured: list[Result]) -> str:
         [_model(result["model"]), *(pooled_cell(result, name, code) for code in sizes)]
         for result in sorted(shown, key=lambda result: _f1(result, name))
     ]
-    return f"## {name}\n\n{_table(header, rows)}"
+    return f"## {name}\n\n{markdown_table(header, rows)}"
 
 
 def _f1(result: Result, dataset: str) -> float:
@@ -69,7 +84,7 @@ def _paper_table() -> str:
         [row["system"], *(_percent(row["f1"].get(code)) for code in published["languages"])]
         for row in published["rows"]
     ]
-    return _table(["", *map(language_name, published["languages"])], rows)
+    return markdown_table(["", *map(language_name, published["languages"])], rows)
 
 
 @cache
@@ -79,8 +94,3 @@ def _published() -> dict[str, Any]:
 
 def _percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
-
-
-def _table(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -85,7 +85,7 @@ def _kind_section(results: Results, kind: str, title: str, number: int) -> str:
     header = ["", *(_dataset(name, shown) for name in names)]
     sizes = ", ".join(f"{name} {count:,}" for name, count in published().datasets.items())
     tests = f"The paper's are on the test sets ({sizes} documents)."
-    return f"{head}\n\n{_table(header, rows)}\n\n{tests}{note if lacking else ''}"
+    return f"{head}\n\n{markdown_table(header, rows)}\n\n{tests}{note if lacking else ''}"
 
 
 def _ablation(results: Results) -> str:
@@ -123,8 +123,8 @@ def _ablation_absent(results: Results) -> str:
     theirs = [
         [row.system, *(_theirs(row, domain) for domain in DOMAINS)] for row in published().ablation_absent
     ]
-    published_table = _table(["Absent keyphrases, the paper's", *DOMAINS], theirs)
-    return f"{_table(header, ours)}\n\n{published_table}"
+    published_table = markdown_table(["Absent keyphrases, the paper's", *DOMAINS], theirs)
+    return f"{markdown_table(header, ours)}\n\n{published_table}"
 
 
 def _negatives(results: Results) -> str:
@@ -151,7 +151,7 @@ def _variants(results: Results, rows: Sequence[Row]) -> str:
         found = known.get(row.variant or "", [])
         ours = [_mean_cell([one["datasets"][name] for one in found]) for name in DOMAINS]
         lines.append([row.system, *ours, *(_theirs(row, name) for name in DOMAINS)])
-    return _table(header, lines)
+    return markdown_table(header, lines)
 
 
 def _by_variant(results: Results) -> dict[str, list[Result]]:
@@ -193,7 +193,7 @@ def _lengths(results: Results) -> str:
     for length in lengths:
         shown = [result["lengths"][length] for result in found]
         rows.append([length, *(_mean_cell([one[name] for one in shown]) for name in DOMAINS)])
-    table = _table(["words at most", *DOMAINS], rows)
+    table = markdown_table(["words at most", *DOMAINS], rows)
     return f"""## How long candidates may be (Figure 3)
 
 `python -m kpdemo experiments ngrams`
@@ -227,7 +227,7 @@ def _recall(results: Results) -> str:
         return head + lacking
     theirs = [published().recall.get(published().dataset(name) or "") for name in names]
     rows.append(["SimCKP, 50 beams", *(NONE if value is None else f"{value:.3f}" for value in theirs)])
-    return f"{head}\n\nR@50 of absent keyphrases.\n\n{_table(['', *names], rows)}{lacking}"
+    return f"{head}\n\nR@50 of absent keyphrases.\n\n{markdown_table(['', *names], rows)}{lacking}"
 
 
 def _recall_datasets(results: Results) -> list[str]:
@@ -299,6 +299,6 @@ def _theirs(row: Row, name: str | None) -> str:
     return NONE if figures is None else f"{figures[0]:.3f} / {figures[1]:.3f}"
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

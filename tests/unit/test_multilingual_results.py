@@ -7,9 +7,12 @@ import json
 import pytest
 
 from kpdemo.cli import main
-from kpdemo.errors import LanguageError
+from kpdemo.errors import ConfigError, LanguageError
 from kpdemo.experiments.multilingual import measure_languages
-from kpdemo.types import Document, Keyphrase, Prediction
+from kpdemo.experiments.multilingual_page import write_multilingual_page
+from kpdemo.experiments.results import Results
+from kpdemo.experiments.retrieval import store_rounds, with_and_without
+from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from tests.tiny_multilingual import CHINESE, FRENCH, KOREAN
 
 
@@ -69,3 +72,62 @@ def test_the_command_writes_figures_and_a_page_beside_the_paper_s(tmp_path):
     assert "| textrank |" in page
     assert "| RAMKG + RGIT | 43.30 | 46.64 | 40.86 | 59.87 | 33.15 | 28.00 |" in page
     assert "| Kea | 11.92 | 16.11 | 11.05 | 18.81 | – | – |" in page
+
+
+class Helped:
+    """Finds the first gold keyphrase without passages and all of them with."""
+
+    name = "helped"
+    device = "cpu"
+    languages = frozenset({"fr"})
+
+    def predict(self, documents, *, top_k=None, threshold=None):
+        return [answer.prediction for answer in self.predict_with_passages(documents)]
+
+    def predict_with_passages(self, documents, *, top_k=None, threshold=None):
+        def found(texts):
+            return Prediction(tuple(Keyphrase(text, 1.0, ((0, 1),)) for text in texts))
+
+        return [
+            RetrievalPrediction((), found(document.keyphrases), found(document.keyphrases[:1]))
+            for document in documents
+        ]
+
+
+def test_what_passages_add_is_told_with_its_interval():
+    documents = [Document("Un graphe.", keyphrases=("a", "b"), language="fr") for _ in range(4)]
+    found = with_and_without(documents, Helped(), lambda count: None)["languages"]["fr"]
+    assert found["with"]["pooled"]["F1@M"] == 1
+    assert found["without"]["pooled"]["F1@M"] == pytest.approx(2 / 3)
+    assert found["difference"] == {name: pytest.approx(1 / 3) for name in ("mean", "low", "high")}
+    mixed = [Document("Un graphe.", keyphrases=("a", "b")[: 1 + n % 2], language="fr") for n in range(40)]
+    spread = with_and_without(mixed, Helped(), lambda count: None)["languages"]["fr"]["difference"]
+    assert 0 < spread["low"] < spread["mean"] < spread["high"] < 1 / 3
+
+
+def test_rounds_stand_beside_the_paper_s(tmp_path):
+    recall = {str(k): 0.8 for k in (1, 2, 5, 10, 20)}
+    rounds = {
+        "best": 2,
+        "rounds": [
+            {
+                "round": 1,
+                "recall": recall,
+                "pseudo_pairs": 1_234,
+                "label_accuracy": 0.5,
+                "base_f1": 0.1,
+                "f1": 0.2,
+            },
+            {"round": 2, "recall": recall | {"5": 0.9}},
+        ],
+    }
+    (tmp_path / "rgit.json").write_text(json.dumps(rounds), encoding="utf-8")
+    results = Results(tmp_path / "figures")
+    store_rounds(tmp_path / "rgit.json", results)
+    write_multilingual_page(results)
+    page = results.page.read_text(encoding="utf-8")
+    assert "misses 50% fewer passages at 5" in page
+    assert "| pseudo pairs, ours | 1,234 | – |" in page
+    assert "| RAMKG + RGIT (paper) | 45.8 | 58.3 | 72.4 |" in page
+    with pytest.raises(ConfigError, match="cannot be read"):
+        store_rounds(tmp_path / "none.json", results)

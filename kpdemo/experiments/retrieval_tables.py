@@ -1,0 +1,97 @@
+"""Sections of the page of results in several languages: with and without passages, and by round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kpdemo.experiments.multilingual import figures_cell
+from kpdemo.experiments.page import NONE, markdown_table
+from kpdemo.experiments.results import Result
+from kpdemo.languages.names import language_name
+
+
+def with_passages(result: Result) -> str:
+    """A model with the passages of an index and without, and what they add to F1@M."""
+    rows = []
+    for name, dataset in result["datasets"].items():
+        for code, found in dataset["languages"].items():
+            label = f"{name}, {language_name(code)} ({found['with']['documents']:,})"
+            ways = (figures_cell(found[way]) for way in ("without", "with"))
+            rows.append([label, *ways, _difference(found["difference"])])
+    kinds = []
+    for name, dataset in result["datasets"].items():
+        for code, found in dataset["languages"].items():
+            for way in ("without", "with"):
+                present, absent = (found[way][kind]["skip_empty"] for kind in ("present", "absent"))
+                cells = (present["F1@5"], present["F1@M"], absent["F1@5"], absent["R@50"])
+                kinds.append([f"{name}, {language_name(code)}, {way} passages", *map(_percent, cells)])
+    files = " ".join(f"--gold {file}" for file in result["files"])
+    head = ["", "without passages", "with passages", "what they add to F1@M"]
+    kinds_head = ["", "present F1@5", "present F1@M", "absent F1@5", "absent R@50"]
+    return f"""## {result["model"]} with {result["passages"]:,} English passages
+
+`python -m kpdemo experiments ramkg --model {result["model"]} {files} --index FOLDER`, on {result["machine"]}.
+In brackets the 95 % bootstrap interval over documents.
+
+{markdown_table(head, rows)}
+
+Present and absent keyphrases by themselves, in percent, by the rule of their language (`skip_empty`, see
+[evaluation.md](evaluation.md)):
+
+{markdown_table(kinds_head, kinds)}"""
+
+
+def recall_by_round(rounds: Result, published: Mapping[str, Any]) -> str:
+    """RAMKG's Table 4 with a row for each round of ours."""
+    theirs = published["recall"]
+    rows = [
+        [f"ours, round {one['round']}", *(_percent(one["recall"][str(k)]) for k in theirs["cut_offs"])]
+        for one in rounds["rounds"]
+    ]
+    rows += [
+        ["RAMKG (paper)", *map(_percent, theirs["first"])],
+        ["RAMKG + RGIT (paper)", *map(_percent, theirs["last"])],
+    ]
+    first, best = rounds["rounds"][0], rounds["rounds"][rounds["best"] - 1]
+    fewer = 1 - (1 - best["recall"]["5"]) / (1 - first["recall"]["5"])
+    return f"""## Retrieval by round (Table 4)
+
+`python -m kpdemo train multilingual`: validation documents, each with its passage among the whole corpus. The
+paper's are products in four languages.
+
+{markdown_table(["Recall at", *map(str, theirs["cut_offs"])], rows)}
+
+The retriever of round {rounds["best"]} misses {fewer:.0%} fewer passages at 5 than that of the first; the
+paper's last misses 45 % fewer."""
+
+
+def pairs_by_round(rounds: Result, published: Mapping[str, Any]) -> str:
+    """RAMKG's Table 5 with ours above."""
+    theirs = published["pseudo"]
+    mined = [one for one in rounds["rounds"] if "pseudo_pairs" in one]
+    count = max(len(mined), len(theirs["pairs"]))
+    filler = [NONE] * (count - len(mined))
+    rows = [
+        ["pseudo pairs, ours", *(f"{one['pseudo_pairs']:,}" for one in mined), *filler],
+        ["label accuracy, ours", *(_percent(one["label_accuracy"]) for one in mined), *filler],
+        ["F1@M without passages, ours", *(_percent(one["base_f1"]) for one in mined), *filler],
+        ["F1@M with them, ours", *(_percent(one["f1"]) for one in mined), *filler],
+        ["pseudo pairs, the paper's", *(f"{pairs:,}" for pairs in theirs["pairs"])],
+        ["label accuracy, the paper's", *map(_percent, theirs["label_accuracy"])],
+    ]
+    return f"""## Mined pairs by round (Table 5)
+
+{markdown_table(["Round", *map(str, range(1, count + 1))], rows)}
+
+F1@M is that of each round's ranker, trained on the documents that were told their passage, on the documents
+that are mined. Label accuracy is over mined pairs whose true passage is known."""
+
+
+def _difference(found: Mapping[str, float]) -> str:
+    mean, low, high = (100 * found[name] for name in ("mean", "low", "high"))
+    return f"{mean:+.1f} ({low:+.1f} to {high:+.1f})"
+
+
+def _percent(share: float | None) -> str:
+    return NONE if share is None else f"{100 * share:.1f}"
