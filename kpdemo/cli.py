@@ -338,7 +338,8 @@ def train(
         typer.Argument(
             metavar="PART",
             help="tagger, frequency, extractor, labeller, generator, bank or reranker; model to put trained "
-            "parts together; all for the parts that [model] names and the model of them.",
+            "parts together; all for the parts that [model] names and the model of them; for other languages "
+            "retriever, multilingual, ramkg-generator or kea.",
         ),
     ],
     config: Annotated[
