@@ -12,13 +12,20 @@
   const parts = (window.kpdemoWrite ??= {});
   parts.fields ??= {};
 
-  parts.textField = ({ place, changed }) => {
+  const senseLink = () => {
+    const link = document.createElement("a");
+    link.href = `/annotate/senses${location.search}`;
+    link.textContent = "Choose the sense in WordNet instead";
+    return link;
+  };
+
+  parts.textField = ({ place, task, changed }) => {
     const field = document.createElement("textarea");
     Object.assign(field, { id: "write-text", dir: "auto", rows: 5, spellcheck: true });
     field.setAttribute("aria-labelledby", "write-smaller");
     field.setAttribute("aria-describedby", "write-size write-check");
     field.addEventListener("input", changed);
-    place.replaceChildren(field);
+    place.replaceChildren(field, ...(task.type === "word2sense" ? [senseLink()] : []));
     return {
       get value() { return field.value; },
       set value(text) { field.value = text; },
