@@ -108,14 +108,21 @@ class AgreementHandlers:
 
     def plan(self, width: float | None, request: gr.Request) -> str:
         """How many more pairs with two grades make the interval of α so narrow."""
-        try:
+        with shown_to_user(AccessError):
             project_id, _ = self._asked(request)
+        try:
             wished = DEFAULT_WIDTH if width is None else float(width)
             return plan_html(*self.agreement.plan(project_id, wished))
-        except AccessError:
-            return ""  # the page says why it is closed
         except AnnotationError as error:
             return note_html(str(error), alert=True)
+
+    def plan_at_first(self, width: float | None, request: gr.Request) -> Any:
+        """The same as the page opens, which says itself why it is closed."""
+        try:
+            self._asked(request)
+        except AnnotationError:
+            return gr.skip()
+        return self.plan(width, request)
 
     def _asked(self, request: gr.Request) -> tuple[int, bool]:
         """Which project, and whether its raters are shown by name."""
@@ -203,9 +210,11 @@ def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
         api_name="open_agreement",
         **QUIETLY,
     )
-    refresh.click(handlers.refresh, outputs=outputs, api_name="refresh_agreement", show_progress="minimal")
-    events = (page.load, ask.click, width.submit, refresh.click)
-    for listen, name in zip(events, ("at_first", "again", "by_enter", "anew"), strict=True):
+    refreshed = refresh.click(
+        handlers.refresh, outputs=outputs, api_name="refresh_agreement", show_progress="minimal"
+    )
+    page.load(handlers.plan_at_first, width, planned, api_name="plan_pairs_at_first", **QUIETLY)
+    for listen, name in ((ask.click, "again"), (width.submit, "by_enter"), (refreshed.success, "anew")):
         listen(handlers.plan, width, planned, api_name=f"plan_pairs_{name}", **QUIETLY)
     timer.tick(handlers.look, version, outputs, api_name="look_at_agreement", **QUIETLY)
 

@@ -52,26 +52,23 @@ class SystemFormHandlers:
     systems: SystemService
     dictionary: Dictionary
 
-    def open(self, request: gr.Request) -> tuple[gr.Column, gr.Dropdown]:
-        """The form for administrators, for others nothing."""
+    def open(self, request: gr.Request) -> tuple[Any, Any]:
+        """The form for administrators, for others nothing: the page itself says why it is closed."""
         try:
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id = self._asked(request)
         except AnnotationError:
-            return gr.Column(visible=False), gr.skip()
+            return gr.skip(), gr.skip()
         return gr.Column(visible=True), self._listed(project_id, None)
 
     def list_systems(self, gold_id: int | None, request: gr.Request) -> gr.Dropdown:
         """The systems that can be removed: those on the gold set that is shown."""
-        try:
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
-            return self._listed(project_id, gold_id)
-        except AnnotationError:
-            return gr.Dropdown(choices=[], value=None)
+        with shown_to_user(AnnotationError):
+            return self._listed(self._asked(request), gold_id)
 
-    def choose(self, what: str | None, gold: str | None) -> tuple[gr.File, gr.File]:
+    def choose(self, what: str | None, gold: str | None, request: gr.Request) -> tuple[gr.File, gr.File]:
         """Only the boxes for files that are wanted."""
+        with shown_to_user(AnnotationError):
+            self._asked(request)
         return gr.File(visible=what == UPLOADED), gr.File(visible=gold == FILES)
 
     def add(
@@ -111,6 +108,12 @@ class SystemFormHandlers:
                 raise ScoreFileError("No system is chosen: choose the one to remove.")
             self.systems.remove(project_id, system_id, by=user)
         return note_html("Removed.")
+
+    def _asked(self, request: gr.Request) -> int:
+        """The project, of which the reader is an administrator."""
+        project_id = asked_project(request)
+        self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+        return project_id
 
     def _listed(self, project_id: int, gold_id: int | None) -> gr.Dropdown:
         golds = self.systems.golds(project_id)

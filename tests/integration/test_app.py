@@ -18,6 +18,7 @@ import app
 from annotation.services.bundle import SPACE_DISK, Services, default_url, open_annotation
 from annotation.types import NewPair, ProjectSettings, Role
 from annotation.ui.agreement import FOR_LEADERS
+from annotation.ui.leaderboard import FOR_LEADERS as LEADERBOARD_FOR_LEADERS
 from annotation.ui.pages import build_annotation_pages
 from annotation.web.cookies import COOKIE
 from annotation.web.opening import start_notes
@@ -31,12 +32,12 @@ OPEN_TO_ALL = {"show_projects", "preview_new_guidelines", "preview_project_guide
 """What everybody who is signed in may call, apart from the headers of the pages."""
 OPEN_TO_RATERS = {"open_rating"}
 
-SILENT = {"look_at_agreement"}
-"""A page that looks by itself now and then has said once why it stays closed."""
+SILENT = {"look_at_agreement", "plan_pairs_at_first", "open_system_form"}
+"""What a page asks by itself; it has said once why it stays closed."""
 
 Inputs = list[list[str] | None]
 
-REFUSALS = ("This needs the role", "This is for administrators", FOR_LEADERS)
+REFUSALS = ("This needs the role", "This is for administrators", FOR_LEADERS, LEADERBOARD_FOR_LEADERS)
 
 
 @pytest.fixture(scope="module")

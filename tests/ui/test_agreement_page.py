@@ -163,7 +163,8 @@ def test_the_page_has_a_part_for_every_figure(rated, handlers):
     with gr.Blocks() as page:
         build_agreement_page(handlers, page)
     events = {event.api_name: event for event in page.fns.values()}
-    assert set(events) == {"open_agreement", "refresh_agreement", "look_at_agreement"}
+    plans = {f"plan_pairs_{when}" for when in ("at_first", "again", "by_enter", "anew")}
+    assert set(events) == {"open_agreement", "refresh_agreement", "look_at_agreement", *plans}
     shown = handlers.refresh(ask("root", rated.id))
     assert len(events["refresh_agreement"].outputs) == len(shown)
     assert len(events["open_agreement"].outputs) == len(handlers.open(ask("root", rated.id)))
@@ -265,9 +266,11 @@ def test_the_plan_is_called_an_estimate_and_says_whether_the_project_has_the_pai
     assert "is 0.001 to 2, not 0: choose one such as 0.05" in handlers.plan(0, ask("root", many.id))
 
 
-def test_of_few_pairs_no_plan_is_made_and_raters_are_told_nothing(handlers, rated):
+def test_of_few_pairs_no_plan_is_made_and_raters_are_refused(handlers, rated):
     assert "4 pairs have two ratings, and with fewer than 50" in handlers.plan(None, ask("judith", rated.id))
-    assert handlers.plan(0.05, ask("ana", rated.id)) == ""
+    assert handlers.plan_at_first(0.05, ask("ana", rated.id)) == gr.skip()
+    with pytest.raises(gr.Error, match="This needs the role"):
+        handlers.plan(0.05, ask("ana", rated.id))
 
 
 def test_texts_of_others_are_shown_and_not_run(sqlite_database):
