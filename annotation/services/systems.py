@@ -72,7 +72,7 @@ class SystemService:
         self._agreement = AgreementService(database)
         self._lock = threading.Lock()
         self._own: tuple[int, str, Gold] | None = None
-        self._boards: OrderedDict[tuple[int, ...], Board] = OrderedDict()
+        self._boards: OrderedDict[tuple[GoldVersion, tuple[Entry, ...]], Board] = OrderedDict()
 
     def own_gold(self, project_id: int) -> Gold:
         """The project's pairs that have a gold grade now, in the order of import.
@@ -205,7 +205,7 @@ class SystemService:
                 row, systems_on_it = session.execute(select_versions(project_id, gold_id)).one()
                 version = as_version(row, systems_on_it)
                 entries = read_entries(session, gold_id)
-                key = (gold_id, *(entry.id for entry in entries))
+                key = (version, entries)  # not their ids alone: SQLite gives those of removed rows anew
                 if (kept := self._boards.get(key)) is not None:
                     self._boards.move_to_end(key)
                     return kept

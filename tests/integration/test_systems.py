@@ -111,6 +111,17 @@ def test_removing_the_last_system_forgets_its_gold_and_says_who_did_it(rated, se
     assert actions[-2:] == ["system added", "system removed"]
 
 
+def test_another_system_in_the_place_of_a_removed_one_has_its_own_figures(rated, service):
+    """SQLite gives the ids of removed rows anew."""
+    gold = service.own_gold(rated.id)
+    gold_id = service.add(rated.id, gold, GOOD)
+    [entry] = service.board(rated.id, gold_id).entries
+    service.remove(rated.id, entry.id)
+    board = service.board(rated.id, service.add(rated.id, gold, POOR))
+    assert [entry.name for entry in board.entries] == ["Poor 🦜"]
+    assert [system.name for system in board.report.systems] == ["Poor 🦜"]
+
+
 def test_a_project_takes_its_systems_along_and_sees_no_others(rated, service):
     gold_id = service.add(rated.id, service.own_gold(rated.id), GOOD)
     other = rated_project(rated.database, [pair("a", "1", "1")], name="other")
