@@ -14,12 +14,7 @@ from typing import TypeVar
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from annotation.authoring import (
-    Check,
-    Task,
-    WritingDesk,
-    WrittenText,
-)
+from annotation.authoring import Check, Task, WritingDesk, WrittenText, check_text
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError, StaleTextError, TextError, WritingError
 from annotation.notes import LONGEST_NOTE, clean_text, kept_text
@@ -105,18 +100,20 @@ class WritingService:
             WritingError: it is submitted or accepted already.
         """
 
-        def keep(session: Session, now: datetime) -> Draft:
+        def keep(session: Session, now: datetime) -> tuple[datetime, int, bool]:
             row, project, plan = _opened(session, writing_id, writer_id, now)
             is_mine = row.state in WITH_WRITER or take_again(session, row, plan, now)
             _change(row, text, version, seconds, now)
             if row.state == "held":
                 row.lease_expires_at = now + lease_of(project)
-            session.flush()
-            check = task_of(session, row, Plan(plan.has_zeros, plan.bounds)).check
-            assert check is not None
-            return Draft(now, row.version, check, is_mine)
+            return now, row.version, is_mine
 
-        return self._written(keep)
+        at, kept, is_mine = self._written(keep)
+        with self._database.reading() as session:  # looking through earlier texts takes long: nobody waits
+            row = _own(session, writing_id, writer_id)
+            check = task_of(session, row, read_plan(session, row.project_id)).check
+        assert check is not None
+        return Draft(at, kept, check, is_mine)
 
     def submit(
         self, writing_id: int, writer_id: int, text: str, version: int, seconds: float | None = None
@@ -138,10 +135,10 @@ class WritingService:
             if row.state not in WITH_WRITER and not take_again(session, row, plan, now):
                 raise WritingError(GONE)
             _change(row, clean_text(text).strip(), version, seconds, now)
-            session.flush()
-            check = task_of(session, row, Plan(plan.has_zeros, plan.bounds)).check
-            if check is not None and check.problem:
-                raise TextError(check.problem)
+            item = session.get_one(LargerItem, row.item_id)
+            smaller = Plan(plan.has_zeros, plan.bounds).of(item.type).smaller
+            if problem := check_text(row.text, item.text, smaller).problem:
+                raise TextError(problem)
             row.state, row.lease_expires_at, row.note = "submitted", None, ""
             remember(session, row, "submitted", writer_id, now)
             return row.project_id
