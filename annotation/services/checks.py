@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, case, func, literal_column, select
 from sqlalchemy.dialects import sqlite
+from sqlalchemy.orm import Session
 
 from annotation.assignment import Progress
 from annotation.quality import check_order, checks_due
@@ -31,10 +32,16 @@ from annotation.services.desk import (
 )
 from annotation.services.own_pairs import COMMENTED, SEEN
 from annotation.services.tally import recount
+from db.models import Project
 
 _TAKEN: tuple[ColumnElement[str], ...] = tuple(
     literal_column(f"'{state}'") for state in ("held", "rated", "skipped")
 )
+
+
+def shelf_of(session: Session, project_id: int) -> int | None:
+    """The id of the project that keeps the check pairs of this one, if it has any."""
+    return session.scalar(select(Project.id).where(Project.checks_of_id == project_id))
 
 
 @dataclass(frozen=True, slots=True)

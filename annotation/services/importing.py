@@ -20,6 +20,7 @@ from annotation.exchange import fingerprint
 from annotation.pair_senses import senses_as_json
 from annotation.services.audit import record
 from annotation.services.bulk import insert_rows, is_among
+from annotation.services.checks import shelf_of
 from annotation.services.imported_ratings import ImportedRating, RatingWriter
 from annotation.services.projects import as_project, find_project
 from annotation.types import ImportSummary, NewPair, NewRating, Project, User, to_quarters
@@ -148,6 +149,7 @@ class _Importer:
         self._session = session
         self._project = project
         self._ratings = RatingWriter(session, project, now)
+        self._shelf = shelf_of(session, project.id)
         last = session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project.id))
         self._first_order = self._order = 0 if last is None else last + 1
         self._duplicates: dict[str, None] = {}
@@ -192,7 +194,24 @@ class _Importer:
             is_among(self._session, Pair.fingerprint, part.prints.values()),
         )
         part.taken.update(self._session.scalars(there))
+        self._refuse_checks(pairs, part)
         return part
+
+    def _refuse_checks(self, pairs: Sequence[NewPair], part: _Part) -> None:
+        """A check pair would be met twice, which gives it away; `import_checks` refuses the same."""
+        if self._shelf is None:
+            return
+        of_checks = select(Pair.fingerprint).where(
+            Pair.project_id == self._shelf,
+            is_among(self._session, Pair.fingerprint, part.prints.values()),
+        )
+        found = set(self._session.scalars(of_checks))
+        for pair in pairs:
+            if part.prints[id(pair)] in found:
+                raise ImportFileError(
+                    f"{_where(pair)}: the pair {pair.id!r} is a check pair of the project, and a rater who "
+                    "met it twice would know; leave it out."
+                )
 
     def _check(self, item: NewPair | NewRating) -> None:
         settings = self._project.settings

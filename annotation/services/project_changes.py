@@ -5,15 +5,16 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, func, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, func, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from annotation.assignment import position_of
 from annotation.errors import SettingsError
 from annotation.names import name_key
+from annotation.services.checks import shelf_of
 from annotation.services.queue_order import reorder
 from annotation.types import ProjectSettings, from_quarters, to_quarters
-from db.models import Adjudication, Assignment, Pair, Project, Rating
+from db.models import Adjudication, Assignment, LargerItem, Pair, Project, Rating, TrainingPair
 
 _AT_ONCE = 2_000
 
@@ -58,14 +59,24 @@ def lock_pairs(session: Session, project_id: int, *, is_deleting: bool = False) 
 
 
 def _check_types(session: Session, row: Project, before: ProjectSettings, after: ProjectSettings) -> None:
-    for type in before.types:
-        if type in after.types:
+    """A type stays as long as anything of it is there to be graded or written for."""
+    kept: tuple[tuple[str, type[Pair | LargerItem | TrainingPair], ColumnElement[bool]], ...] = (
+        ("pairs", Pair, Pair.project_id == row.id),
+        ("larger items", LargerItem, LargerItem.project_id == row.id),
+        (
+            "training pairs",
+            TrainingPair,
+            and_(TrainingPair.project_id == row.id, TrainingPair.retired_at.is_(None)),
+        ),
+        ("check pairs", Pair, Pair.project_id == shelf_of(session, row.id)),
+    )
+    for name in before.types:
+        if name in after.types:
             continue
-        pairs = session.scalar(
-            select(func.count()).select_from(Pair).where(Pair.project_id == row.id, Pair.type == type)
-        )
-        if pairs:
-            raise SettingsError(f"The type {type!r} has {pairs:,} pairs: keep it.")
+        for what, table, is_there in kept:
+            count = session.scalar(select(func.count()).where(is_there, table.type == name))
+            if count:
+                raise SettingsError(f"The type {name!r} has {count:,} {what}: keep it.")
 
 
 def _check_step(session: Session, row: Project, before: Decimal, after: Decimal) -> None:

@@ -14,6 +14,7 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.names import can_be_stored, name_key
 from annotation.projects import GroupCounts, Member, ProjectCounts, check_settings, sum_counts
 from annotation.services.audit import record
+from annotation.services.checks import shelf_of
 from annotation.services.claims import return_held
 from annotation.services.project_changes import apply_settings, lock_pairs
 from annotation.services.users import as_user, get_user, id_of
@@ -129,7 +130,7 @@ class ProjectService:
             record(session, now, "project deleted", user_id=id_of(by), name=row.name)
             session.flush()
             lock_pairs(session, row.id, is_deleting=True)
-            shelf = session.scalar(select(models.Project.id).where(models.Project.checks_of_id == row.id))
+            shelf = shelf_of(session, row.id)
             if shelf is not None:  # the histories of check pairs may go only when their own project has gone
                 lock_pairs(session, shelf, is_deleting=True)
                 session.execute(delete(models.Project).where(models.Project.id == shelf))

@@ -14,13 +14,14 @@ from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError
 from annotation.quality import QualitySettings, check_quality_settings
 from annotation.services.audit import record
+from annotation.services.checks import shelf_of
 from annotation.services.claims import return_held
 from annotation.services.desk import repeated_if_undone
 from annotation.services.projects import find_project
 from annotation.services.users import as_user, get_user, id_of
 from annotation.types import Role, User, from_quarters, to_quarters
 from db import Database, models
-from db.models import Membership, Pair, Project, RaterState, Rating, TrainingAttempt, TrainingPair
+from db.models import Membership, Pair, RaterState, Rating, TrainingAttempt, TrainingPair
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,7 @@ class QualityService:
             training = _count(
                 session, TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None)
             )
-            shelf = session.scalar(select(Project.id).where(Project.checks_of_id == project.id))
+            shelf = shelf_of(session, project.id)
             checks = 0 if shelf is None else _count(session, Pair.project_id == shelf)
             standings = _standings(session, project.id, shelf, settings)
         return QualityOverview(settings, training, checks, standings)

@@ -16,6 +16,7 @@ from annotation.authoring import UNRELATED, Candidate, ZeroItem, zero_partners
 from annotation.comparison import comparison_type
 from annotation.errors import WritingError
 from annotation.exchange import LONGEST_ID, fingerprint
+from annotation.services.checks import shelf_of
 from annotation.services.desk import BARRED
 from annotation.services.pair_texts import senses_of
 from annotation.services.projects import as_project, find_project
@@ -56,7 +57,8 @@ def add_pair(
     settings = project.settings
     print = fingerprint(item.type, item.text, right)
     here = Pair.project_id == project.id
-    if session.scalar(select(Pair.id).where(here, Pair.fingerprint == print).limit(1)) is not None:
+    met = here | (Pair.project_id == shelf_of(session, project.id))  # raters would meet a check pair twice
+    if session.scalar(select(Pair.id).where(met, Pair.fingerprint == print).limit(1)) is not None:
         raise WritingError("The same pair is there already: change the text, or hand the item on.")
     last = session.scalar(select(func.max(Pair.import_order)).where(here))
     order = 0 if last is None else last + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 
@@ -296,6 +296,14 @@ def test_a_pair_of_the_project_is_refused_as_a_check(make):
         place.services.known_pairs.import_training(
             place.project, [KnownPair(NewPair("y", "word2sense", "a", "b"), Decimal(2))]
         )
+
+
+def test_a_check_is_refused_as_a_pair_of_the_project(make):
+    place = make()
+    place.services.known_pairs.import_checks(place.project, [known("c1")])
+    again = replace(known("c1").pair, id="again", place="pairs.tsv, line 7")
+    with pytest.raises(ImportFileError, match=r"pairs\.tsv, line 7: the pair 'again' is a check pair"):
+        place.services.importing.import_pairs(place.project, [again])
 
 
 def test_the_shelf_of_check_pairs_is_no_project_for_anybody_and_goes_with_its_own(make):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -15,6 +16,7 @@ from annotation.errors import (
     AssignmentError,
     ImportFileError,
     NotFoundError,
+    SettingsError,
     StaleTextError,
     WritingError,
 )
@@ -57,6 +59,12 @@ def test_items_are_imported_all_or_none_and_never_twice(database):
             office.items.import_items(office.project.id, [*new_items(1, first=50), item])
     assert office.items.count(office.project.id) == 5
     assert [line.state for line in office.items.items(office.project.id)] == ["unwritten"] * 5
+
+
+def test_a_type_with_larger_items_stays(office):
+    settings = replace(office.project.settings, types=("phrase2word",))
+    with pytest.raises(SettingsError, match="has 10 larger items: keep it"):
+        office.projects.update(office.project.id, settings)
 
 
 def test_a_project_may_have_bounds_of_its_own(database):
