@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from annotation.circle import CircleOptions, check_options
 from annotation.errors import AccessError, AnnotationError, NotFoundError, SettingsError, SignedOutError
@@ -16,6 +16,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.circle import CircleService
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User
+from annotation.web.downloads import attachment, plain_name, project_number, refused
 
 FOLDER = "/annotate/download/{project_id}/"
 """Where the files are: gold-keyphrases.jsonl, keyphrases.qrels, keyphrases.run."""
@@ -64,18 +65,17 @@ class CircleDownloads:
     ) -> Response:
         try:
             user = self._user_of(request)
-            number = _number(project_id)
+            number = project_number(project_id)
             self._accounts.require(user.name if user else None, number, Role.ADMINISTRATOR)
-            name = quote(f"{self._projects.get(number).name}.{suffix}", safe="")
-            disposition = f"attachment; filename=\"keyphrases.{suffix}\"; filename*=UTF-8''{name}"
+            name = f"{plain_name(self._projects.get(number).name)}.{suffix}"
             return Response(
                 content(number),
                 media_type="text/plain; charset=utf-8",
-                headers={"content-disposition": disposition},
+                headers={"content-disposition": attachment(name)},
             )
         except AnnotationError as error:
             status = next((status for kind, status in _STATUS if isinstance(error, kind)), 409)
-            return JSONResponse({"error": str(error)}, status_code=status)
+            return refused(error, status)
 
 
 def build_circle_downloads(downloads: CircleDownloads) -> APIRouter:
@@ -109,9 +109,3 @@ def read_threshold(text: str) -> CircleOptions:
         return replace(default, threshold=check_options(Decimal(text), default.k).threshold)
     except InvalidOperation:
         raise SettingsError(f"The lowest grade is a number such as 3, not {text[:20]!r}.") from None
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise NotFoundError(f"There is no project {text[:20]!r}: see the list of projects.")
-    return int(text)

@@ -9,9 +9,7 @@ from starlette.requests import Request
 
 from annotation.assignment import Queue, RaterPair, RaterProject
 from annotation.comparison import comparison_type
-from annotation.errors import (
-    TrainingError,
-)
+from annotation.errors import TrainingError
 from annotation.pair_senses import text_as_json
 from annotation.sense_view import ShownItem, shown_items
 from annotation.services.assignment import AssignmentService
