@@ -122,6 +122,10 @@ class Knowledge:
             banks[language] = Terms(keys, reader.phrases([terms.written[key] for key in keys]))
         return cls(reader, lexicon, banks)
 
+    def without_terms(self) -> Knowledge:
+        """As of a language nothing is known of."""
+        return replace(self, lexicon=Lexicon({}, {}), banks={})
+
     def with_translations(self, translations: Mapping[str, Translations]) -> Knowledge:
         """The same with other translations."""
         return replace(self, lexicon=replace(self.lexicon, translations=translations))

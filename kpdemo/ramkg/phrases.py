@@ -11,6 +11,9 @@ from kpdemo.types import Document
 LONGEST = 5
 """Words of a candidate, marks within it apart."""
 
+PARTICLES = frozenset({"ko"})
+"""Languages whose small words end a phrase: Korean writes its particles on to the words."""
+
 _MOST_TOKENS = 10
 _JOINERS = frozenset("-'’‐‑–·/")
 
@@ -18,15 +21,17 @@ _JOINERS = frozenset("-'’‐‑–·/")
 def mine_phrases(document: Document) -> list[Candidate]:
     """All candidates of title and body, by first occurrence; spans count in `document.text`.
 
-    Small words may stand inside ("système de gestion"), other marks than hyphens and apostrophes may not.
+    Small words may stand inside ("système de gestion"), but for languages of `PARTICLES`; of marks, hyphens
+    and apostrophes may.
     `Candidate.key` is the stems of the language joined by spaces.
     """
     found: dict[str, list[tuple[int, int]]] = {}
     for text, offset in ((document.title, 0), (document.body, document.body_start)):
         words = list(language_words(text, document.language))
+        small = document.language not in PARTICLES
         for first, word in enumerate(words):
             if word.content:
-                for key, end in _runs(words[first : first + _MOST_TOKENS]):
+                for key, end in _runs(words[first : first + _MOST_TOKENS], small=small):
                     found.setdefault(key, []).append((word.start + offset, end + offset))
     return [Candidate(key, tuple(spans)) for key, spans in found.items()]
 
@@ -36,8 +41,12 @@ def phrase_key(phrase: str, language: str) -> str:
     return _key(language_words(phrase, language))
 
 
-def _runs(words: Sequence[Word]) -> Iterator[tuple[str, int]]:
-    """The key and the end of each run from the first of `words` on that ends with a content word."""
+def _runs(words: Sequence[Word], *, small: bool) -> Iterator[tuple[str, int]]:
+    """The key and the end of each run from the first of `words` on that ends with a content word.
+
+    Args:
+        small: whether small words may stand inside.
+    """
     count = 0
     for place, word in enumerate(words):
         if not any(map(str.isalnum, word.stem)):
@@ -45,7 +54,7 @@ def _runs(words: Sequence[Word]) -> Iterator[tuple[str, int]]:
                 return
             continue
         count += 1
-        if count > LONGEST:
+        if count > LONGEST or not (small or word.content):
             return
         if word.content:
             yield _key(words[: place + 1]), word.end

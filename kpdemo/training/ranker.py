@@ -40,6 +40,9 @@ HELD_OUT = 10
 FOLDS = 4
 """Translations are learnt from other documents than those they are features of."""
 
+UNKNOWN = 5
+"""Every so many-th document is read as one of a language nothing is known of, so that such can be ranked."""
+
 _TOGETHER = 32  # documents that a process mines at once
 
 logger = logging.getLogger(__name__)
@@ -183,9 +186,10 @@ def label_all(
     for fold in range(FOLDS):
         others = [number for number in range(len(mined)) if number % FOLDS != fold]
         translations = _translations(mined, examples, others) if retrieval else {}
-        own = knowledge.with_translations(translations)
+        taught = knowledge.with_translations(translations)
         for number in range(fold, len(mined), FOLDS):
             item = mined[number]
+            own = taught if number % UNKNOWN else knowledge.without_terms()
             help = help_of(examples[number], config.most_retrieved) if retrieval else ()
             ranked = rank_input(item.document, item.phrases, own, help, own_keys=item.keys)
             positive = np.array([phrase.key in item.keys for phrase in ranked.phrases], dtype=bool)

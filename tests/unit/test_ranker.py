@@ -219,3 +219,17 @@ def test_a_damaged_lexicon_is_told(stored, tmp_path):
         load_ranker(copy, device=CPU)
     sums = json.loads((copy / "config.json").read_text())
     assert sums["kind"] == "ramkg-ranker"
+
+
+def test_a_korean_phrase_ends_where_a_particle_stands():
+    document = Document("본 논문은 점 확산 함수를 이용한 자동초점 기법을 제안한다.", language="ko")
+    written = {document.text[slice(*candidate.spans[0])] for candidate in mine_phrases(document)}
+    assert "점 확산 함수" in written
+    assert not any("은 " in text or text.endswith("를") for text in written)
+
+
+def test_a_language_nothing_is_known_of_is_ranked_by_its_text(stored):
+    predictor = load_ranking_predictor(stored, index=None, device="cpu")
+    [answer] = predictor.predict([Document(theses(1)[0].body, language="de")])
+    assert answer.present[0].score > 0.01
+    assert answer.absent == ()
