@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from kpdemo.predictors import hub_models, model_folder
+from kpdemo.predictors import DEFAULT_MODEL, ENGLISH_MODEL, hub_models, model_folder
 
 CARDS = ("MODEL_CARD.md", "README.md")
 """Where a card stands in a folder: ours, and that of the Hugging Face Hub."""
@@ -72,12 +72,20 @@ It gives present keyphrases only. A score is a cosine.
 """,
 }
 
+_ENGLISH_CARD = """# english: the default model for every language
+
+What `default` leaves to the model `multilingual` this reads too, as if it were English. Its card:
+
+"""
+
 
 def model_card(model: str | Path) -> str:
     """The card of a model by name or folder; a line that says so where there is none."""
     name, hub = str(model), hub_models()
     if name in _BASELINE_CARDS:
         return _BASELINE_CARDS[name]
+    if name == ENGLISH_MODEL:
+        return _ENGLISH_CARD + model_card(DEFAULT_MODEL)
     if name in hub:
         return f"# {name}: from the Hugging Face Hub\n\n{hub[name]}.\n"
     folder = model_folder(name)
