@@ -34,7 +34,7 @@ class SlowPredictor(FakePredictor):
         time.sleep(float(os.environ.get("SLOW", "0")))
         return super().predict(documents, top_k=top_k, threshold=threshold)
 
-kpdemo.cli.open_predictor = lambda model, device: SlowPredictor()
+kpdemo.cli.open_predictor = lambda *asked: SlowPredictor()
 sys.exit(kpdemo.cli.main())
 """
 
@@ -56,7 +56,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     def call(*arguments: object, stdin: str | bytes = b"", predictor: Predictor | None = None) -> Result:
         content = stdin.encode() if isinstance(stdin, str) else stdin
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-        monkeypatch.setattr(kpdemo.cli, "open_predictor", lambda model, device: predictor or FakePredictor())
+        monkeypatch.setattr(kpdemo.cli, "open_predictor", lambda *asked: predictor or FakePredictor())
         status = main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
         return Result(status, captured.out, captured.err)

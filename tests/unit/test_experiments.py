@@ -249,7 +249,7 @@ def test_recall_is_measured_for_each_source_of_absent_candidates(folder):
 
 
 def test_the_space_of_a_document_is_stored_as_places(folder, monkeypatch):
-    monkeypatch.setattr("kpdemo.cli.open_predictor", lambda model, device: FakePredictor())
+    monkeypatch.setattr("kpdemo.cli.open_predictor", lambda *asked: FakePredictor())
     assert experiments(folder, "space", "--gold", str(folder / "measured.jsonl")) == 0
     assert stored(folder, "space-default")["spaces"].keys() == {"measured"}
 
