@@ -96,6 +96,7 @@ def test_five_charts_are_drawn_by_the_server_alone(shown):
         assert charts.nth(number).get_attribute("aria-label").endswith("the table has the same figures")
     assert shown.get_by_role("heading", level=2).all_inner_texts() == [
         "Is the agreement good enough?",
+        "How many more pairs?",
         "Where is it low?",
         "Who differs?",
         "Which pairs?",
