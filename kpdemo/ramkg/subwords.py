@@ -1,8 +1,7 @@
 """An encoder of texts as bags of subwords: a vector for each subword, weighed and summed.
 
-It knows no order of words. In return a laptop encodes thousands of passages in a second, and a few hundred
-translated abstracts are enough to train it. Letters: B texts, N subwords of all texts together, V vocabulary,
-D width.
+It knows no order of words, and costs no more than looking its vectors up. Letters: B texts, N subwords of all
+texts together, V vocabulary, D width.
 """
 
 from __future__ import annotations
