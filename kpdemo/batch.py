@@ -32,6 +32,7 @@ from kpdemo.documents import (
 )
 from kpdemo.errors import InputError, KpdemoError
 from kpdemo.languages.names import language_name
+from kpdemo.passages import SCORE_DIGITS, passage_rows
 from kpdemo.routed import read_with_passages
 from kpdemo.types import (
     Document,
@@ -39,11 +40,10 @@ from kpdemo.types import (
     Kind,
     Prediction,
     Predictor,
-    RetrievedPassage,
+    RetrievalPrediction,
     Source,
 )
 
-SCORE_DIGITS = 6
 SECONDS_DIGITS = 3
 _SYNC_SECONDS = 5.0
 _HEAD_BYTES = 64 * 1024
@@ -164,17 +164,17 @@ def document_record(
     model: str,
     device: str,
     seconds: float,
-    passages: Sequence[RetrievedPassage] | None = None,
+    retrieval: RetrievalPrediction | None = None,
 ) -> dict[str, Any]:
     """The result of one document as `predict --json` and the page give it; spans count in "text".
 
     Args:
-        passages: what a model that retrieves found, nearest first; None for another model.
+        retrieval: what a model that retrieves found; None for another model.
     """
     return {
         "language": prediction.language,
         **keyphrase_rows(prediction),
-        **({} if passages is None else {"passages": passage_rows(passages)}),
+        **({} if retrieval is None else {"passages": passage_rows(retrieval)}),
         "model": model,
         "device": device,
         "seconds": round(seconds, SECONDS_DIGITS),
@@ -184,25 +184,12 @@ def document_record(
 
 
 def prediction_row(
-    id: str, prediction: Prediction, passages: Sequence[RetrievedPassage] = ()
+    id: str, prediction: Prediction, retrieval: RetrievalPrediction | None = None
 ) -> dict[str, Any]:
     """A prediction as it stands in a predictions file."""
     language = {"language": prediction.language} if prediction.language else {}
-    found = {"passages": passage_rows(passages)} if passages else {}
+    found = {"passages": passage_rows(retrieval)} if retrieval and retrieval.passages else {}
     return {"id": id, **language, **keyphrase_rows(prediction), **found}
-
-
-def passage_rows(passages: Sequence[RetrievedPassage]) -> list[dict[str, Any]]:
-    """Passages as plain values for JSON, without their texts."""
-    return [
-        {
-            "id": passage.id,
-            "title": passage.title,
-            "keyphrases": list(passage.keyphrases),
-            "score": round(passage.score, SCORE_DIGITS),
-        }
-        for passage in passages
-    ]
 
 
 def keyphrase_rows(prediction: Prediction) -> dict[str, list[Any]]:
@@ -374,7 +361,7 @@ class _Run:
             if isinstance(outcome, InputError):
                 self._fail(line, f'document "{document.id}": {outcome}')
             elif is_missing:
-                rows.append(prediction_row(document.id, outcome.prediction, outcome.passages))
+                rows.append(prediction_row(document.id, outcome.prediction, outcome))
         writer.write(rows)
         self._counts = replace(self._counts, done=self._counts.done + len(rows))
 

@@ -50,7 +50,7 @@ from kpdemo.documents import (
     read_text,
 )
 from kpdemo.errors import ConfigError, InputError, KpdemoError, ModelLoadError
-from kpdemo.types import Document, Prediction, Predictor, languages_of, uses_passages
+from kpdemo.types import Document, Prediction, Predictor, languages_of
 
 if TYPE_CHECKING:
     from kpdemo.evaluation.report import Report
@@ -79,7 +79,9 @@ that begins at "text_offset", 0 without a title. "kind" is reordered (all its wo
 text), mixed (some are) or unseen (none is), "source" is generated, retrieved or both, "evidence"
 are phrases that speak for it. What the model does not tell is left out, and a model that ranks
 more absent phrases than it gives adds "absent_candidates": ["…", …], from which R@50 is counted. A
-model that retrieves adds "passages": [{{"id", "title", "keyphrases": ["…", …], "score"}}, …], nearest first.
+model that retrieves adds "passages": [{{"id", "title", "keyphrases", "score", "helps", "used"}}, …], nearest
+first: "helps" is false for one that is too far from the text, and "used" are the keyphrases that led to one
+of the result.
 
 \b
 A line of docs.jsonl:
@@ -110,7 +112,7 @@ Examples:
 
 \b
   {PROGRAM} train all --config configs/default.toml
-  {PROGRAM} train extractor --config configs/default.toml --set seed=7 --output runs/seed7
+  {PROGRAM} train extractor --config configs/default.toml --set loop.seed=7 --output runs/seed7
 """
 
 app = typer.Typer(
@@ -337,9 +339,9 @@ def train(
         str,
         typer.Argument(
             metavar="PART",
-            help="tagger, frequency, extractor, labeller, generator, bank or reranker; model to put trained "
-            "parts together; all for the parts that [model] names and the model of them; for other languages "
-            "retriever, multilingual, ramkg-generator or kea.",
+            help="tagger, frequency, extractor, labeller, generator, one2seq, bank or reranker; model to put "
+            "trained parts together; all for the parts that [model] names and the model of them; for other "
+            "languages retriever, multilingual, ramkg-generator or kea.",
         ),
     ],
     config: Annotated[
@@ -351,7 +353,10 @@ def train(
     overrides: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="A setting that replaces the one in FILE; may be repeated."
+            "--set",
+            metavar="KEY=VALUE",
+            help="A setting that replaces the one in FILE; may be repeated. With all it is for every part "
+            "that has it.",
         ),
     ] = None,
 ) -> None:
@@ -520,17 +525,17 @@ def _predict_one(
     started = time.perf_counter()
     [found] = read_with_passages(predictor, [document], top_k=top_k, threshold=threshold)
     seconds = time.perf_counter() - started
-    prediction, passages = found.prediction, found.passages if uses_passages(predictor) else None
+    prediction, retrieval = found.prediction, found if found.retrieves else None
     if note := language_note(prediction.language, predictor.name, languages_of(predictor)):
         say(note)
     if as_json:
         origin = {"model": predictor.name, "device": device}
-        print_json(document_record(document, prediction, **origin, seconds=seconds, passages=passages))
+        print_json(document_record(document, prediction, **origin, seconds=seconds, retrieval=retrieval))
         return
     from kpdemo.terminal import show_prediction
 
     footer = f"{predictor.name} on {device}, {seconds:.2f} s, {language_name(prediction.language)}"
-    show_prediction(document, prediction, footer, passages or ())
+    show_prediction(document, prediction, footer, retrieval)
 
 
 def _predict_many(predictor: Predictor, source: str, output: str, options: BatchOptions) -> None:
@@ -673,5 +678,5 @@ def parse_setting(text: str) -> tuple[str, str]:
     """Key and value of an option --set."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise CallError(f"--set {text}: not KEY=VALUE; write it as in --set seed=7.")
+        raise CallError(f"--set {text}: not KEY=VALUE; write it as in --set loop.seed=7.")
     return key.strip(), value

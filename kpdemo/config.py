@@ -34,6 +34,8 @@ def load_section(
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "unexpected_keyword_argument":
+            raise ConfigError(f"{path}, [{section}] has no setting {place!r}: check its spelling.") from error
         raise ConfigError(f"{path}, [{section}] {place}: {first['msg']}, not {first['input']!r}.") from error
 
 

@@ -116,4 +116,4 @@ def read_with_passages(
     if uses_passages(predictor) and isinstance(predictor, RetrievalPredictor):
         return predictor.predict_with_passages(documents, top_k=top_k, threshold=threshold)
     predictions = predictor.predict(documents, top_k=top_k, threshold=threshold)
-    return [RetrievalPrediction((), prediction, prediction) for prediction in predictions]
+    return [RetrievalPrediction((), one, one, retrieves=False) for one in predictions]

@@ -17,7 +17,8 @@ from kpdemo.batch import BatchSummary
 from kpdemo.documents import LineError
 from kpdemo.evaluation.coverage import Coverage
 from kpdemo.languages.names import language_name
-from kpdemo.types import Document, Keyphrase, Prediction, RetrievedPassage, Span
+from kpdemo.passages import help_note, passage_rows
+from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction, Span
 
 MARK = "black on bright_yellow"
 OPEN_MARK, CLOSE_MARK = "[[", "]]"
@@ -31,7 +32,7 @@ _HARMLESS = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if ch
 
 
 def show_prediction(
-    document: Document, prediction: Prediction, footer: str, passages: Sequence[RetrievedPassage] = ()
+    document: Document, prediction: Prediction, footer: str, retrieval: RetrievalPrediction | None = None
 ) -> None:
     """Print the text with its present keyphrases marked, then the tables, then what was retrieved."""
     console = _console()
@@ -44,8 +45,10 @@ def show_prediction(
         console.print("No present keyphrases.")
     if prediction.absent:
         console.print(_absent_table(prediction.absent))
-    if passages:
-        console.print(_passages_table(passages))
+    if retrieval and retrieval.passages:
+        console.print(_passages_table(retrieval))
+    if retrieval and (note := help_note(retrieval)):
+        console.print(Text(note), soft_wrap=True)
     console.print(Text(footer, style="dim"))
 
 
@@ -240,14 +243,16 @@ def _absent_table(keyphrases: Sequence[Keyphrase]) -> Table:
     return table
 
 
-def _passages_table(passages: Sequence[RetrievedPassage]) -> Table:
+def _passages_table(retrieval: RetrievalPrediction) -> Table:
     table = Table(title="Retrieved passages", title_justify="left")
     table.add_column("Score", justify="right")
     table.add_column("Passage")
     table.add_column("Keyphrases")
-    for passage in passages:
-        name = _harmless(passage.title or passage.id)
-        table.add_row(f"{passage.score:.3f}", name, _harmless("; ".join(passage.keyphrases)))
+    table.add_column("Used")
+    for row in passage_rows(retrieval):
+        used = "; ".join(row["used"]) if row["helps"] else "too far from the text to help"
+        cells = (row["title"] or row["id"], "; ".join(row["keyphrases"]), used)
+        table.add_row(f"{row['score']:.3f}", *map(_harmless, cells))
     return table
 
 

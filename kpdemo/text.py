@@ -131,7 +131,7 @@ def _check_latin(found: Counter[str]) -> None:
         name = SCRIPT_NAMES.get(script, script.capitalize())
         raise LanguageError(
             f"The text is mostly in {name} script, which this model does not read: "
-            "choose another model, or paste English text."
+            "choose another model, or give a text in a script that it reads."
         )
 
 

@@ -161,13 +161,20 @@ class RetrievalPrediction:
         passages: what was found, nearest first; none for an empty index.
         prediction: with the keyphrases of the passages. A `Keyphrase` tells in its `evidence` which of them
             it was made of or aligned with, as the passages write them.
-        without: from the document alone, by the same model; the same as `prediction` where no passage had
-            keyphrases.
+        without: from the document alone, by the same model; the same as `prediction` where no passage helped.
+        near: the least score of a passage that helps, by the model's rule; None where all do.
+        retrieves: false for the answer of a model that reads no passages.
     """
 
     passages: tuple[RetrievedPassage, ...]
     prediction: Prediction
     without: Prediction
+    near: float | None = None
+    retrieves: bool = True
+
+    def helps(self, passage: RetrievedPassage) -> bool:
+        """Whether the model read the keyphrases of this passage, if it has any."""
+        return self.near is None or passage.score >= self.near
 
 
 @runtime_checkable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise, product
 from zlib import crc32
 
@@ -83,6 +83,7 @@ class FakeRetriever(FakePredictor):
     absent: tuple[str, ...] = ("découverte de médicaments",)
     phrases: tuple[str, ...] = ("noyaux de graphes", "molécules", "图核", "分子", "그래프 커널")
     passages: tuple[RetrievedPassage, ...] = PASSAGES
+    near: float | None = 0.5
     languages: frozenset[str] = frozenset({"fr", "zh", "ko"})
     uses_passages: bool = True
 
@@ -110,10 +111,11 @@ class FakeRetriever(FakePredictor):
         spans = {phrase: found for phrase in self.phrases if (found := places.of(phrase))}
         present = _scored(list(spans)[:count], spans, 0.0, best=0.9)
         without = Prediction(present, (), document.language)
-        if not any(passage.keyphrases for passage in self.passages):
-            return RetrievalPrediction(self.passages, without, without)
+        alone = RetrievalPrediction(self.passages, without, without, self.near)
+        if not any(passage.keyphrases and alone.helps(passage) for passage in self.passages):
+            return alone
         led = tuple(Keyphrase(phrase, 0.5, evidence=("drug discovery",)) for phrase in self.absent)
-        return RetrievalPrediction(self.passages, Prediction(present, led, document.language), without)
+        return replace(alone, prediction=Prediction(present, led, document.language))
 
 
 def absent_keyphrases(count: int) -> tuple[Keyphrase, ...]:

@@ -21,8 +21,8 @@ ARROWS = {
     "annotation.ui": ("annotation", *SHARED_BY_PAGES),
     "annotation.web": ("annotation", "kpdemo.ui.widgets"),
     "annotation": ("annotation", "db"),
-    # Hands the commands a function of the models: no other file of annotation, pages apart, knows kpdemo.
-    "annotation.__main__": ("annotation", "kpdemo.errors", "kpdemo.predictors"),
+    # Hands the commands functions of the models: no other file of annotation, pages apart, knows kpdemo.
+    "annotation.__main__": ("annotation", "kpdemo.errors", "kpdemo.predictors", "kpdemo.text"),
     "kpdemo.ui": ("kpdemo",),
     "kpdemo": ("kpdemo",),
     "db": ("db",),

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import ByteLevelBPETokenizer, SentencePieceUnigramTokenizer
+from tokenizers import ByteLevelBPETokenizer
 from tokenizers.implementations import BertWordPieceTokenizer
-from tokenizers.processors import BertProcessing, RobertaProcessing, TemplateProcessing
+from tokenizers.processors import BertProcessing, RobertaProcessing
 from transformers import (
     BartConfig,
     BartForConditionalGeneration,
@@ -18,12 +18,11 @@ from transformers import (
     PreTrainedTokenizerFast,
     RobertaConfig,
     RobertaForTokenClassification,
-    T5Config,
-    T5ForConditionalGeneration,
 )
 
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.types import Document
+from tests.tiny_t5 import tiny_t5
 
 TITLE = "Graph kernels in chemistry"
 BODY = "We compare molecules with a graph kernel. A boundary integral method is slower, low-frequency or not."
@@ -46,20 +45,6 @@ def bpe_tokenizer(added: Sequence[str] = ()) -> Any:
     tokenizer = _wrap(trainer, names)
     tokenizer.add_tokens(list(added), special_tokens=True)
     return tokenizer
-
-
-def unigram_tokenizer() -> Any:
-    """As T5's: `text </s>`."""
-    trainer = SentencePieceUnigramTokenizer()
-    trainer.train_from_iterator(
-        _TEXTS,
-        vocab_size=_VOCABULARY // 3,
-        special_tokens=["<pad>", "</s>", "<unk>"],
-        unk_token="<unk>",
-        show_progress=False,
-    )
-    trainer.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
-    return _wrap(trainer, {"pad": "<pad>", "eos": "</s>", "unk": "<unk>"})
 
 
 def wordpiece_tokenizer() -> Any:
@@ -99,20 +84,8 @@ def bart_generator(folder: Path, separator: str, *, joiner: str = ". ", added: S
 
 def t5_generator(folder: Path, separator: str, *, prefix: str = "") -> Path:
     """A T5 that answers the document with its keyphrases between separators."""
-    tokenizer = unigram_tokenizer()
-    config = T5Config(
-        vocab_size=len(tokenizer),
-        d_model=32,
-        d_kv=16,
-        d_ff=64,
-        num_layers=1,
-        num_heads=2,
-        dropout_rate=0.0,
-        decoder_start_token_id=0,
-    )
-    return _teach_to_write(
-        folder, T5ForConditionalGeneration(config), tokenizer, f"{prefix}{TITLE}. {BODY}", separator
-    )
+    model, tokenizer = tiny_t5(_TEXTS, _VOCABULARY // 3)
+    return _teach_to_write(folder, model, tokenizer, f"{prefix}{TITLE}. {BODY}", separator)
 
 
 def _teach_to_write(folder: Path, model: Any, tokenizer: Any, text: str, separator: str) -> Path:

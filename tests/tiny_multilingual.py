@@ -7,19 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import SentencePieceUnigramTokenizer
-from tokenizers.processors import TemplateProcessing
 from transformers import (
     MBart50Tokenizer,
     MBartConfig,
     MBartForConditionalGeneration,
     MBartTokenizer,
-    PreTrainedTokenizerFast,
-    T5Config,
-    T5ForConditionalGeneration,
 )
 
 from kpdemo.types import Document
+from tests.tiny_t5 import tiny_t5, train_unigram
 
 FRENCH = Document(
     "Nous comparons des molécules avec un noyau de graphes.",
@@ -44,6 +40,8 @@ _TEXTS = [
     *(" ".join(document.keyphrases) for document in DOCUMENTS),
     "graph kernels chemistry molecules drug discovery",
 ]
+
+_VOCABULARY = 200
 
 
 def write_documents(path: Path) -> Path:
@@ -74,35 +72,13 @@ def mbart50(folder: Path) -> Path:
 
 
 def t5(folder: Path) -> Path:
-    """As T5 and mT5: no languages, `text </s>`."""
-    trainer = _unigram(["<pad>", "</s>", "<unk>"])
-    trainer.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
-    names = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=trainer._tokenizer, **names)
-    config = T5Config(
-        vocab_size=len(tokenizer),
-        d_model=32,
-        d_kv=16,
-        d_ff=64,
-        num_layers=1,
-        num_heads=2,
-        dropout_rate=0.0,
-        decoder_start_token_id=0,
-    )
-    return _save(folder, T5ForConditionalGeneration(config), tokenizer)
+    """As T5 and mT5."""
+    return _save(folder, *tiny_t5(_TEXTS, _VOCABULARY))
 
 
 def _pieces() -> list[tuple[str, float]]:
-    described = json.loads(_unigram(["<s>", "<pad>", "</s>", "<unk>"]).to_str())
+    described = json.loads(train_unigram(_TEXTS, _VOCABULARY, ["<s>", "<pad>", "</s>", "<unk>"]).to_str())
     return [(piece, score) for piece, score in described["model"]["vocab"]]
-
-
-def _unigram(special: list[str]) -> Any:
-    trainer = SentencePieceUnigramTokenizer()
-    trainer.train_from_iterator(
-        _TEXTS, vocab_size=200, special_tokens=special, unk_token="<unk>", show_progress=False
-    )
-    return trainer
 
 
 def _save_mbart(folder: Path, tokenizer: Any) -> Path:

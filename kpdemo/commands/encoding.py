@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import StrEnum
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
@@ -14,6 +16,7 @@ from kpdemo.documents import LINE_SUFFIXES, TABLE_SUFFIXES
 
 if TYPE_CHECKING:
     from kpdemo.ramkg.encoder import Encoder
+    from kpdemo.ramkg.index import PassageIndex
     from kpdemo.ramkg.settings import EncoderConfig
 
 Item = TypeVar("Item")
@@ -48,11 +51,33 @@ QueryPrefixOption = Annotated[str, typer.Option(metavar="TEXT", help="Stands bef
 PassagePrefixOption = Annotated[str, typer.Option(metavar="TEXT", help="Stands before each passage.")]
 
 
+IndexOption = Annotated[Path, typer.Option("--index", metavar="FOLDER", help="The index.")]
+SameEncoderOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Where the index's own encoder is, if not where it was."),
+]
+
+
 def open_encoder(config: EncoderConfig, device: Device, batch_size: int) -> Encoder:
     """See `kpdemo.ramkg.encoder.load_encoder`."""
     from kpdemo.ramkg.encoder import load_encoder
 
     return load_encoder(config, device=device.value, batch_size=batch_size)
+
+
+def open_index(folder: Path) -> PassageIndex:
+    """See `PassageIndex.open`."""
+    from kpdemo.ramkg.index import PassageIndex
+
+    return PassageIndex.open(folder)
+
+
+def encoder_of(index: PassageIndex, model: str | None, device: Device, batch_size: int) -> Encoder:
+    """The encoder that the index was made with."""
+    config = index.manifest.encoder
+    encoder = open_encoder(config if model is None else replace(config, model=model), device, batch_size)
+    index.check_encoder(encoder)
+    return encoder
 
 
 def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

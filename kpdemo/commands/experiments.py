@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kpdemo.commands.options import PROGRAM, CallError, Device, DeviceOption, check_file, progress_line
+from kpdemo.commands.options import (
+    PROGRAM,
+    CallError,
+    Device,
+    DeviceOption,
+    check_file,
+    progress_line,
+    say,
+)
 from kpdemo.documents import LINE_SUFFIXES, TABLE_SUFFIXES, read_documents
 from kpdemo.errors import InputError
 from kpdemo.types import Document
@@ -30,7 +38,7 @@ Names:
   main       a model's present and absent keyphrases on --gold files (Tables 2 and 3)
   recall     its absent candidates, with and without reranker, on --gold files (Tables 4 and 6)
   space      the first document of --gold files with its phrases in the plane (Figure 4)
-  ablation   contrastive learning, a binary classifier, sequence labelling (Table 4)
+  ablation   contrastive learning, writing all, a binary classifier, sequence labelling (Table 4)
   negatives  hard, random and in-batch negatives (Table 5)
   ngrams     candidates of 1 to 6 words (Figure 3)
   ramkg      a model in each language of --gold files, by RAMKG's measure (its Tables 2 and 3); with --index
@@ -112,7 +120,8 @@ def experiments(
 ) -> None:
     """Repeat the experiments of SimCKP's paper at our size, and write a page with both figures.
 
-    Documents that chose weights and threshold (the configuration's validation) are never measured on.
+    Documents that chose weights and threshold (the configuration's validation) are left out where they are at
+    hand.
     """
     from kpdemo.cli import parse_setting
     from kpdemo.experiments.config import DEFAULT_CONFIG
@@ -182,8 +191,8 @@ def _measure_model(call: _Call, gold: Sequence[str]) -> None:
             runs.space(predictor)
         else:
             system = _system(call)
-            progress.set_total(total * len(system.sources()) if system else 0)
-            runs.recall(system, predictor.device, advance)
+            progress.set_total(total * len(system.sources()) if system else total)
+            runs.recall(predictor, system, advance)
 
 
 def _measure_retrieval(call: _Call, gold: Sequence[str], index: Path) -> None:
@@ -209,10 +218,8 @@ def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:
     from kpdemo.cli import dataset_name, model_identity
     from kpdemo.experiments.measuring import without
     from kpdemo.experiments.models import ModelRuns
-    from kpdemo.experiments.variants import validation_texts
 
-    # What chose SimCKP's weights is English and of other files.
-    chose = set() if call.name == Experiment.RAMKG else validation_texts(call.config, call.overrides)
+    chose = _chosen_on(call)
     datasets: dict[str, list[Document]] = {}
     left_out: dict[str, int] = {}
     for file in gold:
@@ -227,13 +234,29 @@ def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:
     return ModelRuns(call.model, model_identity(call.model), files, datasets, left_out, call.results)
 
 
+def _chosen_on(call: _Call) -> set[str]:
+    """The texts that chose weights and threshold of SimCKP's models; a word when they are not at hand."""
+    from kpdemo.experiments.variants import validation_texts
+
+    if call.name == Experiment.RAMKG:  # what chose SimCKP's weights is English and of other files
+        return set()
+    texts = validation_texts(call.config, call.overrides)
+    if not texts:
+        say(
+            f"The validation documents of {call.config} are not at hand, so that none of the gold documents "
+            "is left out: give their folder as --set data=FOLDER if some may have chosen the model."
+        )
+    return texts
+
+
 def _system(call: _Call) -> SystemPredictor | None:
-    """The model, when it has parts that propose absent keyphrases."""
+    """The model by its parts, when it is SimCKP's and has some that propose absent keyphrases."""
     from kpdemo.predictors import model_folder
+    from kpdemo.simckp import checkpoint, generator_checkpoint
     from kpdemo.simckp.system import SystemPredictor, load_system
 
     folder = model_folder(call.model)
-    if not (folder / "SHA256SUMS").is_file():
-        return None  # a baseline, or a model of another kind
+    if checkpoint.kind_of(folder) not in (checkpoint.KIND, generator_checkpoint.KIND):
+        return None
     system = load_system(folder, device=call.device.value)
     return system if isinstance(system, SystemPredictor) else None

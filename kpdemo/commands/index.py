@@ -6,27 +6,29 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kpdemo.batch import SCORE_DIGITS
-from kpdemo.commands import mining
+from kpdemo.commands import index_recall, mining
 from kpdemo.commands.encoding import (
     LANGUAGES,
     PASSAGE_FILES,
     EncoderOption,
+    IndexOption,
     LengthOption,
     NormaliseOption,
     PassagePrefixOption,
     PoolingName,
     PoolingOption,
     QueryPrefixOption,
-    batches,
+    SameEncoderOption,
+    encoder_of,
     open_encoder,
+    open_index,
 )
 from kpdemo.commands.options import (
     INTERRUPTED,
@@ -46,23 +48,19 @@ from kpdemo.commands.options import (
     say,
 )
 from kpdemo.documents import (
-    LINE_SUFFIXES,
-    LineError,
     ReportLine,
-    document_from_row,
     parse_documents,
     read_numbered,
-    read_rows,
     read_text,
 )
 from kpdemo.errors import InputError, PassageIndexError
+from kpdemo.passages import SCORE_DIGITS
 from kpdemo.predictors import DEFAULT_MODEL
 from kpdemo.types import Document
 
 if TYPE_CHECKING:
     from kpdemo.ramkg.building import Numbered
-    from kpdemo.ramkg.encoder import Encoder
-    from kpdemo.ramkg.index import Hit, PassageIndex
+    from kpdemo.ramkg.index import Hit
     from kpdemo.ramkg.store import Manifest
 
 _EXAMPLES = f"""
@@ -91,16 +89,10 @@ class IndexTypeName(StrEnum):
     IVFPQ = "ivfpq"
 
 
-IndexOption = Annotated[Path, typer.Option("--index", metavar="FOLDER", help="The index.")]
 PassagesOption = Annotated[
     str,
     typer.Option("--input", metavar="FILE", help="Passages: JSON Lines (or - for standard input), CSV, TSV."),
 ]
-SameEncoderOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Where the index's own encoder is, if not where it was."),
-]
-
 commands = typer.Typer(
     help="Find passages that are near to a text, with their keyphrases.",
     epilog=_EXAMPLES,
@@ -109,8 +101,9 @@ commands = typer.Typer(
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this file and of `mining`."""
+    """Add the commands of this file, of `mining` and of `index_recall`."""
     mining.register(commands)
+    index_recall.register(commands)
     app.add_typer(commands, name="index")
 
 
@@ -164,6 +157,8 @@ def build(
             passages, output, encoder, config, name=_name(source), progress=progress, on_error=problems
         )
     say(f"{counted(len(index), 'passage')} in {output}{_how_good(index.manifest)}.")
+    if not index.manifest.with_keyphrases:
+        say("None of them has keyphrases: they can be searched, but do not help a model that predicts.")
     exit_with(problems)
 
 
@@ -182,7 +177,7 @@ def add(
     from kpdemo.ramkg.building import add_passages
 
     _check_passages(source)
-    encoder = _encoder_of(_open(folder), model, device, batch_size)
+    encoder = encoder_of(open_index(folder), model, device, batch_size)
     with _encoding(source) as (passages, problems, progress):
         added = add_passages(
             passages, folder, encoder, name=_name(source), progress=progress, on_error=problems
@@ -205,8 +200,8 @@ def search(
     text = read_text(sys.stdin.buffer, name="standard input") if query == STDIN else query
     if not text.strip():
         raise InputError("The query is empty: give some words.")
-    index = _open(folder)
-    encoder = _encoder_of(index, model, device, 1)
+    index = open_index(folder)
+    encoder = encoder_of(index, model, device, 1)
     started = time.perf_counter()
     [hits] = index.retrieve(encoder, [Document(text)], top_k)
     seconds = time.perf_counter() - started
@@ -232,7 +227,7 @@ def info(
     as_json: JsonOption = False,
 ) -> None:
     """Tell what an index holds, and how it was made."""
-    index = _open(folder)
+    index = open_index(folder)
     damaged = index.damaged_files() if check else []
     if damaged:
         names = ", ".join(damaged)
@@ -249,70 +244,9 @@ def info(
         show_properties(described)
 
 
-@commands.command()
-def evaluate(
-    folder: IndexOption,
-    queries: Annotated[
-        str, typer.Option(metavar="FILE", help='JSON Lines of texts, each with the id of its "passage".')
-    ],
-    model: SameEncoderOption = None,
-    device: DeviceOption = Device.AUTO,
-    batch_size: BatchSizeOption = 32,
-    as_json: JsonOption = False,
-) -> None:
-    """Measure how often a query's passage is among the first 1, 2, 5, 10 and 20 found (RAMKG, Table 4)."""
-    from kpdemo.evaluation.retrieval import CUT_OFFS, rank_of, recall_at
-
-    path = check_file(queries, LINE_SUFFIXES)
-    index = _open(folder)
-    encoder = _encoder_of(index, model, device, batch_size)
-    ranks = []
-    started = time.perf_counter()
-    with progress_line("Searching", quick_count(path)) as progress:
-        problems = Problems(progress)
-        for batch in batches(_queries(path, index, problems), batch_size):
-            found = index.retrieve(encoder, [query for query, _ in batch], max(CUT_OFFS))
-            for (_, wanted), hits in zip(batch, found, strict=True):
-                ranks.append(rank_of(wanted, [hit.passage.id for hit in hits]))
-            progress.show(len(ranks))
-    if not ranks:
-        raise InputError(f"{queries}: there is no query in it; give a file of queries.")
-    figures = recall_at(ranks)
-    origin = {"index": str(folder), "encoder": encoder.config.model, "device": encoder.device}
-    report = {
-        "queries": len(ranks),
-        "passages": len(index),
-        "recall": {str(k): round(value, 4) for k, value in figures.items()},
-        **origin,
-        "seconds": round(time.perf_counter() - started, 3),
-    }
-    if as_json:
-        print_json(report)
-    else:
-        from kpdemo.terminal import show_properties
-
-        shown = {f"Recall@{k}": f"{value:.3f}" for k, value in figures.items()}
-        show_properties({"queries": len(ranks), "passages": len(index)} | shown)
-    exit_with(problems)
-
-
 def _check_passages(source: str) -> None:
     if source != STDIN:
         check_file(source, PASSAGE_FILES)
-
-
-def _open(folder: Path) -> PassageIndex:
-    from kpdemo.ramkg.index import PassageIndex
-
-    return PassageIndex.open(folder)
-
-
-def _encoder_of(index: PassageIndex, model: str | None, device: Device, batch_size: int) -> Encoder:
-    """The encoder that the index was made with."""
-    config = index.manifest.encoder
-    encoder = open_encoder(config if model is None else replace(config, model=model), device, batch_size)
-    index.check_encoder(encoder)
-    return encoder
 
 
 @contextmanager
@@ -336,24 +270,6 @@ def _passages(source: str, on_error: ReportLine) -> Numbered:
     if source == STDIN:
         return parse_documents(sys.stdin.buffer, name=_name(source), on_error=on_error)
     return read_numbered(source, on_error=on_error)
-
-
-def _queries(path: Path, index: PassageIndex, on_error: ReportLine) -> Iterator[tuple[Document, str]]:
-    """Each query with the id of its passage."""
-    for line, row in read_rows(path, on_error=on_error):
-        where = f"{path}, line {line}"
-        try:
-            query, wanted = document_from_row(row, where=where, default_id=str(line)), row.get("passage")
-            if not query.text.strip():
-                raise InputError(f"{where}: the query is empty; add a text or delete the line.")
-            if not isinstance(wanted, str) and type(wanted) is not int:
-                raise InputError(f'{where}: no field "passage" with the id of a passage; add it.')
-        except InputError as error:
-            on_error(LineError(line, str(error)))
-            continue
-        if index.store.number_of(str(wanted)) is None:
-            on_error(LineError(line, f'{where}: no passage "{wanted}" in the index; counted as not found.'))
-        yield query, str(wanted)
 
 
 def _hit_row(rank: int, hit: Hit) -> dict[str, Any]:

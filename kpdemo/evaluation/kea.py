@@ -8,7 +8,6 @@ has the first two and the last, and naive Bayes on ranges of them.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ from kpdemo.evaluation.baselines import Baseline, Scored
 from kpdemo.evaluation.phrases import inner_ngrams, noun_ngrams
 from kpdemo.languages.names import ENGLISH, language_name
 from kpdemo.storage import replace_file
+from kpdemo.sums import check_sums, write_sums
 from kpdemo.types import Document
 
 KIND = "kea"
@@ -125,7 +125,7 @@ def mine_candidates(document: Document, longest: int) -> list[Candidate]:
 
 
 def save_kea(folder: Path, model: Kea, card: str) -> None:
-    """Write the model and its card."""
+    """Write the model, its card and the hashes of both."""
     described = {language: vars(tables) for language, tables in model.tables.items()}
     text = json.dumps(described, separators=(",", ":"), ensure_ascii=False)
     tables = gzip.compress(text.encode(), compresslevel=9, mtime=0)
@@ -134,11 +134,11 @@ def save_kea(folder: Path, model: Kea, card: str) -> None:
         "format": FORMAT,
         "name": model.model,
         "longest": model.longest,
-        "tables": hashlib.sha256(tables).hexdigest(),
     }
     replace_file(folder / _TABLES, tables)
     replace_file(folder / _CARD, card.encode())
     replace_file(folder / _CONFIG, f"{json.dumps(config, indent=2)}\n".encode())
+    write_sums(folder)
 
 
 def load_kea(folder: Path) -> Kea:
@@ -147,12 +147,12 @@ def load_kea(folder: Path) -> Kea:
     Raises:
         ModelLoadError: a file is missing or damaged.
     """
+    check_sums(folder, {_CONFIG, _TABLES})
     try:
         config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
-        content = (folder / _TABLES).read_bytes()
-        if hashlib.sha256(content).hexdigest() != config["tables"]:
-            raise ModelLoadError(f"The model file {folder / _TABLES} is damaged: restore it.")
-        stored = json.loads(gzip.decompress(content))
+        if config["format"] != FORMAT:
+            raise ModelLoadError(f"{folder} holds a model of format {config['format']}: update kpdemo.")
+        stored = json.loads(gzip.decompress((folder / _TABLES).read_bytes()))
         tables = {language: _tables(values) for language, values in stored.items()}
         return Kea(config["name"], tables, int(config["longest"]))
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:

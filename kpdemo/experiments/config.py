@@ -26,7 +26,7 @@ class Variant:
 
     name: str
     tables: tuple[Table, ...]
-    part: Literal["extractor", "labeller"] = "extractor"
+    part: Literal["extractor", "labeller", "one2seq"] = "extractor"
     set: Mapping[str, str | int | float | bool] = field(default_factory=dict)
 
 

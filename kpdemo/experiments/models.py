@@ -13,6 +13,9 @@ from kpdemo.types import Document, Mapped, Prediction, Predictor, RetrievalPredi
 if TYPE_CHECKING:
     from kpdemo.simckp.system import SystemPredictor
 
+WHOLE = "as a whole"
+"""The only source of a model whose parts are not known."""
+
 Datasets = Mapping[str, Sequence[Document]]
 
 
@@ -63,20 +66,29 @@ class ModelRuns:
         }
         self._store("retrieval", predictor.device, {"passages": passages, "datasets": found})
 
-    def recall(self, system: SystemPredictor | None, device: str, advance: Advance) -> None:
+    def recall(self, predictor: Predictor, system: SystemPredictor | None, advance: Advance) -> None:
         """Table 6 and the absent half of Table 4: each source of candidates by itself, and all reranked.
 
         Args:
-            system: None for a model without absent keyphrases, which is what is stored then.
+            system: the model by its parts; one that is None is measured as a whole, where it finds absent
+                keyphrases at all.
         """
-        sources = {} if system is None else system.sources()
-        found = {
-            source: {
-                name: _absent_figures(documents, part, advance) for name, documents in self.datasets.items()
+        if system is not None:
+            found = {
+                source: {
+                    name: _absent_figures(documents, part, advance)
+                    for name, documents in self.datasets.items()
+                }
+                for source, part in system.sources().items()
             }
-            for source, part in sources.items()
-        }
-        self._store("recall", device, {"sources": found})
+        elif finds_absent(predictor):
+            whole = {
+                name: measure(documents, predictor, advance) for name, documents in self.datasets.items()
+            }
+            found = {WHOLE: whole}
+        else:
+            found = {}
+        self._store("recall", predictor.device, {"sources": found})
 
     def space(self, predictor: Predictor) -> None:
         """Figure 4: the first document of each dataset with its phrases in the plane, by t-SNE."""

@@ -17,8 +17,8 @@ _HEAD = """# Results beside SimCKP's
 Written by `python -m kpdemo experiments`, which also measured what is ours. What is the paper's is from
 Choi et al. 2023, *SimCKP*, by the numbers of its tables. Every cell is **F1@5 / F1@M**, macro-averaged over
 the documents that have gold of the kind (`skip_empty`, see [evaluation.md](evaluation.md)), as the paper's
-released evaluation does; ± is the standard error over documents. No document is measured on that chose
-weights or a threshold."""
+released evaluation does; ± is the standard error over documents. Documents that chose weights or a
+threshold, by the configuration's validation file, are left out where that file is at hand."""
 
 _WHY = """## Why they differ
 
@@ -98,33 +98,21 @@ def _ablation(results: Results) -> str:
 
 {table}
 
-The classifier and the labeller are on our encoder, as all variants. A BART that generates present
-keyphrases is not among ours."""
-    absent = _ablation_absent(results)
-    return f"{text}\n\n{absent}" if absent else text
+All variants are on our encoder. What generates has a decoder of two layers on it that begins untrained,
+where BART's decoder is pretrained."""
+    parts = [text, _variants(results, published().ablation_absent, "absent"), _sources(results)]
+    return "\n\n".join(part for part in parts if part)
 
 
-def _ablation_absent(results: Results) -> str:
-    """The absent half of Table 4, from what `recall` measured of the model's sources."""
-    ours = [
-        [
-            f"**{result['model']}**, {source}",
-            *(_ours(datasets.get(name), "absent") for name in _recall_datasets(results)),
-        ]
+def _sources(results: Results) -> str:
+    """Absent keyphrases of whole models, with and without their rerankers, from what `recall` measured."""
+    names = _recall_datasets(results)
+    rows = [
+        [f"**{result['model']}**, {source}", *(_ours(datasets.get(name), "absent") for name in names)]
         for result in results.of_kind("recall")
         for source, datasets in result["sources"].items()
     ]
-    if not ours:
-        return ""
-    names = [
-        name for result in results.of_kind("recall") for one in result["sources"].values() for name in one
-    ]
-    header = ["Absent keyphrases, ours", *dict.fromkeys(names)]
-    theirs = [
-        [row.system, *(_theirs(row, domain) for domain in DOMAINS)] for row in published().ablation_absent
-    ]
-    published_table = markdown_table(["Absent keyphrases, the paper's", *DOMAINS], theirs)
-    return f"{markdown_table(header, ours)}\n\n{published_table}"
+    return markdown_table(["Absent keyphrases of whole models, ours", *names], rows) if rows else ""
 
 
 def _negatives(results: Results) -> str:
@@ -138,18 +126,18 @@ def _negatives(results: Results) -> str:
 {table}"""
 
 
-def _variants(results: Results, rows: Sequence[Row]) -> str:
-    """Ours and the paper's side by side; empty without any of ours."""
+def _variants(results: Results, rows: Sequence[Row], kind: str = "present") -> str:
+    """Ours and the paper's side by side; empty without any variant of ours."""
     known = _by_variant(results)
-    if not any(row.variant in known for row in rows):
+    if not known:
         return ""
     first = next(iter(known.values()))[0]
     domains = [f"{name}, ours ({_size(first['datasets'][name])})" for name in DOMAINS]
-    header = ["", *domains, *(f"{name}, the paper's" for name in DOMAINS)]
+    header = [f"{kind} keyphrases", *domains, *(f"{name}, the paper's" for name in DOMAINS)]
     lines = []
     for row in rows:
         found = known.get(row.variant or "", [])
-        ours = [_mean_cell([one["datasets"][name] for one in found]) for name in DOMAINS]
+        ours = [_mean_cell([one["datasets"][name] for one in found], kind) for name in DOMAINS]
         lines.append([row.system, *ours, *(_theirs(row, name) for name in DOMAINS)])
     return markdown_table(header, lines)
 
@@ -263,9 +251,9 @@ def _ours(measured: Mapping[str, Any] | None, kind: str) -> str:
     return _pair_of([measured], kind)
 
 
-def _mean_cell(measured: Sequence[Mapping[str, Any]]) -> str:
+def _mean_cell(measured: Sequence[Mapping[str, Any]], kind: str = "present") -> str:
     """The mean over seeds."""
-    return _pair_of(measured, "present") if measured else NONE
+    return _pair_of(measured, kind) if measured else NONE
 
 
 def _pair_of(measured: Sequence[Mapping[str, Any]], kind: str) -> str:

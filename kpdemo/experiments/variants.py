@@ -159,9 +159,11 @@ class _Run:
         from kpdemo.config import load_section
         from kpdemo.training.extractor import ExtractorTraining
         from kpdemo.training.labeller import LabellerTraining
+        from kpdemo.training.one2seq import One2SeqTraining
 
-        kind = LabellerTraining if self.variant.part == "labeller" else ExtractorTraining
-        config: ExtractorTraining = load_section(self.runs.path, self.variant.part, kind, self._overrides)
+        kinds = {"extractor": ExtractorTraining, "labeller": LabellerTraining, "one2seq": One2SeqTraining}
+        part = self.variant.part
+        config: ExtractorTraining = load_section(self.runs.path, part, kinds[part], self._overrides)
         return replace(config, output=self.runs.config.runs / f"{self.variant.name}-{self.seed}")
 
     @cached_property

@@ -27,7 +27,7 @@ from kpdemo.ramkg.ranker_checkpoint import load_ranker
 from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.ramkg.subwords import SubwordReader, load_reader
 from kpdemo.simckp.backbone import load_backbone, load_pooler, longest_reading
-from kpdemo.simckp.checkpoint import CONFIG, SUMS, choose_device, kind_of, opened_folder
+from kpdemo.simckp.checkpoint import CONFIG, choose_device, kind_of, opened_folder
 from kpdemo.simckp.dual_encoder import mean_pooled
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.hub_download import fetch
@@ -36,6 +36,7 @@ from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.quiet import quiet_transformers
 from kpdemo.simckp.reading import encode_rows
 from kpdemo.simckp.system import BANK
+from kpdemo.sums import SUMS
 from kpdemo.types import Document
 
 FALLBACK = "all-MiniLM-L6-v2"

@@ -46,6 +46,9 @@ class WriterSettings:
         beams, length_penalty, early_stopping: of the beam search.
         deduplicate: whether a retrieved keyphrase stands in the prompt once only.
         passages: m, how many passages' keyphrases are read.
+        retrieves: whether it learnt with keyphrases of passages.
+        retriever: the identity of the encoder whose index it learnt with; empty where that is not known.
+        retriever_name: its name.
     """
 
     form: Form
@@ -58,6 +61,9 @@ class WriterSettings:
     early_stopping: bool = False
     deduplicate: bool = True
     passages: int = 1
+    retrieves: bool = True
+    retriever: str = ""
+    retriever_name: str = ""
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,11 @@ class PassageIndex:
         """Raises:
         PassageIndexError: the vectors of the index are not those of `encoder`.
         """
+        if encoder.width != self.manifest.width and encoder.identity == self.manifest.identity:
+            raise PassageIndexError(
+                f"The index {self.folder} is damaged (vectors of width {self.manifest.width}, and its "
+                f"encoder gives {encoder.width}): build it anew."
+            )
         if encoder.identity != self.manifest.identity:
             raise PassageIndexError(
                 f"The index {self.folder} was built with the encoder {self.manifest.encoder.model} "

@@ -118,7 +118,8 @@ class RankingPredictor:
         ]
         without = self._predict(document, candidates, (), top_k, threshold)
         helped = self._predict(document, candidates, help, top_k, threshold) if help else without
-        return RetrievalPrediction(tuple(map(_passage, hits)), helped, without)
+        has_index = self.folder is not None
+        return RetrievalPrediction(tuple(map(_passage, hits)), helped, without, NEAR, retrieves=has_index)
 
     def _predict(
         self,

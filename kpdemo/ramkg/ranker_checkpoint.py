@@ -14,8 +14,9 @@ from kpdemo.ramkg.features import Knowledge
 from kpdemo.ramkg.ranker import Choosing, Ranker
 from kpdemo.ramkg.subwords import build_reader, reader_config, stored_tokenizer
 from kpdemo.ramkg.terms import Lexicon
-from kpdemo.simckp.checkpoint import CARD, opened_folder, write_folder, write_sums
+from kpdemo.simckp.checkpoint import CARD, opened_folder, write_folder
 from kpdemo.simckp.counting import ExpectedF1
+from kpdemo.sums import write_sums
 
 LEXICON = "lexicon.json.gz"
 _ENCODER, _WITH, _WITHOUT = "encoder.", "with_retrieval.", "without_retrieval."

@@ -9,12 +9,14 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import ClassVar
 
+from kpdemo.errors import ModelLoadError, PassageIndexError
 from kpdemo.languages.wording import folded
 from kpdemo.ramkg.encoder import Encoder, load_encoder
 from kpdemo.ramkg.generator import RamkgGenerator
 from kpdemo.ramkg.generator_checkpoint import load_ramkg_generator
 from kpdemo.ramkg.index import Hit, PassageIndex
 from kpdemo.ramkg.iterate import Augmented
+from kpdemo.ramkg.store import Manifest, read_manifest
 from kpdemo.text import readable_documents
 from kpdemo.types import (
     Document,
@@ -38,11 +40,13 @@ class PassageSource:
     @classmethod
     def open(cls, folder: Path, *, device: str = "auto") -> PassageSource:
         """Raises:
-        PassageIndexError: there is no index, or it is damaged.
+        PassageIndexError: there is no index, it is damaged, or its encoder has other weights than it had.
         ModelLoadError: its encoder cannot be opened.
         """
         index = PassageIndex.open(folder)
-        return cls(index, load_encoder(index.manifest.encoder, device=device))
+        encoder = load_encoder(index.manifest.encoder, device=device)
+        index.check_encoder(encoder)
+        return cls(index, encoder)
 
     def hits(self, documents: Sequence[Document], count: int) -> list[list[Hit]]:
         """The `count` best passages for each document, best first; none is the document itself."""
@@ -117,11 +121,29 @@ def load_ramkg_predictor(folder: Path, index: Path, *, device: str = "auto") -> 
     """The generator in a folder with a passage index.
 
     Raises:
-        ModelLoadError: the generator or the index's encoder cannot be opened.
-        PassageIndexError: there is no index, or it is damaged.
+        ModelLoadError: the generator or the index's encoder cannot be opened, or the generator was trained
+            without passages.
+        PassageIndexError: there is no index, it is damaged, or another encoder made it than the one whose
+            passages the generator learnt with.
     """
     generator = load_ramkg_generator(folder, device=device)
+    _check_retriever(generator, read_manifest(index), folder, index)
     return RamkgPredictor(generator, PassageSource.open(index, device=device))
+
+
+def _check_retriever(generator: RamkgGenerator, manifest: Manifest, folder: Path, index: Path) -> None:
+    learnt = generator.writer.settings
+    if not learnt.retrieves:
+        raise ModelLoadError(
+            f"The model in {folder} was trained without passages: leave the index out, or train one that "
+            'reads them (retrieval = "index").'
+        )
+    if learnt.retriever and learnt.retriever != manifest.identity:
+        raise PassageIndexError(
+            f"The index {index} was built with the encoder {manifest.encoder.model} "
+            f"({manifest.identity[:12]}), and the model in {folder} learnt with passages that "
+            f"{learnt.retriever_name} ({learnt.retriever[:12]}) finds: build the index anew with that one."
+        )
 
 
 def _passage(hit: Hit) -> RetrievedPassage:

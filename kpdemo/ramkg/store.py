@@ -104,8 +104,8 @@ def read_manifest(folder: Path) -> Manifest:
         stored["encoder"] = EncoderConfig(**stored["encoder"])
         stored["index"] = IndexConfig(**stored["index"])
         manifest = Manifest(**stored)
-        if min(manifest.sizes().values()) < 0:
-            raise ValueError("a negative size")
+        if any(type(size) is not int or size < 0 for size in manifest.sizes().values()):
+            raise ValueError("a size that is none")
     except (FileNotFoundError, NotADirectoryError):
         raise PassageIndexError(
             f"No passage index at {folder}: make one with `python -m kpdemo index build`."

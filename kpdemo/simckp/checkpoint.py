@@ -5,7 +5,6 @@ A folder may hold no more than what differs from the model in a folder beside it
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,11 +28,13 @@ from kpdemo.simckp.predictor import Selection, SimckpPredictor
 from kpdemo.simckp.quantized import Storage, pack, unpack
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.simckp.unset import unset_weights
+from kpdemo.sums import SUMS, check_sums, sha256_of, write_sums
 
 FORMAT = 1
 KIND = "simckp-extractor"
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
-CARD, SUMS = "MODEL_CARD.md", "SHA256SUMS"
+CARD = "MODEL_CARD.md"
+FILES = (CONFIG, WEIGHTS, TOKENIZER)
 ENCODER = "encoder."
 
 
@@ -94,13 +95,17 @@ class StoredModel:
         )
 
 
-def extractor_config(module: ContrastiveExtractor, selection: Selection) -> dict[str, Any]:
-    """What the configuration of a checkpoint says of its extractor."""
+def extractor_config(module: ContrastiveExtractor, selection: Selection | None) -> dict[str, Any]:
+    """What the configuration of a checkpoint says of its extractor.
+
+    Args:
+        selection: None for one that chooses nothing.
+    """
     described = module.encoder.config.to_diff_dict()  # type: ignore[union-attr, operator]
     return {
         "backbone": backbone_config(described),
         "extractor": asdict(module.config),
-        "selection": asdict(selection),
+        "selection": asdict(selection) if selection else None,
     }
 
 
@@ -135,7 +140,7 @@ def opened_folder(folder: Path, kind: str) -> Iterator[StoredModel]:
     Raises:
         ModelLoadError: a file is missing or damaged, or the folder holds another kind of model.
     """
-    check_hashes(folder)
+    check_sums(folder, FILES)
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         if (config["kind"], config["format"]) != (kind, FORMAT):
@@ -149,10 +154,17 @@ def opened_folder(folder: Path, kind: str) -> Iterator[StoredModel]:
             Tokenizer.from_file(str(folder / TOKENIZER)),
         )
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        reason = str(error).strip().splitlines()[0]
         raise ModelLoadError(
-            f"The model in {folder} cannot be read ({reason}): restore the folder."
+            f"The model in {folder} cannot be read ({_reason(error)}): restore the folder."
         ) from error
+
+
+def _reason(error: Exception) -> str:
+    """The first sentence of an error; PyTorch's own lists weights for pages where these do not fit."""
+    text = str(error).strip() or type(error).__name__
+    if "loading state_dict" in text:
+        return "its weights do not fit its configuration"
+    return text.splitlines()[0].partition(". ")[0]
 
 
 def kind_of(folder: Path) -> str:
@@ -178,8 +190,8 @@ def _stored_weights(folder: Path, config: Mapping[str, Any]) -> dict[str, Tensor
     if "base" not in config:
         return own
     base = folder.parent / config["base"]["folder"]
-    check_hashes(base)
-    if _sha256(base / WEIGHTS) != config["base"]["weights"]:
+    check_sums(base, FILES)
+    if sha256_of(base / WEIGHTS) != config["base"]["weights"]:
         raise ModelLoadError(
             f"The model in {folder} changes another version of {base}: put the two that belong together "
             "side by side."
@@ -195,7 +207,7 @@ def store_as_change(folder: Path, base: Path) -> None:
     Raises:
         ModelLoadError: `base` is missing or damaged.
     """
-    check_hashes(base)
+    check_sums(base, FILES)
     known, own = load_file(base / WEIGHTS), load_file(folder / WEIGHTS)
     changed = {
         name: value
@@ -203,7 +215,7 @@ def store_as_change(folder: Path, base: Path) -> None:
         if name not in known or value.dtype != known[name].dtype or not torch.equal(value, known[name])
     }
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    config["base"] = {"folder": base.name, "weights": _sha256(base / WEIGHTS)}
+    config["base"] = {"folder": base.name, "weights": sha256_of(base / WEIGHTS)}
     save_file(changed, folder / WEIGHTS)
     _write_config(folder, config)
     write_sums(folder)
@@ -229,7 +241,7 @@ def load_weights(folder: Path, module: ContrastiveExtractor) -> None:
     Raises:
         ModelLoadError: the folder is damaged, or holds a model of another shape.
     """
-    check_hashes(folder)
+    check_sums(folder, FILES)
     try:
         module.load_state_dict(unpack(load_file(folder / WEIGHTS)))
     except (OSError, RuntimeError, SafetensorError) as error:
@@ -251,30 +263,6 @@ def choose_device(device: str) -> torch.device:
     if device not in ("cpu", "cuda"):
         raise ModelLoadError(f"There is no device {device!r}: choose auto, cpu or cuda.")
     return torch.device(device)
-
-
-def check_hashes(folder: Path) -> None:
-    """Compare every file of the folder with SHA256SUMS.
-
-    Raises:
-        ModelLoadError: a file is missing or its bytes are others.
-    """
-    try:
-        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError as error:
-        raise ModelLoadError(f"No model at {folder}: {SUMS} is missing; give a checkpoint folder.") from error
-    except (OSError, ValueError) as error:
-        raise ModelLoadError(f"{folder / SUMS} cannot be read ({error}): restore the folder.") from error
-    named = {line.partition("  ")[2] for line in lines}
-    if not {CONFIG, WEIGHTS, TOKENIZER} <= named:
-        raise ModelLoadError(f"{folder / SUMS} does not name all files of a model: restore the folder.")
-    for line in lines:
-        expected, _, name = line.partition("  ")
-        path = folder / name
-        if not path.is_file():
-            raise ModelLoadError(f"The model in {folder} is incomplete: {name} is missing; restore it.")
-        if _sha256(path) != expected:
-            raise ModelLoadError(f"The model file {path} is damaged (its SHA-256 differs): restore it.")
 
 
 def build_extractor(config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> ContrastiveExtractor:
@@ -310,13 +298,11 @@ def transformers_encoder(backbone: Mapping[str, Any]) -> nn.Module:
     return encoder_of(AutoModel.from_config(config))  # type: ignore[no-untyped-call]
 
 
-def write_sums(folder: Path) -> None:
-    """Write the hash of every file of the folder, those of its subfolders left to them."""
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != SUMS)
-    sums = "".join(f"{_sha256(path)}  {path.name}\n" for path in files)
-    (folder / SUMS).write_text(sums, encoding="utf-8")
+def content_hash(folder: Path) -> str:
+    """What tells a checkpoint folder from another one that stood or will stand in its place.
 
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    Raises:
+        ModelLoadError: a file is missing or damaged.
+    """
+    check_sums(folder, FILES)
+    return sha256_of(folder / SUMS)

@@ -80,7 +80,7 @@ def over_generate(
     waiting = iter(documents)
     done = 0
     while batch := list(islice(waiting, batch_size)):
-        for document, beams in zip(batch, _search(generator, batch, search), strict=True):
+        for document, beams in zip(batch, search_together(generator, batch, search), strict=True):
             yield generated_phrases(document, beams, generator.module.decoder.vocabulary, generator.tokenizer)
         done += len(batch)
         if progress:
@@ -98,7 +98,7 @@ def generated_phrases(
     text = StemmedText(document)
     found: dict[str, GeneratedPhrase] = {}
     for ids, log_probability in _distinct(beams, vocabulary).items():
-        phrase = _tidy(tokenizer.decode(vocabulary.tokenizer_ids(ids)))
+        phrase = phrase_text(ids, vocabulary, tokenizer)
         key = phrase_key(phrase)
         if known := found.get(key):
             found[key] = GeneratedPhrase(known.text, max(known.log_probability, log_probability))
@@ -119,11 +119,12 @@ def _distinct(beams: Sequence[Beam], vocabulary: TargetVocabulary) -> dict[tuple
     return found
 
 
-def _tidy(phrase: str) -> str:
-    return " ".join(_JOINED.sub(r"\1", phrase).split())
+def phrase_text(ids: Sequence[int], vocabulary: TargetVocabulary, tokenizer: Tokenizer) -> str:
+    """A phrase of target ids as one would write it."""
+    return " ".join(_JOINED.sub(r"\1", tokenizer.decode(vocabulary.tokenizer_ids(ids))).split())
 
 
-def _search(
+def search_together(
     generator: SimckpGenerator, documents: Sequence[Document], search: SearchConfig
 ) -> list[list[Beam]]:
     """The beams of each document; in halves when the device's memory does not hold all of them."""

@@ -23,11 +23,13 @@ from kpdemo.simckp.decoder import DecoderConfig, KeyphraseDecoder
 from kpdemo.simckp.decoding import SimckpGenerator
 from kpdemo.simckp.generator import ExtractorGenerator
 from kpdemo.simckp.model import ContrastiveExtractor, encoder_of
+from kpdemo.simckp.one2seq import One2SeqPredictor
 from kpdemo.simckp.predictor import Selection, SimckpPredictor
 from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.unset import unset_weights
 
 KIND = "simckp-generator"
+ONE2SEQ = "one2seq"
 _EXTRACTOR, _DECODER = "extractor.", "decoder."
 
 
@@ -35,14 +37,19 @@ def save_generator(
     folder: Path,
     module: ExtractorGenerator,
     tokenizer: Any,
-    selection: Selection,
+    selection: Selection | None,
     *,
     name: str,
     card: str,
     storage: Storage = "fp16",
+    kind: str = KIND,
 ) -> None:
-    """Write the folder as `save_checkpoint` does; what extractor and decoder share is written once."""
-    config = extractor_config(module.extractor, selection) | {"kind": KIND, "name": name}
+    """Write the folder as `save_checkpoint` does; what extractor and decoder share is written once.
+
+    Args:
+        kind: `ONE2SEQ` for a decoder that writes the present keyphrases too.
+    """
+    config = extractor_config(module.extractor, selection) | {"kind": kind, "name": name}
     config |= _decoder_config(module.decoder)
     write_folder(folder, own_state(module), tokenizer, config, card=card, storage=storage)
 
@@ -56,12 +63,25 @@ def load_generator(folder: Path, *, device: str = "auto") -> tuple[SimckpPredict
     Raises:
         ModelLoadError: a file is missing or damaged, or the device is not there.
     """
+    stored, generator = _opened(folder, KIND, device)
+    return stored.predictor(generator.module.extractor), generator
+
+
+def load_one2seq(folder: Path, *, device: str = "auto") -> One2SeqPredictor:
+    """The same for a decoder that writes present and absent keyphrases.
+
+    Raises:
+        ModelLoadError: as of `load_generator`.
+    """
+    return One2SeqPredictor(_opened(folder, ONE2SEQ, device)[1])
+
+
+def _opened(folder: Path, kind: str, device: str) -> tuple[StoredModel, SimckpGenerator]:
     target = choose_device(device)
-    with opened_folder(folder, KIND) as stored:
+    with opened_folder(folder, kind) as stored:
         build = _with_small_decoder if "decoder" in stored.config else _with_pretrained_decoder
         module = build(stored).to(target).eval()
-    generator = SimckpGenerator(stored.config["name"], module, stored.tokenizer, stored.padding)
-    return stored.predictor(module.extractor), generator
+    return stored, SimckpGenerator(stored.config["name"], module, stored.tokenizer, stored.padding)
 
 
 def own_state(module: nn.Module) -> dict[str, Tensor]:

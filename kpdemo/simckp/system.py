@@ -20,9 +20,10 @@ from kpdemo.selection import keep
 from kpdemo.simckp import generator_checkpoint, labeller
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.checkpoint import base_of, kind_of, load_checkpoint
-from kpdemo.simckp.generator_checkpoint import load_generator
+from kpdemo.simckp.generator_checkpoint import load_generator, load_one2seq
 from kpdemo.simckp.hub_tagger import HubTagger
 from kpdemo.simckp.labeller import load_labeller
+from kpdemo.simckp.one2seq import One2SeqPredictor
 from kpdemo.simckp.pair_checkpoint import load_bank, load_reranker
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection, SimckpPredictor
@@ -146,10 +147,12 @@ class SystemPredictor:
         return VectorSpace(name, tuple(points), np.vstack([encoder.documents([read]), phrases]))
 
 
-def load_system(folder: Path, *, device: str = "auto") -> SimckpPredictor | SystemPredictor | HubTagger:
+def load_system(
+    folder: Path, *, device: str = "auto"
+) -> SimckpPredictor | SystemPredictor | HubTagger | One2SeqPredictor:
     """Open the folder of a model with all that is in it; without bank and generator the extractor alone.
 
-    A folder may also hold a sequence labeller, which has no absent keyphrases.
+    A folder may also hold a sequence labeller, which has no absent keyphrases, or a decoder that writes all.
 
     Args:
         device: "cpu", "cuda", or "auto" for CUDA when there is one.
@@ -161,6 +164,8 @@ def load_system(folder: Path, *, device: str = "auto") -> SimckpPredictor | Syst
     kind = kind_of(folder)
     if kind == labeller.KIND:
         return load_labeller(folder, device=device)
+    if kind == generator_checkpoint.ONE2SEQ:
+        return load_one2seq(folder, device=device)
     generator = None
     if kind == generator_checkpoint.KIND:
         extractor, generator = load_generator(folder, device=device)

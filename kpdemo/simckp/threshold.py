@@ -53,7 +53,13 @@ def learn_threshold(scored: Iterable[tuple[NDArray[np.float32], NDArray[np.bool_
 
 
 def learn_calibration(scores: NDArray[np.float32], positive: NDArray[np.bool_]) -> Calibration:
-    """Fit the curve on the candidates of many documents: (N,) each."""
+    """Fit the curve on the candidates of many documents: (N,) each, at least one of them positive.
+
+    Raises:
+        TrainingError: all of them are.
+    """
+    if positive.all():
+        raise TrainingError("Every candidate of the validation documents is gold: give more documents.")
     from sklearn.linear_model import LogisticRegression
 
     fitted = LogisticRegression(C=np.inf).fit(scores[:, None], positive)

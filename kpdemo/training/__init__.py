@@ -15,6 +15,7 @@ PARTS = (
     "extractor",
     "labeller",
     "generator",
+    "one2seq",
     "bank",
     "reranker",
     "ramkg-generator",
@@ -37,7 +38,7 @@ def run(part: str, config_path: Path, *, output: Path | None, overrides: Mapping
         part: one of `PARTS`; or `ALL` for those that [model] names and then the model of them, or `WHOLE` for
             the model alone.
         output: where the result goes, instead of the configuration's `output`.
-        overrides: see `kpdemo.config.load_section`; with `ALL` for every part.
+        overrides: see `kpdemo.config.load_section`; with `ALL` each part takes those whose setting it has.
 
     Raises:
         ConfigError: the part or a setting is unknown.
@@ -48,10 +49,7 @@ def run(part: str, config_path: Path, *, output: Path | None, overrides: Mapping
     if part in _RUNS:
         _RUNS[part](config_path, dict(overrides) | target)
     elif part == ALL:
-        for name in _parts(config_path):
-            logger.info("%s", name)
-            _RUNS[name](config_path, overrides)
-        _run_model(config_path, target)
+        _run_all(config_path, overrides, target)
     elif part == WHOLE:
         _run_model(config_path, dict(overrides) | target)
     else:
@@ -59,10 +57,16 @@ def run(part: str, config_path: Path, *, output: Path | None, overrides: Mapping
         raise ConfigError(f"There is no part {part!r} to train: choose one of {known}.")
 
 
-def _parts(path: Path) -> tuple[str, ...]:
+def _run_all(path: Path, overrides: Mapping[str, str], target: Mapping[str, str]) -> None:
+    """Train all parts of the model, whose sections are checked before the first begins, and assemble it."""
     from kpdemo.training.assembly import ModelAssembly
+    from kpdemo.training.settings import shared_overrides
 
-    return load_section(path, WHOLE, ModelAssembly).parts
+    parts = load_section(path, WHOLE, ModelAssembly, target).parts
+    for name, taken in shared_overrides(path, parts, overrides).items():
+        logger.info("%s", name)
+        _RUNS[name](path, taken)
+    _run_model(path, target)
 
 
 def _run_model(path: Path, overrides: Mapping[str, str]) -> None:
@@ -75,18 +79,10 @@ def _run_model(path: Path, overrides: Mapping[str, str]) -> None:
 
 
 def _checkpoint_of(part: str, path: Path) -> Path:
-    from kpdemo.training.bank import BankTraining
-    from kpdemo.training.extractor import ExtractorTraining
-    from kpdemo.training.generator import GeneratorTraining
-    from kpdemo.training.reranker import RerankerTraining
+    from kpdemo.training.settings import settings_of
 
-    kinds: dict[str, type[ExtractorTraining | BankTraining | RerankerTraining]] = {
-        "extractor": ExtractorTraining,
-        "generator": GeneratorTraining,
-        "bank": BankTraining,
-        "reranker": RerankerTraining,
-    }
-    return load_section(path, part, kinds[part]).output / CHECKPOINT
+    output: Path = load_section(path, part, settings_of(part)).output
+    return output / CHECKPOINT
 
 
 def _run_tagger(path: Path, overrides: Mapping[str, str]) -> None:
@@ -166,6 +162,29 @@ def _run_generator(path: Path, overrides: Mapping[str, str]) -> None:
         name=config.name,
         card=generator_card(config, trained, device=device),
         storage=config.storage,
+    )
+    logger.info("checkpoint in %s", folder)
+
+
+def _run_one2seq(path: Path, overrides: Mapping[str, str]) -> None:
+    from kpdemo.simckp.checkpoint import choose_device
+    from kpdemo.simckp.generator_checkpoint import ONE2SEQ, save_generator
+    from kpdemo.training.model_card import one2seq_card
+    from kpdemo.training.one2seq import One2SeqTraining, train_one2seq
+
+    config = load_section(path, "one2seq", One2SeqTraining, overrides)
+    device = choose_device(config.device)
+    trained = train_one2seq(config, device=device)
+    folder = config.output / CHECKPOINT
+    save_generator(
+        folder,
+        trained.module,
+        trained.tokenizer,
+        None,
+        name=config.name,
+        card=one2seq_card(config, trained, device=device),
+        storage=config.storage,
+        kind=ONE2SEQ,
     )
     logger.info("checkpoint in %s", folder)
 
@@ -277,6 +296,7 @@ _RUNS: Mapping[str, Callable[[Path, Mapping[str, str]], None]] = {
     "extractor": _run_extractor,
     "labeller": _run_labeller,
     "generator": _run_generator,
+    "one2seq": _run_one2seq,
     "bank": _run_bank,
     "reranker": _run_reranker,
     "retriever": _run_retriever,

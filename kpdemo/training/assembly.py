@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from kpdemo.errors import ConfigError
-from kpdemo.simckp.checkpoint import CARD, store_as_change, write_sums
+from kpdemo.simckp.checkpoint import CARD, store_as_change
 from kpdemo.simckp.system import BANK, RERANKER, load_system
+from kpdemo.sums import write_sums
 
 PartName = Literal["tagger", "frequency", "extractor", "generator", "bank", "reranker"]
 

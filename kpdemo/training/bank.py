@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, projected
 from kpdemo.simckp.pair_checkpoint import state_hash, stored_state
@@ -25,6 +25,7 @@ from kpdemo.simckp.reading import Tower, encode_rows, phrase_tokens
 from kpdemo.simckp.terms import TermIndex
 from kpdemo.training.bank_model import BankModel
 from kpdemo.training.bank_validation import BankValidation
+from kpdemo.training.bounds import Positive, Rate, Share
 from kpdemo.training.data import Source, read_source
 from kpdemo.training.extractor import set_dropout
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
@@ -53,8 +54,8 @@ class Refinement:
 
     train: tuple[Source, ...]
     loop: LoopConfig
-    pool: int = 1_000_000
-    rate: float = 1e-3
+    pool: Positive = 1_000_000
+    rate: Rate = 1e-3
 
 
 @dataclass(frozen=True)
@@ -90,12 +91,12 @@ class BankTraining:
     model: DualEncoderConfig = field(default_factory=DualEncoderConfig)
     objective: PairObjective = field(default_factory=PairObjective)
     rates: Rates = field(default_factory=Rates)
-    minimum: int = 3
-    together: int = 2
-    pool: int = 1_000_000
-    length: int = 128
+    minimum: Positive = 3
+    together: Positive = 2
+    pool: Positive = 1_000_000
+    length: Positive = 128
     freeze_embeddings: bool = True
-    dropout: float = 0.0
+    dropout: Share = 0.0
     attention: str = "eager"
     device: str = "auto"
     storage: Storage = "fp16"
@@ -122,6 +123,7 @@ def train_bank(config: BankTraining, *, device: torch.device) -> TrainedBank:
     """
     torch.manual_seed(config.loop.seed)
     encoder, tokenizer = load_backbone(config.backbone, attention=config.attention)
+    check_reading(encoder, config.length, "length")
     set_dropout(encoder, config.dropout)
     found = cached_terms(
         config.terms, config.data, config.cache, minimum=config.minimum, together=config.together

@@ -18,7 +18,7 @@ from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.selection import keep
-from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.simckp.batches import collate
 from kpdemo.simckp.checkpoint import load_weights
 from kpdemo.simckp.counting import Counting, learn_expected_f1
@@ -29,6 +29,7 @@ from kpdemo.simckp.predictor import Selection, score_examples
 from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.threshold import learn_calibration, learn_threshold
 from kpdemo.training.batching import length_bucketed
+from kpdemo.training.bounds import Positive, Rate, Share
 from kpdemo.training.data import (
     ExampleCache,
     ExampleSettings,
@@ -38,6 +39,7 @@ from kpdemo.training.data import (
     gold_candidates,
     read_source,
 )
+from kpdemo.training.interpolation import copied_weights, interpolate
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.types import Document, Keyphrase, Prediction
 
@@ -50,6 +52,8 @@ class ExtractorTraining:
     data: the folder that the paths of the sources start from.
     pool: documents drawn from the sources.
     start: a checkpoint folder whose weights training begins with; the backbone's and fresh heads without.
+    shares: after training, weights between those of `start` (0) and the trained ones (1) are tried, and those
+        with the best validation F1@M are kept; none leaves the trained ones.
     validation: chooses the weights, the threshold and the calibration.
     learning_rate, head_learning_rate: of the encoder; of the projections and the prior.
     freeze_embeddings: leave the word embeddings as they were pretrained.
@@ -67,7 +71,8 @@ class ExtractorTraining:
         random runs of its words, "in-batch" the other documents of the batch (Table 5).
 
     Raises:
-        ConfigError: "in-batch" goes with another objective or head than the paper's.
+        ConfigError: "in-batch" goes with another objective or head than the paper's, or there are shares
+            without a start.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -82,14 +87,15 @@ class ExtractorTraining:
     cache: Path = Path("runs/cache")
     backbone: str = "all-MiniLM-L6-v2"
     start: Path | None = None
-    pool: int = 1_000_000
+    shares: tuple[Share, ...] = ()
+    pool: Positive = 1_000_000
     model: ExtractorConfig = field(default_factory=ExtractorConfig)
-    learning_rate: float = 1e-4
-    head_learning_rate: float = 5e-4
-    weight_decay: float = 0.01
+    learning_rate: Rate = 1e-4
+    head_learning_rate: Rate = 5e-4
+    weight_decay: Share = 0.01
     freeze_embeddings: bool = True
     top_layers: int | None = None
-    dropout: float | Literal["pretrained"] = 0.0
+    dropout: Share | Literal["pretrained"] = 0.0
     attention: str = "eager"
     device: str = "auto"
     most_windows: int = 1
@@ -105,6 +111,8 @@ class ExtractorTraining:
                 'negatives = "in-batch" compares vectors of documents: set objective = "contrastive" and '
                 f'model.head = "similarity", not "{self.objective}" and "{self.model.head}".'
             )
+        if self.shares and not self.start:
+            raise ConfigError("shares mix the weights of `start` with the trained ones: name its folder.")
 
 
 @dataclass(frozen=True)
@@ -117,6 +125,8 @@ class TrainedExtractor:
     progress: Progress
     documents: int
     validation: Metrics
+    share: float = 1.0
+    """Of the trained weights, the rest being the start's."""
 
 
 def train_extractor(config: ExtractorTraining, *, device: torch.device) -> TrainedExtractor:
@@ -127,6 +137,7 @@ def train_extractor(config: ExtractorTraining, *, device: torch.device) -> Train
     """
     torch.manual_seed(config.loop.seed)  # before the heads are made
     encoder, tokenizer = load_backbone(config.backbone, attention=config.attention)
+    check_reading(encoder, config.model.window, "model.window")
     set_dropout(encoder, config.dropout)
     examples = training_examples(config)
     module = ContrastiveExtractor(encoder, config.model)
@@ -138,9 +149,13 @@ def train_extractor(config: ExtractorTraining, *, device: torch.device) -> Train
     part = ExtractorPart(module, config, examples, validation, padding=tokenizer.pad_token_id)
     documents = int(examples.extractable.sum())
     logger.info("%d training examples, %d validation documents", documents, len(validation.documents))
+    start = copied_weights(module) if config.shares else {}
     progress = train(part, config.loop, config.output, device, identity=run_identity(config))
+    share = 1.0
+    if config.shares:
+        share = interpolate(module, start, config.shares, lambda: part.evaluate()[part.selected])
     selection, metrics = validation.select(module)
-    return TrainedExtractor(module, tokenizer, selection, progress, documents, metrics)
+    return TrainedExtractor(module, tokenizer, selection, progress, documents, metrics, share)
 
 
 def training_examples(config: ExtractorTraining) -> ExampleCache:
@@ -321,14 +336,24 @@ class ValidationSet:
             self._positive.append(gold_candidates(document, mined))
 
     def select(self, module: ContrastiveExtractor) -> tuple[Selection, Metrics]:
-        """The threshold, calibration and counting that fit the present weights, and their figures."""
+        """The threshold, calibration and counting that fit the present weights, and their figures.
+
+        Where the number of keyphrases is learnt, F1@M by the paper's one threshold is told too.
+        """
         scores = score_examples(module, self._examples, padding=self._padding)
         pairs = list(zip(scores, self._positive, strict=True))
         threshold = learn_threshold(pairs)
         calibration = learn_calibration(np.concatenate(scores), np.concatenate(self._positive))
-        learnt = self._counting == "expected F1"
-        counting = learn_expected_f1(pairs, calibration, minimum=self._minimum) if learnt else None
+        by_threshold = Selection(threshold, calibration)
+        figures = self._figures(scores, by_threshold)
+        if self._counting == "threshold":
+            return by_threshold, figures | {"threshold": threshold}
+        counting = learn_expected_f1(pairs, calibration, minimum=self._minimum)
         selection = Selection(threshold, calibration, counting)
+        papers = {"threshold": threshold, "F1@M by threshold": figures["F1@M"]}
+        return selection, self._figures(scores, selection) | papers
+
+    def _figures(self, scores: Sequence[NDArray[np.float32]], selection: Selection) -> Metrics:
         predictions = [self._predict(index, score, selection) for index, score in enumerate(scores)]
         figures = evaluate(self.documents, predictions).present.skip_empty
         metrics = {
@@ -337,9 +362,7 @@ class ValidationSet:
             "P@M": figures.precision_m,
             "R@M": figures.recall_m,
         }
-        return selection, {name: value or 0.0 for name, value in metrics.items()} | {
-            "threshold": selection.threshold
-        }
+        return {name: value or 0.0 for name, value in metrics.items()}
 
     def _predict(self, index: int, scores: NDArray[np.float32], selection: Selection) -> Prediction:
         document, mined, values = self.documents[index], self._candidates[index], scores.tolist()
@@ -357,6 +380,6 @@ def run_identity(config: ExtractorTraining) -> str:
     fixed = {
         name: value
         for name, value in vars(config).items()
-        if name not in ("loop", "output", "cache", "data", "device", "counting", "storage")
+        if name not in ("loop", "output", "cache", "data", "device", "counting", "storage", "shares")
     }
     return str(sorted(fixed.items()))

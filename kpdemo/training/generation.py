@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -20,18 +20,25 @@ _BATCH = 16
 
 
 class GenerationValidation:
-    """Documents with absent gold keyphrases."""
+    """Documents with gold keyphrases of the kind that the generator writes."""
 
     def __init__(
-        self, generator: SimckpGenerator, documents: Sequence[Document], search: SearchConfig, sample: int
+        self,
+        generator: SimckpGenerator,
+        documents: Sequence[Document],
+        search: SearchConfig,
+        sample: int,
+        *,
+        written: Callable[[Document], Sequence[str]] = absent_keyphrases,
     ) -> None:
         """Args:
-        documents: those without an absent keyphrase are left out.
-        sample: on so many of them R@50 is measured; on all the likelihood.
+        documents: those of which nothing is to be written are left out.
+        sample: on so many of them R@50 of absent keyphrases is measured; on all the likelihood.
+        written: the gold keyphrases that are to be written of a document.
         """
         self._generator = generator
         self._search = search
-        gold = [(document, absent_keyphrases(document)) for document in documents]
+        gold = [(document, written(document)) for document in documents]
         self._documents = [document for document, phrases in gold if phrases]
         self._gold = [phrases for _, phrases in gold if phrases]
         self._sample = sample

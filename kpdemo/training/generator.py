@@ -15,7 +15,13 @@ from pydantic import Field
 from torch import Tensor
 
 from kpdemo.errors import ConfigError
-from kpdemo.simckp.backbone import add_separator, is_encoder_decoder, load_backbone, load_encoder_decoder
+from kpdemo.simckp.backbone import (
+    add_separator,
+    check_reading,
+    is_encoder_decoder,
+    load_backbone,
+    load_encoder_decoder,
+)
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.checkpoint import load_weights
 from kpdemo.simckp.decoder import DecoderConfig, KeyphraseDecoder
@@ -54,8 +60,9 @@ class GeneratorTraining(ExtractorTraining):
         separator: stands between two keyphrases, where the backbone brings its own decoder.
         contrastive_weight: λ of Equation 5.
         freeze_encoder: train the decoder alone, on the extractor of `start`.
-        released_filters: use only what the released code uses: documents with an absent keyphrase that fit
-            into one window, in training and validation, and batches with a present one.
+        released_filters: use only what the released code uses: in training documents with an absent keyphrase
+            that fit into one window and batches with a present one, in validation documents with an absent
+            keyphrase; long ones stay there, read in windows.
         search: how candidates are over-generated.
         over_generated: validation documents on which R@50 is measured at each evaluation.
     """
@@ -78,8 +85,8 @@ class GeneratorTraining(ExtractorTraining):
                 'The generator is trained with objective = "contrastive" and negatives = "hard" or "random": '
                 "leave the others to `train extractor`."
             )
-        if self.top_layers is not None:
-            raise ConfigError("top_layers is for the extractor alone: leave it out of [generator].")
+        if self.top_layers is not None or self.shares:
+            raise ConfigError("top_layers and shares are for the extractor alone: leave them out here.")
         if self.freeze_encoder and not self.start:
             raise ConfigError("freeze_encoder needs a trained extractor: name its folder as `start`.")
 
@@ -121,7 +128,7 @@ def train_generator(config: GeneratorTraining, *, device: torch.device) -> Train
     """
     torch.manual_seed(config.loop.seed)  # before heads and decoder are made
     examples = training_examples(config)
-    module, tokenizer = build_generator(config, examples)
+    module, tokenizer = build_generator(config, examples.absent_tokens)
     documents = list(read_source(config.validation, config.data))
     if config.released_filters:
         documents = [document for document in documents if absent_keyphrases(document)]
@@ -135,17 +142,20 @@ def train_generator(config: GeneratorTraining, *, device: torch.device) -> Train
     return TrainedGenerator(module, tokenizer, selection, progress, part.size, figures | absent.evaluate())
 
 
-def build_generator(config: GeneratorTraining, examples: ExampleCache) -> tuple[ExtractorGenerator, Any]:
+def build_generator(
+    config: GeneratorTraining, written: NDArray[np.integer[Any]]
+) -> tuple[ExtractorGenerator, Any]:
     """The module as training begins, and its tokenizer.
 
     Args:
-        examples: whose absent keyphrases tell what a decoder of our own can write.
+        written: the token ids of all targets, which tell what a decoder of our own can write.
     """
     pretrained = is_encoder_decoder(config.backbone)
     load = load_encoder_decoder if pretrained else load_backbone
     model, tokenizer = load(config.backbone, attention=config.attention)
     set_dropout(model, config.dropout)
     encoder: Any = encoder_of(model)
+    check_reading(encoder, config.model.window, "model.window")
     extractor = ContrastiveExtractor(encoder, config.model)
     if config.start:
         load_weights(config.start, extractor)
@@ -153,7 +163,7 @@ def build_generator(config: GeneratorTraining, examples: ExampleCache) -> tuple[
     if pretrained:
         decoder = PretrainedDecoder(model, add_separator(model, tokenizer, config.separator))
     else:
-        tokens, counts = np.unique(examples.absent_tokens, return_counts=True)
+        tokens, counts = np.unique(written, return_counts=True)
         kept = torch.from_numpy(tokens[counts >= config.fewest].astype(np.int64))
         decoder = KeyphraseDecoder(config.decoder, encoder.config.hidden_size, kept)
     return ExtractorGenerator(extractor, decoder), tokenizer
@@ -204,7 +214,7 @@ class GeneratorPart(ExamplePart):
         documents = batch.documents
         if self._training.freeze_encoder:
             memory = self.module.read(documents.input_ids, documents.attention_mask)
-            return self._generation(memory, batch.targets)
+            return written_loss(self.module.decoder, memory, batch.targets)
         scores, memory = self.module(documents)
         extraction = contrastive_loss(
             scores,
@@ -213,7 +223,8 @@ class GeneratorPart(ExamplePart):
             documents=documents.documents,
             temperature=self.module.extractor.config.temperature,
         )
-        loss = self._generation(memory, batch.targets) + self._training.contrastive_weight * extraction
+        generation = written_loss(self.module.decoder, memory, batch.targets)
+        loss = generation + self._training.contrastive_weight * extraction
         skipped = self._training.released_filters and not bool(documents.positive.any())
         return loss * 0 if skipped else loss
 
@@ -222,14 +233,15 @@ class GeneratorPart(ExamplePart):
             return self._absent.evaluate()
         return self._present.select(self.module.extractor)[1] | self._absent.evaluate()
 
-    def _generation(self, memory: Memory, targets: Tensor) -> Tensor:
-        """L_MLE; only documents with a target are read by the decoder."""
-        rows = targets[:, 0] != IGNORED
-        rows[0] |= ~rows.any()  # at least one, whose loss is 0, so that there is a gradient
-        wanted = targets[rows]
-        inputs = shifted(wanted, self._vocabulary.start)
-        log_probabilities = self.module.decoder(inputs, memory.rows(rows))
-        return generation_loss(log_probabilities, wanted, documents=len(targets))
+
+def written_loss(decoder: Decoder, memory: Memory, targets: Tensor) -> Tensor:
+    """L_MLE; only documents with a target are read by the decoder."""
+    rows = targets[:, 0] != IGNORED
+    rows[0] |= ~rows.any()  # at least one, whose loss is 0, so that there is a gradient
+    wanted = targets[rows]
+    inputs = shifted(wanted, decoder.vocabulary.start)
+    log_probabilities = decoder(inputs, memory.rows(rows))
+    return generation_loss(log_probabilities, wanted, documents=len(targets))
 
 
 def _weights(examples: ExampleCache, config: GeneratorTraining) -> NDArray[np.int32]:

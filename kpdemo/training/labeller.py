@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.protocol import evaluate
-from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.simckp.labeller import BEGIN, INSIDE, OUTSIDE, LabellerConfig, SequenceLabeller, as_predictor
 from kpdemo.training.data import ExampleCache, LabelledExample, read_source
 from kpdemo.training.extractor import (
@@ -48,8 +48,10 @@ class LabellerTraining(ExtractorTraining):
     lstm: Annotated[int, Field(ge=1)] = 128
 
     def __post_init__(self) -> None:
-        if self.start or (self.objective, self.negatives) != ("contrastive", "hard"):
-            raise ConfigError("A labeller has no start, objective or negatives: leave those settings out.")
+        if self.start or self.shares or (self.objective, self.negatives) != ("contrastive", "hard"):
+            raise ConfigError(
+                "A labeller has no start, shares, objective or negatives: leave those settings out."
+            )
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ def train_labeller(config: LabellerTraining, *, device: torch.device) -> Trained
     """
     torch.manual_seed(config.loop.seed)  # before the layers on the encoder are made
     encoder, tokenizer = load_backbone(config.backbone, attention=config.attention)
+    check_reading(encoder, config.model.window, "model.window")
     set_dropout(encoder, config.dropout)
     examples = training_examples(config)
     module = SequenceLabeller(encoder, LabellerConfig(config.lstm, config.model.window, config.model.overlap))

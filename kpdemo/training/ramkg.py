@@ -5,9 +5,8 @@ Letters: B documents, T tokens read, S tokens written, V vocabulary.
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -19,19 +18,18 @@ from torch.nn import functional
 
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.metrics import pooled_average, score_sets
-from kpdemo.languages import identified
 from kpdemo.ramkg.generator import Writer, pad
 from kpdemo.ramkg.generator_checkpoint import Ends, save_writer
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.prompt import clean_phrases, join_phrases
+from kpdemo.ramkg.store import read_manifest
 from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.targets import IGNORED
-from kpdemo.storage import replace_file
 from kpdemo.training.batching import length_bucketed
-from kpdemo.training.data import Source, draw_documents, read_source_rows
+from kpdemo.training.data import Source
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
+from kpdemo.training.ramkg_inputs import training_inputs, validation_inputs
 from kpdemo.training.ramkg_model import ScratchConfig, StartSettings, new_writer
-from kpdemo.types import Document
 
 logger = logging.getLogger(__name__)
 
@@ -175,7 +173,7 @@ def train_writer(
     if not examples:
         raise ConfigError("No training document has a keyphrase: check the sources.")
     torch.manual_seed(config.loop.seed)
-    writer, tokenizer, ends = new_writer(_start(config), [given.document for given in examples])
+    writer, tokenizer, ends = new_writer(_start(config, examples), [given.document for given in examples])
     part = WriterPart(writer, config, examples, validation, repeats or [1] * len(examples))
     logger.info("%d training examples, %d validation documents", len(examples), len(validation))
     progress = train(part, config.loop, config.output, device, identity=_identity(config, examples))
@@ -183,7 +181,8 @@ def train_writer(
     return TrainedWriter(writer, tokenizer, ends, progress, len(examples), part.evaluate())
 
 
-def _start(config: RamkgTraining) -> StartSettings:
+def _start(config: RamkgTraining, examples: Sequence[Augmented]) -> StartSettings:
+    manifest = None if config.index is None else read_manifest(config.index)
     return StartSettings(
         name=config.name,
         backbone=config.backbone,
@@ -197,6 +196,9 @@ def _start(config: RamkgTraining) -> StartSettings:
         dropout=config.dropout,
         attention=config.attention,
         folder=config.output,
+        retrieves=any(given.retrieved for given in examples),
+        retriever=manifest.identity if manifest else "",
+        retriever_name=manifest.encoder.model if manifest else "",
     )
 
 
@@ -296,70 +298,6 @@ def text_pair(writer: Writer, given: Augmented) -> TextPair:
     room = writer.settings.longest - 1
     target = join_phrases(phrases, writer.vocabulary.marks.separator, room=room)
     return TextPair(source, [*start, *target, writer.vocabulary.end], len(start))
-
-
-def training_inputs(config: RamkgTraining) -> tuple[list[Augmented], list[int]]:
-    """The documents of all sources with their retrieved keyphrases, and how often each is repeated."""
-    if config.retrieval == "file":
-        rows = [
-            (given, source.repeat) for source in config.train for given in _from_file(source, config.data)
-        ]
-        return [given for given, _ in rows], [repeat for _, repeat in rows]
-    drawn = draw_documents(config.train, config.data, config.pool, config.loop.seed)
-    documents = [identified(document) for document, _ in drawn]
-    return _augmented(documents, config, "train"), [repeat for _, repeat in drawn]
-
-
-def validation_inputs(config: RamkgTraining) -> list[Augmented]:
-    """Those of `config.validation`, likewise."""
-    if config.retrieval == "file":
-        return _from_file(config.validation, config.data)
-    rows = read_source_rows(config.validation, config.data)
-    return _augmented([identified(document) for document, _ in rows], config, "validation")
-
-
-def _from_file(source: Source, folder: Path) -> list[Augmented]:
-    return [
-        Augmented(identified(document), retrieved_of(row, document.id))
-        for document, row in read_source_rows(source, folder)
-    ]
-
-
-def retrieved_of(row: Mapping[str, Any], name: str) -> tuple[tuple[str, ...], ...]:
-    """The field `retrieved` of a row: a list of keyphrases for each passage, or one list for all; () without.
-
-    Raises:
-        ConfigError: it is something else.
-    """
-    value = row.get("retrieved") or []
-    passages = [value] if value and all(isinstance(item, str) for item in value) else value
-    if not isinstance(passages, list) or not all(
-        isinstance(passage, list) and all(isinstance(phrase, str) for phrase in passage)
-        for passage in passages
-    ):
-        raise ConfigError(
-            f'The document {name!r} has a field "retrieved" that is no list of lists of keyphrases: mend it.'
-        )
-    return tuple(map(tuple, passages))
-
-
-def _augmented(documents: Sequence[Document], config: RamkgTraining, name: str) -> list[Augmented]:
-    """With what the index finds, kept in the folder of the run."""
-    if config.index is None:
-        return [Augmented(document) for document in documents]
-    from kpdemo.ramkg.retrieval import PassageSource
-
-    path = config.output / f"retrieved-{name}.json"
-    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-    if known is None or len(known) != len(documents):
-        source = PassageSource.open(config.index, device=config.device)
-        found = source.hits(documents, config.passages)
-        known = [[list(hit.passage.keyphrases) for hit in hits] for hits in found]
-        replace_file(path, json.dumps(known, ensure_ascii=False).encode())
-    return [
-        Augmented(document, tuple(map(tuple, passages)))
-        for document, passages in zip(documents, known, strict=True)
-    ]
 
 
 def _identity(config: RamkgTraining, examples: Sequence[Augmented]) -> str:

@@ -68,6 +68,9 @@ class StartSettings:
     dropout: float | Literal["pretrained"]
     attention: str
     folder: Path
+    retrieves: bool
+    retriever: str
+    retriever_name: str
 
 
 def new_writer(settings: StartSettings, documents: Sequence[Document]) -> tuple[Writer, Any, Ends]:
@@ -112,6 +115,9 @@ def _writer_settings(
         beams=settings.beams,
         deduplicate=settings.deduplicate,
         passages=settings.passages,
+        retrieves=settings.retrieves,
+        retriever=settings.retriever,
+        retriever_name=settings.retriever_name,
     )
 
 

@@ -20,7 +20,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from kpdemo.errors import TrainingError
-from kpdemo.evaluation.metrics import pooled_average, score_sets
 from kpdemo.languages.names import ENGLISH
 from kpdemo.ramkg.features import Help, Knowledge, Phrase, candidates_of, rank_input
 from kpdemo.ramkg.iterate import Augmented
@@ -315,9 +314,3 @@ def predict_keyphrases(
         order = np.argsort(-values, kind="stable")[: choosing.count(values.tolist())]
         answers.append([ranked.phrases[number].text for number in order.tolist()])
     return answers
-
-
-def pooled_f1(documents: Sequence[Document], answers: Sequence[Sequence[str]]) -> float:
-    """RAMKG's measure, of 1."""
-    scores = [score_sets(d.keyphrases, answer) for d, answer in zip(documents, answers, strict=True)]
-    return pooled_average(scores).f1_m or 0.0

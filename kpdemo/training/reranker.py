@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Literal
 import torch
 
 from kpdemo.errors import ConfigError
-from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.checkpoint import content_hash
 from kpdemo.simckp.counting import Counting
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.generator_checkpoint import load_generator
@@ -20,6 +21,7 @@ from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.proposing import Proposer
 from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.reranker import RerankerConfig, RerankerModel
+from kpdemo.training.bounds import Count, Positive, Rate, Share
 from kpdemo.training.candidates import proposed_documents
 from kpdemo.training.data import Source, draw_documents, read_source
 from kpdemo.training.extractor import set_dropout
@@ -54,24 +56,24 @@ class RerankerTraining:
     data: Path = Path("data")
     output: Path = Path("runs/reranker")
     cache: Path = Path("runs/cache")
-    skip: int = 0
-    pool: int = 1_000_000
+    skip: Count = 0
+    pool: Positive = 1_000_000
     bank: Path | None = None
     generator: Path | None = None
     search: SearchConfig = field(default_factory=SearchConfig)
-    retrieved: int = 50
+    retrieved: Positive = 50
     share_encoder: bool = False
     freeze_encoder: bool = False
     backbone: str = "all-MiniLM-L6-v2"
     towers: Literal[1, 2] = 1
     dual: DualEncoderConfig = field(default_factory=DualEncoderConfig)
     model: RerankerConfig = field(default_factory=RerankerConfig)
-    length: int = 128
-    learning_rate: float = 3e-5
-    head_learning_rate: float = 3e-5
-    weight_decay: float = 0.01
+    length: Positive = 128
+    learning_rate: Rate = 3e-5
+    head_learning_rate: Rate = 3e-5
+    weight_decay: Share = 0.01
     freeze_embeddings: bool = False
-    dropout: float | Literal["pretrained"] = "pretrained"
+    dropout: Share | Literal["pretrained"] = "pretrained"
     attention: str = "eager"
     counting: Counting = "expected F1"
     device: str = "auto"
@@ -105,7 +107,7 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     drawn = draw_documents(config.train, config.data, config.skip + config.pool, config.loop.seed)
     documents = [document for document, _ in drawn[config.skip :]]
     validated = list(read_source(config.validation, config.data))
-    identity = str((config.bank, config.generator, config.search, config.retrieved))
+    identity = str((_sources(config), config.search, config.retrieved))
     trained_on = proposed_documents(documents, proposer, config.cache, identity=identity)
     validation = proposed_documents(validated, proposer, config.cache, identity=identity)
     dual, tokenizer, length = _dual_encoder(config)
@@ -134,6 +136,7 @@ def _dual_encoder(config: RerankerTraining) -> tuple[DualEncoder, Any, int]:
     encoder, tokenizer = load_backbone(config.backbone, attention=config.attention)
     phrases = load_backbone(config.backbone, attention=config.attention)[0] if config.towers == 2 else None
     if not config.share_encoder:
+        check_reading(encoder, config.length, "length")
         dual, length = DualEncoder(encoder, config.dual, phrases=phrases), config.length
     elif config.bank is None:
         raise ConfigError("`share_encoder` needs a `bank` in [reranker]: name its folder, or leave it out.")
@@ -149,6 +152,13 @@ def _dual_encoder(config: RerankerTraining) -> tuple[DualEncoder, Any, int]:
     return dual, tokenizer, length
 
 
+def _sources(config: RerankerTraining) -> dict[str, str]:
+    """What proposes the candidates: by content, for a part that is trained anew keeps its folder."""
+    folders = {"bank": config.bank, "generator": config.generator}
+    return {name: content_hash(folder) for name, folder in folders.items() if folder}
+
+
 def _identity(config: RerankerTraining) -> str:
     elsewhere = ("loop", "output", "cache", "data", "device", "name", "storage", "counting")
-    return str(sorted((name, value) for name, value in asdict(config).items() if name not in elsewhere))
+    fixed = asdict(config) | {"bank": None, "generator": None} | _sources(config)
+    return str(sorted((name, value) for name, value in fixed.items() if name not in elsewhere))

@@ -14,6 +14,7 @@ import kpdemo
 from kpdemo.cards import model_card
 from kpdemo.errors import KpdemoError, ModelLoadError
 from kpdemo.languages import identified
+from kpdemo.languages.names import ENGLISH
 from kpdemo.languages.routing import DEFAULT_MODEL, model_for
 from kpdemo.predictors import model_folder
 from kpdemo.routed import read_with_passages
@@ -37,6 +38,11 @@ INSTALLED_IN = f"{Path(kpdemo.__file__).parent.parent}{os.sep}"
 _logger = logging.getLogger(__name__)
 
 
+def no_index(name: str) -> str:
+    """Every model reads its own passages, if any."""
+    return ""
+
+
 class ModelShelf:
     """Opens each model once and lets it answer one call at a time, from whatever thread.
 
@@ -44,7 +50,7 @@ class ModelShelf:
         models: names with a line on each, the default one first.
         load: opens a model by name; raises ModelLoadError.
         describe: the card of a model by name, in Markdown.
-        index: the folder of the passages that models which retrieve were opened with; empty for their own.
+        index_of: the folder of the passages that a model was opened with; empty for its own.
     """
 
     def __init__(
@@ -52,12 +58,12 @@ class ModelShelf:
         models: Mapping[str, str],
         load: Callable[[str], Predictor],
         describe: Callable[[str], str] = model_card,
-        index: str = "",
+        index_of: Callable[[str], str] = no_index,
     ) -> None:
         self.models = dict(models)
         self._load = load
         self._describe = describe
-        self._index = index
+        self._index_of = index_of
         self._opened: dict[str, _Guarded] = {}
         self._problems: dict[str, str] = {}
         self._lock = Lock()
@@ -102,8 +108,10 @@ class ModelShelf:
             ModelLoadError: the model is unknown, or cannot be loaded.
             InputError: the document cannot be read.
         """
-        guarded = self._reader(question)
-        return guarded.answer(replace(question, index=self._index) if guarded.uses_passages else question)
+        answer = self._reader(question).answer(question)
+        if answer.retrieval is None:
+            return answer
+        return replace(answer, question=replace(question, index=self._index_of(question.model)))
 
     def spaces(self, question: Question) -> list[VectorSpace]:
         """The vectors that a model compares when it answers; none where it compares no vectors.
@@ -169,7 +177,8 @@ class ModelShelf:
     def _start(self, name: str) -> Predictor:
         try:
             predictor = self._load(name)
-            predictor.predict([WARM_UP])  # what loads lazily loads now, and counts in no answer's time
+            # What loads lazily loads now, and counts in no answer's time.
+            predictor.predict([_warm_up_for(predictor)])
         except Exception as error:
             self._problems[name] = _sentence(name, error)
             raise ModelLoadError(self._problems[name]) from error
@@ -236,7 +245,7 @@ class _Guarded:
             seconds,
             finds_absent=finds_absent(self._predictor),
             languages=self.languages,
-            retrieval=found if self.uses_passages else None,
+            retrieval=found if found.retrieves else None,
         )
 
     def vectors(
@@ -246,6 +255,12 @@ class _Guarded:
             return []
         with self._lock:
             return self._predictor.vectors(document, top_k=top_k, threshold=threshold)
+
+
+def _warm_up_for(predictor: Predictor) -> Document:
+    """In a language of the model: some refuse all others."""
+    languages = languages_of(predictor)
+    return WARM_UP if ENGLISH in languages or not languages else replace(WARM_UP, language=min(languages))
 
 
 def _sentence(name: str, error: Exception) -> str:

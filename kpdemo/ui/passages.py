@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from kpdemo.languages.names import ENGLISH, NAMES
+from kpdemo.languages.names import NAMES
+from kpdemo.passages import Used, help_note, used_keyphrases
 from kpdemo.text import phrase_key
-from kpdemo.types import Keyphrase, Prediction, RetrievalPrediction, RetrievedPassage
+from kpdemo.types import Prediction, RetrievalPrediction, RetrievedPassage
 from kpdemo.ui.figures import score_html
 from kpdemo.ui.marks import escape
 
@@ -14,14 +16,8 @@ SHOWN = 5
 """More passages are folded."""
 
 _NOT_IN_OTHER = "only here"
-_NONE = (
-    "No passage was found, because the index has none: these keyphrases come from the text alone. "
-    "Add passages to the index."
-)
-_NO_KEYPHRASES = (
-    "None of these passages has keyphrases, so that they could not help: give them some "
-    "(the field “keyphrases”) and build the index anew."
-)
+_TOO_FAR = "Too far from this text to help: its score {score:.3f} is below {near:g}."
+_LEGEND = "“used” marks a keyphrase that led to one of the result, or is one of them."
 _OWN = """Passages of your own find what yours are about. A line of <code>passages.jsonl</code> is
 <code>&#123;"id": "1", "title": "…", "text": "…", "keyphrases": ["…"]&#125;</code>; then:"""
 _BUILD = """python -m kpdemo index build --input passages.jsonl --output my.index --model multilingual
@@ -32,54 +28,33 @@ def passages_html(found: RetrievalPrediction) -> str:
     """The passages with their keyphrases, those marked that reached the output, and what they changed."""
     return (
         '<section class="retrieval" aria-labelledby="predict-passages-heading">'
-        '<h3 id="predict-passages-heading">Passages that are near to this text</h3>'
+        '<h3 id="predict-passages-heading">Retrieved passages</h3>'
         f"{_list(found)}{_comparison(found)}{_own_passages()}</section>"
     )
 
 
-def reached(passages: Sequence[RetrievedPassage], prediction: Prediction) -> Mapping[str, tuple[str, ...]]:
-    """The passages' keyphrases that reached the output, each with the keyphrases it led to.
-
-    Those are the ones that name it in their evidence, and those that are the same words.
-    """
-    found: dict[str, tuple[str, ...]] = {}
-    keyphrases = prediction.present + prediction.absent
-    for passage in passages:
-        for phrase in passage.keyphrases:
-            key = phrase_key(phrase, passage.language or ENGLISH)
-            led_to = tuple(item.text for item in keyphrases if _stems_from(item, key, prediction.language))
-            if led_to:
-                found[phrase] = led_to
-    return found
-
-
-def _stems_from(keyphrase: Keyphrase, key: str, language: str) -> bool:
-    told = {phrase_key(phrase, ENGLISH) for phrase in keyphrase.evidence}
-    return key in told or phrase_key(keyphrase.text, language) == key
-
-
 def _list(found: RetrievalPrediction) -> str:
+    note = help_note(found)
     if not found.passages:
-        return f'<p class="note" id="predict-passages">{_NONE}</p>'
-    used = reached(found.passages, found.prediction)
-    first, rest = found.passages[:SHOWN], found.passages[SHOWN:]
-    items = f'<ol class="passages" id="predict-passages">{_items(first, used)}</ol>'
-    if rest:
-        items += (
-            f"<details><summary>{len(rest)} more</summary>"
-            f'<ol class="passages" start="{SHOWN + 1}">{_items(rest, used)}</ol></details>'
+        return f'<p class="note" id="predict-passages">{note}</p>'
+    items = [
+        f"<li>{_passage(passage, used, found)}</li>"
+        for passage, used in zip(found.passages, used_keyphrases(found), strict=True)
+    ]
+    html = f'<ol class="passages" id="predict-passages">{"".join(items[:SHOWN])}</ol>'
+    if len(items) > SHOWN:
+        html += (
+            f"<details><summary>{len(items) - SHOWN} more</summary>"
+            f'<ol class="passages" start="{SHOWN + 1}">{"".join(items[SHOWN:])}</ol></details>'
         )
-    if not any(passage.keyphrases for passage in found.passages):
-        return f'{items}<p class="note">{_NO_KEYPHRASES}</p>'
-    legend = "“used” marks a keyphrase that led to one of the result, or is one of them."
-    return f'{items}<p class="small">{legend}</p>'
+    if note:  # nothing that helped: a line to open, not a screenful
+        noun = "passage" if len(items) == 1 else "passages"
+        folded = f"<details><summary>The nearest {len(items)} {noun}</summary>{html}</details>"
+        return f'<p class="note" id="predict-passages-note">{note}</p>{folded}'
+    return f'{html}<p class="small">{_LEGEND}</p>'
 
 
-def _items(passages: Sequence[RetrievedPassage], used: Mapping[str, tuple[str, ...]]) -> str:
-    return "".join(f"<li>{_passage(passage, used)}</li>" for passage in passages)
-
-
-def _passage(passage: RetrievedPassage, used: Mapping[str, tuple[str, ...]]) -> str:
+def _passage(passage: RetrievedPassage, used: Used, found: RetrievalPrediction) -> str:
     lang = f' lang="{passage.language}"' if passage.language in NAMES else ""
     chips = "".join(_chip(phrase, used.get(phrase, ())) for phrase in passage.keyphrases)
     text = (
@@ -90,8 +65,15 @@ def _passage(passage: RetrievedPassage, used: Mapping[str, tuple[str, ...]]) -> 
     name = passage.title or passage.id
     return (
         f'<div class="passage"{lang}><div class="passage-head"><strong dir="auto">{escape(name)}</strong>'
-        f'{score_html(passage.score)}</div><div class="chips">{chips}</div>{text}</div>'
+        f'{score_html(passage.score)}</div>{_far(passage, found)}<div class="chips">{chips}</div>{text}</div>'
     )
+
+
+def _far(passage: RetrievedPassage, found: RetrievalPrediction) -> str:
+    """That the passage did not help; in three decimals, because two may look like the least score."""
+    if found.near is None or found.helps(passage):
+        return ""
+    return f'<p class="passage-far" lang="en">{_TOO_FAR.format(score=passage.score, near=found.near)}</p>'
 
 
 def _chip(phrase: str, led_to: Collection[str]) -> str:
@@ -104,9 +86,33 @@ def _chip(phrase: str, led_to: Collection[str]) -> str:
     )
 
 
+def passage_list_html(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Passages as `kpdemo.passages.passage_rows` gives them, in short and folded; empty for none."""
+    if not rows:
+        return ""
+    items = "".join(f"<li>{_short(row)}</li>" for row in rows)
+    noun = "passage" if len(rows) == 1 else "passages"
+    near = sum(row["helps"] for row in rows)
+    told = "" if near == len(rows) else f", {near or 'none'} near enough to help"
+    return (
+        f'<details class="passages-found"><summary>{len(rows)} {noun}{told}</summary>'
+        f'<ol class="passages">{items}</ol></details>'
+    )
+
+
+def _short(row: Mapping[str, Any]) -> str:
+    used = set(row["used"])
+    chips = "".join(_chip(phrase, [phrase] if phrase in used else ()) for phrase in row["keyphrases"])
+    far = "" if row["helps"] else '<p class="passage-far">Too far from this text to help.</p>'
+    return (
+        f'<div class="passage-head"><strong dir="auto">{escape(row["title"] or row["id"])}</strong>'
+        f'{score_html(row["score"])}</div>{far}<div class="chips">{chips}</div>'
+    )
+
+
 def _comparison(found: RetrievalPrediction) -> str:
     """Both lists side by side; a keyphrase that the other lacks says so."""
-    if not found.passages:
+    if help_note(found):
         return ""
     both = (found.prediction, found.without)
     columns = zip(("With the passages", "Without them"), both, reversed(both), strict=True)

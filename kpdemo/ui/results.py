@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from kpdemo.batch import document_record
 from kpdemo.languages.names import NAMES, language_name
 from kpdemo.languages.notes import language_note
 from kpdemo.languages.segmenting import SEGMENTED
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from kpdemo.ui.absent import absent_html, nothing_absent_html
+from kpdemo.ui.downloads import as_json, keyphrases_csv, passages_csv
 from kpdemo.ui.figures import grouped, score_html
 from kpdemo.ui.marks import escape, mark_id, marked_html, shown_length
 from kpdemo.ui.passages import passages_html
@@ -82,41 +78,6 @@ def note_of(answer: Answer) -> str:
 
 def device_name(device: str) -> str:
     return "GPU" if device.startswith("cuda") else device.upper()
-
-
-def as_record(answer: Answer) -> dict[str, Any]:
-    """The prediction as `python -m kpdemo predict --json` prints it."""
-    return document_record(
-        answer.question.document,
-        answer.prediction,
-        model=answer.model,
-        device=answer.device,
-        seconds=answer.seconds,
-        passages=answer.retrieval.passages if answer.retrieval else None,
-    )
-
-
-def as_json(answer: Answer) -> str:
-    return json.dumps(as_record(answer), ensure_ascii=False, indent=2)
-
-
-def as_csv(answer: Answer) -> str:
-    """One keyphrase a row, the present ones first.
-
-    `first` is the offset of the first character of the first occurrence; `kind` is "present", or of an absent
-    one "reordered", "mixed", "unseen" or, where the model does not tell, "absent".
-    """
-    stream = io.StringIO()
-    writer = csv.writer(stream)
-    writer.writerow(["keyphrase", "score", "count", "first", "kind", "source", "evidence"])
-    for keyphrase in answer.prediction.present:
-        first = keyphrase.spans[0][0] if keyphrase.spans else ""
-        places = [len(keyphrase.spans), first]
-        writer.writerow([keyphrase.text, f"{keyphrase.score:.6f}", *places, "present", "", ""])
-    for keyphrase in answer.prediction.absent:
-        told = [keyphrase.kind or "absent", keyphrase.source or "", "; ".join(keyphrase.evidence)]
-        writer.writerow([keyphrase.text, f"{keyphrase.score:.6f}", 0, "", *told])
-    return stream.getvalue()
 
 
 def shell_lines(question: Question) -> str:
@@ -255,9 +216,17 @@ def _buttons(answer: Answer) -> str:
         '<div class="actions" role="group" aria-label="Keep the keyphrases">'
         + _keeper("predict-copy", "Copy", phrases)
         + _keeper("predict-json", "Download JSON", as_json(answer), "keyphrases.json", "application/json")
-        + _keeper("predict-csv", "Download CSV", as_csv(answer), "keyphrases.csv", "text/csv")
+        + _keeper("predict-csv", "Download CSV", keyphrases_csv(answer), "keyphrases.csv", "text/csv")
+        + _passages_keeper(answer)
         + "</div>"
     )
+
+
+def _passages_keeper(answer: Answer) -> str:
+    if answer.retrieval is None or not answer.retrieval.passages:
+        return ""
+    content = passages_csv(answer.retrieval)
+    return _keeper("predict-passages-csv", "Download passages CSV", content, "passages.csv", "text/csv")
 
 
 def _keeper(

@@ -23,10 +23,11 @@ from kpdemo.errors import InputError, KpdemoError, ModelLoadError, ModelStoppedE
 from kpdemo.quick_start import import_nltk
 from kpdemo.types import Document, Prediction
 from kpdemo.ui.figures import grouped
-from kpdemo.ui.files import OUTPUT_NAME, checked_files, in_turns, own_copies, predict_uploads
+from kpdemo.ui.files import OUTPUT_NAME
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.questions import read_question
+from kpdemo.ui.uploads import checked_files, in_turns, own_copies, predict_uploads
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
@@ -35,8 +36,9 @@ from kpdemo.ui.widgets import (
     shown_to_user,
 )
 
-HandOver = Callable[[Mapping[str, Any]], str]
-"""Keeps a bundle of `kpdemo.bundles` and returns its address; refuses in a ValueError of one sentence."""
+HandOver = Callable[[Mapping[str, Any], str], str]
+"""Keeps a bundle of `kpdemo.bundles` from a network address; returns where, or refuses in a ValueError of one
+sentence."""
 
 EMPTY = "Nothing to send yet. Tick models and press the button: raters then grade what any of them predicts."
 MOST_DOCUMENTS = 1_000
@@ -57,6 +59,7 @@ class SendHandlers:
         count: float,
         threshold: str,
         language: str = "",
+        request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> str:
         """Predict the text of the page with each model, and hand it all over."""
@@ -71,12 +74,13 @@ class SendHandlers:
                     found[model] = self.shelf.answer(replace(question, model=model)).prediction
                 except (ModelLoadError, ModelStoppedError) as error:
                     problems.append(str(error))
-            return self._handed([(question.document, found)] if found else [], problems)
+            return self._handed([(question.document, found)] if found else [], problems, request)
 
     def send_files(
         self,
         paths: list[str] | None,
         models: list[str],
+        request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> str:
         """Predict all documents of the files with each model, and hand it all over."""
@@ -99,7 +103,8 @@ class SendHandlers:
                         found.setdefault(place, {})[model] = prediction
                 except (ModelLoadError, ModelStoppedError) as error:
                     problems.append(str(error))
-            return self._handed([(documents[place], runs) for place, runs in sorted(found.items())], problems)
+            read = [(documents[place], runs) for place, runs in sorted(found.items())]
+            return self._handed(read, problems, request)
 
     def _chosen(self, models: Sequence[str]) -> list[str]:
         chosen = [model for model in self.shelf.models if model in models]
@@ -128,7 +133,10 @@ class SendHandlers:
             yield int(id), prediction
 
     def _handed(
-        self, documents: Sequence[tuple[Document, Mapping[str, Prediction]]], problems: Sequence[str]
+        self,
+        documents: Sequence[tuple[Document, Mapping[str, Prediction]]],
+        problems: Sequence[str],
+        request: gr.Request | None,
     ) -> str:
         if not documents:
             raise InputError(problems[0] if problems else "There is no document in the files.")
@@ -138,8 +146,13 @@ class SendHandlers:
         if not phrases:
             raise InputError("No keyphrase was found: there is nothing to send.")
         with shown_to_user(ValueError):
-            address = self.hand_over(bundle)
+            address = self.hand_over(bundle, _address(request))
         return ready_html(address, phrases, len(documents), problems, new_tab=self.new_tab)
+
+
+def _address(request: gr.Request | None) -> str:
+    client = None if request is None else request.client
+    return "" if client is None else str(client.host)
 
 
 def ready_html(

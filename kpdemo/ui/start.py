@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from kpdemo.errors import KpdemoError
-from kpdemo.predictors import DEFAULT_MODEL, load_predictor, takes_index
+from kpdemo.predictors import DEFAULT_MODEL, load_predictor, shipped_models, takes_index
 from kpdemo.types import Predictor
 from kpdemo.ui.settings import Settings
 from kpdemo.worker import ModelWorker
@@ -17,14 +17,28 @@ PAUSE = 0.005
 """Seconds in which a prediction that waits for its turn takes it."""
 
 
-def open_model(name: str, *, device: str, index: str | None) -> Predictor:
-    """A model by name, with the passages of `index` where it retrieves any; raises as `load_predictor`."""
-    return load_predictor(name, device=device, index=index if takes_index(name) else None)
+def open_model(name: str, *, device: str, model: str | None, index: str | None) -> Predictor:
+    """A model by name, with the passages of `index_of`; raises as `load_predictor`."""
+    return load_predictor(name, device=device, index=index_of(name, model=model, index=index) or None)
+
+
+def index_of(name: str, *, model: str | None, index: str | None) -> str:
+    """The index that a model reads; empty for its own, or none.
+
+    Args:
+        model: what was given as --model. A folder whose model retrieves is the only one to read the index,
+            because the retriever of those that ship would refuse it.
+        index: what was given as --index.
+    """
+    if not index or not takes_index(name):
+        return ""
+    has_owner = model is not None and model not in shipped_models() and takes_index(model)
+    return "" if has_owner and name != model else index
 
 
 def start_models(settings: Settings) -> ModelWorker:
     """The models in a process of their own, which begins with the one that is chosen at first."""
-    load = partial(open_model, device=settings.device, index=settings.index)
+    load = partial(open_model, device=settings.device, model=settings.model, index=settings.index)
     return ModelWorker(load, first=settings.model or DEFAULT_MODEL)
 
 

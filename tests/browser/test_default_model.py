@@ -69,4 +69,6 @@ def test_a_document_in_another_language_is_read_with_passages(page, address, lan
     expect(page.locator("#predict-facts")).to_contain_text(f"model multilingual · {language}", timeout=60_000)
     assert page.locator("#predict-passages .passage").count() >= 1
     assert page.locator("#predict-text mark").count() >= 1
-    expect(page.locator("#predict-comparison .compare-column")).to_have_count(2)
+    # The passages that ship are few: one is near and both lists are shown, or it is said that none helped.
+    note = page.locator("#predict-passages-note")
+    expect(page.locator("#predict-comparison .compare-column")).to_have_count(0 if note.count() else 2)

@@ -215,7 +215,7 @@ def test_json_and_csv_can_be_kept(demo):
     }  # fmt: skip
     with demo.expect_download() as download:
         demo.get_by_role("button", name="Download CSV").click()
-    content = Path(download.value.path()).read_bytes().decode()
+    content = Path(download.value.path()).read_text(encoding="utf-8-sig")  # Excel takes it as UTF-8
     assert [row["keyphrase"] for row in csv.DictReader(io.StringIO(content))] == [
         "boundary integral equation", "integral equation", "surface current",
         "electric currents", "electric scattering",

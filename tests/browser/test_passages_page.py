@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -40,6 +41,8 @@ def test_a_french_document_shows_its_passages_and_keeps_them(fresh):
     used = fresh.locator("#predict-passages .used")
     assert used.all_inner_texts() == ["drug discovery used"]
     assert used.get_attribute("title") == "découverte de médicaments"
+    far = fresh.locator("#predict-passages .passage-far")
+    assert far.all_inner_texts() == ["Too far from this text to help: its score 0.400 is below 0.5."]
     columns = fresh.locator("#predict-comparison .compare-column")
     expect(columns.nth(0)).to_contain_text("découverte de médicaments")
     expect(columns.nth(1)).not_to_contain_text("découverte de médicaments")
@@ -49,6 +52,15 @@ def test_a_french_document_shows_its_passages_and_keeps_them(fresh):
         fresh.locator("#predict-json").click()
     kept = json.loads(Path(download.value.path()).read_text(encoding="utf-8"))
     assert [passage["id"] for passage in kept["passages"]] == [passage.id for passage in PASSAGES]
+    with fresh.expect_download() as download:
+        fresh.get_by_role("button", name="Download passages CSV").click()
+    assert download.value.suggested_filename == "passages.csv"
+    with Path(download.value.path()).open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["passage"], row["helps"], row["used"]) for row in rows] == [
+        ("nlp-01", "yes", "drug discovery"),
+        ("soc-02", "no", ""),
+    ]
     assert serious_violations(fresh, "#predict-result") == []
 
 

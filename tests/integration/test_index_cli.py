@@ -157,6 +157,18 @@ def test_calls_that_make_no_sense_are_explained(run, index, tmp_path, encoder):
         assert len(result[2].splitlines()) == 1
 
 
+def test_passages_without_keyphrases_are_told_by_the_build(run, tmp_path, encoder):
+    source = write(tmp_path / "bare.jsonl", [row | {"keyphrases": []} for row in rows(3)])
+    status, _, err = run("build", "--input", source, "--output", tmp_path / "bare", "--model", encoder)
+    assert status == 0
+    assert err.splitlines()[-1].startswith("None of them has keyphrases")
+
+
+def test_a_query_longer_than_the_encoder_is_cut(run, index):
+    status, out, err = run("search", "-", "--index", index, "--json", stdin="graph kernels " * 20_000)
+    assert (status, err, len(json.loads(out)["hits"])) == (0, "", 5)
+
+
 def test_a_damaged_index_is_found_out(run, index):
     vectors = index / "vectors.f32"
     vectors.write_bytes(bytes(vectors.stat().st_size))

@@ -48,7 +48,8 @@ def test_json_tells_the_passages(run, index):
     assert (status, err) == (0, "")
     record = json.loads(out)
     assert record["language"] == "fr"
-    assert [sorted(passage) for passage in record["passages"]] == [["id", "keyphrases", "score", "title"]] * 2
+    fields = ["helps", "id", "keyphrases", "score", "title", "used"]
+    assert [sorted(passage) for passage in record["passages"]] == [fields] * 2
     assert record["passages"][0]["keyphrases"] == [record["passages"][0]["id"]]
 
 
@@ -72,7 +73,7 @@ def test_a_file_has_them_and_is_not_resumed_with_other_passages(run, index, mode
 
 def test_without_an_index_the_model_reads_the_text_alone(run):
     status, out, _ = run("-", "--language", "fr", "--json")
-    assert (status, json.loads(out)["passages"]) == (0, [])
+    assert (status, "passages" in json.loads(out)) == (0, False)
 
 
 def test_passages_without_keyphrases_change_nothing(run, model, tmp_path):
@@ -82,6 +83,7 @@ def test_passages_without_keyphrases_change_nothing(run, model, tmp_path):
     record = json.loads(out)
     assert status == 0
     assert len(record["passages"]) == 2
+    assert "None of these passages has keyphrases" in run("-", "--language", "fr", "--index", bare)[1]
     assert (record["present"], record["absent"]) == (plain["present"], plain["absent"])
 
 
@@ -90,10 +92,13 @@ def test_an_empty_index_gives_no_passages(run, model, tmp_path):
     write_manifest(empty, replace(read_manifest(empty), passages=0, size=0, with_keyphrases=0, languages={}))
     status, out, _ = run("-", "--language", "fr", "--json", "--index", empty)
     assert (status, json.loads(out)["passages"]) == (0, [])
+    assert "the index has none" in run("-", "--language", "fr", "--index", empty)[1]
 
 
-def broken(copy: Path, name: str, content: bytes | None) -> None:
+def broken(copy: Path, name: str, content: bytes | dict[str, object] | None) -> None:
     path = copy / name
+    if isinstance(content, dict):
+        content = json.dumps(json.loads(path.read_text()) | content).encode()
     path.unlink() if content is None else path.write_bytes(content)
 
 
@@ -102,6 +107,8 @@ def broken(copy: Path, name: str, content: bytes | None) -> None:
     [
         ("index.json", None, "No passage index at"),
         ("index.json", b"{", "cannot be read"),
+        ("index.json", {"passages": "two"}, "cannot be read"),
+        ("index.json", {"width": 16}, "is damaged (vectors of width 16"),
         ("vectors.f32", b"short", "is damaged"),
         ("ends.u64", None, "lacks ends.u64"),
     ],

@@ -13,12 +13,13 @@ import kpdemo
 from kpdemo.errors import ModelLoadError, ModelStoppedError
 from kpdemo.types import Keyphrase, Prediction
 from kpdemo.ui.compare import Column, CompareHandlers, columns_html
-from kpdemo.ui.files import MOST_FILES, SHOWN_ABSENT, SHOWN_ROWS, TURN_CHARACTERS, FilesHandlers
+from kpdemo.ui.files import SHOWN_ABSENT, FilesHandlers
 from kpdemo.ui.footer import FooterHandlers
 from kpdemo.ui.models import WARM_UP, ModelShelf
 from kpdemo.ui.predict import PredictHandlers, load_examples
 from kpdemo.ui.questions import LONGEST_TEXT
 from kpdemo.ui.results import Answer, Question
+from kpdemo.ui.uploads import MOST_FILES, SHOWN_ROWS, TURN_CHARACTERS
 from tests.fakes import FakePredictor, MappedPredictor, absent_keyphrases
 
 MODELS = {"default": "the trained one", "first": "first phrases"}
@@ -38,6 +39,11 @@ def shelf() -> ModelShelf:
 
 def predict(shelf, document=TEXT, title="", model="default"):
     return PredictHandlers(shelf).predict(title, document, model, True, 10, "")
+
+
+def test_a_script_that_is_not_read_promises_no_language(shelf):
+    with pytest.raises(gr.Error, match=r"Arabic script.*: choose another model, or give a text in a script"):
+        predict(shelf, "تقدم هذه الورقة طريقة جديدة")
 
 
 def test_predict_marks_the_text(shelf):

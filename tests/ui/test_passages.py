@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from dataclasses import replace
 
 import pytest
 
+from kpdemo.batch import BatchSummary
 from kpdemo.languages.notes import NO_MODEL, language_note
+from kpdemo.passages import passage_rows, used_keyphrases
+from kpdemo.routed import RoutedPredictor
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction, RetrievedPassage
+from kpdemo.ui.downloads import BYTE_ORDER_MARK, as_json, passages_csv
+from kpdemo.ui.files import report_html
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.passages import SHOWN, passages_html, reached
-from kpdemo.ui.results import Question, answer_html, as_json, python_lines, shell_lines
+from kpdemo.ui.passages import SHOWN, passages_html
+from kpdemo.ui.results import Question, answer_html, python_lines, shell_lines
+from kpdemo.ui.uploads import FileReport
 from tests.fakes import PASSAGES, FakePredictor, FakeRetriever
 
 FRENCH = Document("Cette thèse compare des noyaux de graphes pour des molécules entre elles.")
@@ -24,11 +32,12 @@ def shelf() -> ModelShelf:
     def load(name: str) -> FakePredictor:
         return FakeRetriever() if name == "multilingual" else FakePredictor(name)
 
-    return ModelShelf(MODELS, load, str, index="my.index")
+    return ModelShelf(MODELS, load, str, index_of="{}.index".format)
 
 
-def found(*present: Keyphrase, passages=PASSAGES, language="fr") -> RetrievalPrediction:
-    return RetrievalPrediction(passages, Prediction(present, (), language), Prediction((), (), language))
+def found(*present: Keyphrase, passages=PASSAGES, language="fr", near=None) -> RetrievalPrediction:
+    prediction, without = Prediction(present, (), language), Prediction((), (), language)
+    return RetrievalPrediction(passages, prediction, without, near)
 
 
 @pytest.mark.parametrize(
@@ -80,10 +89,57 @@ def test_the_page_shows_passages_their_keyphrases_and_both_lists(shelf):
 
 def test_a_keyphrase_reached_the_output_by_its_words_or_by_the_evidence():
     same, told = Keyphrase("Molecules", 0.5), Keyphrase("noyaux", 0.5, evidence=("graph kernel",))
-    assert reached(PASSAGES, found(same, told, language="en").prediction) == {
-        "graph kernels": ("noyaux",),
-        "molecules": ("Molecules",),
-    }
+    assert used_keyphrases(found(same, told, language="en")) == [
+        {"graph kernels": ("noyaux",), "molecules": ("Molecules",)},
+        {},
+    ]
+
+
+def test_a_passage_below_the_models_least_score_says_that_it_did_not_help():
+    told = Keyphrase("emploi du temps", 0.5, evidence=("time use", "graph kernel"))
+    html = passages_html(found(told, near=0.5))
+    first, second = html.split('class="passage"')[1:3]
+    assert "Too far" not in first
+    assert "used" in first
+    assert "Too far from this text to help: its score 0.400 is below 0.5." in second
+    assert "used" not in second.split("</ol>")[0]
+    assert "predict-passages-note" not in html
+    assert "Too far" not in passages_html(found(told))
+
+
+def test_when_no_passage_is_near_enough_one_sentence_says_so():
+    html = passages_html(found(near=0.9))
+    assert html.count("No passage with keyphrases is near enough to help (a score of 0.9 or more)") == 1
+    assert html.index("predict-passages-note") < html.index("Too far")
+    assert html.count("Too far") == len(PASSAGES)
+    assert f"<details><summary>The nearest {len(PASSAGES)} passages</summary><ol" in html
+    assert "Without them" not in html
+    bare = (replace(PASSAGES[0], keyphrases=()), PASSAGES[1])
+    assert "No passage with keyphrases is near enough" in passages_html(found(passages=bare, near=0.5))
+
+
+def test_a_table_of_the_passages_has_their_scores_and_the_used_keyphrases():
+    told = Keyphrase("noyaux", 0.5, evidence=("graph kernel", "drug discovery"))
+    rows = csv.DictReader(io.StringIO(passages_csv(found(told, near=0.5)).removeprefix(BYTE_ORDER_MARK)))
+    assert [tuple(row.values()) for row in rows] == [
+        ("nlp-01", "Kernels for graphs", "0.812300", "yes", "graph kernels; molecules; drug discovery",
+         "graph kernels; drug discovery"),
+        ("soc-02", "Who does the housework", "0.400000", "no", "time use", ""),
+    ]  # fmt: skip
+
+
+def test_a_file_of_documents_shows_passages_in_its_table():
+    told = Keyphrase("noyaux", 0.5, evidence=("graph kernel",))
+    row = {"file": "a.jsonl", "id": "1", "present": [], "absent": []}
+    retrieved = {"passages": passage_rows(found(told, near=0.5))}
+    html = report_html(FileReport(BatchSummary(done=2), [row | retrieved, row | {"id": "2"}]))
+    assert html.count("<details") == 1
+    assert "<summary>2 passages, 1 near enough to help</summary>" in html
+    assert re.findall(r'<bdi>([^<]*)</bdi> <span class="used-word', html) == ["graph kernels"]
+    assert html.count("Too far from this text to help.") == 1
+    far = {"passages": passage_rows(found(told, near=0.9))}
+    far_html = report_html(FileReport(BatchSummary(done=1), [row | far]))
+    assert "<summary>2 passages, none near enough to help</summary>" in far_html
 
 
 def test_what_comes_from_an_index_cannot_break_the_page():
@@ -118,9 +174,11 @@ def test_files_and_commands_hold_what_was_retrieved(shelf):
         "title": "Kernels for graphs",
         "keyphrases": ["graph kernels", "molecules", "drug discovery"],
         "score": 0.8123,
+        "helps": True,
+        "used": ["drug discovery"],
     }
-    assert "--index=my.index" in shell_lines(answer.question)
-    assert "load_predictor('default', index='my.index')" in python_lines(answer.question)
+    assert "--index=default.index" in shell_lines(answer.question)
+    assert "load_predictor('default', index='default.index')" in python_lines(answer.question)
 
 
 def test_english_is_shown_as_ever(shelf):
@@ -128,6 +186,18 @@ def test_english_is_shown_as_ever(shelf):
     assert "passages" not in json.loads(as_json(answer))
     assert "--index" not in shell_lines(answer.question)
     assert 'class="passage"' not in answer_html(answer)
+
+
+def test_a_text_that_the_routed_default_reads_without_passages_speaks_of_none():
+    routed = RoutedPredictor({"default": FakePredictor(), "multilingual": FakeRetriever()})
+    shelf = ModelShelf(MODELS, lambda name: routed, str, index_of="{}.index".format)
+    english = shelf.answer(
+        Question(Document("Graph kernels compare the molecules of this paper."), "default")
+    )
+    assert "passages" not in json.loads(as_json(english))
+    assert "passage" not in answer_html(english)
+    assert "--index" not in shell_lines(english.question)
+    assert len(json.loads(as_json(shelf.answer(Question(FRENCH, "default"))))["passages"]) == len(PASSAGES)
 
 
 @pytest.mark.parametrize(("language", "said"), [("de", True), ("fr", False)])

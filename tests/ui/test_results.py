@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -9,12 +10,14 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import kpdemo
 from kpdemo.types import Document, Keyphrase, Kind, Prediction, Source
+from kpdemo.ui.downloads import BYTE_ORDER_MARK, as_json, as_record, keyphrases_csv
 from kpdemo.ui.figures import grouped, score_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.results import (
@@ -22,9 +25,6 @@ from kpdemo.ui.results import (
     Answer,
     Question,
     answer_html,
-    as_csv,
-    as_json,
-    as_record,
     python_lines,
     shell_lines,
 )
@@ -73,6 +73,14 @@ def test_json_tells_of_an_absent_keyphrase_what_the_model_tells():
     ]  # fmt: skip
 
 
+def as_csv(given: Answer) -> str:
+    return keyphrases_csv(given).removeprefix(BYTE_ORDER_MARK)
+
+
+def test_a_spreadsheet_is_told_that_the_letters_are_unicode():
+    assert keyphrases_csv(answer()).encode()[:3] == codecs.BOM_UTF8
+
+
 def test_csv_holds_a_keyphrase_a_row():
     rows = list(csv.DictReader(io.StringIO(as_csv(answer()))))
     present = {"kind": "present", "source": "", "evidence": ""}
@@ -83,6 +91,9 @@ def test_csv_holds_a_keyphrase_a_row():
 
 
 def test_csv_holds_absent_keyphrases_under_the_present_ones():
+    first = replace(PRESENT[0], evidence=("networks", "graphs"))
+    [one, *_] = csv.DictReader(io.StringIO(as_csv(answer((first,)))))
+    assert one["evidence"] == "networks; graphs"
     _, _, *rows = csv.DictReader(io.StringIO(as_csv(answer(absent=ABSENT))))
     assert [tuple(row.values()) for row in rows] == [
         ("drug discovery", "0.400000", "0", "", "unseen", "both", "molecules; graph"),

@@ -12,19 +12,20 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from kpdemo.errors import ConfigError, ModelLoadError
+from kpdemo.errors import ConfigError, ModelLoadError, TrainingError
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.backbone import add_separator, load_backbone, load_encoder_decoder
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.decoding import SimckpGenerator
 from kpdemo.simckp.dual_encoder import DualEncoderConfig
 from kpdemo.simckp.generator_checkpoint import save_generator
-from kpdemo.simckp.pair_checkpoint import load_bank, load_reranker
+from kpdemo.simckp.pair_checkpoint import BANK, load_bank, load_reranker
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.proposing import Proposer
 from kpdemo.simckp.system import load_system
 from kpdemo.simckp.terms import TermIndex, term_key
 from kpdemo.simckp.threshold import Calibration
+from kpdemo.sums import write_sums
 from kpdemo.training import run
 from kpdemo.training.candidates import gold_candidates, proposed_documents
 from kpdemo.training.pairs import PairCache, make_pair
@@ -330,6 +331,18 @@ class TestTraining:
         before = (folder / "bank" / "log.jsonl").read_text()
         run("bank", folder / "config.toml", output=None, overrides={"loop.documents": "656"})
         assert (folder / "bank" / "log.jsonl").read_text().startswith(before)
+
+    def test_a_bank_that_took_the_place_of_another_proposes_anew(self, folder, tmp_path):
+        shutil.copytree(folder / "bank" / "checkpoint", tmp_path / "bank")
+        changes = {"bank": str(tmp_path / "bank"), "cache": str(tmp_path / "cache"), "loop.documents": "8"}
+        run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
+        known = set((tmp_path / "cache").glob("candidates-*"))
+        bank = load_bank(tmp_path / "bank", device="cpu").bank
+        replace(bank, score=replace(bank.score, words=0.5)).save(tmp_path / "bank" / BANK)
+        write_sums(tmp_path / "bank")
+        with pytest.raises(TrainingError, match="holds a run with other settings"):
+            run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
+        assert set((tmp_path / "cache").glob("candidates-*")) > known
 
     @pytest.mark.parametrize(
         ("part", "change", "message"),

@@ -56,6 +56,11 @@ part = "labeller"
 tables = ["ablation"]
 
 [[experiments.variants]]
+name = "generating"
+part = "one2seq"
+tables = ["ablation"]
+
+[[experiments.variants]]
 name = "in-batch"
 tables = ["negatives"]
 set = {{ negatives = "in-batch" }}
@@ -119,8 +124,10 @@ def folder(tmp_path) -> Path:
     write(tmp_path / "train.jsonl", documents(0, 24))
     write(tmp_path / "valid.jsonl", documents(100, 6))
     write(tmp_path / "measured.jsonl", documents(100, 10))  # the first six chose the threshold
-    parts = "".join(PART.format(part=part, folder=tmp_path) for part in ("extractor", "labeller"))
-    (tmp_path / "config.toml").write_text(CONFIG.format(folder=tmp_path) + parts, encoding="utf-8")
+    parts = "".join(PART.format(part=part, folder=tmp_path) for part in ("extractor", "labeller", "one2seq"))
+    decoder = "[one2seq.decoder]\nlayers = 1\nheads = 2\nfeed_forward = 32\nlongest = 16\n"
+    config = CONFIG.format(folder=tmp_path) + parts + decoder
+    (tmp_path / "config.toml").write_text(config, encoding="utf-8")
     return tmp_path
 
 
@@ -185,6 +192,9 @@ def test_the_variants_are_trained_once_measured_and_written_down(folder, monkeyp
     assert binary["extractor"]["head"] == "classifier"
     page = (folder / "results.md").read_text(encoding="utf-8")
     assert "0.236 / 0.384" in page  # the paper's sequence labelling
+    [present, absent] = [line for line in page.splitlines() if line.startswith("| without CL")]
+    assert "±" in present  # ours, beside the paper's
+    assert absent.endswith("| 0.030 / 0.066 | 0.027 / 0.051 |")
     assert "in-domain, ours (4 documents)" in page
 
     monkeypatch.setattr(kpdemo.training, "run", lambda *_, **__: pytest.fail("trained again"))
@@ -239,13 +249,36 @@ def test_recall_is_measured_for_each_source_of_absent_candidates(folder):
     results = Results(folder / "results")
     advanced: list[int] = []
     runs = ModelRuns("tiny", "", ("nus.jsonl",), {"nus": documents}, {"nus": 0}, results)
-    runs.recall(system, "cpu", advanced.append)
+    runs.recall(extractor, system, advanced.append)
     assert stored(folder, "recall-tiny")["sources"].keys() == {"generated"}
     assert advanced == [1]
     write_page(results)
     page = results.page.read_text(encoding="utf-8")
     assert "| **tiny**, generated | 0.000 |" in page
     assert "| SimCKP, 50 beams | 0.185 |" in page
+
+
+def test_a_model_of_one_piece_is_measured_as_a_whole(folder, monkeypatch):
+    class Writer(FakePredictor):
+        finds_absent = True
+
+        def predict(self, documents, **options):
+            return [Prediction((), (Keyphrase("absent thing", 0.5),)) for _ in documents]
+
+    monkeypatch.setattr("kpdemo.cli.open_predictor", lambda *asked: Writer())
+    gold = str(folder / "measured.jsonl")
+    assert experiments(folder, "recall", "--model", "owner/writer", "--gold", gold) == 0
+    page = (folder / "results.md").read_text(encoding="utf-8")
+    assert "| **owner/writer**, as a whole | 1.000 ± 0.000 |" in page
+    assert "nothing to reach" not in page
+
+
+def test_validation_documents_that_are_not_at_hand_are_missed_aloud(folder, capsys):
+    gold = str(folder / "measured.jsonl")
+    assert experiments(folder, "main", "--model", "first", "--gold", gold) == 0
+    assert "left out" not in capsys.readouterr().err
+    assert experiments(folder, "main", "--model", "first", "--gold", gold, "--set", "data=elsewhere") == 0
+    assert "not at hand, so that none of the gold documents is left out" in capsys.readouterr().err
 
 
 def test_the_space_of_a_document_is_stored_as_places(folder, monkeypatch):

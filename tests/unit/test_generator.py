@@ -20,13 +20,13 @@ from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, ModelLoadError, TrainingError
 from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.simckp.beam_search import SearchConfig
-from kpdemo.simckp.checkpoint import write_sums
 from kpdemo.simckp.decoding import over_generate
 from kpdemo.simckp.generator_checkpoint import load_generator, save_generator
 from kpdemo.simckp.losses import contrastive_loss, generation_loss
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.targets import IGNORED, TargetVocabulary, pad_targets, shifted
 from kpdemo.simckp.threshold import Calibration
+from kpdemo.sums import write_sums
 from kpdemo.training import run
 from kpdemo.training.data import absent_keyphrases
 from kpdemo.training.generator import GeneratorPart, GeneratorTraining, train_generator
@@ -266,7 +266,7 @@ def part_of(config: GeneratorTraining) -> GeneratorPart:
 
     torch.manual_seed(1)
     examples = training_examples(config)
-    module, tokenizer = build_generator(config, examples)
+    module, tokenizer = build_generator(config, examples.absent_tokens)
     return GeneratorPart(module.eval(), config, examples, None, None, padding=tokenizer.pad_token_id)
 
 

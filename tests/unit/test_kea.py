@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from kpdemo.cli import model_identity
 from kpdemo.errors import LanguageError, ModelLoadError, TrainingError
 from kpdemo.evaluation.kea import LanguageTables, load_kea, mine_candidates
 from kpdemo.evaluation.phrases import key_of
@@ -76,16 +78,28 @@ def test_a_language_that_it_has_not_learnt_is_refused(folder):
         load_predictor(folder).predict([Document("그래프 커널로 분자를 비교한다.", language="ko")])
 
 
-@pytest.mark.parametrize("change", [b"", b"x"])
-def test_a_damaged_model_is_told(folder, tmp_path, change):
-    for path in folder.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    (tmp_path / "tables.json.gz").write_bytes(change)
-    with pytest.raises(ModelLoadError, match="damaged"):
-        load_kea(tmp_path)
-    (tmp_path / "tables.json.gz").unlink()
-    with pytest.raises(ModelLoadError, match="cannot be read"):
-        load_kea(tmp_path)
+@pytest.mark.parametrize("name", ["config.json", "tables.json.gz", "MODEL_CARD.md", "SHA256SUMS"])
+def test_a_damaged_or_missing_file_is_told(folder, tmp_path, name):
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    with (copy / name).open("ab") as stream:
+        stream.write(b"0  nothing.bin\n")
+    with pytest.raises(ModelLoadError, match="nothing.bin is missing" if name == "SHA256SUMS" else "differs"):
+        load_kea(copy)
+    (copy / name).unlink()
+    with pytest.raises(ModelLoadError, match=f"{name} is missing"):
+        load_kea(copy)
+
+
+def test_sums_that_leave_out_a_file_of_the_model_are_told(folder, tmp_path):
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    lines = (copy / "SHA256SUMS").read_text().splitlines(keepends=True)
+    (copy / "SHA256SUMS").write_text("".join(line for line in lines if "tables" not in line))
+    with pytest.raises(ModelLoadError, match="does not name all files"):
+        load_kea(copy)
+
+
+def test_a_file_of_predictions_tells_one_model_from_another(folder):
+    assert model_identity(str(folder))
 
 
 def test_the_document_itself_is_left_out_of_its_features():

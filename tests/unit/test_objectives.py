@@ -19,6 +19,7 @@ from kpdemo.training.extractor import ExtractorTraining
 from kpdemo.training.generator import GeneratorTraining
 from kpdemo.training.labeller import LabellerTraining
 from kpdemo.training.loop import LoopConfig
+from kpdemo.training.one2seq import One2SeqTraining
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 
@@ -99,6 +100,8 @@ def test_a_stored_classifier_scores_as_before_and_shows_no_space(tmp_path):
         (ExtractorTraining, {"model": ExtractorConfig(head="classifier"), "negatives": "in-batch"}, "head"),
         (GeneratorTraining, {"objective": "binary"}, "generator"),
         (LabellerTraining, {"negatives": "random"}, "labeller"),
+        (One2SeqTraining, {"negatives": "random"}, "one2seq"),
+        (One2SeqTraining, {"freeze_encoder": True}, "leave those settings out of"),
     ],
 )
 def test_settings_that_make_no_sense_together_are_refused(kind, options, named):

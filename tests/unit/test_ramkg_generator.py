@@ -20,7 +20,8 @@ from kpdemo.text import StemmedText
 from kpdemo.training import CHECKPOINT, run
 from kpdemo.training.data import Source
 from kpdemo.training.loop import LoopConfig
-from kpdemo.training.ramkg import RamkgTraining, retrieved_of, text_pair, train_ramkg
+from kpdemo.training.ramkg import RamkgTraining, text_pair, train_ramkg
+from kpdemo.training.ramkg_inputs import retrieved_of
 from kpdemo.training.ramkg_rounds import WriterRounds
 from kpdemo.types import Document
 from tests.tiny_multilingual import (

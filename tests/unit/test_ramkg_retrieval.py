@@ -11,6 +11,8 @@ from kpdemo.ramkg import retrieval
 from kpdemo.ramkg.generator import RamkgGenerator
 from kpdemo.ramkg.index import Hit
 from kpdemo.ramkg.retrieval import PassageSource, RamkgPredictor, are_alike
+from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
+from kpdemo.ramkg.store import Manifest, write_manifest
 from kpdemo.training.data import Source
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.ramkg import RamkgTraining, train_ramkg
@@ -40,6 +42,8 @@ def trained(tmp_path_factory):
     """One step of training with an index in place of a file."""
     folder = tmp_path_factory.mktemp("retrieval")
     write_documents(folder / "docs.jsonl")
+    (folder / "index").mkdir()
+    write_manifest(folder / "index", Manifest(EncoderConfig("seeded"), "a" * 64, IndexConfig(), 24))
     index = TwoPassages()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(retrieval.PassageSource, "open", lambda *_, **__: PassageSource(index, None))

@@ -1,6 +1,8 @@
 """The extractor: alignment, pooling, loss, threshold, checkpoint and prediction."""
 
+import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +16,14 @@ from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ConfigError, InputError, ModelLoadError, TrainingError
 from kpdemo.simckp.backbone import load_backbone, load_tokenizer
 from kpdemo.simckp.batches import collate
-from kpdemo.simckp.checkpoint import check_hashes, load_checkpoint, save_checkpoint
+from kpdemo.simckp.checkpoint import FILES, load_checkpoint, save_checkpoint
 from kpdemo.simckp.embedding import maximal_marginal_relevance
 from kpdemo.simckp.examples import build_example
 from kpdemo.simckp.losses import contrastive_loss
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, pool
 from kpdemo.simckp.predictor import Selection, SimckpPredictor, score_examples
 from kpdemo.simckp.threshold import Calibration, best_cutoff, learn_calibration, learn_threshold, own_count
+from kpdemo.sums import check_sums, write_sums
 from kpdemo.text import check_readable
 from kpdemo.types import Document
 from tests.tiny import tiny_bart, tiny_bert
@@ -207,6 +210,10 @@ class TestThreshold:
         assert calibration.probability(0.0) == pytest.approx(0.10, abs=0.01)
         assert calibration.probability(1.0) == pytest.approx(0.80, abs=0.01)
 
+    def test_a_calibration_on_gold_alone_is_explained(self):
+        with pytest.raises(TrainingError, match="Every candidate of the validation documents is gold"):
+            learn_calibration(np.zeros(2, dtype=np.float32), np.ones(2, dtype=bool))
+
 
 class TestPrediction:
     def test_phrases_come_best_first_with_true_spans(self, predictor):
@@ -315,7 +322,26 @@ class TestCheckpoint:
     def test_a_missing_file_is_named(self, folder):
         (folder / "model.safetensors").unlink()
         with pytest.raises(ModelLoadError, match=r"model\.safetensors is missing"):
-            check_hashes(folder)
+            check_sums(folder, FILES)
+
+    @pytest.mark.parametrize(
+        ("architecture", "reason"),
+        [
+            ({"model_type": "distilbert"}, "its weights do not fit its configuration"),
+            ({"model_type": "bert", "num_hidden_layers": 3}, "its weights do not fit its configuration"),
+            ({"model_type": "nonsense"}, "Unrecognized model identifier: nonsense"),
+        ],
+    )
+    def test_weights_of_another_architecture_are_refused_in_one_short_sentence(
+        self, folder, architecture, reason
+    ):
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config["backbone"] |= architecture
+        (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        write_sums(folder)
+        sentence = f"The model in {folder} cannot be read ({reason}): restore the folder."
+        with pytest.raises(ModelLoadError, match=f"^{re.escape(sentence)}$"):
+            load_checkpoint(folder, device="cpu")
 
     def test_another_folder_is_no_model(self, tmp_path):
         with pytest.raises(ModelLoadError, match="No model at"):

@@ -3,6 +3,7 @@
 import gzip
 import json
 import lzma
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, InputError
 from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.training import run
+from kpdemo.training.bank import BankTraining
 from kpdemo.training.data import (
     ExampleCache,
     ExampleSettings,
@@ -22,9 +24,13 @@ from kpdemo.training.data import (
     label_document,
     read_source,
 )
+from kpdemo.training.extractor import ExtractorTraining
+from kpdemo.training.reranker import RerankerTraining
 from kpdemo.training.tagger import TaggerConfig, train_tagger
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
+
+DEFAULT = Path(__file__).parents[2] / "configs" / "default.toml"
 
 ROWS = [
     {"id": "a1", "abstract": "Graph kernels compare molecules.", "keyphrases": ["graph kernel"], "cs": True},
@@ -207,3 +213,20 @@ class TestConfig:
     def test_an_unknown_part_is_explained(self, path):
         with pytest.raises(ConfigError, match="no part 'decoder'"):
             run("decoder", path, output=None, overrides={})
+
+
+@pytest.mark.parametrize(
+    ("section", "kind", "wrong"),
+    [
+        ("extractor", ExtractorTraining, "shares=[1.5]"),
+        ("extractor", ExtractorTraining, "pool=0"),
+        ("bank", BankTraining, "minimum=-1"),
+        ("bank", BankTraining, "dropout=2.0"),
+        ("reranker", RerankerTraining, "skip=-1"),
+        ("reranker", RerankerTraining, "learning_rate=0.0"),
+    ],
+)
+def test_a_number_out_of_its_range_is_refused_by_name(section, kind, wrong):
+    key, _, value = wrong.partition("=")
+    with pytest.raises(ConfigError, match=key):
+        load_section(DEFAULT, section, kind, {key: value})

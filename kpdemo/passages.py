@@ -1,0 +1,84 @@
+"""What the passages of an index gave to a prediction: which helped, which of their keyphrases were used."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from kpdemo.languages.names import ENGLISH
+from kpdemo.text import phrase_key
+from kpdemo.types import Prediction, RetrievalPrediction, RetrievedPassage
+
+SCORE_DIGITS = 6
+
+_NONE = (
+    "No passage was found, because the index has none: these keyphrases come from the text alone. "
+    "Add passages to the index."
+)
+_NO_KEYPHRASES = (
+    "None of these passages has keyphrases, so that they could not help: give them some "
+    "(the field “keyphrases”) and build the index anew."
+)
+_NONE_NEAR = (
+    "No passage with keyphrases is near enough to help (a score of {near:g} or more): these keyphrases come "
+    "from the text alone. An index of your own field finds nearer passages."
+)
+
+Used = Mapping[str, tuple[str, ...]]
+"""Keyphrases of a passage, each with the keyphrases of the result that it led to."""
+
+
+def used_keyphrases(found: RetrievalPrediction) -> list[Used]:
+    """Of each passage the keyphrases that reached the result; none of one that did not help.
+
+    Those are the ones that a keyphrase names in its evidence, and those that are the same words.
+    """
+    led_to = _named_by(found.prediction)
+    return [_used(passage, led_to) if found.helps(passage) else {} for passage in found.passages]
+
+
+def help_note(found: RetrievalPrediction) -> str:
+    """Why no passage helped, in a sentence or two; empty when one did."""
+    if not found.passages:
+        return _NONE
+    if not any(passage.keyphrases for passage in found.passages):
+        return _NO_KEYPHRASES
+    if not any(passage.keyphrases and found.helps(passage) for passage in found.passages):
+        return _NONE_NEAR.format(near=found.near)
+    return ""
+
+
+def passage_rows(found: RetrievalPrediction) -> list[dict[str, Any]]:
+    """The passages as plain values for JSON and tables, without their texts."""
+    return [
+        {
+            "id": passage.id,
+            "title": passage.title,
+            "keyphrases": list(passage.keyphrases),
+            "score": round(passage.score, SCORE_DIGITS),
+            "helps": found.helps(passage),
+            "used": list(used),
+        }
+        for passage, used in zip(found.passages, used_keyphrases(found), strict=True)
+    ]
+
+
+def _named_by(prediction: Prediction) -> dict[tuple[str, bool], list[str]]:
+    """The keyphrases of the result by the stems that they name, in English, and by their own (True)."""
+    named: dict[tuple[str, bool], list[str]] = defaultdict(list)
+    for item in prediction.present + prediction.absent:
+        for phrase in item.evidence:
+            named[phrase_key(phrase, ENGLISH), False].append(item.text)
+        named[phrase_key(item.text, prediction.language), True].append(item.text)
+    return named
+
+
+def _used(passage: RetrievedPassage, led_to: Mapping[tuple[str, bool], list[str]]) -> Used:
+    found = {}
+    for phrase in passage.keyphrases:
+        key = phrase_key(phrase, passage.language or ENGLISH)
+        texts = dict.fromkeys([*led_to.get((key, False), ()), *led_to.get((key, True), ())])
+        if texts:
+            found[phrase] = tuple(texts)
+    return found

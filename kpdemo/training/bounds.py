@@ -1,0 +1,13 @@
+"""Ranges of numbers in a training configuration; one outside is refused by name before anything is read."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+Positive = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+Rate = Annotated[float, Field(gt=0)]
+"""A peak learning rate."""
+Share = Annotated[float, Field(ge=0, le=1)]

@@ -1,0 +1,83 @@
+"""What RAMKG's generator is trained on: documents with the keyphrases of the passages found for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kpdemo.errors import ConfigError
+from kpdemo.languages import identified
+from kpdemo.ramkg.iterate import Augmented
+from kpdemo.storage import replace_file
+from kpdemo.training.data import Source, draw_documents, read_source_rows
+from kpdemo.types import Document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kpdemo.training.ramkg import RamkgTraining
+
+
+def training_inputs(config: RamkgTraining) -> tuple[list[Augmented], list[int]]:
+    """The documents of all sources with their retrieved keyphrases, and how often each is repeated."""
+    if config.retrieval == "file":
+        rows = [
+            (given, source.repeat) for source in config.train for given in _from_file(source, config.data)
+        ]
+        return [given for given, _ in rows], [repeat for _, repeat in rows]
+    drawn = draw_documents(config.train, config.data, config.pool, config.loop.seed)
+    documents = [identified(document) for document, _ in drawn]
+    return _augmented(documents, config, "train"), [repeat for _, repeat in drawn]
+
+
+def validation_inputs(config: RamkgTraining) -> list[Augmented]:
+    """Those of `config.validation`, likewise."""
+    if config.retrieval == "file":
+        return _from_file(config.validation, config.data)
+    rows = read_source_rows(config.validation, config.data)
+    return _augmented([identified(document) for document, _ in rows], config, "validation")
+
+
+def _from_file(source: Source, folder: Path) -> list[Augmented]:
+    return [
+        Augmented(identified(document), retrieved_of(row, document.id))
+        for document, row in read_source_rows(source, folder)
+    ]
+
+
+def retrieved_of(row: Mapping[str, Any], name: str) -> tuple[tuple[str, ...], ...]:
+    """The field `retrieved` of a row: a list of keyphrases for each passage, or one list for all; () without.
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    value = row.get("retrieved") or []
+    passages = [value] if value and all(isinstance(item, str) for item in value) else value
+    if not isinstance(passages, list) or not all(
+        isinstance(passage, list) and all(isinstance(phrase, str) for phrase in passage)
+        for passage in passages
+    ):
+        raise ConfigError(
+            f'The document {name!r} has a field "retrieved" that is no list of lists of keyphrases: mend it.'
+        )
+    return tuple(map(tuple, passages))
+
+
+def _augmented(documents: Sequence[Document], config: RamkgTraining, name: str) -> list[Augmented]:
+    """With what the index finds, kept in the folder of the run."""
+    if config.index is None:
+        return [Augmented(document) for document in documents]
+    from kpdemo.ramkg.retrieval import PassageSource
+
+    path = config.output / f"retrieved-{name}.json"
+    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if known is None or len(known) != len(documents):
+        source = PassageSource.open(config.index, device=config.device)
+        found = source.hits(documents, config.passages)
+        known = [[list(hit.passage.keyphrases) for hit in hits] for hits in found]
+        replace_file(path, json.dumps(known, ensure_ascii=False).encode())
+    return [
+        Augmented(document, tuple(map(tuple, passages)))
+        for document, passages in zip(documents, known, strict=True)
+    ]

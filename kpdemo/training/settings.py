@@ -1,0 +1,63 @@
+"""The settings of the parts that a model is made of, and which of them one call changes for several parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from kpdemo.config import load_section
+from kpdemo.errors import ConfigError
+
+
+def settings_of(part: str) -> type[Any]:
+    """What the section of a part of a model is read as."""
+    from kpdemo.training.bank import BankTraining
+    from kpdemo.training.data import FrequencyConfig
+    from kpdemo.training.extractor import ExtractorTraining
+    from kpdemo.training.generator import GeneratorTraining
+    from kpdemo.training.reranker import RerankerTraining
+    from kpdemo.training.tagger import TaggerConfig
+
+    kinds = {
+        "tagger": TaggerConfig,
+        "frequency": FrequencyConfig,
+        "extractor": ExtractorTraining,
+        "generator": GeneratorTraining,
+        "bank": BankTraining,
+        "reranker": RerankerTraining,
+    }
+    return kinds[part]
+
+
+def shared_overrides(
+    path: Path, parts: Sequence[str], overrides: Mapping[str, str]
+) -> dict[str, dict[str, str]]:
+    """The overrides that each part takes: those whose setting it has. All sections are read and checked.
+
+    Raises:
+        ConfigError: no part has the setting, it would put all results into one folder, or a section is wrong.
+    """
+    if "output" in overrides:
+        raise ConfigError(
+            "The parts of a model have a folder each, so that `output` cannot be set for all: give --output "
+            "for the model, or change the configuration."
+        )
+    kinds = {part: settings_of(part) for part in parts}
+    taken = {
+        part: {key: value for key, value in overrides.items() if key.split(".")[0] in _names(kind)}
+        for part, kind in kinds.items()
+    }
+    stray = next((key for key in overrides if not any(key in own for own in taken.values())), None)
+    if stray is not None:
+        raise ConfigError(
+            f"None of the parts {', '.join(parts)} has a setting {stray!r}: check its spelling."
+        )
+    for part, kind in kinds.items():
+        load_section(path, part, kind, taken[part])
+    return taken
+
+
+def _names(kind: type[Any]) -> set[str]:
+    return {field.name for field in fields(kind)}

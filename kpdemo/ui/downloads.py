@@ -1,0 +1,91 @@
+"""A prediction as files to keep: JSON, and CSV for spreadsheets. No Gradio here."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kpdemo.batch import document_record
+from kpdemo.passages import SCORE_DIGITS, passage_rows
+from kpdemo.types import Keyphrase, RetrievalPrediction
+
+if TYPE_CHECKING:
+    from kpdemo.ui.results import Answer
+
+BYTE_ORDER_MARK = "\ufeff"
+"""Without it Excel takes a file for one of Western Europe, whatever its letters."""
+
+_BETWEEN = "; "
+
+
+def as_record(answer: Answer) -> dict[str, Any]:
+    """The prediction as `python -m kpdemo predict --json` prints it."""
+    return document_record(
+        answer.question.document,
+        answer.prediction,
+        model=answer.model,
+        device=answer.device,
+        seconds=answer.seconds,
+        retrieval=answer.retrieval,
+    )
+
+
+def as_json(answer: Answer) -> str:
+    return json.dumps(as_record(answer), ensure_ascii=False, indent=2)
+
+
+def keyphrases_csv(answer: Answer) -> str:
+    """One keyphrase a row, the present ones first.
+
+    `first` is the offset of the first character of the first occurrence; `kind` is "present", or of an absent
+    one "reordered", "mixed", "unseen" or, where the model does not tell, "absent".
+    """
+    prediction = answer.prediction
+    return _table(
+        ["keyphrase", "score", "count", "first", "kind", "source", "evidence"],
+        [
+            *(_keyphrase_row(item, "present") for item in prediction.present),
+            *(_keyphrase_row(item, item.kind or "absent") for item in prediction.absent),
+        ],
+    )
+
+
+def passages_csv(found: RetrievalPrediction) -> str:
+    """One retrieved passage a row, the nearest first.
+
+    `helps` is "no" for one that is too far from the text, `used` are those of its keyphrases that led to one
+    of the result.
+    """
+    return _table(
+        ["passage", "title", "score", "helps", "keyphrases", "used"],
+        [
+            [
+                row["id"],
+                row["title"],
+                _score(row["score"]),
+                "yes" if row["helps"] else "no",
+                _BETWEEN.join(row["keyphrases"]),
+                _BETWEEN.join(row["used"]),
+            ]
+            for row in passage_rows(found)
+        ],
+    )
+
+
+def _keyphrase_row(keyphrase: Keyphrase, kind: str) -> list[object]:
+    first = keyphrase.spans[0][0] if keyphrase.spans else ""
+    told = [kind, keyphrase.source or "", _BETWEEN.join(keyphrase.evidence)]
+    return [keyphrase.text, _score(keyphrase.score), len(keyphrase.spans), first, *told]
+
+
+def _score(score: float) -> str:
+    return f"{score:.{SCORE_DIGITS}f}"
+
+
+def _table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream).writerows([names, *rows])
+    return BYTE_ORDER_MARK + stream.getvalue()

@@ -1,0 +1,207 @@
+"""Files that readers gave: checked, copied, read in turns and predicted. No page here."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from kpdemo.batch import BatchSummary, predict_file
+from kpdemo.documents import DOCUMENT_SUFFIXES, WHOLE_SUFFIXES, LineError, document_suffix, read_numbered
+from kpdemo.errors import InputError
+from kpdemo.routed import read_with_passages
+from kpdemo.types import (
+    Document,
+    Prediction,
+    Predictor,
+    RetrievalPrediction,
+    languages_of,
+    uses_passages,
+)
+from kpdemo.ui.questions import check_length
+
+SHOWN_ROWS = 50
+SHOWN_PROBLEMS = 20
+MOST_FILES = 20
+BATCH_SIZE = 16
+TURN_CHARACTERS = 100_000
+"""So much text is predicted in one go, or one document: then a reader of the other page may go first."""
+
+KEPT_MINUTES = 10
+"""Uploads and predictions are deleted when they are so old."""
+
+
+@dataclass(slots=True)
+class FileReport:
+    """What happened to the files so far, for the page."""
+
+    summary: BatchSummary = field(default_factory=BatchSummary)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _InTurns:
+    """A predictor that refuses what is too long for the page, and reads no batch of long texts at once."""
+
+    predictor: Predictor
+
+    @property
+    def name(self) -> str:
+        return self.predictor.name
+
+    @property
+    def device(self) -> str:
+        return self.predictor.device
+
+    def predict(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Prediction]:
+        return [
+            prediction
+            for turn in _checked_turns(documents)
+            for prediction in self.predictor.predict(turn, top_k=top_k, threshold=threshold)
+        ]
+
+    @property
+    def uses_passages(self) -> bool:
+        return uses_passages(self.predictor)
+
+    @property
+    def languages(self) -> frozenset[str]:
+        return languages_of(self.predictor)
+
+    def predict_with_passages(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[RetrievalPrediction]:
+        return [
+            found
+            for turn in _checked_turns(documents)
+            for found in read_with_passages(self.predictor, turn, top_k=top_k, threshold=threshold)
+        ]
+
+
+def in_turns(predictor: Predictor) -> Predictor:
+    """The same predictor, for the texts of readers."""
+    return _InTurns(predictor)
+
+
+def predict_uploads(
+    predictor: Predictor, files: Sequence[Path], output: Path, progress: gr.Progress
+) -> FileReport:
+    """Predict all documents of `files` into `output`, a line each; with several files it names the file."""
+    report = FileReport()
+    total = sum(_count_documents(path) for path in files)
+    with output.open("w", encoding="utf-8") as stream:
+        for path in files:
+            for row in _predict_upload(predictor, path, report, total, progress):
+                named = {"file": path.name, **row} if len(files) > 1 else row
+                stream.write(json.dumps(named, ensure_ascii=False) + "\n")
+                if len(report.rows) < SHOWN_ROWS:
+                    report.rows.append({"file": path.name, **row})
+    return report
+
+
+def checked_files(paths: Sequence[str] | None) -> list[Path]:
+    files = [Path(path) for path in paths or []]
+    if not files:
+        raise InputError("No file is chosen: choose one or drop it on the box.")
+    if len(files) > MOST_FILES:
+        raise InputError(f"There are {len(files)} files: give at most {MOST_FILES} at a time.")
+    for path in files:
+        if path.suffix.lower() not in DOCUMENT_SUFFIXES:  # no compressed ones: a small one may hold gigabytes
+            kinds = ", ".join(DOCUMENT_SUFFIXES)
+            raise InputError(f"{path.name} cannot be read here: use one of {kinds}.")
+    return files
+
+
+def own_copies(files: Sequence[Path], folder: Path) -> list[Path]:
+    """The uploads where nobody deletes them while they are read, each in a folder with its own name."""
+    copies = []
+    for number, path in enumerate(files):
+        copy = folder / str(number) / path.name
+        copy.parent.mkdir()
+        try:
+            shutil.copyfile(path, copy)
+        except FileNotFoundError:
+            raise InputError(
+                f"{path.name} is gone: uploads are deleted after {KEPT_MINUTES} minutes, so choose it again."
+            ) from None
+        copies.append(copy)
+    return copies
+
+
+def _checked_turns(documents: Sequence[Document | str]) -> Iterator[list[Document]]:
+    read = [Document(document) if isinstance(document, str) else document for document in documents]
+    for document in read:
+        check_length(document)
+    return _turns(read)
+
+
+def _turns(documents: Sequence[Document]) -> Iterator[list[Document]]:
+    """Consecutive documents of at most `TURN_CHARACTERS` together; a longer one stands alone."""
+    turn: list[Document] = []
+    for document in documents:
+        if turn and sum(len(other.text) for other in [*turn, document]) > TURN_CHARACTERS:
+            yield turn
+            turn = []
+        turn.append(document)
+    if turn:
+        yield turn
+
+
+def _count_documents(path: Path) -> int:
+    if document_suffix(path) in WHOLE_SUFFIXES:
+        return 1
+    try:
+        return sum(1 for _ in read_numbered(path, on_error=_ignore))
+    except InputError:
+        return 0  # the prediction itself reports it
+
+
+def _ignore(error: LineError) -> None:
+    """The first pass only counts; the second reports."""
+
+
+def _predict_upload(
+    predictor: Predictor, path: Path, report: FileReport, total: int, progress: gr.Progress
+) -> Iterator[dict[str, Any]]:
+    before = report.summary
+
+    def problem(error: LineError) -> None:
+        _add_problem(report, path, error.message)
+
+    def advance(counts: BatchSummary) -> None:
+        progress((before.seen + counts.seen, max(total, 1)), desc="Reading", unit="documents")
+
+    lines = io.BytesIO()
+    try:
+        counts = predict_file(
+            predictor, path, lines, batch_size=BATCH_SIZE, progress=advance, on_error=problem
+        )
+    except InputError as error:
+        _add_problem(report, path, str(error))
+        counts = BatchSummary(failed=1)
+    report.summary = BatchSummary(before.done + counts.done, 0, before.failed + counts.failed)
+    for line in lines.getvalue().splitlines():
+        yield json.loads(line)
+
+
+def _add_problem(report: FileReport, path: Path, message: str) -> None:
+    if len(report.problems) < SHOWN_PROBLEMS:
+        named = message.replace(str(path), path.name)
+        report.problems.append(named if path.name in named else f"{path.name}: {named}")

@@ -1,0 +1,85 @@
+"""Settings given on the command line: which part takes them, and which are refused before training begins."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kpdemo.cli import _TRAIN_EXAMPLES, parse_setting
+from kpdemo.config import DEFAULT_CONFIG, load_section
+from kpdemo.errors import ConfigError
+from kpdemo.simckp.backbone import check_reading, load_backbone
+from kpdemo.training import run
+from kpdemo.training.settings import settings_of, shared_overrides
+from tests.tiny import tiny_bert, tiny_t5
+
+PARTS = ("tagger", "frequency", "extractor", "bank")
+
+
+def test_each_part_takes_the_settings_that_it_has():
+    taken = shared_overrides(DEFAULT_CONFIG, PARTS, {"data": "/texts", "loop.seed": "7", "passes": "2"})
+    both = {"data": "/texts", "loop.seed": "7"}
+    assert taken == {
+        "tagger": {"passes": "2"},
+        "frequency": {"data": "/texts"},
+        "extractor": both,
+        "bank": both,
+    }
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"sed": "7"}, "None of the parts tagger, frequency, extractor, bank has a setting 'sed'"),
+        ({"loop.sed": "7"}, r"\[extractor\] has no setting 'loop.sed'"),
+        ({"minimum": "many"}, r"\[bank\] minimum"),
+        ({"output": "x"}, "a folder each"),
+    ],
+)
+def test_a_wrong_setting_is_refused_before_the_first_part_is_trained(monkeypatch, overrides, message):
+    monkeypatch.setattr("kpdemo.training._RUNS", {})
+    with pytest.raises(ConfigError, match=message):
+        run("all", DEFAULT_CONFIG, output=None, overrides=overrides)
+
+
+def test_the_examples_of_the_help_name_settings_that_exist():
+    calls = re.findall(r"train (\w+) --config (\S+)(.*)", _TRAIN_EXAMPLES)
+    assert [part for part, _, _ in calls] == ["all", "extractor"]
+    for part, config, options in calls:
+        settings = dict(parse_setting(text) for text in re.findall(r"--set (\S+)", options))
+        path = DEFAULT_CONFIG.parents[1] / Path(config)
+        if part == "all":
+            shared_overrides(path, PARTS, settings)
+        else:
+            load_section(path, part, settings_of(part), settings)
+
+
+DOCUMENT = '{"text": "We compare graph kernels.", "keyphrases": ["graph kernels", "molecules"]}\n'
+
+
+@pytest.mark.parametrize(
+    ("part", "setting"),
+    [
+        ("extractor", "model.window"),
+        ("labeller", "model.window"),
+        ("generator", "model.window"),
+        ("one2seq", "model.window"),
+        ("bank", "length"),
+    ],
+)
+def test_more_tokens_than_the_encoder_has_places_for_are_refused(tmp_path, part, setting):
+    tiny_bert(tmp_path / "backbone")
+    (tmp_path / "docs.jsonl").write_text(DOCUMENT, encoding="utf-8")
+    source = '{ path = "docs.jsonl" }'
+    terms = f"terms = [{source}]\nminimum = 1\n" if part == "bank" else ""
+    (tmp_path / "config.toml").write_text(
+        f'[{part}]\ndata = "{tmp_path}"\ncache = "{tmp_path}/cache"\nbackbone = "{tmp_path}/backbone"\n'
+        f'device = "cpu"\ntrain = [{source}]\nvalidation = {source}\nloop = {{ documents = 8 }}\n{terms}',
+        encoding="utf-8",
+    )
+    with pytest.raises(ConfigError, match=f"at most 128 tokens: lower `{setting}`, which is 129"):
+        run(part, tmp_path / "config.toml", output=tmp_path / "run", overrides={setting: "129"})
+
+
+def test_relative_positions_have_no_end(tmp_path):
+    check_reading(load_backbone(str(tiny_t5(tmp_path)))[0], 100_000, "model.window")
