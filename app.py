@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kpdemo.ui.settings import Settings, read_settings
-from kpdemo.ui.start import start_models, text_similarities
+from kpdemo.ui.start import index_of, start_models, text_similarities
 from kpdemo.worker import ModelWorker
 from kpdemo.worker.messages import Load
 
@@ -33,15 +33,16 @@ from db import DatabaseError
 from kpdemo.cards import model_card
 from kpdemo.predictors import available_models
 from kpdemo.ui.compare import CompareHandlers, build_compare_section
-from kpdemo.ui.files import KEPT_MINUTES, FilesHandlers, build_files_tab
+from kpdemo.ui.files import FilesHandlers, build_files_tab
 from kpdemo.ui.footer import FooterHandlers, build_footer
-from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.models import ModelShelf, no_index
 from kpdemo.ui.mounting import CLOSED_DOCS, mount_pages
 from kpdemo.ui.predict import PredictHandlers, build_predict_tab, load_examples
 from kpdemo.ui.security import SecurityMiddleware
 from kpdemo.ui.send import SendHandlers, build_send_files_section, build_send_section
 from kpdemo.ui.serving import ServeError, add_health, address_of, listen, private_uploads, serve
 from kpdemo.ui.space import SpaceHandlers, build_space_tab
+from kpdemo.ui.uploads import KEPT_MINUTES
 from kpdemo.ui.widgets import PageLink, page_header
 
 NAME = "Keyphrases"
@@ -60,7 +61,7 @@ class AppContext:
     annotation: Services | None = None
     """Without it only the public page is served."""
     describe: Callable[[str], str] = model_card
-    index: str = ""
+    index_of: Callable[[str], str] = no_index
 
 
 def build_context(settings: Settings, load: Load, similarities: Similarities | None = None) -> AppContext:
@@ -69,7 +70,8 @@ def build_context(settings: Settings, load: Load, similarities: Similarities | N
         models = {settings.model: models.get(settings.model, "given with --model"), **models}
     opened = partial(open_annotation, settings.database_url, in_space=settings.in_space)
     services = opened(wordnet=settings.wordnet, similarities=similarities)
-    return AppContext(models, load, settings.in_space, services, index=settings.index or "")
+    passages = partial(index_of, model=settings.model, index=settings.index)
+    return AppContext(models, load, settings.in_space, services, index_of=passages)
 
 
 def build_app(
@@ -96,7 +98,7 @@ def build_app(
 
 def build_server(context: AppContext) -> FastAPI:
     """Annotation under /annotate, the public page at /, health at /healthz; the default model warms up."""
-    shelf = ModelShelf(context.models, context.load, context.describe, context.index)
+    shelf = ModelShelf(context.models, context.load, context.describe, context.index_of)
     services = context.annotation
     server = FastAPI(**CLOSED_DOCS)
     server.add_middleware(CORSMiddleware, allow_origins=[])  # else Gradio answers every site that asks

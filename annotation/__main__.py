@@ -1,7 +1,7 @@
 """python -m annotation
 
-The one place where annotation meets the models: its commands are handed a plain function, which opens the
-default model when it is first called.
+The one place where annotation meets the models: its commands are handed plain functions, which load what they
+need when they are first called.
 """
 
 from __future__ import annotations
@@ -24,5 +24,12 @@ def embedding(pairs: Sequence[tuple[str, str]]) -> list[float]:
         raise ModelError(str(error)) from error
 
 
+def phrase_key(text: str, language: str) -> str:
+    """What makes two phrases the same on the keyphrase pages and in `python -m kpdemo evaluate`."""
+    from kpdemo.text import phrase_key as key_of
+
+    return key_of(text, language)
+
+
 if __name__ == "__main__":
-    sys.exit(main(embedding=embedding))
+    sys.exit(main(embedding=embedding, phrase_key=phrase_key))

@@ -221,15 +221,21 @@ def check_text(text: str, left: str, bounds: Bounds, earlier: Sequence[str] = ()
         bounds: of the smaller item.
         earlier: other smaller items of this type and genre.
     """
-    size = size_of(text)
-    if not text.strip():
-        return Check(size, "Nothing is written yet.", ())
-    if len(text) > LONGEST_WRITTEN:
-        problem = f"The text has {len(text):,} characters: shorten it to {LONGEST_WRITTEN:,}."
-        return Check(size, problem, ())
-    problem = bounds.problem(size)
+    problem = text_problem(text, bounds)
+    if not text.strip() or len(text) > LONGEST_WRITTEN:
+        return Check(size_of(text), problem, ())
     found = (copy_warning(text, left), earlier_warning(text, earlier))
-    return Check(size, f"The text {problem}." if problem else "", tuple(filter(None, found)))
+    return Check(size_of(text), problem, tuple(filter(None, found)))
+
+
+def text_problem(text: str, bounds: Bounds) -> str:
+    """Why a text cannot be submitted; empty when it can. Quick, as it compares nothing."""
+    if not text.strip():
+        return "Nothing is written yet."
+    if len(text) > LONGEST_WRITTEN:
+        return f"The text has {len(text):,} characters: shorten it to {LONGEST_WRITTEN:,}."
+    problem = bounds.problem(size_of(text))
+    return f"The text {problem}." if problem else ""
 
 
 def copy_warning(text: str, left: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import typer
 
+from annotation import phrases
 from annotation.baselines import Similarities
 from annotation.commands import (
     adjudications,
@@ -21,7 +22,9 @@ from annotation.commands import (
     users,
     writing,
 )
+from annotation.commands.options import HandedIn
 from annotation.errors import AnnotationError
+from annotation.phrases import PhraseKey
 from db import DatabaseError
 from db.command import run_command
 
@@ -52,11 +55,18 @@ for subject in SUBJECTS:
     subject.register(app)
 
 
-def main(arguments: Sequence[str] | None = None, *, embedding: Similarities | None = None) -> int:
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    embedding: Similarities | None = None,
+    phrase_key: PhraseKey | None = None,
+) -> int:
     """Run a command line, by default this process's own, and return its exit status.
 
     Args:
         arguments: the command line without the program.
         embedding: what `score --system embedding` asks; without it there is no such system.
+        phrase_key: what makes two predicted phrases the same; without it, `annotation.phrases`.
     """
-    return run_command(app, PROGRAM, arguments, (AnnotationError, DatabaseError), obj=embedding)
+    handed = HandedIn(embedding, phrase_key or phrases.phrase_key)
+    return run_command(app, PROGRAM, arguments, (AnnotationError, DatabaseError), obj=handed)

@@ -10,6 +10,7 @@ import json
 import secrets
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
 from typing import Any
@@ -17,14 +18,24 @@ from typing import Any
 from annotation.errors import HandOverError
 from annotation.prediction_files import read_bundle
 from annotation.predictions import PredictedDocument
+from annotation.services.attempts import address_key
 
 KEPT_MINUTES = 60
 LARGEST = 32 * 1024 * 1024
 """Bytes of JSON of one bundle."""
-MOST_KEPT = 64 * 1024 * 1024
-"""Bytes of all bundles as they are kept, compressed; the oldest go first."""
+MOST_OF_ONE = LARGEST
+"""Bytes of the bundles of one sender as they are kept, compressed."""
+MOST_KEPT = 8 * LARGEST
+"""The same of all senders. What is too much is refused: nothing that is kept goes before its time."""
 PATH = "/annotate/send/"
 _TOKEN_BYTES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    sender: str
+    since: float
+    content: bytes
 
 
 class HandOvers:
@@ -32,15 +43,18 @@ class HandOvers:
 
     def __init__(self, *, seconds: Callable[[], float] = monotonic) -> None:
         self._seconds = seconds
-        self._kept: dict[str, tuple[float, bytes]] = {}
+        self._kept: dict[str, _Kept] = {}
         self._lock = Lock()
 
-    def keep(self, bundle: Mapping[str, Any]) -> str:
+    def keep(self, bundle: Mapping[str, Any], sender: str = "") -> str:
         """The address where `bundle` can be sent on to a project, for `KEPT_MINUTES`.
+
+        Args:
+            sender: the network address that it comes from.
 
         Raises:
             ImportFileError: it is no bundle of predictions.
-            HandOverError: it is too large.
+            HandOverError: it is too large, or there are too many.
         """
         read_bundle(bundle)
         content = json.dumps(bundle, ensure_ascii=False).encode()
@@ -50,9 +64,11 @@ class HandOvers:
                 "fewer documents, or use the command line (python -m annotation send), which has no limit."
             )
         token = secrets.token_urlsafe(_TOKEN_BYTES)
+        kept = _Kept(address_key(sender), self._seconds(), zlib.compress(content))
         with self._lock:
-            self._kept[token] = (self._seconds(), zlib.compress(content))
             self._drop_old()
+            self._check_room(kept)
+            self._kept[token] = kept
         return f"{PATH}{token}"
 
     def documents(self, token: str) -> tuple[PredictedDocument, ...]:
@@ -69,19 +85,27 @@ class HandOvers:
                 f"These predictions are not kept any more, after {KEPT_MINUTES} minutes or a restart: "
                 "predict and send them again."
             )
-        return read_bundle(json.loads(zlib.decompress(found[1])))
+        return read_bundle(json.loads(zlib.decompress(found.content)))
 
     def drop(self, token: str) -> None:
         """Forget what was handed over; it arrived."""
         with self._lock:
             self._kept.pop(token, None)
 
+    def _check_room(self, new: _Kept) -> None:
+        mine = sum(len(kept.content) for kept in self._kept.values() if kept.sender == new.sender)
+        if mine + len(new.content) > MOST_OF_ONE:
+            raise HandOverError(
+                "From your address as many predictions wait for their project as are kept for one sender: "
+                f"choose the projects of those, come back in {KEPT_MINUTES} minutes, or use the command line "
+                "(python -m annotation send)."
+            )
+        if sum(len(kept.content) for kept in self._kept.values()) + len(new.content) > MOST_KEPT:
+            raise HandOverError(
+                f"The server keeps as many predictions as it can: come back in {KEPT_MINUTES} minutes, or "
+                "use the command line (python -m annotation send)."
+            )
+
     def _drop_old(self) -> None:
-        oldest_first = list(self._kept)
-        size = sum(len(content) for _, content in self._kept.values())
-        for token in oldest_first:
-            since, content = self._kept[token]
-            if size <= MOST_KEPT and self._seconds() - since < KEPT_MINUTES * 60:
-                break
-            del self._kept[token]
-            size -= len(content)
+        last = self._seconds() - KEPT_MINUTES * 60
+        self._kept = {token: kept for token, kept in self._kept.items() if kept.since > last}

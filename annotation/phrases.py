@@ -1,7 +1,8 @@
 """When two phrases are the same: their words are, after stemming.
 
 In English these are the words and Porter stems by which the keyphrase pages tell phrases apart. In other
-languages words are folded (NFKC, case) and stemmed where NLTK has a Snowball stemmer.
+languages words are folded (NFKC, case) and stemmed where NLTK has a Snowball stemmer. That is near to what
+the keyphrase pages do, not always the same: `python -m annotation` hands their own function in (`PhraseKey`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
+PhraseKey = Callable[[str, str], str]
+"""What makes a phrase the same as another one of its language."""
 _PUNCTUATION = re.escape("!\"#$%&'()*+,-./:;<=>?@^`{|}~")
 _ENGLISH_WORD = re.compile(rf"[{_PUNCTUATION}]|[^\s{_PUNCTUATION}]+")
 _WORD = re.compile(r"\w+|[^\w\s]")

@@ -132,11 +132,13 @@ def plan_sentences(plan: Plan, waiting: int) -> list[str]:
         return [plan.reason]
     if not plan.more_pairs:
         return [f"The interval is {plan.width:.3f} wide: narrow enough (at most {plan.target:g})."]
-    has = f"the project has {_counted(waiting)} without"
-    enough = has if plan.more_pairs <= waiting else f"{has}, so that more would have to be imported"
+    those = _counted(waiting) if waiting else "No pair"
+    lacking = f"{those} of the project {'lack' if waiting > 1 else 'lacks'}"
+    enough = "" if plan.more_pairs <= waiting else ", so that more would have to be imported"
     return [
-        f"The interval is {plan.width:.3f} wide. About {_counted(plan.more_pairs, 'more ')} with two grades "
-        f"would bring it to {plan.target:g}, {plan.low:,} to {plan.high:,} in 19 of 20 cases; {enough}.",
+        f"About {_counted(plan.more_pairs, 'more ')} with two grades would bring the interval from "
+        f"{plan.width:.3f} to {plan.target:g}.",
+        f"In 19 of 20 cases it takes {plan.low:,} to {plan.high:,} more. {lacking} two grades{enough}.",
         "This is an estimate: it takes new pairs to be like the old ones, and the width to shrink with the "
         f"square root of their number, which resamples of {plan.steps[0].pairs:,} to "
         f"{plan.steps[-1].pairs:,} pairs bear out (power {plan.exponent:.2f}, where the root is -0.50).",

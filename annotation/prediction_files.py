@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.errors import ImportFileError
-from annotation.phrases import phrase_key
+from annotation.phrases import PhraseKey, phrase_key
 from annotation.predictions import PredictedDocument, PredictedPhrase, Run
 
 LONGEST_TEXT = 250_000
@@ -51,7 +51,7 @@ def read_bundle(bundle: Mapping[str, Any]) -> tuple[PredictedDocument, ...]:
 
 
 def read_prediction_files(
-    documents: Path, predictions: Sequence[tuple[str, Path]]
+    documents: Path, predictions: Sequence[tuple[str, Path]], key_of: PhraseKey = phrase_key
 ) -> Iterator[PredictedDocument]:
     """The documents of a file that were predicted, with what each model said of them.
 
@@ -59,6 +59,7 @@ def read_prediction_files(
         documents: JSON Lines, .gz may follow the suffix.
         predictions: the name of a model, or nothing, and its file; without a name, that of the file's rows or
             else of the file.
+        key_of: what makes two phrases the same.
 
     Raises:
         ImportFileError: a line cannot be used, two files are of the same model, or a document is missing.
@@ -81,7 +82,7 @@ def read_prediction_files(
             continue
         told = reader.text("language", LONGEST_ID)
         language = told or next((row.language for row in rows.values() if row.language), "")
-        found = [_run(row.reader, language, row.model) for row in rows.values()]
+        found = [_run(row.reader, language, row.model, key_of) for row in rows.values()]
         body = next((name for name in _BODIES if reader.fields.get(name) is not None), _BODIES[0])
         yield _document(reader, body, language, found)
     if runs:
@@ -156,7 +157,7 @@ def _document(reader: _Reader, body: str, language: str, runs: Sequence[Run]) ->
     return found
 
 
-def _run(reader: _Reader, language: str, model: str = "") -> Run:
+def _run(reader: _Reader, language: str, model: str = "", key_of: PhraseKey = phrase_key) -> Run:
     name = model or reader.text("model", LONGEST_MODEL)
     if not name:
         raise reader.error("model", "is missing; name the model")
@@ -166,7 +167,7 @@ def _run(reader: _Reader, language: str, model: str = "") -> Run:
             one = _Reader(_object(item, reader.where), f"{reader.where}, field {side!r}")
             text = " ".join(one.text("text", LONGEST_PHRASE).split())
             if any(character.isalnum() for character in text):
-                key = one.text("key", LONGEST_PHRASE) or phrase_key(text, language)
+                key = one.text("key", LONGEST_PHRASE) or key_of(text, language)
                 phrases.append(PredictedPhrase(text, one.score(), is_present, key))
     return Run(name, tuple(phrases))
 

@@ -19,8 +19,11 @@ GOLD_SUFFIXES = (*PLAIN, ".parquet")
 _Item = TypeVar("_Item")
 
 
-def read_uploaded_gold(files: Sequence[Path]) -> list[GoldPair]:
+def read_uploaded_gold(files: Sequence[Path], what: str = "gold grades") -> list[GoldPair]:
     """The pairs of all files, in their order; a file of the task's grades stands beside its input file.
+
+    Args:
+        what: how the reader calls them.
 
     Raises:
         ScoreFileError: a file holds no gold grades; the message names file and line.
@@ -32,15 +35,18 @@ def read_uploaded_gold(files: Sequence[Path]) -> list[GoldPair]:
             replace(pair, place=pair.place.removeprefix(f"{folder}{os.sep}")) for pair in read_gold(gathered)
         ]
 
-    return _read(files, GOLD_SUFFIXES, "gold grades", read)
+    return _read(files, GOLD_SUFFIXES, what, read)
 
 
-def read_uploaded_scores(files: Sequence[Path], gold: Sequence[GoldPair]) -> list[float | None]:
+def read_uploaded_scores(
+    files: Sequence[Path], gold: Sequence[GoldPair], what: str = "scores"
+) -> list[float | None]:
     """The score of each gold pair; None for pairs of types that were left out.
 
     Args:
         files: one for all pairs or for one type, or several that are named after their types, or JSON Lines.
         gold: what they are scores of.
+        what: how the reader calls them.
 
     Raises:
         ScoreFileError: a score is missing, too much or no number; the message names file and line.
@@ -59,7 +65,7 @@ def read_uploaded_scores(files: Sequence[Path], gold: Sequence[GoldPair]) -> lis
                 )
         return read_scores(folder, gold)
 
-    return _read(files, PLAIN, "scores", read)
+    return _read(files, PLAIN, what, read)
 
 
 def _read(

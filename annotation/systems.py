@@ -16,6 +16,9 @@ from annotation.score_files import GoldPair, read_scores
 from annotation.score_report import System
 from annotation.senses import WORD_TO_SENSE
 
+LEFT_OUT = f"{WORD_TO_SENSE} is left out"
+"""How the remark of a baseline begins that had no WordNet."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreFile:
@@ -58,7 +61,7 @@ def open_senses(opened: Callable[[], Senses], *, is_optional: bool) -> tuple[Sen
     except WordNetError as error:
         if not is_optional:
             raise
-        return None, f"{WORD_TO_SENSE} is left out: {error}"
+        return None, f"{LEFT_OUT}: {error}"
 
 
 def build_system(
@@ -82,11 +85,36 @@ def build_system(
     """
     is_baseline = isinstance(request, Baseline)
     scores = _scores(request, gold, senses)
-    if training:
-        scores = _calibrated(scores, gold, _scores(_trained(request), training, senses), training)
     lacks = is_baseline and senses is None and any(pair.type == WORD_TO_SENSE for pair in gold)
-    name = f"{request.name} (calibrated)" if training else request.name
-    return System(name, tuple(scores), without_senses if lacks else "")
+    system = System(request.name, tuple(scores), without_senses if lacks else "")
+    if not training:
+        return system
+    return calibrated(system, gold, _scores(_trained(request), training, senses), training)
+
+
+def calibrated(
+    system: System,
+    gold: Sequence[GoldPair],
+    training_scores: Sequence[float | None],
+    training: Sequence[GoldPair],
+) -> System:
+    """The system with its scores fitted, type by type, to the grades of other pairs; its name says so.
+
+    Args:
+        gold: what `system.scores` are of.
+        training_scores: of the same system.
+        training: what these are of.
+
+    Raises:
+        ScoreFileError: there is nothing to calibrate a type on.
+    """
+    name = f"{system.name} (calibrated)"
+    scores = _calibrated(system.scores, gold, training_scores, training)
+    how = (
+        f"{name}: its scores are fitted to the grades of {len(training):,} other pairs, type by type, by "
+        "isotonic regression."
+    )
+    return System(name, tuple(scores), " ".join(filter(None, (how, system.remark))))
 
 
 def check_apart(gold: Sequence[GoldPair], training: Sequence[GoldPair]) -> None:
@@ -146,8 +174,8 @@ def _calibrated(
         ]
         if not seen:
             raise ScoreFileError(
-                f"The training grades have no scored pair of {type} to calibrate on; add some with "
-                "--calibrate-on, or leave the type out of --gold."
+                f"The training grades have no scored pair of {type} to calibrate on; add some, or leave the "
+                "type out of what is measured."
             )
         places = [place for place, pair in enumerate(gold) if pair.type == type]
         training_values, training_grades = np.array(seen, dtype=np.float64).T

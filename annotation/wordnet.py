@@ -121,10 +121,11 @@ class WordNet:
             return f"{word}#{letter}#{offsets.index(synset.offset()) + 1}"
 
     def edges(self, synset: str) -> list[Edge]:
-        """Every pointer of a synset and of its words, those between synsets first."""
+        """Every pointer of a synset and of its words, those between synsets first; always in one order."""
         with self._lock:
             found = self._synset(synset)
-            pointers = [*found._pointers.items()]
+            # NLTK keeps them in sets, whose order is another one in each process.
+            pointers = [(symbol, sorted(targets)) for symbol, targets in found._pointers.items()]
             pointers += [(symbol, targets) for (_, symbol), targets in found._lemma_pointers.items()]
             return [
                 Edge(RELATIONS[symbol], _id(pos, offset))
@@ -139,7 +140,7 @@ class WordNet:
             return [self.synset(parent) for parent in self._parents(synset)]
 
     def siblings(self, synset: str) -> list[Sense]:
-        """The other children of its parents, in WordNet's order."""
+        """The other children of its parents, in the order of WordNet's files."""
         with self._lock:
             found: dict[str, None] = {}
             for parent in self._parents(synset):

@@ -106,8 +106,8 @@
         if (isDirty) keepCopy();
         else dropCopy();
         show();
-        if (!body.mine) {
-          parts.notify(root, "The time for this item ran out, and it went to somebody else or is wanted at another grade. Your text is kept, and shown again if you are given the item.", sent.text);
+        if (body.lost) {
+          parts.notify(root, body.lost, sent.text);
           isDirty = false;
           await look();
           return false;

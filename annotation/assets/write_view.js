@@ -4,7 +4,7 @@
   const parts = (window.kpdemoWrite ??= {});
   const STATES = {
     submitted: "waits for an editor", accepted: "accepted", sent_back: "sent back to you",
-    blank: "left blank", handed_on: "given to somebody else",
+    blank: "left blank", handed_on: "given to somebody else", withdrawn: "withdrawn by the project",
   };
 
   const time = (moment) => moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });

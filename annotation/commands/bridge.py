@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from annotation.circle import CUT, THRESHOLD, Circle, CircleOptions, check_options, figures_json
-from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.commands.options import DatabaseOption, HandedIn, JsonOption, open_database
 from annotation.prediction_files import read_prediction_files
 from annotation.queue_order import QueueOrder
 from annotation.relevance import Average, ModelFigures, Unjudged
@@ -49,6 +49,7 @@ def register(app: typer.Typer) -> None:
 
 
 def send(
+    context: typer.Context,
     project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
     documents: Annotated[Path, typer.Option(metavar="FILE", help="The documents, as JSON Lines.")],
     predictions: Annotated[
@@ -69,8 +70,11 @@ def send(
     database = open_database(database_url)
     into = ProjectService(database).get(project)
     service = SendService(database)
+    handed: HandedIn = context.obj
     with ProgressLine("Sending", unit="documents") as line:
-        summary = service.send(into.id, read_prediction_files(documents, named), progress=line.show)
+        summary = service.send(
+            into.id, read_prediction_files(documents, named, handed.phrase_key), progress=line.show
+        )
     if order is not None:
         service.choose_order(into.id, order)
     if as_json:

@@ -57,6 +57,9 @@ def export(
     if as_json:
         show_json(exported.manifest | {"manifest_sha256": exported.manifest_sha256, "output": str(output)})
         return
-    for file in exported.manifest["files"]:
+    files = exported.manifest["files"]
+    for file in files:
         show_line(f"{output / file['name']}: {file['rows']:,} rows, SHA-256 {file['sha256']}")
     show_line(f"{output / 'manifest.json'}: SHA-256 {exported.manifest_sha256}")
+    if not any(file["rows"] for file in files if not file["name"].startswith("unfinished")):
+        show_line("No pair has a gold grade yet: the gold set is empty until raters have graded enough.")

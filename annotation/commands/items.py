@@ -1,4 +1,4 @@
-"""The larger items that pairs are written for: python -m annotation items import and list."""
+"""The larger items that pairs are written for: python -m annotation items."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from annotation.commands.options import DatabaseOption, JsonOption, open_databas
 from annotation.exchange import FileFormat, open_source, open_stream, read_larger_items
 from annotation.services.items import ItemService
 from annotation.services.projects import ProjectService
+from annotation.services.withdrawal import WithdrawalService
 from annotation.sizes import size_of
 from annotation.terminal import ProgressLine, show_json, show_line, show_table
 from db import DEFAULT_URL
@@ -31,6 +32,8 @@ Examples:
 \b
   python -m annotation items import news items.tsv
   python -m annotation items list news --json
+  python -m annotation items withdraw news 17 18
+  python -m annotation items restore news 18
 
 \b
 Larger items have the fields id, type and text and, if wished, genre and source.
@@ -38,6 +41,14 @@ Larger items have the fields id, type and text and, if wished, genre and source.
 
 items = typer.Typer(help="Larger items, for which writers write smaller ones.", rich_markup_mode=None)
 ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
+
+IdsArgument = Annotated[
+    list[str], typer.Argument(metavar="ID…", help="Ids of the items, as `items list` has them.")
+]
+IdsTypeOption = Annotated[
+    str | None,
+    typer.Option("--type", metavar="TYPE", help="Their comparison type, where several have the id."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -120,6 +131,34 @@ def list_items(
         for line in lines
     ]
     show_table(("Type", "Id", "Genre", "Words", "Text", "State"), cells, right=("Words",))
+
+
+@items.command("withdraw")
+def withdraw_items(
+    project: ProjectArgument,
+    ids: IdsArgument,
+    type: IdsTypeOption = None,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Give larger items to no writer any more; drafts are kept. All of them or none."""
+    database = open_database(database_url)
+    found = ProjectService(database).get(project)
+    changed = WithdrawalService(database).withdraw(found.id, ids, type=type)
+    show_line(f"{number_of(changed, 'larger item')} of {found.name} withdrawn.")
+
+
+@items.command("restore")
+def restore_items(
+    project: ProjectArgument,
+    ids: IdsArgument,
+    type: IdsTypeOption = None,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Give withdrawn items to writers again."""
+    database = open_database(database_url)
+    found = ProjectService(database).get(project)
+    changed = WithdrawalService(database).restore(found.id, ids, type=type)
+    show_line(f"{number_of(changed, 'larger item')} of {found.name} with the writers again.")
 
 
 def summary_text(summary: ItemSummary, project: str) -> str:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from annotation.baselines import Similarities
+from annotation.phrases import PhraseKey
 from db import DEFAULT_URL, Database
 from db.schema import prepare
+
+
+@dataclass(frozen=True, slots=True)
+class HandedIn:
+    """What the program that runs the commands hands them; they find it as `typer.Context.obj`."""
+
+    embedding: Similarities | None
+    """What `score --system embedding` asks; without it there is no such system."""
+    phrase_key: PhraseKey
+
 
 DatabaseOption = Annotated[
     str,

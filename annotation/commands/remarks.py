@@ -56,13 +56,14 @@ def _as_json(remark: Remark) -> dict[str, Any]:
         "reason": remark.reason,
         "text": remark.text,
         "at": remark.at.isoformat(),
+        "check": remark.is_check,
     }
 
 
 def _cells(remark: Remark) -> tuple[object, ...]:
     return (
         remark.kind,
-        remark.type,
+        f"{remark.type} (check)" if remark.is_check else remark.type,
         remark.external_id,
         remark.rater,
         remark.reason or "",

@@ -11,7 +11,7 @@ import typer
 
 from annotation.baselines import BASELINES, EMBEDDING, Similarities, UnknownWords
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
-from annotation.commands.options import JsonOption, WordNetOption
+from annotation.commands.options import HandedIn, JsonOption, WordNetOption
 from annotation.dictionary import Dictionary
 from annotation.score_files import GoldPair, read_gold
 from annotation.score_report import (
@@ -26,6 +26,7 @@ from annotation.score_report import (
 from annotation.scoring import NO_RESAMPLES, Estimate
 from annotation.senses import WORD_TO_SENSE
 from annotation.systems import (
+    LEFT_OUT,
     Baseline,
     ScoreFile,
     build_system,
@@ -105,8 +106,9 @@ def score(
     systems are compared with each other, by the paired bootstrap and by Williams' test.
     """
     known = dict(BASELINES)
-    if context.obj is not None:
-        known[EMBEDDING] = context.obj
+    handed: HandedIn = context.obj
+    if handed.embedding is not None:
+        known[EMBEDDING] = handed.embedding
     requests = _requests(system, known, training_scores or [], unknown_words, calibrates=bool(calibrate_on))
     pairs = read_gold(gold)
     training = read_gold(calibrate_on) if calibrate_on else []
@@ -223,7 +225,7 @@ def _show_system(system: SystemReport, report: ScoreReport) -> None:
     show_table(("", *_FIGURES), rows, title=system.name, right=_FIGURES)
     for name, part in _named_parts(system):
         reason = part.pearson.reason or part.pearson.interval_reason or part.spearman.interval_reason
-        is_remarked = name == WORD_TO_SENSE and system.remark
+        is_remarked = name == WORD_TO_SENSE and LEFT_OUT in system.remark
         if reason and reason != NO_RESAMPLES and not is_remarked:
             show_line(f"{name}: {reason}")
 

@@ -21,6 +21,7 @@ from annotation.services.events import EventService
 from annotation.services.gold import GoldService
 from annotation.services.importing import ImportService
 from annotation.services.items import ItemService
+from annotation.services.keys import KeyService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.overview import OverviewService
 from annotation.services.projects import ProjectService
@@ -31,6 +32,7 @@ from annotation.services.sending import SendService
 from annotation.services.senses import SenseService
 from annotation.services.systems import SystemService
 from annotation.services.training import TrainingService
+from annotation.services.withdrawal import WithdrawalService
 from annotation.services.writing import WritingService
 from annotation.services.writing_reports import WritingReportService
 from db import DEFAULT_URL, Database, DatabaseError
@@ -60,6 +62,7 @@ class Services:
     circle: CircleService
     dictionary: Dictionary
     items: ItemService
+    withdrawal: WithdrawalService
     writing: WritingService
     editing: EditingService
     writing_reports: WritingReportService
@@ -68,6 +71,7 @@ class Services:
     training: TrainingService
     systems: SystemService
     handovers: HandOvers
+    keys: KeyService
     senses: SenseService
 
     def answers(self) -> bool:
@@ -109,6 +113,7 @@ def open_services(
         sending=SendService(database),
         circle=CircleService(database),
         items=ItemService(database),
+        withdrawal=WithdrawalService(database),
         writing=writing,
         editing=EditingService(database),
         writing_reports=WritingReportService(database),
@@ -117,8 +122,9 @@ def open_services(
         training=TrainingService(database),
         systems=SystemService(database, similarities=similarities),
         handovers=HandOvers(),
+        keys=KeyService(database),
         dictionary=dictionary,
-        senses=SenseService(database, dictionary, importing, writing),
+        senses=SenseService(database, dictionary, writing),
     )
 
 

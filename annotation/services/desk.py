@@ -69,7 +69,7 @@ SHELF: BindParameter[int] = bindparam("shelf", type_=Integer)
 HAS_SLOT = PAIRS.c.open_slots > literal_column("0")
 IS_HELD = ASSIGNMENTS.c.state == literal_column("'held'")
 BARRED = "barred"
-"""The state of a pair for whoever wrote or edited it: he never grades it."""
+"""The state of a pair for whoever wrote it or saw its requested grade: he never grades it."""
 NOT_NEW = ("held", "rated", "skipped", BARRED)
 """A pair in one of these states is not offered to the rater."""
 
@@ -143,12 +143,8 @@ DESK_COLUMNS = (
     PROJECTS.c.lease_minutes,
     exists(
         select(literal_column("1"))
-        .select_from(_USERS.outerjoin(_MEMBERSHIPS, _RATES_HERE))
-        .where(
-            _USERS.c.id == RATER,
-            _USERS.c.disabled_at.is_(None),
-            or_(_USERS.c.is_administrator, _MEMBERSHIPS.c.user_id.is_not(None)),
-        )
+        .select_from(_USERS.join(_MEMBERSHIPS, _RATES_HERE))
+        .where(_USERS.c.id == RATER, _USERS.c.disabled_at.is_(None))
         .correlate(PROJECTS)
     ).label("is_rater"),
     exists(

@@ -1,6 +1,6 @@
 """What editors do with written texts: accept, edit, send back, hand on; and the pairs of grade 0.
 
-Whoever wrote or edited a pair is barred from grading it, in the transaction that makes the pair.
+Whoever saw the grade requested for an item is barred from grading its pair, in the transaction that makes it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from annotation.authoring import LONGEST_WRITTEN, Check
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError, WritingError
 from annotation.notes import LONGEST_NOTE, clean_text, kept_text
+from annotation.pair_senses import senses_from_json
+from annotation.senses import PairSenses
 from annotation.services.audit import record
 from annotation.services.desk import repeated_if_undone
+from annotation.services.pair_texts import senses_of
 from annotation.services.projects import find_project
 from annotation.services.users import id_of
 from annotation.services.writing_pairs import Zeros, add_pair, make_zeros
 from annotation.services.writing_plan import lock_plan, read_plan
-from annotation.services.writing_rows import admit, remember
-from annotation.services.writing_tasks import task_of
+from annotation.services.writing_rows import admit, remember, remember_viewer, viewers_of
+from annotation.services.writing_tasks import compared, task_of
 from annotation.types import Role, User
 from db import Database
 from db.models import LargerItem, Writing, WritingChange
@@ -60,6 +63,8 @@ class Submitted:
     writer: str
     at: datetime
     version: int
+    senses: PairSenses | None = None
+    """Of a word and a sense what raters will see of it."""
     check: Check | None = None
     steps: tuple[Step, ...] = ()
 
@@ -81,7 +86,7 @@ class EditingService:
         with self._database.reading() as session:
             admit(session, project_id, editor_id, *EDITORS)
             rows = session.execute(_waiting(project_id).limit(limit))
-            return tuple(_submitted(row, item, name) for row, item, name in rows)
+            return tuple(_submitted(session, row, item, name) for row, item, name in rows.all())
 
     def waiting(self, project_id: int) -> int:
         """How many texts wait."""
@@ -94,17 +99,20 @@ class EditingService:
     def text(self, project_id: int, writing_id: int, editor_id: int) -> Submitted:
         """A text that waits, with what is to be said of it and what was done with it.
 
+        The editor sees the requested grade with it, which is written down: he never grades the pair.
+
         Raises:
             NotFoundError: there is none, or another editor was faster.
             AccessError: the user is no editor of the project.
         """
+        self._written(lambda session, now: _open(session, project_id, writing_id, editor_id, now))
         with self._database.reading() as session:
             admit(session, project_id, editor_id, *EDITORS)
             row = session.execute(_waiting(project_id).where(Writing.id == writing_id)).one_or_none()
             if row is None:
-                raise NotFoundError(f"The text {writing_id} waits no longer: choose another one.")
+                raise _gone(writing_id)
             writing, item, name = row
-            check = task_of(session, writing, read_plan(session, project_id)).check
+            check = compared(session, task_of(session, writing, read_plan(session, project_id))).check
             steps = session.execute(
                 select(
                     WritingChange.at,
@@ -117,15 +125,15 @@ class EditingService:
                 .where(WritingChange.item_id == writing.item_id)
                 .order_by(WritingChange.id)
             )
-            return _submitted(writing, item, name, check, tuple(Step(*step) for step in steps))
+            return _submitted(session, writing, item, name, check, tuple(Step(*step) for step in steps))
 
     def accept(
         self, project_id: int, writing_id: int, editor_id: int, *, version: int, text: str | None = None
     ) -> int:
         """Make a pair of the text, or of what the editor made of it; the id of the pair.
 
-        The requested grade becomes the pair's intended one, which raters do not see. Writer and editors of
-        the text never grade it.
+        The requested grade becomes the pair's intended one, which raters do not see. Whoever saw it
+        never grades the pair.
 
         Raises:
             NotFoundError: there is no such text.
@@ -141,7 +149,7 @@ class EditingService:
                 row.text, row.version = edited, row.version + 1
                 remember(session, row, "edited", editor_id, now)
             item = session.get_one(LargerItem, row.item_id)
-            barred = {row.writer_id, editor_id, *_editors_of(session, row)}
+            barred = {editor_id, *viewers_of(session, item.id)}
             pair_id = add_pair(session, project, item, row.text, row.grade, barred, now, row.senses)
             item.pair_id = pair_id
             row.state, row.updated_at = "accepted", now
@@ -224,7 +232,12 @@ def _waiting(project_id: int) -> Select[Writing, LargerItem, str]:
 
 
 def _submitted(
-    row: Writing, item: LargerItem, writer: str, check: Check | None = None, steps: tuple[Step, ...] = ()
+    session: Session,
+    row: Writing,
+    item: LargerItem,
+    writer: str,
+    check: Check | None = None,
+    steps: tuple[Step, ...] = (),
 ) -> Submitted:
     return Submitted(
         id=row.id,
@@ -237,9 +250,27 @@ def _submitted(
         writer=writer,
         at=row.updated_at,
         version=row.version,
+        senses=senses_from_json(senses_of(session, row.project_id, item.type, row.text, row.senses)),
         check=check,
         steps=steps,
     )
+
+
+def _open(session: Session, project_id: int, writing_id: int, editor_id: int, now: datetime) -> None:
+    """Write down who opens a text; whoever accepts it at the same moment comes before or after."""
+    admit(session, project_id, editor_id, *EDITORS)
+    row = session.scalar(
+        select(Writing)
+        .where(Writing.id == writing_id, Writing.project_id == project_id, Writing.state == "submitted")
+        .with_for_update()
+    )
+    if row is None:
+        raise _gone(writing_id)
+    remember_viewer(session, row.item_id, editor_id, now)
+
+
+def _gone(writing_id: int) -> NotFoundError:
+    return NotFoundError(f"The text {writing_id} waits no longer: choose another one.")
 
 
 def _lock(session: Session, project_id: int, writing_id: int, version: int) -> Writing:
@@ -263,11 +294,3 @@ def _checked(text: str) -> str:
     if len(kept) > LONGEST_WRITTEN:
         raise WritingError(f"The text has {len(kept):,} characters: shorten it to {LONGEST_WRITTEN:,}.")
     return kept
-
-
-def _editors_of(session: Session, row: Writing) -> set[int]:
-    """Everybody who wrote or edited this text, or sent it back."""
-    found = select(WritingChange.user_id).where(
-        WritingChange.item_id == row.item_id, WritingChange.writer_id == row.writer_id
-    )
-    return set(session.scalars(found))

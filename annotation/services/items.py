@@ -42,7 +42,7 @@ class ItemLine:
     genre: str | None
     source: str | None
     state: str
-    """unwritten, or the state of its writing; set aside or paired for grade 0."""
+    """unwritten, withdrawn, or the state of its writing; set aside or paired for grade 0."""
     blanks: int
     """How many writers did not understand it."""
 
@@ -175,6 +175,8 @@ def item_fingerprint(type: str, text: str) -> str:
 
 
 def _state(row: LargerItem, found: str | None) -> str:
+    if row.withdrawn_at is not None:
+        return "withdrawn"
     if row.grade == 0:
         return "set aside" if row.pair_id is None else "paired"
     return found or "unwritten"

@@ -143,7 +143,11 @@ def _raters(project_ids: list[int]) -> Select[int, int]:
 def _unwritten(project_ids: list[int]) -> Select[int, int]:
     return (
         select(LargerItem.project_id, func.count())
-        .where(LargerItem.project_id.in_(project_ids), LargerItem.grade.is_(None))
+        .where(
+            LargerItem.project_id.in_(project_ids),
+            LargerItem.grade.is_(None),
+            LargerItem.withdrawn_at.is_(None),
+        )
         .group_by(LargerItem.project_id)
     )
 

@@ -77,7 +77,7 @@ def lock_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
     Raises:
         NotFoundError: there is no such pair.
         AccessError: the user is no rater of its project.
-        AssignmentError: the pair was never given to him, or he wrote it.
+        AssignmentError: the pair was never given to him, or he wrote it or saw its requested grade.
     """
     lock_pair(connection, pair_id)
     return read_own_pair(connection, pair_id, rater_id, now)
@@ -87,14 +87,14 @@ def read_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
     """The same without the lock."""
     row = connection.execute(_OWN, {"pair": pair_id, "rater": rater_id, "now": now}).one_or_none()
     if row is None:
-        raise NotFoundError(f"There is no pair {pair_id}: go on with the pair that your queue shows.")
+        raise NotFoundError("There is no such pair: go on with the pair that your queue shows.")
     desk = desk_of(row, rater_id)
     if row.state == BARRED:
-        raise AssignmentError("You wrote or edited this pair: others grade it, go on with the next pair.")
-    if row.state is None:
         raise AssignmentError(
-            f"Pair {pair_id} was not given to you: go on with the pair that your queue shows."
+            "You wrote this pair or saw its requested grade: others grade it, go on with the next pair."
         )
+    if row.state is None:
+        raise AssignmentError("This pair was not given to you: go on with the pair that your queue shows.")
     return row, desk
 
 

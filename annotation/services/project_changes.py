@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import ColumnElement, and_, bindparam, func, select, update
+from sqlalchemy import ColumnElement, Table, and_, bindparam, func, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from annotation.assignment import position_of
@@ -20,7 +20,7 @@ _AT_ONCE = 2_000
 
 
 def apply_settings(session: Session, row: Project, before: ProjectSettings, after: ProjectSettings) -> None:
-    """Write the settings to the project's row and bring its pairs in line.
+    """Write the settings to the project's row, and bring its pairs and larger items in line.
 
     Raises:
         SettingsError: the change would falsify what was graded already; nothing is written then.
@@ -119,22 +119,8 @@ def _reorder(session: Session, row: Project) -> None:
             "The order and its seed stay as they are once a pair is graded: raters would meet pairs in an "
             "order that nobody can repeat."
         )
-    pairs = (
-        select(Pair.id, Pair.type, Pair.external_id, Pair.import_order)
-        .where(Pair.project_id == row.id)
-        .execution_options(yield_per=_AT_ONCE)
-    )
-    table = Pair.__table__
-    move = update(table).where(table.c.id == bindparam("pair")).values(position=bindparam("place"))  # type: ignore[arg-type]
-    for part in session.execute(pairs).partitions():
-        moves = [
-            {
-                "pair": id,
-                "place": position_of(row.seed, type, external_id) if row.is_random else import_order,
-            }
-            for id, type, external_id, import_order in part
-        ]
-        session.connection().execute(move, moves)
+    for table in (Pair, LargerItem):
+        _move(session, row, cast(Table, table.__table__))
     session.execute(
         update(Assignment)
         .where(Assignment.project_id == row.id)
@@ -142,3 +128,23 @@ def _reorder(session: Session, row: Project) -> None:
         .execution_options(synchronize_session=False)
     )
     reorder(session, row)
+
+
+def _move(session: Session, row: Project, table: Table) -> None:
+    """Give everything of a table the place that the settings say."""
+    columns = table.c
+    found = (
+        select(columns.id, columns.type, columns.external_id, columns.import_order)
+        .where(columns.project_id == row.id)
+        .execution_options(yield_per=_AT_ONCE)
+    )
+    move = update(table).where(columns.id == bindparam("which")).values(position=bindparam("place"))
+    for part in session.execute(found).partitions():
+        moves = [
+            {
+                "which": id,
+                "place": position_of(row.seed, type, external_id) if row.is_random else import_order,
+            }
+            for id, type, external_id, import_order in part
+        ]
+        session.connection().execute(move, moves)

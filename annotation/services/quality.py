@@ -16,7 +16,7 @@ from annotation.quality import QualitySettings, check_quality_settings
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
 from annotation.services.claims import return_held
-from annotation.services.desk import repeated_if_undone
+from annotation.services.desk import STATES, per_system, repeated_if_undone
 from annotation.services.projects import find_project
 from annotation.services.users import as_user, get_user, id_of
 from annotation.types import Role, User, from_quarters, to_quarters
@@ -58,6 +58,9 @@ class QualityOverview:
     check_pairs: int
     standings: tuple[Standing, ...]
     """Of the raters, by name."""
+
+
+_ADD_STATE = per_system(STATES, lambda insert: insert.on_conflict_do_nothing())
 
 
 class QualityService:
@@ -210,13 +213,10 @@ def quality_of(session: Session, project_id: int) -> QualitySettings:
 
 
 def state_of(session: Session, project_id: int, user_id: int) -> RaterState:
-    """The row of a rater in a project, which is added if it is not there."""
-    row = session.get(RaterState, (project_id, user_id), with_for_update=True)
-    if row is None:
-        row = RaterState(project_id=project_id, user_id=user_id)
-        session.add(row)
-        session.flush()
-    return row
+    """The row of a rater in a project, locked, which is added if it is not there: by one of two at once."""
+    connection = session.connection()
+    connection.execute(_ADD_STATE[connection.dialect.name], {"project_id": project_id, "user_id": user_id})
+    return session.get_one(RaterState, (project_id, user_id), with_for_update=True, populate_existing=True)
 
 
 def begin_checks_anew(session: Session, project_id: int) -> None:

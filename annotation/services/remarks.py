@@ -8,12 +8,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import CompoundSelect, case, func, literal, or_, select, union_all
+from sqlalchemy import CompoundSelect, Select, case, func, literal, or_, select, union_all
 
 from annotation.adjudication import beginning
 from annotation.types import SkipReason
 from db import Database
-from db.models import Comment, Pair, Skip, User
+from db.models import Comment, Pair, Project, Skip, User
 
 PAGE_LENGTH = 200
 BEGINNING_LENGTH = 160
@@ -43,6 +43,8 @@ class Remark:
     text: str
     """The comment, or the note of a skip; may be empty."""
     at: datetime
+    is_check: bool = False
+    """Of a hidden check pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class RemarkService:
         self._database = database
 
     def remarks(self, project_id: int, *, limit: int | None = PAGE_LENGTH, offset: int = 0) -> RemarkPage:
-        """What was said in a project: flags first, and then the newest first.
+        """What was said in a project, of check pairs too: flags first, and then the newest first.
 
         Args:
             limit: how many at most; None for all.
@@ -80,6 +82,7 @@ class RemarkService:
                 said.c.reason,
                 said.c.text,
                 said.c.at,
+                (Pair.project_id != project_id).label("is_check"),
             )
             .join(Pair, Pair.id == said.c.pair_id)
             .join(User, User.id == said.c.user_id)
@@ -109,13 +112,18 @@ def _said(project_id: int) -> CompoundSelect[Any]:
         Comment.text,
         Comment.updated_at.label("at"),
     ).where(
-        Comment.project_id == project_id,
+        Comment.project_id.in_(_with_checks(project_id)),
         or_(Comment.is_flagged, Comment.text != ""),  # else it was taken back
     )
     skips = select(
         literal(RemarkKind.SKIP.value), Skip.id, Skip.pair_id, Skip.rater_id, Skip.reason, Skip.note, Skip.at
-    ).where(Skip.project_id == project_id)
+    ).where(Skip.project_id.in_(_with_checks(project_id)))
     return union_all(comments, skips)
+
+
+def _with_checks(project_id: int) -> Select[int]:
+    """The project and, if it has check pairs, the one that keeps them."""
+    return select(Project.id).where(or_(Project.id == project_id, Project.checks_of_id == project_id))
 
 
 def _remark(row: Any) -> Remark:
@@ -130,4 +138,5 @@ def _remark(row: Any) -> Remark:
         reason=SkipReason(row.reason) if row.reason else None,
         text=row.text,
         at=row.at,
+        is_check=row.is_check,
     )

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from itertools import count
 
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import ColumnElement, Select, func, select, update
 from sqlalchemy.orm import Session
 
 from annotation.authoring import WritingDesk
 from annotation.clock import Clock, utcnow
 from annotation.dictionary import Dictionary
-from annotation.errors import GradeError, ImportFileError
+from annotation.errors import GradeError
 from annotation.pair_senses import described, senses_as_json
 from annotation.scale import CLSS
 from annotation.sense_choice import SenseChoice, SenseError, chosen_pair, chosen_senses
 from annotation.senses import WORD_TO_SENSE, is_sense_key
 from annotation.services.audit import record
-from annotation.services.importing import ImportService
-from annotation.services.projects import find_project
+from annotation.services.importing import import_within
+from annotation.services.projects import as_project, find_project
 from annotation.services.writing import WritingService
+from annotation.services.writing_pairs import bar
 from annotation.types import NewPair, User
 from db import Database
-from db.models import Pair, Writing
+from db.models import Pair
 
 AT_ONCE = 200
-_ATTEMPTS = 5
 
 
 class SenseService:
@@ -35,19 +36,19 @@ class SenseService:
         self,
         database: Database,
         dictionary: Dictionary,
-        importing: ImportService,
         writing: WritingService,
         *,
         clock: Clock = utcnow,
     ) -> None:
         self._database = database
         self._dictionary = dictionary
-        self._importing = importing
         self._writing = writing
         self._clock = clock
 
     def add_pair(self, project_id: int, choice: SenseChoice, grade: Decimal, *, by: User) -> NewPair:
         """Make a pair of what was chosen, intended to deserve `grade`; the pair with its id.
+
+        Who chose the grade never rates the pair.
 
         Raises:
             NotFoundError: there is no such project.
@@ -57,24 +58,28 @@ class SenseService:
         """
         if not CLSS.allows(grade):
             raise GradeError(f"A grade is 0 to 4 in steps of {CLSS.step}, not {grade}: choose one.")
-        wordnet = self._dictionary.open()
-        for attempt in range(_ATTEMPTS):
-            pair = chosen_pair(choice, grade, self._next_id(project_id, attempt), wordnet)
-            try:
-                summary = self._importing.import_pairs(project_id, [pair], by=by)
-            except ImportFileError:
-                if attempt == _ATTEMPTS - 1 or not self._is_taken(project_id, pair.id):
-                    raise
-                continue  # somebody else took the id meanwhile
+        wanted = chosen_pair(choice, grade, "", self._dictionary.open())
+        now = self._clock()
+        with self._database.session() as session:
+            project = as_project(find_project(session, project_id, lock=True))
+            pair = replace(wanted, id=_free_id(session, project_id))
+            summary = import_within(session, project, [pair], now)
             if summary.duplicates:
                 raise SenseError(
                     f"The pair of {pair.left} and {pair.right} is there already: choose another sense."
                 )
-            return pair
-        raise AssertionError("the last attempt returns or raises")
+            row = session.scalars(_named(project_id, pair.id)).one()
+            bar(session, row, [by.id], now)
+            record(session, now, "pairs imported", user_id=by.id, project_id=project_id, pairs=1)
+        return pair
 
-    def submit(self, writing_id: int, writer_id: int, choice: SenseChoice) -> WritingDesk:
+    def submit(
+        self, writing_id: int, writer_id: int, choice: SenseChoice, seconds: float | None = None
+    ) -> WritingDesk:
         """Hand what a writer chose for the word of his task to the editors; his desk after it.
+
+        Args:
+            seconds: how long the writer was at it since he opened the page.
 
         Raises:
             NotFoundError, AccessError, WritingError, StaleTextError: as of `WritingService.submit`.
@@ -85,14 +90,9 @@ class SenseService:
         if task.type != WORD_TO_SENSE:
             raise SenseError("Your item is no word: go on with it under Write.")
         found = chosen_senses(replace(choice, word=task.left), self._dictionary.open())
-        with self._database.session() as session:
-            # Before it is submitted: from then on an editor may accept it.
-            session.execute(
-                update(Writing)
-                .where(Writing.id == writing_id, Writing.writer_id == writer_id)
-                .values(senses={"key": choice.key, **senses_as_json(found)})
-            )
-        return self._writing.submit(writing_id, writer_id, choice.key, task.version)
+        senses = {"key": choice.key, **senses_as_json(found)}
+        spent = None if seconds is None else task.seconds + seconds
+        return self._writing.submit(writing_id, writer_id, choice.key, task.version, spent, senses)
 
     def undescribed(self, project_id: int) -> int:
         """How many pairs have a sense key and no definitions: they were imported without WordNet.
@@ -140,15 +140,17 @@ class SenseService:
                     return done, missing
                 last = rows[-1].id
 
-    def _next_id(self, project_id: int, attempt: int) -> str:
-        with self._database.reading() as session:
-            last = session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project_id))
-        return f"w2s-{(-1 if last is None else last) + 2 + attempt}"
 
-    def _is_taken(self, project_id: int, external_id: str) -> bool:
-        with self._database.reading() as session:
-            taken = select(Pair.id).where(Pair.project_id == project_id, Pair.external_id == external_id)
-            return session.scalar(taken) is not None
+def _free_id(session: Session, project_id: int) -> str:
+    last = session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project_id))
+    names = (f"w2s-{number}" for number in count(1 if last is None else last + 2))
+    return next(name for name in names if session.scalars(_named(project_id, name)).first() is None)
+
+
+def _named(project_id: int, external_id: str) -> Select[Pair]:
+    return select(Pair).where(
+        Pair.project_id == project_id, Pair.type == WORD_TO_SENSE, Pair.external_id == external_id
+    )
 
 
 def _describe(session: Session, pair_id: int, senses: dict[str, object]) -> None:

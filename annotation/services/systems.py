@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from dataclasses import dataclass
 
 from sqlalchemy import delete, func, select
@@ -71,6 +71,8 @@ class SystemService:
         self._clock = clock
         self._agreement = AgreementService(database)
         self._lock = threading.Lock()
+        """Of the two that follow, held for a moment; what counts for long holds the lock of its project."""
+        self._counting: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         self._own: tuple[int, str, Gold] | None = None
         self._boards: OrderedDict[tuple[GoldVersion, tuple[Entry, ...]], Board] = OrderedDict()
 
@@ -199,23 +201,31 @@ class SystemService:
         Raises:
             NotFoundError: the project has no such gold set.
         """
-        with self._lock:  # who asks while somebody else's is counted waits for that one
+        with self._lock:
+            counting = self._counting[project_id]
+        with counting:  # who asks while a board of the project is counted waits for that one
             with self._database.reading() as session:
                 find_gold_set(session, project_id, gold_id)
                 row, systems_on_it = session.execute(select_versions(project_id, gold_id)).one()
                 version = as_version(row, systems_on_it)
                 entries = read_entries(session, gold_id)
                 key = (version, entries)  # not their ids alone: SQLite gives those of removed rows anew
-                if (kept := self._boards.get(key)) is not None:
-                    self._boards.move_to_end(key)
+                if (kept := self._kept(key)) is not None:
                     return kept
                 pairs = read_pairs(session, gold_id)
                 systems = read_systems(session, entries, len(pairs))
             board = Board(version, entries, score_systems(pairs, systems))
-            self._boards[key] = board
-            while len(self._boards) > KEPT_BOARDS:
-                self._boards.popitem(last=False)
+            with self._lock:
+                self._boards[key] = board
+                while len(self._boards) > KEPT_BOARDS:
+                    self._boards.popitem(last=False)
             return board
+
+    def _kept(self, key: tuple[GoldVersion, tuple[Entry, ...]]) -> Board | None:
+        with self._lock:
+            if key in self._boards:
+                self._boards.move_to_end(key)
+            return self._boards.get(key)
 
 
 def _check(gold: Gold) -> None:

@@ -6,15 +6,15 @@ holds the lock of the project's plan, so that the counts that a grade is chosen 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session
 
-from annotation.authoring import Check, Task, WritingDesk, WrittenText, check_text
+from annotation.authoring import Check, Task, WritingDesk, WrittenText, text_problem
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError, StaleTextError, TextError, WritingError
 from annotation.notes import LONGEST_NOTE, clean_text, kept_text
@@ -22,7 +22,7 @@ from annotation.services.desk import repeated_if_undone
 from annotation.services.writing_claims import claim_item, current_writing, take_again
 from annotation.services.writing_plan import WITH_WRITER, Plan, lock_plan, read_plan, return_expired
 from annotation.services.writing_rows import admit, lease_of, remember
-from annotation.services.writing_tasks import task_of, writer_desk
+from annotation.services.writing_tasks import compared, task_of, writer_desk
 from annotation.types import Project, Role
 from db import Database
 from db.models import LargerItem, Writing, WritingPlan
@@ -38,8 +38,8 @@ class Draft:
     at: datetime
     version: int
     check: Check
-    is_mine: bool
-    """False when the lease ran out and the item could not be had again; the text is kept all the same."""
+    lost: str
+    """Why the item is no longer the writer's; empty while it is. The text is kept either way."""
 
 
 class WritingService:
@@ -69,7 +69,11 @@ class WritingService:
             session.flush()
             return writer_desk(session, project, Plan(plan.has_zeros, plan.bounds), writer_id, row)
 
-        return self._written(look)
+        desk = self._written(look)
+        if desk.task is None:
+            return desk
+        with self._database.reading() as session:  # comparing takes long: nobody waits for it
+            return replace(desk, task=compared(session, desk.task))
 
     def task(self, writing_id: int, writer_id: int) -> Task:
         """A text of the writer's own, as long as it is with him.
@@ -82,7 +86,7 @@ class WritingService:
             row = _own(session, writing_id, writer_id)
             admit(session, row.project_id, writer_id, Role.WRITER)
             _check_state(row)
-            return task_of(session, row, read_plan(session, row.project_id))
+            return compared(session, task_of(session, row, read_plan(session, row.project_id)))
 
     def keep(
         self, writing_id: int, writer_id: int, text: str, version: int, seconds: float | None = None
@@ -100,25 +104,35 @@ class WritingService:
             WritingError: it is submitted or accepted already.
         """
 
-        def keep(session: Session, now: datetime) -> tuple[datetime, int, bool]:
+        def keep(session: Session, now: datetime) -> tuple[datetime, int, str]:
             row, project, plan = _opened(session, writing_id, writer_id, now)
             is_mine = row.state in WITH_WRITER or take_again(session, row, plan, now)
+            lost = "" if is_mine else _why_lost(session, row)
             _change(row, text, version, seconds, now)
             if row.state == "held":
                 row.lease_expires_at = now + lease_of(project)
-            return now, row.version, is_mine
+            return now, row.version, lost
 
-        at, kept, is_mine = self._written(keep)
-        with self._database.reading() as session:  # looking through earlier texts takes long: nobody waits
+        at, kept, lost = self._written(keep)
+        with self._database.reading() as session:
             row = _own(session, writing_id, writer_id)
-            check = task_of(session, row, read_plan(session, row.project_id)).check
+            check = compared(session, task_of(session, row, read_plan(session, row.project_id))).check
         assert check is not None
-        return Draft(at, kept, check, is_mine)
+        return Draft(at, kept, check, lost)
 
     def submit(
-        self, writing_id: int, writer_id: int, text: str, version: int, seconds: float | None = None
+        self,
+        writing_id: int,
+        writer_id: int,
+        text: str,
+        version: int,
+        seconds: float | None = None,
+        senses: Mapping[str, Any] | None = None,
     ) -> WritingDesk:
         """Hand the text to the editors; the writer's desk after it. The same text again changes nothing.
+
+        Args:
+            senses: what is to be kept of a text that is a sense key.
 
         Raises:
             TextError: it is empty, or has not the size of its type.
@@ -133,11 +147,13 @@ class WritingService:
                 return own.project_id
             row, _, plan = _opened(session, writing_id, writer_id, now)
             if row.state not in WITH_WRITER and not take_again(session, row, plan, now):
-                raise WritingError(GONE)
+                raise WritingError(_why_lost(session, row))
             _change(row, clean_text(text).strip(), version, seconds, now)
+            if senses is not None:
+                row.senses = dict(senses)
             item = session.get_one(LargerItem, row.item_id)
             smaller = Plan(plan.has_zeros, plan.bounds).of(item.type).smaller
-            if problem := check_text(row.text, item.text, smaller).problem:
+            if problem := text_problem(row.text, smaller):
                 raise TextError(problem)
             row.state, row.lease_expires_at, row.note = "submitted", None, ""
             remember(session, row, "submitted", writer_id, now)
@@ -176,19 +192,28 @@ class WritingService:
         with self._database.reading() as session:
             admit(session, project_id, writer_id, Role.WRITER)
             rows = session.execute(
-                select(Writing, LargerItem.type, LargerItem.text)
+                select(Writing, LargerItem.type, LargerItem.text, _IS_WITHDRAWN)
                 .join(LargerItem, LargerItem.id == Writing.item_id)
                 .where(
                     Writing.project_id == project_id,
                     Writing.writer_id == writer_id,
-                    Writing.state.not_in(("held", "returned")),
+                    or_(Writing.state.not_in(("held", "returned")), _IS_WITHDRAWN),
                 )
                 .order_by(Writing.updated_at.desc(), Writing.id.desc())
                 .limit(limit)
             )
             return tuple(
-                WrittenText(row.id, type, left, row.text, row.grade, row.state, row.note, row.updated_at)
-                for row, type, left in rows
+                WrittenText(
+                    row.id,
+                    type,
+                    left,
+                    row.text,
+                    row.grade,
+                    "withdrawn" if is_withdrawn else row.state,
+                    row.note,
+                    row.updated_at,
+                )
+                for row, type, left, is_withdrawn in rows
             )
 
     def _written(self, work: Callable[[Session, datetime], Result]) -> Result:
@@ -199,6 +224,12 @@ class WritingService:
         return repeated_if_undone(transaction)
 
 
+_IS_WITHDRAWN = and_(LargerItem.withdrawn_at.is_not(None), Writing.state == "returned", Writing.text != "")
+"""Of a text: its item was withdrawn while the writer was at it."""
+WITHDRAWN = (
+    "This item was withdrawn, and nothing more is to be written for it. Your text is kept; go on with the "
+    "next one."
+)
 GONE = (
     "The time for this item ran out, and it went to somebody else or is wanted at another grade. Your text "
     "is kept, and shown again if you are given the item; go on with the next one."
@@ -209,6 +240,11 @@ _ENDED = {
     "blank": "You left this item to somebody else: go on with the next one.",
     "handed_on": "An editor gave this item to somebody else: go on with the next one.",
 }
+
+
+def _why_lost(session: Session, row: Writing) -> str:
+    item = session.get_one(LargerItem, row.item_id)
+    return GONE if item.withdrawn_at is None else WITHDRAWN
 
 
 def _own(session: Session, writing_id: int, writer_id: int, *, lock: bool = False) -> Writing:

@@ -59,6 +59,7 @@ def _open_item(session: Session, project_id: int, writer_id: int) -> LargerItem 
         .where(
             LargerItem.project_id == project_id,
             LargerItem.grade.is_(None),
+            LargerItem.withdrawn_at.is_(None),
             func.coalesce(Writing.state, "").not_in(NOT_AGAIN),
         )
         .order_by(has_draft.desc(), LargerItem.position, LargerItem.id)
@@ -74,6 +75,7 @@ def _without_draft(session: Session, item: LargerItem) -> LargerItem:
         .where(
             same_group(item.project_id, item.type, item.genre),
             LargerItem.grade.is_(None),
+            LargerItem.withdrawn_at.is_(None),
             ~begun,
         )
         .order_by(LargerItem.position, LargerItem.id)
@@ -102,7 +104,7 @@ def _hold(
 def take_again(session: Session, row: Writing, plan: WritingPlan, now: datetime) -> bool:
     """Have an item again whose lease ran out, if nobody has it and its grade is still one to be requested."""
     item = session.get_one(LargerItem, row.item_id, populate_existing=True)
-    if item.grade is not None:
+    if item.grade is not None or item.withdrawn_at is not None:
         return False
     taken = taken_of(session, row.project_id, item.type, item.genre)
     grades = range(UNRELATED if plan.has_zeros else UNRELATED + 1, 5)

@@ -55,10 +55,10 @@ def add_pair(
         WritingError: it is there already.
     """
     settings = project.settings
-    print = fingerprint(item.type, item.text, right)
+    mark = fingerprint(item.type, item.text, right)
     here = Pair.project_id == project.id
     met = here | (Pair.project_id == shelf_of(session, project.id))  # raters would meet a check pair twice
-    if session.scalar(select(Pair.id).where(met, Pair.fingerprint == print).limit(1)) is not None:
+    if session.scalar(select(Pair.id).where(met, Pair.fingerprint == mark).limit(1)) is not None:
         raise WritingError("The same pair is there already: change the text, or hand the item on.")
     last = session.scalar(select(func.max(Pair.import_order)).where(here))
     order = 0 if last is None else last + 1
@@ -74,26 +74,31 @@ def add_pair(
         intended_quarters=grade * QUARTERS_PER_POINT,
         source=item.source,
         senses=senses_of(session, project.id, item.type, right, senses),
-        fingerprint=print,
+        fingerprint=mark,
         position=position,
         import_order=order,
         open_slots=settings.raters_per_pair,
     )
     session.add(pair)
     session.flush()
-    for user_id in sorted(set(barred)):
+    bar(session, pair, barred, now)
+    return pair.id
+
+
+def bar(session: Session, pair: Pair, users: Iterable[int], now: datetime) -> None:
+    """Keep users from grading a pair."""
+    for user_id in sorted(set(users)):
         session.add(
             Assignment(
-                project_id=project.id,
+                project_id=pair.project_id,
                 pair_id=pair.id,
                 rater_id=user_id,
                 state=BARRED,
-                position=position,
+                position=pair.position,
                 claimed_at=now,
             )
         )
     session.flush()
-    return pair.id
 
 
 def make_zeros(session: Session, project_id: int, now: datetime) -> Zeros:
@@ -158,7 +163,7 @@ def _candidates(session: Session, project: Project, type: str, genre: str | None
             continue
         corpus = session.execute(
             select(LargerItem.external_id, LargerItem.text, LargerItem.source)
-            .where(same_group(project.id, other, genre))
+            .where(same_group(project.id, other, genre), LargerItem.withdrawn_at.is_(None))
             .order_by(LargerItem.import_order)
         )
         for item_id, text, source in corpus:

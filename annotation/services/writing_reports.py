@@ -122,6 +122,9 @@ def _set_aside(session: Session, project_id: int) -> int:
 def _not_understood(session: Session, project_id: int) -> int:
     left_blank = exists().where(Writing.item_id == LargerItem.id, Writing.state == "blank")
     counted = select(func.count()).where(
-        LargerItem.project_id == project_id, LargerItem.grade.is_(None), left_blank
+        LargerItem.project_id == project_id,
+        LargerItem.grade.is_(None),
+        LargerItem.withdrawn_at.is_(None),
+        left_blank,
     )
     return session.scalar(counted) or 0

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import cast
 
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, Table, and_, func, select, union
 from sqlalchemy.orm import Session
 
 from annotation.authoring import GroupBalance
 from annotation.errors import AccessError
 from annotation.projects import Member
+from annotation.services.desk import per_system
 from annotation.services.projects import as_project, find_project
 from annotation.services.roles import roles_of
 from annotation.services.users import as_user
 from annotation.types import Project, Role
-from db.models import LargerItem, User, Writing, WritingChange
+from db.models import GradeViewer, LargerItem, User, Writing, WritingChange
 
 GRADES = 5
+_ADD_VIEWER = per_system(cast(Table, GradeViewer.__table__), lambda insert: insert.on_conflict_do_nothing())
 
 
 def admit(session: Session, project_id: int, user_id: int, *roles: Role) -> tuple[Project, Member]:
@@ -69,7 +72,7 @@ def balance_of(session: Session, project_id: int, types: tuple[str, ...]) -> tup
     """Of every type and genre, in the order of the project's types, then by genre."""
     rows = session.execute(
         select(LargerItem.type, LargerItem.genre, LargerItem.grade, func.count())
-        .where(LargerItem.project_id == project_id)
+        .where(LargerItem.project_id == project_id, LargerItem.withdrawn_at.is_(None))
         .group_by(LargerItem.type, LargerItem.genre, LargerItem.grade)
     )
     groups: dict[tuple[str, str | None], dict[int | None, int]] = {}
@@ -101,3 +104,23 @@ def remember(
             at=now,
         )
     )
+
+
+def remember_viewer(session: Session, item_id: int, user_id: int, now: datetime) -> None:
+    """Note that the user saw which grade is requested for the item, if that is not known yet."""
+    connection = session.connection()
+    values = {"item_id": item_id, "user_id": user_id, "first_at": now}
+    connection.execute(_ADD_VIEWER[connection.dialect.name], values)
+
+
+def viewers_of(session: Session, item_id: int) -> set[int]:
+    """Everybody who saw a grade that was requested for the item: writers who had it, editors of its texts.
+
+    Also those who left it blank or let their lease run out: of each item they know what was asked.
+    """
+    seen = union(
+        select(Writing.writer_id).where(Writing.item_id == item_id),
+        select(WritingChange.user_id).where(WritingChange.item_id == item_id),
+        select(GradeViewer.user_id).where(GradeViewer.item_id == item_id),
+    )
+    return set(session.scalars(seen))

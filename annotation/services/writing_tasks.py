@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
@@ -51,8 +53,8 @@ def _is_anything_out(session: Session, project_id: int, writer_id: int) -> bool:
 
 
 def task_of(session: Session, row: Writing, plan: Plan) -> Task:
+    """The item with the text, without what is to be said of it: `compared` finds that."""
     item = session.get_one(LargerItem, row.item_id)
-    check = check_text(row.text, item.text, plan.of(item.type).smaller, _earlier(session, item))
     return Task(
         id=row.id,
         type=item.type,
@@ -63,9 +65,19 @@ def task_of(session: Session, row: Writing, plan: Plan) -> Task:
         state=row.state,
         note=row.note,
         seconds=row.seconds or 0.0,
-        check=check,
         bounds=plan.of(item.type).smaller,
     )
+
+
+def compared(session: Session, task: Task) -> Task:
+    """The task with what is to be said of its text, which is compared with 2,000 others.
+
+    That takes long, so that it is for a session that reads: it would keep everybody else from saving.
+    """
+    item = session.get_one(LargerItem, session.get_one(Writing, task.id).item_id)
+    assert task.bounds is not None
+    earlier = _earlier(session, item) if task.text.strip() else []
+    return replace(task, check=check_text(task.text, item.text, task.bounds, earlier))
 
 
 def _earlier(session: Session, item: LargerItem) -> list[str]:

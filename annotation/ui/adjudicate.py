@@ -15,6 +15,7 @@ import gradio as gr
 
 from annotation.adjudication import AdjudicationError, ConflictError, Which, grade_text
 from annotation.errors import AnnotationError
+from annotation.numbers import id_in
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import PAGE_SIZE, AdjudicationService
 from annotation.services.gold import GoldService
@@ -199,9 +200,10 @@ class _Asked:
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    number = id_in(text)
+    if number is None:
         raise AdjudicationError(f"{text[:20]!r} is no pair: choose one from the queue.")
-    return int(text)
+    return number
 
 
 def _problem(error: AnnotationError) -> Shown:

@@ -24,7 +24,6 @@ from annotation.ui.agreement_parts import (
     plan_html,
 )
 from annotation.ui.agreement_tables import (
-    file_name,
     genre_parts,
     grades_table,
     name_order,
@@ -32,12 +31,12 @@ from annotation.ui.agreement_tables import (
     parts_table,
     rater_pairs_table,
     raters_table,
-    table_html,
     type_parts,
     widest_table,
 )
 from annotation.ui.asking import asked_project
 from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
+from annotation.ui.tables import file_name, table_html
 from annotation.ui.wording import time_html
 from kpdemo.ui.charts import Chart, chart_buttons, show_chart
 from kpdemo.ui.widgets import QUIETLY, empty_html, note_html, section_heading, shown_to_user
@@ -173,7 +172,8 @@ def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
         with gr.Row(elem_classes="form-row"):
             width = gr.Number(
                 DEFAULT_WIDTH,
-                label="The interval of α may be so wide",
+                label="Widest interval of α",
+                info="From its lower to its upper end, of all pairs",
                 step=0.01,
                 elem_id="agreement-width",
                 min_width=200,

@@ -8,8 +8,9 @@ from annotation.agreement_report import AgreementReport
 from annotation.bootstrap import Alpha
 from annotation.drift import FEWEST, MOST_WINDOWS
 from annotation.planning import Plan, plan_sentences
-from annotation.ui.agreement_tables import UNDEFINED, drift_table, interval_text, table_html
+from annotation.ui.agreement_tables import drift_table
 from annotation.ui.charts import CUSTOMARY_LINES
+from annotation.ui.tables import UNDEFINED, interval_text, table_html
 from annotation.ui.wording import counted, figure, grouped
 from kpdemo.ui.widgets import escape
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import gradio as gr
 
 from annotation.errors import NotFoundError
-
-_LARGEST_ID = 2**31 - 1
+from annotation.numbers import id_in
 
 
 def asked_project(request: gr.Request) -> int:
@@ -23,7 +22,4 @@ def asked_project(request: gr.Request) -> int:
 
 def project_in(request: gr.Request) -> int | None:
     """The project that the address of the page names, if it does."""
-    text = str(request.query_params.get("project", ""))
-    if not (text.isascii() and text.isdigit()) or len(text) > len(str(_LARGEST_ID)):
-        return None
-    return int(text) if int(text) <= _LARGEST_ID else None
+    return id_in(str(request.query_params.get("project", "")))

@@ -63,7 +63,9 @@ def alpha_chart(
     layout["xaxis"] = {**titled_axis("α, interval level"), "range": [left, 1.03]}
     layout["yaxis"] = _row_axis([short(label) for label in labels[:rows]])
     layout["shapes"] = [_line(value) for _, value in lines]
-    layout["annotations"] = [_line_name(name, value) for name, value in lines] + [
+    sides = ("right", "left") if len(lines) > 1 else ("center",)  # on a phone the lines stand close together
+    names = [_line_name(*line, side) for line, side in zip(lines, sides, strict=True)]
+    layout["annotations"] = names + [
         _undefined(row, left) for row in range(rows) if all(one.alphas[row].value is None for one in shown)
     ]
     return figure(traces, layout)
@@ -236,10 +238,11 @@ def _line(value: float) -> Chart:
     return {"type": "line", "x0": value, "x1": value, "y0": 0, "y1": 1, "yref": "paper", "line": style}
 
 
-def _line_name(name: str, value: float) -> Chart:
+def _line_name(name: str, value: float, side: str) -> Chart:
     return {
         "text": escaped(name),
         "x": value,
+        "xanchor": side,
         "y": 1,
         "yref": "paper",
         "yanchor": "bottom",

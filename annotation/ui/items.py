@@ -10,13 +10,14 @@ import gradio as gr
 
 from annotation.authoring import ItemSummary
 from annotation.comparison import comparison_type
-from annotation.errors import AnnotationError, SettingsError
+from annotation.errors import AnnotationError, SettingsError, WritingError
 from annotation.exchange import open_source, read_larger_items
 from annotation.formats import SUFFIXES
 from annotation.services.accounts import AccountService
 from annotation.services.editing import EDITORS
 from annotation.services.items import LISTED, ItemLine, ItemService
 from annotation.services.projects import ProjectService
+from annotation.services.withdrawal import WithdrawalService
 from annotation.services.writing_plan import Plan
 from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
 from annotation.ui.asking import asked_project
@@ -29,6 +30,11 @@ FORMATS_HTML = (
     '<p class="small">TSV, CSV or JSON Lines with <code>id, type, text</code> and, if you wish, '
     f"<code>genre, source</code>. An upload is deleted after {KEPT_MINUTES} minutes.</p>"
 )
+WITHDRAWING_HTML = (
+    '<p class="small">A withdrawn item is given to no writer. Drafts are kept, and whoever writes for it is '
+    "told. Items that are pairs already stay.</p>"
+)
+ANY_TYPE = "any type"
 RANGES = (
     ("larger-words", "Words of the larger item"),
     ("larger-sentences", "Sentences of the larger item"),
@@ -43,6 +49,7 @@ class ItemsHandlers:
     accounts: AccountService
     projects: ProjectService
     items: ItemService
+    withdrawal: WithdrawalService
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The list, the types of the project, and the bounds as they are."""
@@ -56,6 +63,7 @@ class ItemsHandlers:
         return (
             items_html(lines, count),
             gr.Dropdown(choices=[(FROM_FILE, ""), *named], value=""),
+            gr.Dropdown(choices=[(ANY_TYPE, ""), *named], value=""),
             gr.Dropdown(choices=named, value=types[0]),
             plan.has_zeros,
             *_ranges(plan, types[0]),
@@ -75,6 +83,26 @@ class ItemsHandlers:
             return failure_html(str(error)), gr.File(value=None)
         path.unlink(missing_ok=True)
         return summary_html(summary), gr.File(value=None)
+
+    def withdraw(self, request: gr.Request, ids: str, type: str | None) -> str:
+        """Give items to nobody any more."""
+        return self._changed(request, ids, type, self.withdrawal.withdraw, "withdrawn")
+
+    def restore(self, request: gr.Request, ids: str, type: str | None) -> str:
+        """Give withdrawn items to writers again."""
+        return self._changed(request, ids, type, self.withdrawal.restore, "with the writers again")
+
+    def _changed(
+        self, request: gr.Request, text: str, type: str | None, change: Callable[..., int], done: str
+    ) -> str:
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            user = self.accounts.require(request.username, project_id, *EDITORS)
+            ids = [id for line in (text or "").splitlines() if (id := line.strip())]
+            if not ids:
+                raise WritingError("No item is named: write the ids of items from the list, one a line.")
+            changed = change(project_id, ids, type=type or None, by=user)
+        return note_html(f"{counted(changed, 'larger item')} {done}.")
 
     def show_bounds(self, request: gr.Request, type: str) -> tuple[str, ...]:
         """The bounds of another type."""
@@ -128,6 +156,16 @@ def build_items_section(handlers: ItemsHandlers) -> ItemsSection:
                 )
                 run = gr.Button("Import", variant="primary", elem_id="items-import", scale=1, min_width=120)
             result = gr.HTML("", elem_id="items-result")
+            with gr.Accordion("Withdraw items", open=False, elem_id="items-withdrawal"):
+                gr.HTML(WITHDRAWING_HTML, elem_id="items-withdrawing")
+                ids = gr.Textbox(label="Ids, one a line", lines=3, max_lines=12, elem_id="items-ids")
+                among = gr.Dropdown(
+                    [(ANY_TYPE, "")], value="", label="Comparison type", elem_id="items-ids-type"
+                )
+                with gr.Row(elem_classes="form-row"):
+                    withdraw = gr.Button("Withdraw", elem_id="items-withdraw", min_width=120)
+                    restore = gr.Button("Give out again", elem_id="items-restore", min_width=120)
+                changed = gr.HTML("", elem_id="items-changed")
             with gr.Accordion("How large items may be", open=False, elem_id="items-bounds"):
                 bounds = gr.HTML("", elem_id="items-bounds-list", js_on_load=None)
                 of_type = gr.Dropdown([], label="Comparison type", elem_id="items-bounds-type")
@@ -137,7 +175,7 @@ def build_items_section(handlers: ItemsHandlers) -> ItemsSection:
                 )
                 save = gr.Button("Save the bounds", elem_id="items-save")
                 saved = gr.HTML("", elem_id="items-saved")
-    shown = [listed, type, of_type, zeros, *fields, bounds]
+    shown = [listed, type, among, of_type, zeros, *fields, bounds]
     imported = run.click(
         handlers.import_file,
         [upload, type],
@@ -148,6 +186,12 @@ def build_items_section(handlers: ItemsHandlers) -> ItemsSection:
         show_progress_on=result,
     )
     imported.success(handlers.show, outputs=shown, api_name="show_imported_items", **QUIETLY)
+    for button, change, name in (
+        (withdraw, handlers.withdraw, "withdraw_items"),
+        (restore, handlers.restore, "restore_items"),
+    ):
+        done = button.click(change, [ids, among], changed, api_name=name)
+        done.success(handlers.show, outputs=shown, api_name=f"show_after_{name}", **QUIETLY)
     of_type.input(handlers.show_bounds, of_type, fields, api_name="show_bounds", **QUIETLY)
     save.click(handlers.save_bounds, [of_type, zeros, *fields], [saved, bounds], api_name="save_bounds")
 
@@ -215,5 +259,6 @@ def _beginning(text: str) -> str:
 
 
 def _state(line: ItemLine) -> str:
-    said = line.state.replace("_", " ")
+    """How far it is. Nothing tells that its grade is 0: whoever knows must not grade its pair."""
+    said = {"set aside": "unwritten", "paired": "accepted"}.get(line.state, line.state.replace("_", " "))
     return f"{said}, left blank {line.blanks} ×" if line.blanks else said

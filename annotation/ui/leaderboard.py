@@ -13,7 +13,6 @@ from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.systems import Board, SystemService
 from annotation.types import Role
-from annotation.ui.agreement_tables import file_name, table_html
 from annotation.ui.asking import asked_project
 from annotation.ui.leaderboard_tables import (
     board_chart,
@@ -25,8 +24,10 @@ from annotation.ui.leaderboard_tables import (
     method_html,
     pearson_table,
     ranked,
+    ranks_table,
     spearman_table,
 )
+from annotation.ui.tables import file_name, table_html
 from annotation.web.leaderboard import board_address
 from kpdemo.ui.charts import chart_buttons, show_chart
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user
@@ -37,7 +38,7 @@ FOR_ADMINISTRATORS = "An administrator of the project can add one."
 FOR_LEADERS = "The leaderboard is for administrators and adjudicators of the project: ask your administrator."
 CHART = "Pearson correlation of each system by genre, stacked, the best system first"
 PAGE = "leaderboard"
-TEXTS = ("status", "pearson", "spearman", "genres", "save", "chart-save", "method")
+TEXTS = ("status", "pearson", "spearman", "ranks", "genres", "save", "chart-save", "method")
 """The parts of the page that are HTML, as `leaderboard-NAME-part`."""
 _PLACES = 6 + len(TEXTS)
 """Outputs of `show`: two columns, the gold set, the chart, two systems, and the texts."""
@@ -64,12 +65,12 @@ class LeaderboardHandlers:
         with shown_to_user(AnnotationError):
             return self._shown(request, gold_id)
 
-    def compare(self, gold_id: int | None, first: str | None, second: str | None, request: gr.Request) -> str:
-        """How the two systems differ."""
+    def compare(self, gold_id: int | None, first: str | None, second: str | None, request: gr.Request) -> Any:
+        """How the two systems differ; nothing new while only one is chosen."""
         with shown_to_user(AnnotationError):
             project_id, _ = self._asked(request)
             if gold_id is None or not first or not second:
-                return ""
+                return gr.skip()
             if first == second:
                 return empty_html("These are the same system: choose another one to compare it with.")
             found = difference_of(self.systems.board(project_id, gold_id), first, second)
@@ -118,11 +119,12 @@ class LeaderboardHandlers:
         """What stands in the page's HTML, in the order of `TEXTS`."""
         project = self.projects.get(project_id).name
         own = self.systems.own_gold(project_id)
-        genres = genres_table(board)
+        genres, ranks = genres_table(board), ranks_table(board)
         return [
             gold_html(board.gold, own.sha256, len(own.pairs)),
             table_html(pearson_table(board), project, page=PAGE),
             table_html(spearman_table(board), project, page=PAGE),
+            table_html(ranks, project, page=PAGE) if ranks else "",
             table_html(genres, project, page=PAGE) if genres else empty_html("The pairs have no genres."),
             save_html(project_id, board.gold.id),
             chart_buttons("leaderboard-chart", CHART, file_name(project, "leaderboard-genres"))
@@ -157,6 +159,7 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
             section_heading("Which system is best?", "leaderboard-best")
             text("pearson")
             text("spearman")
+            text("ranks")
             text("save")
             section_heading("On which genres?", "leaderboard-where")
             chart = gr.Plot(visible=False, show_label=False, container=False, elem_id="leaderboard-chart")
@@ -179,14 +182,15 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
         concurrency_limit=2,
         show_progress="minimal",
     )
-    for name, field in (("first", first), ("second", second)):
-        field.change(
-            handlers.compare,
-            [gold, first, second],
-            difference,
-            api_name=f"compare_{name}",
-            **QUIETLY,
-        )
+    gr.on(  # one event: what the two lists ask for comes in their order
+        [first.change, second.change],
+        handlers.compare,
+        [gold, first, second],
+        difference,
+        api_name="compare_systems",
+        trigger_mode="always_last",
+        **QUIETLY,
+    )
     return LeaderboardPage(gold, shown, opened)
 
 

@@ -9,30 +9,20 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.baselines import BASELINES, EMBEDDING
+from annotation.baselines import EMBEDDING
 from annotation.dictionary import Dictionary
 from annotation.errors import AnnotationError, ScoreFileError
-from annotation.score_files import gold_digest
-from annotation.score_report import System
-from annotation.score_uploads import GOLD_SUFFIXES, PLAIN, read_uploaded_gold, read_uploaded_scores
-from annotation.senses import WORD_TO_SENSE
+from annotation.score_uploads import GOLD_SUFFIXES, PLAIN
 from annotation.services.accounts import AccountService
-from annotation.services.system_rows import Gold
 from annotation.services.systems import UPLOADED, SystemService
-from annotation.systems import Baseline, build_system, needs_senses, open_senses
 from annotation.types import Role
 from annotation.ui.asking import asked_project
 from annotation.ui.leaderboard import LeaderboardHandlers, LeaderboardPage
 from annotation.ui.leaderboard_tables import ORIGINS
+from annotation.ui.system_choice import FILES, GOLDS, OWN, SystemChoice, SystemReader, paths
 from annotation.ui.wording import counted
 from kpdemo.ui.widgets import QUIETLY, escape, note_html, section_heading, shown_to_user
 
-OWN, SHOWN, FILES = "own", "shown", "files"
-GOLDS = {
-    OWN: "The project’s gold: all pairs that have a grade now",
-    SHOWN: "The gold set that is shown above",
-    FILES: "Another gold set, from files",
-}
 FORMATS_HTML = (
     "<details><summary>What files look like</summary><ul>"
     "<li><b>A score a line</b>, as in the task, in the order of the exported gold set; only those of one "
@@ -42,7 +32,14 @@ FORMATS_HTML = (
     "line, and nothing is added.</li>"
     "<li><b>Gold sets</b>: <code>gold.jsonl</code>, <code>.csv</code> or <code>.parquet</code> of an export, "
     "tables with <code>id, type, left, right, gold</code>, or the task’s input and gs files together.</li>"
+    "<li><b>Training grades</b> look like gold sets, and the scores of their pairs like other scores.</li>"
     "</ul></details>"
+)
+
+
+CALIBRATED = (
+    "Fits the scores, type by type, to the grades of other pairs by isotonic regression: they come onto the "
+    "scale of people, and their order stays but for ties. A pair that is in both sets is refused."
 )
 
 
@@ -65,11 +62,15 @@ class SystemFormHandlers:
         with shown_to_user(AnnotationError):
             return self._listed(self._asked(request), gold_id)
 
-    def choose(self, what: str | None, gold: str | None, request: gr.Request) -> tuple[gr.File, gr.File]:
+    def choose(
+        self, what: str | None, gold: str | None, calibrates: bool | None, request: gr.Request
+    ) -> tuple[gr.File, ...]:
         """Only the boxes for files that are wanted."""
         with shown_to_user(AnnotationError):
             self._asked(request)
-        return gr.File(visible=what == UPLOADED), gr.File(visible=gold == FILES)
+        is_uploaded, is_calibrated = what == UPLOADED, bool(calibrates)
+        wanted = (is_uploaded, gold == FILES, is_calibrated, is_calibrated and is_uploaded)
+        return tuple(gr.File(visible=is_wanted) for is_wanted in wanted)
 
     def add(
         self,
@@ -80,24 +81,38 @@ class SystemFormHandlers:
         gold: str | None,
         gold_uploads: Sequence[str] | None,
         gold_id: int | None,
+        calibrates: bool | None = False,
+        training_grades: Sequence[str] | None = None,
+        training_scores: Sequence[str] | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> tuple[Any, ...]:
         """Measure a system and keep it, or a sentence on what is wrong; what was typed stays then."""
+        choice = SystemChoice(
+            (name or "").strip(),
+            what or "",
+            paths(uploads),
+            gold or OWN,
+            paths(gold_uploads),
+            gold_id,
+            bool(calibrates),
+            paths(training_grades),
+            paths(training_scores),
+        )
         try:
             project_id = asked_project(request)
             user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
             progress(None, desc="Reading")
-            chosen = self._gold(project_id, gold, gold_uploads, gold_id)
+            reader = SystemReader(self.systems, self.dictionary)
+            measured_on = reader.gold(project_id, choice)
             progress(None, desc="Scoring")
-            system = self._system(name or "", what or "", uploads, chosen)
-            kept = self.systems.add(project_id, chosen, system, origin=what or "", by=user)
+            system = reader.system(choice, measured_on)
+            kept = self.systems.add(project_id, measured_on, system, origin=choice.what, by=user)
         except AnnotationError as error:
             failed = f'<p class="note failed" role="alert"><b>Nothing was added.</b> {escape(str(error))}</p>'
-            # Without the uploads in their boxes, mended files can be chosen at once.
-            return failed, gr.skip(), gr.File(value=None), gr.File(value=None), gr.skip()
+            return failed, gr.skip(), *(_box_after(box, str(error)) for box in choice.boxes), gr.skip()
         scored = sum(score is not None for score in system.scores)
         said = note_html(f"Added {system.name}: {counted(scored, 'score')}.")
-        return said, "", gr.File(value=None), gr.File(value=None), kept
+        return said, "", *(gr.File(value=None) for _ in choice.boxes), kept
 
     def remove(self, request: gr.Request, system_id: int | None) -> str:
         """Forget a system."""
@@ -123,38 +138,10 @@ class SystemFormHandlers:
         entries = self.systems.board(project_id, chosen).entries
         return gr.Dropdown(choices=[(entry.name, entry.id) for entry in entries], value=None)
 
-    def _gold(
-        self, project_id: int, kind: str | None, uploads: Sequence[str] | None, gold_id: int | None
-    ) -> Gold:
-        if kind == FILES:
-            files = [Path(upload) for upload in uploads or ()]
-            pairs = tuple(read_uploaded_gold(files))
-            return Gold(", ".join(file.name for file in files), gold_digest(pairs), pairs)
-        if kind == SHOWN:
-            if gold_id is None:
-                raise ScoreFileError("No gold set is shown above: choose the project’s, or one from files.")
-            return self.systems.gold(project_id, gold_id)
-        return self.systems.own_gold(project_id)
 
-    def _system(self, name: str, what: str, uploads: Sequence[str] | None, gold: Gold) -> System:
-        if not gold.pairs:
-            raise ScoreFileError(
-                "The project has no pairs with a gold grade yet: finish some, or choose gold from files."
-            )
-        if what == UPLOADED:
-            files = [Path(upload) for upload in uploads or ()]
-            scores = read_uploaded_scores(files, gold.pairs)
-            return System(name.strip() or files[0].name.partition(".")[0], tuple(scores))
-        run_here = {**BASELINES, EMBEDDING: self.systems.similarities}
-        similarities = run_here.get(what)
-        if similarities is None:
-            raise ScoreFileError(f"There is no system {what!r} here: choose another one.")
-        baseline = Baseline(name.strip() or what, similarities, knows_words=what == EMBEDDING)
-        senses, reason = None, ""
-        if needs_senses([baseline], gold.pairs):
-            is_optional = any(pair.type != WORD_TO_SENSE for pair in gold.pairs)
-            senses, reason = open_senses(self.dictionary.open, is_optional=is_optional)
-        return build_system(baseline, gold.pairs, [], senses, reason)
+def _box_after(files: Sequence[Path], error: str) -> Any:
+    """A box is emptied if a file of it is at fault, so that the mended one can be chosen at once."""
+    return gr.File(value=None) if any(file.name in error for file in files) else gr.skip()
 
 
 def build_system_form(
@@ -183,6 +170,15 @@ def build_system_form(
                     elem_id="system-gold",
                 )
                 gold_files = _files("Gold grades", GOLD_SUFFIXES, "system-gold-files", is_visible=False)
+                calibrates = gr.Checkbox(
+                    label="Calibrate its scores on training grades",
+                    info=CALIBRATED,
+                    elem_id="system-calibrates",
+                )
+                training = _files("Training grades", GOLD_SUFFIXES, "system-training", is_visible=False)
+                taught = _files(
+                    "Its scores of the training pairs", PLAIN, "system-training-scores", is_visible=False
+                )
                 gr.HTML(FORMATS_HTML, elem_id="system-formats")
                 add = gr.Button("Add system", variant="primary", elem_id="system-add-run")
         result = gr.HTML("", elem_id="system-result", js_on_load=None)
@@ -193,14 +189,14 @@ def build_system_form(
             removed = gr.HTML("", elem_id="system-removed", js_on_load=None)
     added_gold = gr.State(None)
     page.load(handlers.open, outputs=[form, held], api_name="open_system_form", **QUIETLY)
-    for number, field in enumerate((what, gold), 1):
-        field.change(
-            handlers.choose, [what, gold], [files, gold_files], api_name=f"choose_files_{number}", **QUIETLY
-        )
+    choices: list[Any] = [what, gold, calibrates]
+    boxes = [files, gold_files, training, taught]
+    for number, field in enumerate(choices, 1):
+        field.change(handlers.choose, choices, boxes, api_name=f"choose_files_{number}", **QUIETLY)
     added = add.click(
         handlers.add,
-        [name, what, files, gold, gold_files, shown.gold],
-        [result, name, files, gold_files, added_gold],
+        [name, what, files, gold, gold_files, shown.gold, calibrates, training, taught],
+        [result, name, *boxes, added_gold],
         api_name="add_system",
         concurrency_limit=1,
         concurrency_id="score",

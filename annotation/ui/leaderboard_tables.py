@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from annotation.bootstrap import Alpha
-from annotation.score_report import Contrast, Difference, Part
+from annotation.score_report import Contrast, Difference, Part, ScoreReport
 from annotation.scoring import Estimate
 from annotation.services.system_rows import Entry, GoldVersion
 from annotation.services.systems import UPLOADED, Board
-from annotation.ui.agreement_tables import Cell, Column, Table, type_label
 from annotation.ui.score_charts import genre_chart
+from annotation.ui.tables import Cell, Column, Table, type_label
 from annotation.ui.wording import counted, grouped, time_html
 from kpdemo.ui.charts import Chart
 from kpdemo.ui.widgets import escape
@@ -24,9 +24,9 @@ ORIGINS = {
 """Where a system's scores come from, as the page calls it."""
 
 
-def ranked(board: Board) -> list[int]:
-    """The places of the systems in the report, the best sum of Pearsons first."""
-    ranks = board.report.ranks()["sum_pearson"]
+def ranked(board: Board, by: str = "sum_pearson") -> list[int]:
+    """The places of the systems in the report, the best sum of Pearsons first, or by another rank."""
+    ranks = board.report.ranks()[by]
     return sorted(range(len(ranks)), key=lambda place: (ranks[place] or len(ranks) + 1, place))
 
 
@@ -47,7 +47,7 @@ def _figures_table(board: Board, name: str, caption: str, *, is_pearson: bool) -
         return part.pearson if is_pearson else part.spearman
 
     rows: list[tuple[Cell, ...]] = []
-    for place in ranked(board):
+    for place in ranked(board, f"sum_{name}"):
         system, entry = report.systems[place], board.entries[place]
         total = system.sum_pearson if is_pearson else system.sum_spearman
         figures = (_alpha(estimate_of(system.types[type])) for type in report.types)
@@ -65,6 +65,20 @@ def _figures_table(board: Board, name: str, caption: str, *, is_pearson: bool) -
 
 def _who(entry: Entry) -> tuple[str, str]:
     return f"{entry.at:%Y-%m-%d %H:%M} UTC", entry.by or "command line"
+
+
+def ranks_table(board: Board) -> Table | None:
+    """The rank of each system on each type and by both sums; None of a single system."""
+    report, ranks = board.report, board.report.ranks()
+    if len(report.systems) < 2:
+        return None
+    by = (*report.types, "sum_pearson", "sum_spearman")
+    names = (*(type_label(type) for type in report.types), "Sum of Pearson", "Sum of Spearman")
+    rows: list[tuple[Cell, ...]] = [
+        (report.systems[place].name, *(ranks[each][place] for each in by)) for place in ranked(board)
+    ]
+    columns = (Column("System", text=True), *(Column(name) for name in names))
+    return Table("ranks", "Ranks: Pearson by type, and both sums", columns, tuple(rows))
 
 
 def genres_table(board: Board) -> Table | None:
@@ -179,7 +193,29 @@ def method_html(board: Board) -> str:
         "A type that a system leaves out adds nothing to its sum. p is two-sided and not corrected for the "
         "number of comparisons."
     )
-    return f'<p class="small">{escape(" ".join((text, *remarks)))}</p>'
+    return f'<p class="small">{escape(" ".join((text, *remarks)))}</p>{_undefined_html(report)}'
+
+
+def _undefined_html(report: ScoreReport) -> str:
+    """Why some figures of the tables are undefined: for each system and reason, where."""
+    lines = []
+    for system in report.systems:
+        places: dict[str, list[str]] = {}
+        for type, part in system.types.items():
+            places.setdefault(part.pearson.reason, []).append(type_label(type))
+        for genre, whole in system.genres.items():
+            places.setdefault(whole.all.pearson.reason, []).append(genre)
+        lines += [
+            f"<li><b>{escape(system.name)}</b>: {escape(', '.join(where))}. {escape(reason)}</li>"
+            for reason, where in places.items()
+            if reason
+        ]
+    if not lines:
+        return ""
+    return (
+        '<details id="leaderboard-undefined"><summary>Why some figures are undefined</summary>'
+        f"<ul>{''.join(lines)}</ul></details>"
+    )
 
 
 def _alpha(found: Estimate) -> Alpha:

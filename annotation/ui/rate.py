@@ -13,7 +13,7 @@ from pathlib import Path
 import gradio as gr
 
 from annotation.comparison import comparison_type
-from annotation.errors import AnnotationError
+from annotation.errors import AccessError, AnnotationError
 from annotation.notes import LONGEST_COMMENT, LONGEST_NOTE
 from annotation.scale import CLSS, Point
 from annotation.services.accounts import AccountService
@@ -70,6 +70,10 @@ class RateHandlers:
         try:
             project_id = asked_project(request)
             user = self.accounts.require(request.username, project_id, Role.RATER)
+            if Role.RATER not in self.accounts.roles(user.name, project_id):
+                raise AccessError(
+                    "You are no rater of this project: add yourself on its page, under Members."
+                )
             project = self.projects.get(project_id)
         except AnnotationError as error:
             return _problem_html(str(error))

@@ -14,20 +14,22 @@ from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.remarks import Remark, RemarkKind, RemarkPage, RemarkService
 from annotation.types import Role
-from annotation.ui.agreement_tables import Column, Table, save_button
 from annotation.ui.asking import asked_project
 from annotation.ui.rate import SKIP_REASONS
+from annotation.ui.tables import Column, Table, save_button
 from annotation.ui.wording import counted, grouped, time_html
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user
 
 NO_REMARKS = "No comments or skips yet."
 KINDS = {RemarkKind.FLAG: "Flagged", RemarkKind.COMMENT: "Comment", RemarkKind.SKIP: "Skipped"}
 CAPTION = "Comments and skips"
+CHECK = ", check pair"
 HEADS = ("Pair", "Kind", "Rater", "Comment or reason", "Larger item", "Smaller item", "When")
 COLUMNS = tuple(
     Column(name, text=True)
     for name in (
         "Pair", "Type", "Kind", "Rater", "Reason", "Comment", "Larger item", "Smaller item", "When",
+        "Check pair",
     )
 )  # fmt: skip
 
@@ -98,6 +100,7 @@ def remarks_table(page: RemarkPage) -> Table:
             remark.left,
             remark.right,
             remark.at.isoformat(),
+            "yes" if remark.is_check else "",
         )
         for remark in page.items
     )
@@ -114,12 +117,15 @@ def _rest_html(page: RemarkPage) -> str:
 
 
 def _row_html(remark: Remark, project_id: int) -> str:
-    address = f"/annotate/adjudicate?project={project_id}&pair={remark.pair_id}"
+    named = escape(remark.external_id)
+    if not remark.is_check:  # nobody adjudicates those
+        address = f"/annotate/adjudicate?project={project_id}&pair={remark.pair_id}"
+        named = f'<a href="{escape(address)}">{named}</a>'
+    kind = f"{comparison_type(remark.type).label}{CHECK if remark.is_check else ''}"
     reason = _reason(remark)
     said = "".join(f'<div dir="auto">{escape(part)}</div>' for part in (reason, remark.text) if part)
     return (
-        f'<tr><th scope="row" dir="auto"><a href="{escape(address)}">{escape(remark.external_id)}</a>'
-        f"<small>{escape(comparison_type(remark.type).label)}</small></th>"
+        f'<tr><th scope="row" dir="auto">{named}<small>{escape(kind)}</small></th>'
         f'<td>{KINDS[remark.kind]}</td><td dir="auto">{escape(remark.rater)}</td>'
         f'<td class="remark">{said or "–"}</td>'
         f'<td dir="auto">{escape(remark.left)}</td><td dir="auto">{escape(remark.right)}</td>'

@@ -8,6 +8,7 @@ from typing import Any
 import gradio as gr
 
 from annotation.errors import AnnotationError, WritingError
+from annotation.numbers import id_in
 from annotation.services.accounts import AccountService
 from annotation.services.editing import EDITORS, EditingService
 from annotation.types import User
@@ -137,7 +138,8 @@ def build_review_page(
 
 
 def _read_token(token: str | None) -> tuple[int, int]:
-    writing, _, version = (token or "").partition(":")
-    if not (writing.isdigit() and version.isdigit()):
+    first, _, second = (token or "").partition(":")
+    writing, version = id_in(first), id_in(second)
+    if writing is None or version is None:
         raise WritingError("No text is chosen: choose one that waits.")
-    return int(writing), int(version)
+    return writing, version

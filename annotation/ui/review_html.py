@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from annotation.comparison import comparison_type
 from annotation.scale import CLSS_POINTS
+from annotation.sense_view import shown_items
+from annotation.senses import is_sense_key
 from annotation.services.editing import Step, Submitted
+from annotation.ui.sense_html import meaning_html
 from annotation.ui.wording import counted, time_html
 from kpdemo.ui.widgets import escape, note_html
 
@@ -21,10 +24,11 @@ _LABEL = 70
 
 
 def queue_label(place: int, text: Submitted) -> str:
-    """A line of the queue."""
-    words = " ".join(text.text.split())
+    """A line of the queue, without the requested grade: whoever sees that never grades the pair."""
+    _, right = shown_items(text.type, text.left, text.text, text.senses)
+    words = " ".join(right.text.split())
     shown = words if len(words) <= _LABEL else f"{words[: _LABEL - 1]}…"
-    return f"{place}. {comparison_type(text.type).label}, grade {text.grade}: {shown}"
+    return f"{place}. {comparison_type(text.type).label}: {shown}"
 
 
 def text_html(text: Submitted) -> str:
@@ -36,19 +40,31 @@ def text_html(text: Submitted) -> str:
     return (
         f'<div class="write-head"><span class="write-grade">{point.value}</span><div>'
         f"<p><b>Requested: {escape(point.name)}</b></p><p>{escape(point.description)}</p></div></div>"
-        f"<h3>{escape(kind.larger)}</h3>"
-        f'<div class="rate-text" dir="auto" tabindex="0" role="group" aria-label="{escape(kind.larger)}">'
-        f"{escape(text.left)}</div>"
+        f"{_items_html(text)}"
         f'<p class="small">By <bdi>{escape(text.writer)}</bdi> {time_html(text.at)} · {escape(kind.label)}'
-        f"<bdi>{escape(genre)}</bdi> · {_size_text(text)}</p>{notes}{_steps_html(text.steps)}"
+        f"<bdi>{escape(genre)}</bdi>{_size_text(text)}</p>{notes}{_steps_html(text.steps)}"
+    )
+
+
+def _items_html(text: Submitted) -> str:
+    """The larger item; of a word and a sense both, as raters will see them."""
+    kind = comparison_type(text.type)
+    left, right = shown_items(text.type, text.left, text.text, text.senses)
+    sides = [(kind.larger, left)]
+    if not right.is_plain:  # else it stands in the field below
+        sides.append((kind.smaller, right))
+    return "".join(
+        f'<h3>{escape(name)}</h3><div class="rate-text" dir="auto" tabindex="0" role="group"'
+        f' aria-label="{escape(name)}">{escape(shown.text)}{meaning_html(shown)}</div>'
+        for name, shown in sides
     )
 
 
 def _size_text(text: Submitted) -> str:
-    if text.check is None:
+    if text.check is None or is_sense_key(text.text):
         return ""
     size = text.check.size
-    return escape(f"{counted(size.words, 'word')}, {counted(size.sentences, 'sentence')}")
+    return escape(f" · {counted(size.words, 'word')}, {counted(size.sentences, 'sentence')}")
 
 
 def _steps_html(steps: tuple[Step, ...]) -> str:

@@ -15,6 +15,7 @@ import gradio as gr
 
 from annotation.dictionary import Dictionary
 from annotation.errors import AccessError, AnnotationError, GradeError, WordNetError
+from annotation.numbers import id_in
 from annotation.pair_senses import described
 from annotation.sense_choice import SenseChoice, SenseError, around, look_up
 from annotation.senses import WORD_TO_SENSE
@@ -36,6 +37,7 @@ from annotation.ui.sense_form_html import (
 )
 from annotation.ui.sense_list_html import around_html
 from annotation.ui.wording import counted
+from annotation.web.json_routes import LONGEST_SECONDS
 from kpdemo.ui.widgets import QUIETLY, empty_html
 
 SENSES_SCRIPTS = (Path(__file__).parent.parent / "assets" / "senses.js",)
@@ -129,7 +131,7 @@ class SensesHandlers:
             user, project, roles = self._admitted(request)
             asked = _Asked(event)
             if asked.text("writing"):
-                self.senses.submit(asked.writing(), user.id, asked.choice())
+                self.senses.submit(asked.writing(), user.id, asked.choice(), asked.seconds())
                 return self._begun(user, project, roles, answer_html("Sent to the editors.", "saved"))
             self.accounts.require(user.name, project.id, Role.ADMINISTRATOR)
             pair = self.senses.add_pair(project.id, asked.choice(), asked.grade(), by=user)
@@ -234,9 +236,17 @@ class _Asked:
 
     def writing(self) -> int:
         text = self.text("writing")
-        if not (text.isascii() and text.isdigit() and len(text) < 10):
+        number = id_in(text)
+        if number is None:
             raise SenseError(f"{text[:20]!r} is no item of yours: open the page again.")
-        return int(text)
+        return number
+
+    def seconds(self) -> float | None:
+        """How long the writer was at it; None where nothing sensible is said."""
+        value = self._data.get("seconds")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+            return None
+        return min(float(value), float(LONGEST_SECONDS))
 
     def grade(self) -> Decimal:
         try:

@@ -102,7 +102,7 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Number, gr.Number, gr.Tex
         seed = gr.Textbox(  # a Number would round a large one
             str(DEFAULTS.seed),
             label="Seed of the order",
-            info="The same seed, the same order",
+            info="The same seed, the same order, of larger items too",
             max_lines=1,
             min_width=NARROW,
             elem_id=f"{prefix}-seed",

@@ -16,6 +16,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from annotation.errors import AccessError, AnnotationError, NotFoundError, SignedOutError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.gold_folder import write_archive
+from annotation.numbers import id_in
 from annotation.services.accounts import AccountService
 from annotation.services.gold import GoldService
 from annotation.services.projects import ProjectService
@@ -133,9 +134,10 @@ def project_number(text: str) -> int:
     Raises:
         NotFoundError: it is none.
     """
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    number = id_in(text)
+    if number is None:
         raise NotFoundError(f"There is no project {text[:20]!r}: see the list of projects.")
-    return int(text)
+    return number
 
 
 def refused(error: AnnotationError, status: int) -> Response:

@@ -25,6 +25,7 @@ from annotation.errors import (
     TextError,
     WritingError,
 )
+from annotation.numbers import id_in
 from annotation.services.sign_ins import NOT_SIGNED_IN
 from annotation.types import User
 from annotation.web.bodies import Body, BodyError, read_body
@@ -37,8 +38,7 @@ LONGEST_SECONDS = Decimal(24 * 3600)
 RATER_HEADER = "x-rater"
 """The id of the user for whom the page was made: in another tab somebody else may have signed in since."""
 
-_MOST_DIGITS = 18
-"""Of an id: no database has larger ones."""
+_LONGEST_SHOWN = 18
 _STATUS: tuple[tuple[type[AnnotationError], int], ...] = (
     (SignedOutError, 401),
     (AccessError, 403),
@@ -90,9 +90,10 @@ def asked_id(request: Request, name: str) -> int:
         NotFoundError: it is none.
     """
     text: str = request.path_params[name]
-    if not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
-        raise NotFoundError(f"There is no {name} {text[:_MOST_DIGITS]!r}: open your queue again.")
-    return int(text)
+    number = id_in(text)
+    if number is None:
+        raise NotFoundError(f"There is no {name} {text[:_LONGEST_SHOWN]!r}: open your queue again.")
+    return number
 
 
 def _work(work: Work, user_of: UserOf, request: Request, body: Body) -> bytes:

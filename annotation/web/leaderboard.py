@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from annotation.board_files import board_csv, board_json
 from annotation.errors import AccessError, AnnotationError, NotFoundError, SignedOutError
+from annotation.numbers import id_in
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.systems import Board, SystemService
@@ -41,9 +42,10 @@ def build_board_downloads(
             number = project_number(project_id)
             roles = (Role.ADMINISTRATOR, Role.ADJUDICATOR)
             accounts.require(user.name if user else None, number, *roles)
-            if ending not in _TYPES or not (gold.isascii() and gold.isdigit() and len(gold) < 10):
+            gold_id = id_in(gold)
+            if ending not in _TYPES or gold_id is None:
                 raise NotFoundError("There is no such file: choose it on the leaderboard.")
-            board = systems.board(number, int(gold))
+            board = systems.board(number, gold_id)
             name = f"{plain_name(projects.get(number).name)}-leaderboard.{ending}"
         except SignedOutError as error:
             return refused(error, 401)

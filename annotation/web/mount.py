@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI, Request, Response
 from starlette.responses import RedirectResponse
 
+from annotation.pair_names import PairNames
 from annotation.services.bundle import Services, UnreachableError
 from annotation.web.accounts import add_account_pages
 from annotation.web.circle_downloads import CircleDownloads, build_circle_downloads
@@ -27,7 +28,13 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
     """
     guard = add_account_pages(server, services.accounts)
     server.include_router(
-        build_rating_routes(services.assignment, services.ratings, services.training, guard.user_of)
+        build_rating_routes(
+            services.assignment,
+            services.ratings,
+            services.training,
+            PairNames(services.keys.pairs),
+            guard.user_of,
+        )
     )
     server.include_router(build_writing_routes(services.writing, guard.user_of))
     server.include_router(build_downloads(services.accounts, services.projects, services.gold, guard.user_of))

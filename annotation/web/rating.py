@@ -9,7 +9,8 @@ from starlette.requests import Request
 
 from annotation.assignment import Queue, RaterPair, RaterProject
 from annotation.comparison import comparison_type
-from annotation.errors import TrainingError
+from annotation.errors import NotFoundError, TrainingError
+from annotation.pair_names import PairNames
 from annotation.pair_senses import text_as_json
 from annotation.sense_view import ShownItem, shown_items
 from annotation.services.assignment import AssignmentService
@@ -28,6 +29,7 @@ class RatingHandlers:
     assignments: AssignmentService
     ratings: RatingService
     training: TrainingService
+    names: PairNames
 
     def queue(self, user: User, request: Request, body: Body) -> Answer:
         project_id = asked_id(request, "project")
@@ -35,29 +37,31 @@ class RatingHandlers:
             queue = self.assignments.queue(project_id, user.id)
         except TrainingError:
             return _training(self.training.queue(project_id, user.id))
-        return {"project": _project(queue.project), **_queue(queue)}
+        return {"project": _project(queue.project), **self._queue(queue)}
 
     def history(self, user: User, request: Request, body: Body) -> Answer:
-        return {"pairs": [_pair(pair) for pair in self.ratings.recent(asked_id(request, "project"), user.id)]}
+        return {
+            "pairs": [self._pair(pair) for pair in self.ratings.recent(asked_id(request, "project"), user.id)]
+        }
 
     def pair(self, user: User, request: Request, body: Body) -> Answer:
-        return _pair(self.ratings.pair(asked_id(request, "pair"), user.id))
+        return self._pair(self.ratings.pair(self._asked(request), user.id))
 
     def rate(self, user: User, request: Request, body: Body) -> Answer:
-        saved = self.ratings.rate(asked_id(request, "pair"), user.id, body.number("grade"), _seconds(body))
-        return {"saved_at": saved.at.isoformat(), **_queue(saved.queue)}
+        saved = self.ratings.rate(self._asked(request), user.id, body.number("grade"), _seconds(body))
+        return {"saved_at": saved.at.isoformat(), **self._queue(saved.queue)}
 
     def skip(self, user: User, request: Request, body: Body) -> Answer:
         reason = body.text("reason")
         if reason not in tuple(SkipReason):
             raise BodyError(f"'reason' is {', '.join(SkipReason)}, not {reason[:60]!r}.")
         note = body.text("note")
-        saved = self.assignments.skip(asked_id(request, "pair"), user.id, SkipReason(reason), note)
-        return {"saved_at": saved.at.isoformat(), **_queue(saved.queue)}
+        saved = self.assignments.skip(self._asked(request), user.id, SkipReason(reason), note)
+        return {"saved_at": saved.at.isoformat(), **self._queue(saved.queue)}
 
     def comment(self, user: User, request: Request, body: Body) -> Answer:
         saved_at = self.ratings.comment(
-            asked_id(request, "pair"), user.id, body.text("text"), body.flag("flagged")
+            self._asked(request), user.id, body.text("text"), body.flag("flagged")
         )
         return {"saved_at": saved_at.isoformat()}
 
@@ -72,11 +76,33 @@ class RatingHandlers:
     def try_again(self, user: User, request: Request, body: Body) -> Answer:
         return _training(self.training.try_again(asked_id(request, "project"), user.id))
 
+    def _asked(self, request: Request) -> int:
+        """The pair that the path names.
+
+        Raises:
+            NotFoundError: it is none.
+        """
+        pair_id = self.names.id_of(request.path_params["pair"])
+        if pair_id is None:
+            raise NotFoundError("There is no such pair: open your queue again.")
+        return pair_id
+
+    def _pair(self, pair: RaterPair) -> Answer:
+        return {"id": self.names.name_of(pair.id), **_content(pair)}
+
+    def _queue(self, queue: Queue) -> Answer:
+        return {
+            "progress": {"rated": queue.progress.rated, "total": queue.progress.total},
+            "pairs": [self._pair(pair) for pair in queue.pairs],
+            "waiting": queue.is_waiting,
+        }
+
 
 def build_rating_routes(
     assignments: AssignmentService,
     ratings: RatingService,
     training: TrainingService,
+    names: PairNames,
     user_of: UserOf,
     *,
     at_once: int = AT_ONCE,
@@ -84,10 +110,11 @@ def build_rating_routes(
     """The addresses under /annotate/api that the rating page talks to.
 
     Args:
+        names: what the page calls pairs.
         user_of: who sends a request, None for nobody; called in a thread.
         at_once: how many answers are worked on at once.
     """
-    handlers = RatingHandlers(assignments, ratings, training)
+    handlers = RatingHandlers(assignments, ratings, training, names)
     return json_routes(
         (
             ("GET", "projects/{project}/queue", handlers.queue, ()),
@@ -114,7 +141,7 @@ def _seconds(body: Body) -> float:
 def _training(queue: TrainingQueue) -> Answer:
     """A queue of training pairs. Their ids in the page are not those of any pair of the work."""
     progress = queue.progress
-    pairs = [{**_pair(pair), "id": f"training-{pair.id}", "training": pair.id} for pair in queue.pairs]
+    pairs = [{"id": f"training-{pair.id}", **_content(pair), "training": pair.id} for pair in queue.pairs]
     return {
         "project": _project(queue.project),
         "progress": {"rated": progress.graded, "total": progress.pairs},
@@ -150,19 +177,10 @@ def _project(project: RaterProject) -> Answer:
     }
 
 
-def _queue(queue: Queue) -> Answer:
-    return {
-        "progress": {"rated": queue.progress.rated, "total": queue.progress.total},
-        "pairs": [_pair(pair) for pair in queue.pairs],
-        "waiting": queue.is_waiting,
-    }
-
-
-def _pair(pair: RaterPair) -> Answer:
+def _content(pair: RaterPair) -> Answer:
     kind = comparison_type(pair.type)
     left, right = shown_items(pair.type, pair.left, pair.right, pair.senses)
     return {
-        "id": pair.id,
         "type": pair.type,
         "type_label": kind.label,
         "larger_label": kind.larger,

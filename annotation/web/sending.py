@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 from annotation.errors import AccessError, AnnotationError, HandOverError, NotFoundError
 from annotation.handovers import PATH, HandOvers
+from annotation.numbers import id_in
 from annotation.predictions import PredictedDocument, pool
 from annotation.services.accounts import AccountService
 from annotation.services.overview import OverviewService, ProjectLine
@@ -101,9 +102,10 @@ def build_send_routes(pages: SendPages) -> APIRouter:
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    number = id_in(text)
+    if number is None:
         raise NotFoundError("No project is chosen: choose one of your projects.")
-    return int(text)
+    return number
 
 
 def _beginning(document: PredictedDocument) -> str:

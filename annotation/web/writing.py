@@ -38,7 +38,7 @@ class WritingHandlers:
             "saved_at": draft.at.isoformat(),
             "version": draft.version,
             "check": _check(draft.check),
-            "mine": draft.is_mine,
+            "lost": draft.lost,
         }
 
     def submit(self, user: User, request: Request, body: Body) -> Answer:

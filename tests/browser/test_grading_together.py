@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -57,13 +57,16 @@ def wait_until_saved(page) -> None:
     page.locator("#rate-saved").get_by_text(re.compile(r"^Saved \d")).wait_for()
 
 
-def grade_next(page, rater: str) -> bool:
-    """Type the rater's keys for the pair that is shown; false once there is none."""
+def grade_next(page, keys: Mapping[str, str]) -> bool:
+    """Type the rater's keys for the pair that is shown; false once there is none.
+
+    Args:
+        keys: of each larger item.
+    """
     page.locator("#rate-work:visible, #rate-message:visible").first.wait_for()
     if not page.locator("#rate-work").is_visible():
         return "graded all" not in page.locator("#rate-message").inner_text()
-    keys = STUDY[shown_sentence(page)][0][RATERS.index(rater)]
-    for key in keys:
+    for key in keys[shown_sentence(page)]:
         page.keyboard.press(key)
     page.keyboard.press("Enter")
     return True
@@ -80,10 +83,13 @@ def test_three_raters_grade_at_once_and_their_gold_is_right(site, browser, tmp_p
     services.projects.add_member(project.id, site.add_user("judge").name, Role.ADJUDICATOR)
 
     pages = {name: site.page(browser, name, f"/annotate/rate?project={project.id}") for name in RATERS}
+    keys = {
+        name: {left: typed[place] for left, (typed, _) in STUDY.items()} for place, name in enumerate(RATERS)
+    }
     grading = list(RATERS)
     deadline = time.monotonic() + 90
     while grading and time.monotonic() < deadline:
-        grading = [name for name in grading if grade_next(pages[name], name)]
+        grading = [name for name in grading if grade_next(pages[name], keys[name])]
     assert not grading, f"{grading} never came to an end"
     for page in pages.values():
         wait_until_saved(page)

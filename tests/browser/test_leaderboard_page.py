@@ -38,6 +38,23 @@ def project(site):
     return made
 
 
+def training(path):
+    """Graded pairs of both types that the project does not have."""
+    rows = [
+        {
+            "id": f"{type} {n}",
+            "type": type,
+            "left": f"{n} gulls in fog",
+            "right": "gulls in fog"[: 3 * n],
+            "gold": n,
+        }
+        for type in ("sentence2phrase", "phrase2word")
+        for n in range(1, 6)
+    ]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return path
+
+
 def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, project, tmp_path):
     page = site.page(browser, "root", f"/annotate/leaderboard?project={project.id}")
     expect(page.locator("#leaderboard-status-part")).to_contain_text("No system has been measured yet")
@@ -65,21 +82,29 @@ def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, p
     expect(page.locator("#leaderboard-chart .main-svg .xaxislayer-above")).to_have_count(1)
     expect(page.locator("#leaderboard-difference caption")).to_have_text("Ours 🦜 <b> less lcs")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.get_by_label("Calibrate its scores on training grades").check()
+    page.locator("#system-training input[type=file]").set_input_files(training(tmp_path / "train.jsonl"))
+    expect(page.locator("#system-training")).to_contain_text("train")
+    page.locator("#system-add-run").click()
+    expect(rows).to_have_count(3)
+    expect(page.locator("#leaderboard-pearson")).to_contain_text("lcs (calibrated)")
+    expect(page.locator("#leaderboard-method-part")).to_contain_text("the grades of 10 other pairs")
     with page.expect_download() as download:
         page.locator("#leaderboard-csv").click()
     with open(download.value.path(), encoding="utf-8", newline="") as file:
         saved = list(csv.DictReader(file))
     assert download.value.suggested_filename == "harbour-leaderboard.csv"
-    assert {(row["system"], row["rank"]) for row in saved} == {("Ours 🦜 <b>", "1"), ("lcs", "2")}
+    assert {row["system"]: row["rank"] for row in saved}["Ours 🦜 <b>"] == "1"
+    assert {row["system"] for row in saved} == {"Ours 🦜 <b>", "lcs", "lcs (calibrated)"}
     with page.expect_download() as download:
         page.locator("#leaderboard-json").click()
     told = json.loads(download.value.path().read_text(encoding="utf-8"))
-    assert (told["gold"]["pairs"], len(told["systems"]), len(told["differences"])) == (28, 2, 1)
+    assert (told["gold"]["pairs"], len(told["systems"]), len(told["differences"])) == (28, 3, 3)
     page.get_by_role("button", name="Remove a system").click()
     page.locator("#system-held input").click()
-    page.get_by_role("option", name="lcs").click()
+    page.get_by_role("option", name="lcs", exact=True).click()
     page.locator("#system-remove").click()
-    expect(rows).to_have_count(1)
+    expect(rows).to_have_count(2)
     other = site.page(browser, "judith", f"/annotate/leaderboard?project={project.id}")
-    expect(other.locator("#leaderboard-pearson tbody tr")).to_have_count(1)
+    expect(other.locator("#leaderboard-pearson tbody tr")).to_have_count(2)
     expect(other.locator("#system-form")).to_be_hidden()

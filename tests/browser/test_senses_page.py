@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -124,6 +126,17 @@ def test_a_writer_chooses_a_sense_for_the_word_that_he_is_given(senses_site, bro
     expect(page.locator("#senses-task")).to_contain_text("There is no word for you at the moment.")
     root = services.accounts.user("root")
     assert [text.text for text in services.editing.queue(project, root.id)] == [tiny.KEYBOARD.key]
+
+    editor = senses_site.page(browser, "root", f"/annotate/review?project={project}")
+    watch.over(editor, senses_site.address)
+    expect(editor.locator("#review-queue input")).to_have_value(re.compile(r"keyboard \(noun\)$"))
+    word, sense = editor.locator("#review-item .rate-text").all()
+    expect(word).to_contain_text("mouse (noun)")
+    expect(word).to_contain_text("a device that moves a pointer")
+    expect(sense).to_contain_text("keyboard (noun)")
+    expect(sense).to_contain_text("device (noun) a thing made for a purpose")
+    expect(editor.locator("#review-item .small")).to_have_text(re.compile("word to sense$"))
+    expect(editor.locator("#review-text textarea")).to_have_value(tiny.KEYBOARD.key)
     watch.check()
 
 

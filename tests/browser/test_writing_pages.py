@@ -67,6 +67,17 @@ def test_what_a_writer_writes_and_an_editor_accepts_comes_to_the_rater(site, bro
     expect(ana.locator("#rate-left")).to_have_text(left)
     expect(ana.locator("#rate-right")).to_have_text("a boat leaving at noon")
     assert site.services.assignment.queue(project.id, site.services.accounts.user("ana").id).pairs
+    current = wim.locator("#write-left").inner_text()
+    eda.get_by_role("tab", name="Larger items").click()
+    row = eda.locator("#items-list tr", has_text=current[:60])
+    eda.get_by_role("button", name="Withdraw items").click()
+    eda.locator("#items-ids textarea").fill(row.locator("th").inner_text())
+    eda.locator("#items-withdraw").click()
+    expect(eda.locator("#items-changed")).to_contain_text("1 larger item withdrawn.")
+    expect(row).to_contain_text("withdrawn")
+    wim.locator("#write-text").fill("a ferry leaving")
+    expect(wim.locator("#write-notices")).to_contain_text("This item was withdrawn")
+    expect(wim.locator("#write-left")).not_to_have_text(current)
     eda.get_by_role("tab", name="Report").click()
     expect(eda.locator("#writing-writers table")).to_contain_text("wim")
 

@@ -9,6 +9,8 @@ from decimal import Decimal
 import pytest
 from sqlalchemy import func, select
 
+import kpdemo.text
+from annotation.__main__ import phrase_key
 from annotation.circle import CircleOptions
 from annotation.cli import main
 from annotation.errors import ImportFileError
@@ -22,7 +24,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService
 from annotation.types import NewPair, ProjectSettings, Role
 from db.checks import check
-from db.models import Base, SentOrder, SentPrediction
+from db.models import Base, SentOrder, SentPhrase, SentPrediction
 from kpdemo.documents import read_documents
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.types import Keyphrase, Prediction
@@ -280,3 +282,22 @@ def sides(document: PredictedDocument, model: str) -> dict[str, list[dict[str, o
         ]
         for name, side in (("present", True), ("absent", False))
     }
+
+
+def test_phrases_that_the_keyphrase_pages_take_for_one_are_one_pair_from_files_too(
+    sqlite_database, tmp_path, capsys
+):
+    ProjectService(sqlite_database).create(ProjectSettings("mer", types=(TYPE,)))
+    url = f"--database-url=sqlite:///{sqlite_database.path}"
+    docs, found = tmp_path / "docs.jsonl", tmp_path / "north.jsonl"
+    row = {"id": "1", "language": "fr"}
+    docs.write_text(json.dumps({**row, "text": "Les systèmes d\u2019exploitation en mer."}) + "\n")
+    phrases = [{"text": f"système d{sign}exploitation", "score": 0.5} for sign in "\u2019'"]
+    found.write_text(json.dumps({**row, "present": phrases, "absent": []}) + "\n")
+    arguments = ["send", "mer", f"--documents={docs}", f"--predictions={found}", url]
+    assert main(arguments, phrase_key=phrase_key) == 0
+    assert "Sent 1 pair of 1 document to mer" in capsys.readouterr().out
+    with sqlite_database.reading() as session:
+        assert session.scalars(select(SentPhrase.key)).all() == [
+            kpdemo.text.phrase_key(phrases[0]["text"], "fr")
+        ]

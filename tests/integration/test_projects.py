@@ -14,16 +14,18 @@ import pytest
 from sqlalchemy import event, func, select
 
 from annotation.assignment import position_of
+from annotation.authoring import NewItem
 from annotation.errors import NotFoundError, SettingsError
 from annotation.services.accounts import AccountService
 from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import open_services
 from annotation.services.importing import ImportService
+from annotation.services.items import ItemService
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import NewPair, ProjectSettings, Role
 from db import Database
-from db.models import Assignment, AuditEvent, Membership, Pair, Rating, RatingChange
+from db.models import Assignment, AuditEvent, LargerItem, Membership, Pair, Rating, RatingChange
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SETTINGS = ProjectSettings("News", types=("sentence2phrase",), raters_per_pair=2)
@@ -339,13 +341,25 @@ def test_a_type_with_pairs_stays(database):
     assert "The type 'sentence2phrase' has 1 pairs: keep it" in refused(database, project, types=("a2b",))
 
 
-def test_another_order_moves_every_pair_until_one_is_graded(database):
+def places_of_items(database: Database, project_id: int) -> list[int]:
+    with database.reading() as session:
+        here = select(LargerItem.position).where(LargerItem.project_id == project_id)
+        return list(session.scalars(here.order_by(LargerItem.import_order)))
+
+
+def test_another_order_moves_every_pair_and_larger_item_until_one_is_graded(database):
     project = project_with(database, *map(pair, range(20)), is_random=False)
     service = ProjectService(database)
+    items = [NewItem(f"i{number}", "sentence2phrase", f"Gull {number} follows it.") for number in range(20)]
+    ItemService(database).import_items(project.id, items)
     assert column(database, Pair.position, project.id) == list(range(20))
+    assert places_of_items(database, project.id) == list(range(20))
     shuffled = service.update(project.id, replace(project.settings, is_random=True, seed=7))
     expected = [position_of(7, "sentence2phrase", f"p{number}") for number in range(20)]
     assert column(database, Pair.position, project.id) == expected
+    assert places_of_items(database, project.id) == [
+        position_of(7, "sentence2phrase", f"i{number}") for number in range(20)
+    ]
     ImportService(database).import_pairs(project.id, [pair(99, "1")])
     assert "stay as they are once a pair is graded" in refused(database, shuffled, seed=8)
     assert "stay as they are" in refused(database, shuffled, is_random=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
+from threading import Thread
 
 import pytest
 from sqlalchemy import func, select
@@ -20,12 +21,14 @@ from annotation.errors import (
 )
 from annotation.quality import QualitySettings
 from annotation.services.bundle import Services, open_services
+from annotation.services.quality import state_of
 from annotation.training import TrainingPhase
 from annotation.types import KnownPair, NewPair, SkipReason
+from annotation.ui.remarks import remarks_html, remarks_table
 from db.checks import check as check_database
-from db.models import Assignment, Pair, Project, Rating, TrainingGrade, User
+from db.models import Assignment, Pair, Project, RaterState, Rating, TrainingGrade, User
 from tests.people import at_once
-from tests.raters import TYPE, World, check, check_finished, new_world
+from tests.raters import LONG_AGO, TYPE, World, check, check_finished, new_world
 
 GRADES = {"t1": "4", "t2": "0", "t3": "2"}
 
@@ -261,6 +264,50 @@ def test_a_check_can_be_skipped_revised_and_commented_like_any_pair(make):
     assert services.ratings.pair(skipped, rater).grade is None
     check(place.world)
     assert check_database(place.world.database).problems == ()
+
+
+def test_what_is_said_of_a_check_pair_is_among_the_remarks(make):
+    place = make(pairs=2, raters=1, k=1)
+    services, [rater] = place.services, place.world.raters
+    services.known_pairs.import_checks(place.project, [known("c1"), known("c2")])
+    place.settings(check_every=2)
+    queue = services.assignment.queue(place.project, rater)
+    while queue.pairs:
+        pair = queue.pairs[0]
+        services.ratings.comment(pair.id, rater, f"on {pair.right}", True)
+        queue = services.assignment.skip(pair.id, rater, SkipReason.BROKEN_TEXT).queue
+    page = services.remarks.remarks(place.project)
+    checks = [remark for remark in page.items if remark.is_check]
+    assert {remark.external_id for remark in checks} <= {"c1", "c2"}
+    assert [remark.kind.value for remark in checks].count("skip") == len(checks) / 2 > 0
+    assert len(checks) < len(page.items) == page.total
+    shown = remarks_html(page, place.project, "Project 0")
+    assert shown.count(", check pair</small>") == len(checks)
+    assert shown.count("/annotate/adjudicate?") == len(page.items) - len(checks)
+    assert [row[-1] for row in remarks_table(page).rows].count("yes") == len(checks)
+
+
+def test_two_first_words_on_a_rater_at_once_make_one_row(make):
+    place = make()
+    database, [rater, _] = place.world.database, place.world.raters
+    done = []
+
+    def pause() -> None:
+        with database.session() as session:
+            state_of(session, place.project, rater).paused_at = LONG_AGO
+        done.append(True)
+
+    other = Thread(target=pause)
+    with database.session() as session:
+        state_of(session, place.project, rater).passed_at = LONG_AGO
+        other.start()
+        other.join(0.5)  # it waits for this transaction
+        assert not done
+    other.join(20)
+    assert done
+    with database.reading() as session:
+        [row] = session.scalars(select(RaterState))
+        assert (row.passed_at, row.paused_at) == (LONG_AGO, LONG_AGO)
 
 
 def test_two_raters_at_once_get_every_check(make):

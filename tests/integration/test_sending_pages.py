@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from annotation.errors import HandOverError, ImportFileError
-from annotation.handovers import KEPT_MINUTES, LARGEST, MOST_KEPT, HandOvers
+from annotation.handovers import KEPT_MINUTES, LARGEST, MOST_KEPT, MOST_OF_ONE, HandOvers
 from annotation.predictions import TYPE
 from annotation.services.bundle import Services, open_services
 from annotation.services.sessions import start_session
@@ -171,15 +171,29 @@ def test_bundles_are_kept_for_a_while_and_not_without_limit():
         handovers.keep({"documents": 3})
 
 
-def test_a_bundle_that_is_too_large_is_refused_and_the_oldest_goes_first(monkeypatch):
+def test_what_is_too_much_is_refused_and_nobody_loses_what_is_kept(monkeypatch):
     monkeypatch.setattr("annotation.handovers.LARGEST", 10)
     with pytest.raises(ValueError, match="and the page sends at most 10"):
         HandOvers().keep(bundle())
     monkeypatch.setattr("annotation.handovers.LARGEST", LARGEST)
-    monkeypatch.setattr("annotation.handovers.MOST_KEPT", 1_000)
-    handovers = HandOvers()
-    first, *_, last = (handovers.keep(bundle(f"{number}")) for number in range(5))
-    assert handovers.documents(last.rsplit("/", 1)[-1])
-    with pytest.raises(HandOverError):
-        handovers.documents(first.rsplit("/", 1)[-1])
-    assert MOST_KEPT > LARGEST
+    monkeypatch.setattr("annotation.handovers.MOST_OF_ONE", 1_000)
+    monkeypatch.setattr("annotation.handovers.MOST_KEPT", 2_000)
+    moment = [0.0]
+    handovers = HandOvers(seconds=lambda: moment[0])
+    kept = []
+
+    def keep_until_refused(*senders: str) -> None:
+        for number, sender in enumerate(senders):
+            kept.append(handovers.keep(bundle(f"{number}"), sender))
+
+    keep_until_refused("192.0.2.1")
+    with pytest.raises(HandOverError, match="From your address as many predictions wait"):
+        keep_until_refused(*(f"2001:db8::{number}" for number in range(9)))  # one home
+    with pytest.raises(HandOverError, match="The server keeps as many predictions as it can"):
+        keep_until_refused(*(f"198.51.100.{number}" for number in range(9)))
+    assert len(kept) > 3
+    for address in kept:
+        assert handovers.documents(address.rsplit("/", 1)[-1])
+    moment[0] = KEPT_MINUTES * 60
+    assert handovers.keep(bundle("later"), "192.0.2.1")
+    assert MOST_KEPT > MOST_OF_ONE >= LARGEST

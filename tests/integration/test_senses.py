@@ -8,14 +8,17 @@ from decimal import Decimal
 import pytest
 
 from annotation.authoring import NewItem
+from annotation.errors import TextError
 from annotation.exchange import open_source, read_items
 from annotation.gold import ExportOptions, Format
 from annotation.pair_senses import described, with_senses
 from annotation.sense_choice import SenseChoice, SenseError
 from annotation.senses import PairSenses, WordFlag
+from annotation.services import writing
 from annotation.services.bundle import Services, open_services
 from annotation.types import NewPair, ProjectSettings, Role, User
 from annotation.wordnet import WordNet
+from db.models import Writing
 from tests import tiny_wordnet as tiny
 
 TYPE = "word2sense"
@@ -88,6 +91,40 @@ def test_an_exported_gold_set_brings_its_meanings_along(services, flagged, tmp_p
     assert one == two
 
 
+def test_who_chose_a_sense_and_its_grade_never_rates_the_pair(services):
+    made = services.projects.create(ProjectSettings("own", types=(TYPE,), raters_per_pair=1))
+    chooser = person(services, "Mia", made.id, Role.ADMINISTRATOR)
+    services.projects.add_member(made.id, "Mia", Role.RATER)
+    rater = person(services, "Ana", made.id, Role.RATER)
+    choice = SenseChoice("mouse#n", meaning=tiny.POINTER.key, key=tiny.KEYBOARD.key)
+    pair = services.senses.add_pair(made.id, choice, Decimal(3), by=chooser)
+    assert services.assignment.queue(made.id, chooser.id).pairs == ()
+    [seen] = services.assignment.queue(made.id, rater.id).pairs
+    assert seen.right == pair.right
+    with pytest.raises(SenseError, match="is there already"):
+        services.senses.add_pair(made.id, choice, Decimal(3), by=chooser)
+
+
+def written_of(services, writing_id: int) -> tuple[str, str | None, float | None]:
+    with services.writing._database.reading() as session:
+        row = session.get_one(Writing, writing_id)
+        return row.state, (row.senses or {}).get("key"), row.seconds
+
+
+def test_a_choice_that_cannot_be_submitted_leaves_the_earlier_one(services, monkeypatch):
+    made = services.projects.create(ProjectSettings("kept", types=(TYPE,)))
+    services.items.import_items(made.id, [NewItem("1", TYPE, "mouse#n")])
+    services.items.change_plan(made.id, has_zeros=False)
+    writer = person(services, "Wim", made.id, Role.WRITER).id
+    task = services.writing.desk(made.id, writer).task
+    monkeypatch.setattr(writing, "text_problem", lambda *_: "The text is refused.")
+    with pytest.raises(TextError):
+        services.senses.submit(
+            task.id, writer, SenseChoice("", meaning=tiny.POINTER.key, key=tiny.KEYBOARD.key)
+        )
+    assert written_of(services, task.id) == ("held", None, None)
+
+
 def test_what_a_writer_chose_goes_to_the_raters_with_its_meanings(services):
     made = services.projects.create(ProjectSettings("written", types=(TYPE,), is_random=False))
     services.items.import_items(made.id, [NewItem("1", TYPE, "mouse#n"), NewItem("2", TYPE, "zombify#v")])
@@ -106,7 +143,10 @@ def test_what_a_writer_chose_goes_to_the_raters_with_its_meanings(services):
         assert task is not None
         with pytest.raises(SenseError, match="is not near the word's meaning"):
             services.senses.submit(task.id, writer, replace(chosen[task.left], key=tiny.SLOW.key))
-        services.senses.submit(task.id, writer, chosen[task.left])
+        assert written_of(services, task.id) == ("held", None, None)  # a refusal leaves nothing behind
+        services.writing.keep(task.id, writer, "", task.version, 2.5)
+        services.senses.submit(task.id, writer, chosen[task.left], 4.0)
+        assert written_of(services, task.id) == ("submitted", chosen[task.left].key, 6.5)
     for text in services.editing.queue(made.id, editor):
         services.editing.accept(made.id, text.id, editor, version=text.version)
     queue = services.assignment.queue(made.id, people["Ana"].id)
@@ -132,6 +172,8 @@ def test_an_editors_own_sense_has_no_meanings_of_the_writers(services):
     assert task is not None
     services.senses.submit(task.id, writer, SenseChoice("", meaning=tiny.POINTER.key, key=tiny.KEYBOARD.key))
     [text] = services.editing.queue(made.id, editor)
+    assert text.senses is not None
+    assert (text.senses.word_definition, text.senses.sense.words) == (tiny.POINTER.gloss, "keyboard (noun)")
     services.editing.accept(made.id, text.id, editor, version=text.version, text=tiny.DEVICE.key)
     [pair] = services.assignment.queue(made.id, rater).pairs
     assert (pair.right, pair.senses) == (tiny.DEVICE.key, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -9,10 +10,11 @@ from sqlalchemy import func, select
 
 from annotation.errors import NotFoundError, ScoreFileError, SettingsError
 from annotation.score_files import GoldPair
-from annotation.score_report import System
+from annotation.score_report import System, score_systems
 from annotation.services.projects import ProjectService
 from annotation.services.system_rows import Gold
 from annotation.services.systems import SystemService
+from annotation.types import ProjectSettings
 from db.checks import check
 from db.models import AuditEvent, GoldGrade, GoldSet, ScoredSystem, SystemScore
 from tests.rated import pair, rated_project
@@ -56,6 +58,32 @@ def test_the_gold_of_a_project_is_its_finished_pairs_and_changes_its_digest_with
     again = service.own_gold(rated.id)
     assert len(again.pairs) == 8
     assert again.sha256 != gold.sha256
+
+
+def test_the_board_of_a_project_waits_for_no_other_project(rated, service, monkeypatch):
+    gold_id = service.add(rated.id, service.own_gold(rated.id), GOOD)
+    other = ProjectService(rated.database).create(ProjectSettings("other", types=("sentence2phrase",))).id
+    other_gold = service.add(other, service.own_gold(rated.id), POOR)
+    counting, goes_on = threading.Event(), threading.Event()
+
+    def count(pairs, systems):
+        if systems[0].name == GOOD.name:
+            counting.set()
+            assert goes_on.wait(20)
+        return score_systems(pairs, systems)
+
+    monkeypatch.setattr("annotation.services.systems.score_systems", count)
+    slow = threading.Thread(target=service.board, args=(rated.id, gold_id))
+    slow.start()
+    assert counting.wait(20)
+    quick = threading.Thread(target=service.board, args=(other, other_gold))
+    quick.start()
+    quick.join(20)
+    assert not quick.is_alive()
+    assert slow.is_alive()
+    goes_on.set()
+    slow.join(20)
+    assert service.board(rated.id, gold_id) is service.board(rated.id, gold_id)
 
 
 def test_systems_are_ranked_on_the_gold_of_their_day(rated, service):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
@@ -20,8 +21,10 @@ from annotation.errors import (
     StaleTextError,
     WritingError,
 )
+from annotation.services import writing_tasks
 from annotation.services.accounts import AccountService
 from annotation.services.editing import Zeros
+from annotation.services.withdrawal import WithdrawalService
 from annotation.services.writing_reports import WritingReportService
 from annotation.sizes import Bounds, PairBounds
 from annotation.types import NewRating, Role
@@ -141,7 +144,7 @@ def test_a_draft_is_kept_and_found_again_also_after_the_lease(database):
     office.items.change_plan(office.project.id, has_zeros=False)
     task = office.task("wim")
     draft = office.writing.keep(task.id, office.id("wim"), "a boat \0 ", 0, 12.5)
-    assert (draft.version, draft.is_mine, draft.check.size.words) == (1, True, 2)
+    assert (draft.version, draft.lost, draft.check.size.words) == (1, "", 2)
     again = office.task("wim")
     assert (again.text, again.version, again.seconds) == ("a boat \N{REPLACEMENT CHARACTER} ", 1, 12.5)
     with pytest.raises(StaleTextError):
@@ -149,11 +152,68 @@ def test_a_draft_is_kept_and_found_again_also_after_the_lease(database):
     office.clock.forward(minutes=31)
     assert office.task("wes").left == task.left
     lost = office.writing.keep(task.id, office.id("wim"), "a boat of mine", 1)
-    assert not lost.is_mine
+    assert "it went to somebody else" in lost.lost
     with pytest.raises(WritingError, match="it went to somebody else"):
         office.writing.submit(task.id, office.id("wim"), "a boat of mine", 2)
     office.clock.forward(minutes=31)
     assert office.task("wim").text == "a boat of mine"
+
+
+def test_texts_are_compared_while_others_can_save(office, monkeypatch):
+    task = office.submit("wim")
+    office.editing.send_back(office.project.id, task.id, office.id("eda"), "Shorter.", version=1)
+    compare = writing_tasks.check_text
+    waited = []
+
+    def compare_while_others_save(*args):
+        saving = threading.Thread(target=office.items.change_plan, args=(office.project.id,))
+        saving.start()
+        saving.join(2)
+        waited.append(saving.is_alive())
+        return compare(*args)
+
+    monkeypatch.setattr(writing_tasks, "check_text", compare_while_others_save)
+    desk = office.writing.desk(office.project.id, office.id("wim"))
+    office.writing.keep(desk.task.id, office.id("wim"), "ferry at noon", desk.task.version)
+    office.writing.submit(desk.task.id, office.id("wim"), "a ferry at noon", desk.task.version + 1)
+    assert waited
+    assert not any(waited)
+
+
+def test_a_withdrawn_item_goes_to_no_writer_and_its_draft_is_kept(office):
+    withdrawal = WithdrawalService(office.database, office.clock)
+    office.items.change_plan(office.project.id, has_zeros=False)
+    project, wim, wes = office.project.id, office.id("wim"), office.id("wes")
+    accepted, _ = office.submit("wim"), office.accept_all()
+    submitted, drafted = office.submit("wim"), office.task("wim")
+    office.writing.keep(drafted.id, wim, "a draft of mine", drafted.version)
+    lines = {line.text: line.id for line in office.items.items(project)}
+    ids = [lines[task.left] for task in (submitted, drafted)]
+    with pytest.raises(WritingError, match="is a pair already, which stays"):
+        withdrawal.withdraw(project, [*ids, lines[accepted.left]])
+    with pytest.raises(NotFoundError, match="no larger item 'item 99'"):
+        withdrawal.withdraw(project, [*ids, "item 99"])
+    assert office.task("wim").id == drafted.id  # all or none
+    rest = {line.id for line in office.items.items(project)} - {*ids, lines[accepted.left]}
+    assert withdrawal.withdraw(project, [*ids, ids[0]]) == 2
+    assert withdrawal.withdraw(project, ids) == 0
+    lost = office.writing.keep(drafted.id, wim, "a draft of mine, longer", drafted.version + 1)
+    assert lost.lost.startswith("This item was withdrawn")
+    with pytest.raises(WritingError, match="This item was withdrawn"):
+        office.writing.submit(drafted.id, wim, "a draft of mine", lost.version)
+    assert office.editing.queue(project, office.id("eda")) == ()
+    assert office.writing.desk(project, wes).unwritten == len(rest) - 1
+    assert [text.state for text in office.writing.recent(project, wim)].count("withdrawn") == 2
+    while (task := office.writing.desk(project, wes).task) is not None:
+        assert task.left not in (submitted.left, drafted.left)
+        office.submit("wes")
+    assert check(office.database).problems == ()
+    assert withdrawal.restore(project, ids) == 2
+    again = {office.task("wim").left: office.task("wim").text}
+    office.writing.leave_blank(office.task("wim").id, wim)
+    again[office.task("wim").left] = office.task("wim").text
+    assert again[drafted.left] == "a draft of mine, longer"
+    assert check(office.database).problems == ()
 
 
 def test_a_lease_that_nobody_missed_is_taken_up_again_by_typing(database):
@@ -163,7 +223,7 @@ def test_a_lease_that_nobody_missed_is_taken_up_again_by_typing(database):
     office.clock.forward(minutes=31)
     assert office.task("wes").left == task.left
     office.projects.remove_member(office.project.id, "wes", Role.WRITER)
-    assert office.writing.keep(task.id, office.id("wim"), "here again", 0).is_mine
+    assert office.writing.keep(task.id, office.id("wim"), "here again", 0).lost == ""
     assert check(database).problems == ()
 
 
@@ -196,15 +256,39 @@ def test_an_accepted_text_becomes_a_pair_that_its_writer_and_editor_never_grade(
     assert [office.queue(name) for name in ("wim", "eda", "ana", "ben")] == [[], [], [pair_id], [pair_id]]
     for name in ("wim", "eda"):
         assert office.ratings.progress(office.project.id, office.id(name)).total == 0
-        with pytest.raises(AssignmentError, match="You wrote or edited this pair"):
+        with pytest.raises(AssignmentError, match="You wrote this pair or saw its requested grade"):
             office.ratings.rate(pair_id, office.id(name), Decimal(3))
-        with pytest.raises(ImportFileError, match=f"'{name}' wrote or edited the pair"):
+        with pytest.raises(ImportFileError, match=f"'{name}' wrote the pair"):
             office.importing.import_pairs(
                 office.project.id, [NewRating(waiting.item_id, name, Decimal(3), TYPE)]
             )
     for name in ("ana", "ben"):
         office.ratings.rate(pair_id, office.id(name), Decimal(3))
     assert check(office.database).problems == ()
+
+
+def test_whoever_saw_the_requested_grade_never_grades_the_pair(database):
+    office = open_office(database, items=1)
+    office.items.change_plan(office.project.id, has_zeros=False)
+    for name, role in (("wes", Role.RATER), ("ben", Role.EDITOR), ("ana", Role.EDITOR)):
+        office.projects.add_member(office.project.id, name, role)
+    office.writing.leave_blank(office.task("wes").id, office.id("wes"))  # he was shown the item and its grade
+    task = office.submit("wim")
+    office.editing.queue(office.project.id, office.id("ana"))  # tells no grade
+    for _ in range(2):
+        shown = office.editing.text(office.project.id, task.id, office.id("ben"))
+    assert [step.action for step in shown.steps] == ["blank", "submitted"]
+    [pair_id] = office.accept_all("eda")
+    assert {name: office.queue(name) for name in ("wim", "wes", "eda", "ben", "ana")} == {
+        "wim": [],
+        "wes": [],
+        "eda": [],
+        "ben": [],
+        "ana": [pair_id],
+    }
+    with pytest.raises(NotFoundError, match="waits no longer"):
+        office.editing.text(office.project.id, task.id, office.id("ana"))
+    assert office.queue("ana") == [pair_id]
 
 
 def test_an_editor_edits_sends_back_and_hands_on_and_all_is_remembered(office):

@@ -31,15 +31,9 @@ from annotation.ui.agreement import (
     texts_of,
 )
 from annotation.ui.agreement_parts import FOR_LEADERS, verdict
-from annotation.ui.agreement_tables import (
-    file_name,
-    name_order,
-    raters_table,
-    table_csv,
-    table_html,
-    widest_table,
-)
+from annotation.ui.agreement_tables import name_order, raters_table, widest_table
 from annotation.ui.charts import Series, alpha_chart, bias_chart, grades_chart
+from annotation.ui.tables import file_name, table_csv, table_html
 from kpdemo.ui.charts import LONGEST_LABEL
 from tests.people import MovableClock
 from tests.rated import pair, rated_project
@@ -261,7 +255,8 @@ def test_the_plan_is_called_an_estimate_and_says_whether_the_project_has_the_pai
     many = rated_project(rated.database, [*graded, *(pair(f"x{n}") for n in range(4))], name="many")
     said = unescape(handlers.plan(0.05, ask("judith", many.id)))
     assert "This is an estimate" in said
-    assert "the project has 4 pairs without, so that more would have to be imported" in said
+    assert "more pairs with two grades would bring the interval from" in said
+    assert "4 pairs of the project lack two grades, so that more would have to be imported" in said
     assert "narrow enough (at most 2)" in handlers.plan(2, ask("judith", many.id))
     assert "is 0.001 to 2, not 0: choose one such as 0.05" in handlers.plan(0, ask("root", many.id))
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
@@ -127,8 +128,10 @@ class Kept:
     """Stands in for annotation: keeps what it is handed."""
 
     bundles: list[Any] = field(default_factory=list)
+    senders: list[str] = field(default_factory=list)
 
-    def keep(self, bundle: Any) -> str:
+    def keep(self, bundle: Any, sender: str) -> str:
+        self.senders.append(sender)
         self.bundles.append(json.loads(json.dumps(bundle)))
         return "/annotate/send/x"
 
@@ -181,7 +184,7 @@ def test_a_model_that_fails_is_named_and_the_others_are_sent(sender, kept):
 
 
 def test_a_bundle_that_is_refused_is_explained(sender):
-    def refuse(_: object) -> str:
+    def refuse(*_: object) -> str:
         raise ValueError("It is too large.")
 
     with pytest.raises(gr.Error, match="It is too large"):
@@ -196,7 +199,9 @@ def test_all_documents_of_files_are_handed_over(sender, kept, tmp_path):
     )
     text = tmp_path / "note.txt"
     text.write_text("The night train was late because of snow.")
-    shown = sender.send_files([str(rows), str(text)], ["one", "two"], progress=_quiet)
+    asked = SimpleNamespace(client=SimpleNamespace(host="192.0.2.7"))
+    shown = sender.send_files([str(rows), str(text)], ["one", "two"], asked, progress=_quiet)
+    assert kept.senders == ["192.0.2.7"]
     found = read_bundle(kept.bundles[0])
     assert [document.id for document in found] == ["a", "rows-2", "a-2", "note"]
     assert all(len(document.runs) == 2 for document in found)

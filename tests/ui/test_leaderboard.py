@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ import gradio as gr
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from scipy.stats import pearsonr
 
 from annotation.dictionary import Dictionary
 from annotation.services.accounts import AccountService
@@ -20,8 +22,9 @@ from annotation.services.sessions import start_session
 from annotation.services.systems import SystemService
 from annotation.types import Role
 from annotation.ui.leaderboard import FOR_LEADERS, TEXTS, LeaderboardHandlers
-from annotation.ui.leaderboard_form import FILES, OWN, SHOWN, SystemFormHandlers
+from annotation.ui.leaderboard_form import SystemFormHandlers
 from annotation.ui.score_charts import genre_chart
+from annotation.ui.system_choice import FILES, OWN, SHOWN
 from annotation.web.accounts import add_account_pages
 from annotation.web.cookies import COOKIE
 from annotation.web.leaderboard import board_address, build_board_downloads
@@ -89,8 +92,22 @@ def upload(tmp_path):
     return write
 
 
-def add(form, rated, name, files=(), *, what="scores", gold=OWN, gold_files=(), gold_id=None, by="leader"):
-    return form.add(ask(by, rated.id), name, what, files, gold, gold_files, gold_id)
+def add(
+    form,
+    rated,
+    name,
+    files=(),
+    *,
+    what="scores",
+    gold=OWN,
+    gold_files=(),
+    gold_id=None,
+    training=None,
+    training_scores=(),
+    by="leader",
+):
+    calibration = (training is not None, training, training_scores)
+    return form.add(ask(by, rated.id), name, what, files, gold, gold_files, gold_id, *calibration)
 
 
 def test_an_empty_leaderboard_says_the_next_step_and_others_are_told_why_not(handlers, form, rated):
@@ -138,6 +155,7 @@ def test_uploaded_scores_and_systems_that_run_here_are_ranked(handlers, form, ra
     assert "lcs less &lt;img" in told
     assert "p (Williams)" in told
     assert "same system" in handlers.compare(gold_id, "lcs", "lcs", ask("judith", rated.id))
+    assert handlers.compare(gold_id, "lcs", None, ask("judith", rated.id)) == gr.skip()
 
     rated.rate("open", ben="2")
     assert (
@@ -159,6 +177,18 @@ def test_uploaded_scores_and_systems_that_run_here_are_ranked(handlers, form, ra
         ([("run.jsonl", '{"id": "zz", "score": 1}\n')], "run.jsonl, line 1: the gold grades have no"),
         ([("run.gz", "1\n")], "run.gz cannot be read here"),
         ([("a.txt", "1\n"), ("b.txt", "1\n")], "a.txt: its name tells no comparison type"),
+        ([("run.txt", "")], "run.txt, line 1: no score, the file ends after 0"),
+        ([("run.txt", "\n")], "run.txt, line 1: no score, the file ends after 0"),
+        ([("run.txt", "1\r\n2\r\nNaN\r\n")], "run.txt, line 3: &#x27;NaN&#x27; is no number"),
+        ([("run.txt", "1\n²\n")], "run.txt, line 2: &#x27;²&#x27; is no number"),
+        ([("run.txt", "1\n١\n")], "run.txt, line 2: &#x27;١&#x27; is no number"),
+        ([("run.txt", "1\n1e999\n")], "run.txt, line 2: "),
+        ([("run.txt", "1\n\n3\n")], "run.txt, line 2: is empty"),
+        ([("run.txt", "\ufeffx\n")], "run.txt, line 1: &#x27;x&#x27; is no number"),
+        ([("run.txt", "7" * 1_000_000)], "run.txt, line 1: "),
+        ([("run.txt", "1\n" * 500_000)], "run.txt, line 9: one score too many"),
+        ([("run.jsonl", '{"id": "a", "score": NaN}\n')], "run.jsonl, line 1"),
+        ([("run.jsonl", '{"id": "a", "score": true}\n')], "run.jsonl, line 1, field"),
         (
             [("phrase2word.a.txt", "1\n2\n3\n"), ("phrase2word.b.txt", "1\n2\n3\n")],
             "in another file of The upload",
@@ -170,8 +200,14 @@ def test_what_is_wrong_with_scores_is_said_with_the_line_and_without_paths(form,
     assert told in said
     assert "Nothing was added" in said
     assert "/scores-" not in said
+    assert len(said) < 400
     assert name == gr.skip()
     assert form.systems.golds(rated.id) == []
+
+
+def test_scores_of_windows_programs_are_read(form, rated, upload):
+    said = add(form, rated, "", [upload("run.txt", "\ufeff0\r\n4\r\n1\r\n3\r\n1\r\n3\r\n0\r\n2\r\n")])[0]
+    assert "Added run: 8 scores" in said
 
 
 def test_systems_are_measured_on_other_gold_and_on_the_gold_that_is_shown(handlers, form, rated, upload):
@@ -193,6 +229,68 @@ def test_systems_are_measured_on_other_gold_and_on_the_gold_that_is_shown(handle
     broken = [upload("broken.jsonl", gold.replace('"gold": 3', '"gold": "x"'))]
     said = add(form, rated, "third", scores, gold=FILES, gold_files=broken)[0]
     assert "broken.jsonl, line 4, field &#x27;gold&#x27;" in said
+
+
+def training_pairs(count, type, grade_of):
+    rows = [
+        {"id": f"t{n}", "type": type, "left": f"{n} of {type}", "right": f"{n} boats", "gold": grade_of(n)}
+        for n in range(count)
+    ]
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+def test_a_system_is_calibrated_on_other_pairs_and_its_name_says_so(handlers, form, rated, upload):
+    types = ("sentence2phrase", "phrase2word")
+    grades = upload("train.jsonl", "".join(training_pairs(5, type, lambda n: n) for type in types))
+    bent = "".join(f"{n**3}\n" for _ in types for n in range(5))  # the cubes of what people said
+    own = [float(pair.gold) for pair in form.systems.own_gold(rated.id).pairs]
+    run = upload("run.txt", "".join(f"{round(grade) ** 3}\n" for grade in own))
+    said, *_, gold_id = add(
+        form, rated, "ours", [run], training=[grades], training_scores=[upload("taught.txt", bent)]
+    )
+    assert "Added ours (calibrated): 8 scores" in said
+    [system] = form.systems.board(rated.id, gold_id).report.systems
+    rounded = [float(round(grade)) for grade in own]
+    for type in types:
+        places = [n for n, pair in enumerate(form.systems.own_gold(rated.id).pairs) if pair.type == type]
+        straight = pearsonr([own[n] for n in places], [rounded[n] for n in places]).statistic
+        assert system.types[type].pearson.value == pytest.approx(straight)
+    parts = shown(handlers.show(gold_id, ask("judith", rated.id)))
+    assert "ours (calibrated)" in parts["pearson"]
+    assert "fitted to the grades of 10 other pairs, type by type, by isotonic regression" in parts["method"]
+    assert "Added lcs (calibrated)" in add(form, rated, "", what="lcs", training=[grades])[0]
+
+
+def test_what_cannot_be_calibrated_is_refused_and_right_files_stay_in_their_boxes(form, rated, upload):
+    run = [upload("run.txt", "1\n" * 8)]
+    grades = [upload("train.jsonl", training_pairs(5, "sentence2phrase", lambda n: n))]
+    assert "No file of training grades is chosen" in add(form, rated, "", run, training=[])[0]
+    said = add(form, rated, "", run, training=grades)[0]
+    assert "No file of its scores of the training pairs is chosen" in said
+    short = [upload("taught.txt", "1\n2\nx\n")]
+    said, _, files, _, training, taught, _ = add(form, rated, "", run, training=grades, training_scores=short)
+    assert "taught.txt, line 3: &#x27;x&#x27; is no number" in said
+    assert (files, training) == (gr.skip(), gr.skip())
+    assert taught.value is None
+    said = add(form, rated, "", what="lcs", training=grades)[0]
+    assert "no scored pair of phrase2word to calibrate on" in said
+    rows = [
+        {"id": pair.id, "type": pair.type, "left": pair.left, "right": pair.right, "gold": pair.gold}
+        for pair in form.systems.own_gold(rated.id).pairs
+    ]
+    same = [upload("same.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))]
+    said = add(form, rated, "", what="lcs", training=same)[0]
+    assert "also in the training grades (same.jsonl, line 1), like 8 of 8 in all" in said
+    assert form.systems.golds(rated.id) == []
+
+
+def test_boxes_for_training_are_there_when_they_are_wanted(form, rated):
+    def visible(what, calibrates):
+        return [box.visible for box in form.choose(what, OWN, calibrates, ask("leader", rated.id))]
+
+    assert visible("scores", False) == [True, False, False, False]
+    assert visible("scores", True) == [True, False, True, True]
+    assert visible("lcs", True) == [False, False, True, False]
 
 
 @pytest.fixture
@@ -250,6 +348,42 @@ def test_files_are_for_leaders_and_there_are_no_others(form, rated, client, name
     if name:
         client.sign_in(name)
     assert client.get(board_address(rated.id, gold, ending)).status_code == status
+
+
+def cells(table_html, table):
+    """The texts of a table, row by row."""
+    body = (
+        table_html.partition(f'id="leaderboard-{table}"')[2].partition("<tbody>")[2].partition("</tbody>")[0]
+    )
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body.split("</tr>")[:-1]]
+    return [[re.sub(r"<[^>]*>", "", cell) for cell in row] for row in rows]
+
+
+def test_each_table_is_in_the_order_of_its_own_ranks_and_says_why_a_figure_is_undefined(
+    handlers, form, rated, upload
+):
+    own = [float(pair.gold) for pair in form.systems.own_gold(rated.id).pairs]
+    rows = [f"{grade**6}\n" for grade in own]  # the right order on another scale: Spearman's favourite
+    add(form, rated, "order", [upload("order.txt", "".join(rows))])
+    near = [grade + 0.7 * (-1) ** n for n, grade in enumerate(own)]
+    add(form, rated, "scale", [upload("scale.txt", "".join(f"{grade}\n" for grade in near))])
+    half = [upload("phrase2word.txt", "1\n2\n0\n")]
+    gold_id = add(form, rated, "half", half)[-1]
+    parts = shown(handlers.show(gold_id, ask("judith", rated.id)))
+    assert [row[:2] for row in cells(parts["pearson"], "pearson")] == [
+        ["scale", "1"],
+        ["order", "2"],
+        ["half", "3"],
+    ]
+    assert [row[:2] for row in cells(parts["spearman"], "spearman")] == [
+        ["order", "1"],
+        ["scale", "2"],
+        ["half", "3"],
+    ]
+    assert [row[-2:] for row in cells(parts["ranks"], "ranks")] == [["1", "2"], ["2", "1"], ["3", "3"]]
+    told = parts["method"].partition("Why some figures are undefined")[2]
+    assert "<b>half</b>: sentence to phrase, " in told
+    assert "The system does not score these pairs." in told
 
 
 def test_removing_leaves_the_others(handlers, form, rated):

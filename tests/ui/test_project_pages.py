@@ -27,7 +27,6 @@ from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
 from annotation.types import Cause, ImportSummary, NewPair, ProjectSettings, Role, SkipReason, User
-from annotation.ui.agreement_tables import table_csv
 from annotation.ui.asking import project_in
 from annotation.ui.header import HeaderHandlers
 from annotation.ui.home import HomeHandlers, next_steps
@@ -36,6 +35,7 @@ from annotation.ui.members import members_html
 from annotation.ui.project import counts_html, events_html
 from annotation.ui.remarks import NO_REMARKS, RemarksHandlers, remarks_html, remarks_table
 from annotation.ui.settings_form import preview_guidelines, read_settings_form, settings_values
+from annotation.ui.tables import table_csv
 
 EVIL = '<img src=x onerror="alert(1)">{{value}}${value}'
 LEADER = User(1, "root", is_administrator=True)

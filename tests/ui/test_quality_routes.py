@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import pytest
 from fastapi import FastAPI
+from sqlalchemy import select
 
+from annotation.pair_names import PairNames
 from annotation.quality import QualitySettings
 from annotation.services.bundle import Services, open_services
 from annotation.types import KnownPair, NewPair
 from annotation.web.mount import add_annotation_routes
+from db.models import Pair
 from tests.raters import TYPE, World, new_world
 from tests.ui.test_rating_routes import Browser
 
@@ -60,7 +64,7 @@ def test_training_comes_first_tells_what_was_expected_and_cannot_be_passed_by(br
     assert (pair["id"], pair["right"]) == (f"training-{pair['training']}", "docked a")
     for answer in (
         browser.rate(held),
-        browser.rate(world.pairs[-1]),
+        browser.rate(PairNames(services.keys.pairs).name_of(world.pairs[-1])),
         browser.send("POST", f"pairs/{held}/skip", {"reason": "other", "note": ""}),
     ):
         assert answer.status_code in (403, 409)
@@ -95,6 +99,29 @@ def test_nobody_else_reaches_training(server, browser, services, world):
     assert Browser(server, world, None).send("PUT", f"training/{pair}/rating", body).status_code == 401
     assert browser.send("PUT", "training/999/rating", body).status_code == 404
     assert browser.send("PUT", f"training/{pair}/rating", {"grade": 4.1, "seconds": 1}).status_code == 422
+
+
+def test_what_the_page_calls_a_pair_does_not_tell_a_check_and_stays(browser, services, world, monkeypatch):
+    monkeypatch.setattr("annotation.services.keys.secrets.token_hex", lambda size: "5a" * size)
+    services.known_pairs.import_checks(world.project, [known(f"c{n}", "3") for n in range(6)])
+    services.quality.change(world.project, QualitySettings(check_every=2))
+    queue, names = browser.queue(), {}
+    while queue["pairs"]:
+        pair = queue["pairs"][0]
+        names[pair["id"]] = pair["right"].startswith("docked")
+        queue = browser.rate(pair["id"]).json()
+    assert all(re.fullmatch("[0-9a-f]{16}", name) for name in names)
+    assert list(names.values()).count(True) == 6
+    in_order = [names[name] for name in sorted(names)]
+    assert in_order != sorted(in_order)  # no block at either end, as the ids had it
+    with world.database.reading() as session:
+        ids = session.scalars(select(Pair.id)).all()
+    for raw in ids:  # nobody finds out by asking for ids
+        assert browser.get(f"pairs/{raw}").json()["error"].startswith("There is no such pair")
+    again = FastAPI()  # another process, or the same after a restart
+    add_annotation_routes(again, open_services(world.database))
+    other = Browser(again, world, world.raters[0])
+    assert {other.get(f"pairs/{name}").json()["id"] for name in names} == set(names)
 
 
 def test_an_answer_about_a_check_pair_is_shaped_like_any_other(browser, services, world):

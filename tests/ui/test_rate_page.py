@@ -188,6 +188,7 @@ def test_a_rater_gets_the_form_and_others_a_sentence(services):
     accounts, projects = services
     handlers = RateHandlers(accounts, projects)
     ana, bea = accounts.add_user("Ana"), accounts.add_user("Bea")
+    accounts.add_user("root", is_administrator=True)
     project = projects.create(ProjectSettings(name="Levels"))
     projects.add_member(project.id, ana.name, Role.RATER)
     projects.add_member(project.id, bea.name, Role.ADJUDICATOR)
@@ -195,6 +196,7 @@ def test_a_rater_gets_the_form_and_others_a_sentence(services):
     assert 'id="rate-form"' in handlers.open(Request("Ana", asked))
     for refused, said in (
         (Request("Bea", asked), "rater"),
+        (Request("root", asked), "add yourself on its page, under Members"),
         (Request(None, asked), "not signed in"),
         (Request("Ana"), "No project is chosen"),
         (Request("Ana", {"project": "<b>"}), "No project is chosen"),

@@ -10,8 +10,10 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from annotation.cli import main
 from annotation.services.bundle import open_services
 from annotation.services.sessions import start_session
+from annotation.ui.items import ItemsHandlers
 from annotation.ui.review import ReviewHandlers
 from annotation.ui.write import WriteHandlers
 from annotation.web.cookies import COOKIE
@@ -103,5 +105,33 @@ def test_pages_are_for_their_roles(office):
         review.open(asks("wim"))
     with pytest.raises(gr.Error, match="role editor or administrator"):
         review.accept(asks("wim"), "text", "1:1")
-    with pytest.raises(gr.Error, match="No text is chosen"):
-        review.accept(asks("eda"), "text", "nonsense")
+    for token in ("nonsense", "²:1", "1:²", f"{'9' * 5000}:1", "1:2147483648", None):
+        with pytest.raises(gr.Error, match="No text is chosen"):
+            review.accept(asks("eda"), "text", token)
+    assert "grade" not in str(review.open(asks("eda"))[1])
+
+
+def test_an_editor_withdraws_items_and_gives_them_out_again(office):
+    services = open_services(office.database)
+    items = ItemsHandlers(services.accounts, services.projects, services.items, services.withdrawal)
+    asked = SimpleNamespace(username="eda", query_params={"project": str(office.project.id)})
+    assert "2 larger items withdrawn." in items.withdraw(asked, " item 1\n\nitem 2 ", "")
+    assert items.show(asked)[0].count("<td>withdrawn</td>") == 2
+    assert "1 larger item with the writers again." in items.restore(asked, "item 2", "")
+    for ids, problem in (
+        ("", "No item is named"),
+        ("item 1\nitem <9>", "no larger item &#x27;item &lt;9&gt;"),
+    ):
+        with pytest.raises(gr.Error, match=problem):
+            items.withdraw(asked, ids, "")
+    with pytest.raises(gr.Error, match="role editor or administrator"):
+        items.withdraw(SimpleNamespace(username="wim", query_params=asked.query_params), "item 2", "")
+    url = f"sqlite:///{office.database.url.database}"
+    assert main(["items", "withdraw", "ferries", "item 2", "--database-url", url]) == 0
+    assert (
+        main(["items", "restore", "ferries", "item 1", "--type", "phrase2word", "--database-url", url]) == 1
+    )
+    assert {line.id for line in services.items.items(office.project.id) if line.state == "withdrawn"} == {
+        "item 1",
+        "item 2",
+    }

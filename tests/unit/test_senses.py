@@ -69,6 +69,15 @@ def test_parents_and_siblings(wordnet):
     assert around(tiny.QUICK) == ([], [])
 
 
+def test_siblings_come_in_the_order_of_the_files_and_the_same_ones_are_kept_each_time(tmp_path):
+    children = [tiny.Sense(f"tool{n}", "n", f"tool {n}", pointers=(("@", tiny.DEVICE),)) for n in range(20)]
+    wordnet = WordNet(tiny.write_wordnet(tmp_path / "dict", [tiny.ENTITY, tiny.DEVICE, *children]))
+    siblings = wordnet.siblings(sense(wordnet, children[0]).synset)
+    assert [sibling.words[0] for sibling in siblings] == [f"tool{n}" for n in range(1, 20)]
+    kept = described(children[0].key, wordnet)
+    assert [text.definition for text in kept.siblings] == [f"tool {n}" for n in range(1, 13)]
+
+
 @pytest.mark.parametrize("one", tiny.NETWORK, ids=lambda one: f"{one.word}-{one.pos}")
 def test_keys_and_numbers_lead_to_each_other(wordnet, one):
     number = wordnet.number_of(one.key)

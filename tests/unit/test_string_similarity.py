@@ -77,6 +77,31 @@ def scores(*pairs: GoldPair, **options) -> list[float | None]:
     return baseline_scores(pairs, BASELINES["lcs"], **options)
 
 
+@pytest.mark.parametrize(
+    ("type", "left", "right", "score"),
+    [  # 4 · 2 · the characters of the longest common piece / those of both texts
+        (
+            "paragraph2sentence",
+            "The quay was wet. Two men mended a net.",
+            "Two men slept.",
+            4 * 2 * 8 / (39 + 14),
+        ),
+        (
+            "sentence2phrase",
+            "The ferry leaves the old harbour at noon.",
+            "an old harbour",
+            4 * 2 * 12 / (41 + 14),
+        ),
+        ("phrase2word", "a boat on its way", "sailboat", 4 * 2 * 4 / (17 + 8)),
+        ("phrase2word", "The Hague", "hague", 4 * 2 * 4 / (9 + 5)),  # case counts
+        ("phrase2word", "ebb", "flood", 4 * 2 * 0 / (3 + 5)),
+        ("word2sense", "mouse#n", "touchpad%1:06:00::", 4 * 2 * 20 / (21 + 26)),
+    ],
+)
+def test_the_substring_baseline_gives_what_is_counted_by_hand(type, left, right, score):
+    assert scores(pair(left, right, type)) == [pytest.approx(score)]
+
+
 def test_the_sense_most_like_counts():
     [score] = scores(pair("mouse#n", "touchpad%1:06:00::"))
     assert score == pytest.approx(4 * 2 * len(" device for pointing") / (21 + 26))

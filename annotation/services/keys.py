@@ -1,0 +1,37 @@
+"""Secrets of the server, which are made when they are first needed and stay."""
+
+from __future__ import annotations
+
+import secrets
+from typing import cast
+
+from sqlalchemy import Table
+
+from annotation.clock import Clock, utcnow
+from annotation.services.desk import per_system
+from db import Database
+from db.models import ServerKey
+
+_BYTES = 32
+_ADD = per_system(cast(Table, ServerKey.__table__), lambda insert: insert.on_conflict_do_nothing())
+
+
+class KeyService:
+    def __init__(self, database: Database, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def pairs(self) -> bytes:
+        """The key of `PairNames`."""
+        return self._key("pairs")
+
+    def _key(self, name: str) -> bytes:
+        with self._database.reading() as session:
+            row = session.get(ServerKey, name)
+            if row is not None:
+                return bytes.fromhex(row.value)
+        with self._database.session() as session:  # another process may make it at the same moment
+            made = {"name": name, "value": secrets.token_hex(_BYTES), "created_at": self._clock()}
+            connection = session.connection()
+            connection.execute(_ADD[connection.dialect.name], made)
+            return bytes.fromhex(session.get_one(ServerKey, name).value)

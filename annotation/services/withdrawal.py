@@ -1,0 +1,128 @@
+"""Larger items that are withdrawn: no writer is given them, and what was written for them is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from annotation.clock import Clock, utcnow
+from annotation.errors import NotFoundError, WritingError
+from annotation.services.audit import record
+from annotation.services.desk import repeated_if_undone
+from annotation.services.projects import find_project
+from annotation.services.users import id_of
+from annotation.services.writing_plan import WITH_WRITER, lock_plan
+from annotation.types import User
+from db import Database
+from db.models import LargerItem, Writing
+
+
+class WithdrawalService:
+    """Who is allowed to is for the caller to `require`."""
+
+    def __init__(self, database: Database, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def withdraw(
+        self, project_id: int, ids: Sequence[str], *, type: str | None = None, by: User | None = None
+    ) -> int:
+        """Give the items to nobody any more, all or none; how many were not withdrawn yet.
+
+        Whoever writes for one is told with the next save; a text that waits for an editor goes back to its
+        writer's drafts.
+
+        Raises:
+            NotFoundError: there is no such project, or no such item in it.
+            WritingError: an id is that of items of several types, or an item is a pair already.
+        """
+
+        def withdraw(session: Session, now: datetime) -> int:
+            items = [
+                item for item in self._found(session, project_id, ids, type, now) if not item.withdrawn_at
+            ]
+            for item in items:
+                if item.pair_id is not None:
+                    raise WritingError(
+                        f"The item {item.external_id!r} is a pair already, which stays: leave it out."
+                    )
+            _give_back(session, [item.id for item in items])
+            for item in items:
+                item.grade, item.withdrawn_at = None, now
+            self._record(session, now, "items withdrawn", project_id, items, by)
+            return len(items)
+
+        return self._written(withdraw)
+
+    def restore(
+        self, project_id: int, ids: Sequence[str], *, type: str | None = None, by: User | None = None
+    ) -> int:
+        """Give withdrawn items to writers again, those with a draft first; how many were withdrawn.
+
+        Raises:
+            NotFoundError: there is no such project, or no such item in it.
+            WritingError: an id is that of items of several types.
+        """
+
+        def restore(session: Session, now: datetime) -> int:
+            items = [item for item in self._found(session, project_id, ids, type, now) if item.withdrawn_at]
+            for item in items:
+                item.withdrawn_at = None
+            self._record(session, now, "items restored", project_id, items, by)
+            return len(items)
+
+        return self._written(restore)
+
+    def _found(
+        self, session: Session, project_id: int, ids: Sequence[str], type: str | None, now: datetime
+    ) -> list[LargerItem]:
+        """The items in the order of their ids, nobody else handing them out until the transaction ends."""
+        find_project(session, project_id, lock=True)
+        lock_plan(session, project_id, now)
+        return [_item(session, project_id, id, type) for id in dict.fromkeys(ids)]
+
+    def _record(
+        self,
+        session: Session,
+        now: datetime,
+        action: str,
+        project_id: int,
+        items: Collection[LargerItem],
+        by: User | None,
+    ) -> None:
+        if items:
+            ids = [item.external_id for item in items]
+            record(session, now, action, user_id=id_of(by), project_id=project_id, items=ids)
+
+    def _written(self, work: Callable[[Session, datetime], int]) -> int:
+        def transaction() -> int:
+            with self._database.session() as session:
+                return work(session, self._clock())
+
+        return repeated_if_undone(transaction)
+
+
+def _item(session: Session, project_id: int, id: str, type: str | None) -> LargerItem:
+    statement = select(LargerItem).where(LargerItem.project_id == project_id, LargerItem.external_id == id)
+    if type is not None:
+        statement = statement.where(LargerItem.type == type)
+    found = session.scalars(statement.execution_options(populate_existing=True)).all()
+    if not found:
+        of_type = "" if type is None else f" of the type {type}"
+        raise NotFoundError(f"There is no larger item {id!r}{of_type} in this project: look at the list.")
+    if len(found) > 1:
+        types = ", ".join(sorted(item.type for item in found))
+        raise WritingError(f"There are items {id!r} of several types ({types}): say which type.")
+    return found[0]
+
+
+def _give_back(session: Session, item_ids: Sequence[int]) -> None:
+    session.execute(
+        update(Writing)
+        .where(Writing.item_id.in_(item_ids), Writing.state.in_((*WITH_WRITER, "submitted")))
+        .values(state="returned", lease_expires_at=None)
+        .execution_options(synchronize_session=False)
+    )

@@ -1,0 +1,69 @@
+"""How many pairs of known grades there are, what was imported, and how each rater does, as HTML."""
+
+from __future__ import annotations
+
+from annotation.services.known_pairs import KnownSummary
+from annotation.services.quality import QualityOverview, Standing
+from annotation.ui.wording import counted, grouped, time_html
+from kpdemo.ui.widgets import empty_html, escape, note_html
+
+NO_RATERS = "No raters yet. Add one in the tab Members."
+
+
+def training_html(overview: QualityOverview) -> str:
+    """How many training pairs there are, and what that means."""
+    if not overview.training_pairs:
+        return empty_html("No training pairs: raters begin with the work at once.")
+    return f"<p>{escape(counted(overview.training_pairs, 'training pair'))} in use.</p>"
+
+
+def checks_html(overview: QualityOverview) -> str:
+    """How many check pairs there are, and whether they are given out."""
+    if not overview.check_pairs:
+        return empty_html("No check pairs yet.")
+    every = overview.settings.check_every
+    rate = f"One pair in {every} is one of them." if every else "None is given out: say how often, and save."
+    return f"<p>{escape(counted(overview.check_pairs, 'check pair'))}. {escape(rate)}</p>"
+
+
+def summary_html(summary: KnownSummary, noun: str) -> str:
+    """What was imported, and what was there already."""
+    said = f"Imported {counted(summary.pairs, noun)}."
+    if summary.duplicates:
+        left = counted(len(summary.duplicates), "pair was", "pairs were")
+        said += f" {left} there already and left out: {', '.join(summary.duplicates[:5])}."
+    return note_html(said)
+
+
+def standings_html(overview: QualityOverview) -> str:
+    """A row for each rater."""
+    if not overview.standings:
+        return empty_html(NO_RATERS)
+    rows = "".join(_standing_html(standing, overview) for standing in overview.standings)
+    heads = "".join(
+        f'<th scope="col"{" class=number" if head in ("Check pairs", "Accepted") else ""}>{head}</th>'
+        for head in ("Rater", "Work", "Training", "Attempts", "Check pairs", "Accepted")
+    )
+    return (
+        '<div class="scrolling" tabindex="0" role="region" aria-label="Raters">'
+        f'<table class="listing"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
+
+
+def _standing_html(standing: Standing, overview: QualityOverview) -> str:
+    share = f"{100 * standing.accepted_checks / standing.checks:.0f} %" if standing.checks else "–"
+    attempts = ", ".join(f"{each.accepted} of {each.pairs}" for each in standing.attempts)
+    work = "at work" if standing.paused_at is None else f"paused since {time_html(standing.paused_at)}"
+    return (
+        f'<tr><th scope="row" dir="auto">{escape(standing.user.name)}</th><td>{work}</td>'
+        f"<td>{_training_state(standing, overview)}</td><td>{escape(attempts or '–')}</td>"
+        f'<td class="number">{grouped(standing.checks)}</td><td class="number">{share}</td></tr>'
+    )
+
+
+def _training_state(standing: Standing, overview: QualityOverview) -> str:
+    if standing.passed_at is not None:
+        return f"passed {time_html(standing.passed_at)}"
+    if standing.excused_at is not None:
+        return "excused"
+    return "not passed yet" if overview.training_pairs else "–"

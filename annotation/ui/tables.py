@@ -1,0 +1,155 @@
+"""A table of a page: one value for what is shown and what is saved as CSV. No Gradio here."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass, field
+
+from annotation.bootstrap import Alpha
+from annotation.comparison import comparison_type
+from annotation.spreadsheet import protected
+from annotation.ui.wording import figure, grouped
+from kpdemo.ui.widgets import escape
+
+Cell = str | int | float | Alpha | None
+UNDEFINED = "undefined"
+SMALLEST_SHOWN = 0.001
+"""Of probabilities; the file has them in full."""
+_NOT_IN_FILE_NAMES = re.compile(r"[^\w-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A heading, and how the figures under it are written."""
+
+    name: str
+    decimals: int = 2
+    signed: bool = False
+    percent: bool = False
+    probability: bool = False
+    text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    name: str
+    """Of the file and in the page, such as "types"."""
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    links: tuple[str, ...] = field(default=())
+    """Where the first cell of each row leads."""
+
+
+def type_label(name: str) -> str:
+    return comparison_type(name).label
+
+
+def table_html(table: Table, project: str, *, page: str = "agreement") -> str:
+    """The table, and a button that saves it; its id begins with the page's."""
+    heads = "".join(
+        f'<th scope="col"{"" if column.text else " class=number"}>{escape(column.name)}</th>'
+        for column in table.columns
+    )
+    links = table.links or ("",) * len(table.rows)
+    rows = "".join(_row_html(table, row, link) for row, link in zip(table.rows, links, strict=True))
+    return (
+        f'<div class="scrolling" tabindex="0" role="region" aria-label="{escape(table.caption)}">'
+        f'<table class="listing" id="{page}-{table.name}"><caption>{escape(table.caption)}</caption>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f'<p class="actions">{save_button(table, project)}</p>'
+    )
+
+
+def save_button(table: Table, project: str) -> str:
+    return (
+        f'<button type="button" class="keep" data-save="{escape(file_name(project, table.name))}.csv" '
+        f'data-type="text/csv;charset=utf-8" data-content="{escape(table_csv(table))}" '
+        f'aria-label="Save “{escape(table.caption)}” as CSV">Save CSV</button>'
+    )
+
+
+def file_name(project: str, name: str) -> str:
+    """Letters, digits, _ and - only: harbour-types."""
+    return f"{_NOT_IN_FILE_NAMES.sub('-', project).strip('-')[:60] or 'project'}-{name}"
+
+
+def _row_html(table: Table, row: tuple[Cell, ...], link: str) -> str:
+    first = _cell_html(table.columns[0], row[0])
+    if link:
+        first = f'<a href="{escape(link)}">{first}</a>'
+    cells = "".join(
+        f"<td{_attributes(column)}>{_cell_html(column, cell)}</td>"
+        for column, cell in zip(table.columns[1:], row[1:], strict=True)
+    )
+    return f'<tr><th scope="row" dir="auto">{first}</th>{cells}</tr>'
+
+
+def _attributes(column: Column) -> str:
+    return ' dir="auto"' if column.text else ' class="number"'
+
+
+def _cell_html(column: Column, cell: Cell) -> str:
+    if isinstance(cell, Alpha):
+        return alpha_html(cell, "+" if column.signed else "")
+    if isinstance(cell, str):
+        return f"<span>{escape(cell)}</span>"
+    return escape(number_text(column, cell))
+
+
+def number_text(column: Column, number: float | None) -> str:
+    if number is None:
+        return "–"
+    if isinstance(number, int):
+        return grouped(number)
+    if column.probability and number < SMALLEST_SHOWN:
+        return f"< {SMALLEST_SHOWN}"
+    if column.percent:
+        return f"{number * 100:.{column.decimals}f} %"
+    return figure(number, column.decimals, sign="+" if column.signed else "")
+
+
+def alpha_html(alpha: Alpha, sign: str = "") -> str:
+    """α with its interval under it, or the word, with the reason for whoever points at it."""
+    reason = alpha.reason or alpha.interval_reason
+    if alpha.value is None:
+        return f'<span title="{escape(reason)}">{UNDEFINED}</span>'
+    interval = interval_text(alpha, sign)
+    shown = (
+        f"<small>{escape(interval)}</small>"
+        if interval
+        else f'<small title="{escape(reason)}">no interval</small>'
+    )
+    return f"{figure(alpha.value, sign=sign)} {shown}"
+
+
+def interval_text(alpha: Alpha, sign: str = "") -> str:
+    """0.890 to 0.907; empty where there is none."""
+    if alpha.low is None or alpha.high is None:
+        return ""
+    return f"{figure(alpha.low, sign=sign)} to {figure(alpha.high, sign=sign)}"
+
+
+def table_csv(table: Table) -> str:
+    """The table with the figures in full; an α has its interval and its reason in columns of their own."""
+    with_alpha = [
+        any(isinstance(row[place], Alpha) for row in table.rows) for place in range(len(table.columns))
+    ]
+    out = io.StringIO()
+    writer = csv.writer(out)
+    heads: list[str] = []
+    for column, is_alpha in zip(table.columns, with_alpha, strict=True):
+        heads += [column.name]
+        heads += [f"{column.name}: {part}" for part in ("low", "high", "reason")] if is_alpha else []
+    writer.writerow(heads)
+    for row in table.rows:
+        cells: list[str | float | None] = []
+        for cell in row:
+            if isinstance(cell, Alpha):
+                cells += [cell.value, cell.low, cell.high, cell.reason or cell.interval_reason]
+            else:
+                cells.append(protected(cell) if isinstance(cell, str) else cell)
+        writer.writerow(["" if cell is None else cell for cell in cells])
+    return out.getvalue()

@@ -1,0 +1,117 @@
+"""Projects, their members and their pairs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    Index,
+    String,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.orm import Mapped, mapped_column
+
+from db.models.base import ROLES, TOP_QUARTERS, Base, on_scale, one_of
+
+
+class Project(Base):
+    __tablename__ = "projects"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(120))
+    name_key: Mapped[str] = mapped_column(String(360), unique=True)
+    guidelines: Mapped[str] = mapped_column(default="")
+    """Markdown, shown to raters."""
+    types: Mapped[list[str]]
+    """Comparison types in the order of reports, such as sentence2phrase."""
+    raters_per_pair: Mapped[int]
+    threshold_quarters: Mapped[int]
+    step_quarters: Mapped[int]
+    is_random: Mapped[bool]
+    seed: Mapped[int] = mapped_column(BigInteger)
+    may_revise: Mapped[bool]
+    lease_minutes: Mapped[int]
+    created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
+    created_at: Mapped[datetime]
+    checks_of_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    """The project whose check pairs are kept here, out of all that is counted there; it is in no list."""
+
+    __table_args__ = (
+        Index("ix_projects_checks_of_id", "checks_of_id", unique=True),
+        CheckConstraint("raters_per_pair >= 1", name="at_least_one_rater"),
+        CheckConstraint(f"threshold_quarters BETWEEN 1 AND {TOP_QUARTERS}", name="threshold_on_scale"),
+        CheckConstraint("step_quarters IN (1, 2, 4)", name="step_known"),
+        CheckConstraint("lease_minutes >= 1", name="lease_positive"),
+    )
+
+
+class Membership(Base):
+    """A role of a user in a project; one user may have several."""
+
+    __tablename__ = "memberships"
+
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    role: Mapped[str] = mapped_column(String(16), primary_key=True)
+
+    __table_args__ = (one_of("role", *ROLES),)
+
+
+class Pair(Base):
+    """A larger and a smaller item. What is counted from its ratings changes in the same transaction."""
+
+    __tablename__ = "pairs"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    external_id: Mapped[str] = mapped_column(String(200))
+    """The id in the file that it came from."""
+    type: Mapped[str] = mapped_column(String(80))
+    left: Mapped[str]
+    right: Mapped[str]
+    genre: Mapped[str | None] = mapped_column(String(200))
+    intended_quarters: Mapped[int | None]
+    source: Mapped[str | None]
+    senses: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """Of a word and a sense: flag, definitions, parents, siblings; annotation.pair_senses writes them."""
+    fingerprint: Mapped[str] = mapped_column(String(64))
+    """SHA-256 of type and texts: tells the same pair under another id."""
+    position: Mapped[int] = mapped_column(BigInteger)
+    """Its place in the order of rating."""
+    import_order: Mapped[int]
+    """Its place in the order of import, which exports keep; unique in the project."""
+    open_slots: Mapped[int]
+    """How many more raters may still take it: raters_per_pair less held and rated assignments."""
+    rating_count: Mapped[int] = mapped_column(default=0)
+    low_quarters: Mapped[int | None]
+    high_quarters: Mapped[int | None]
+    spread_quarters: Mapped[int] = mapped_column(default=0)
+    """high_quarters - low_quarters; 0 with fewer than two ratings."""
+
+    __table_args__ = (
+        UniqueConstraint("project_id", "external_id", "type"),
+        UniqueConstraint("project_id", "import_order"),
+        Index("ix_pairs_fingerprint", "project_id", "fingerprint"),
+        Index(
+            "ix_pairs_open",
+            "project_id",
+            "position",
+            sqlite_where=text("open_slots > 0"),
+            postgresql_where=text("open_slots > 0"),
+        ),
+        Index("ix_pairs_spread", "project_id", "spread_quarters"),
+        # With what is counted, so that a project's counts are read from the index and never touch the texts.
+        Index("ix_pairs_type", "project_id", "type", "genre", "rating_count", "spread_quarters"),
+        CheckConstraint("open_slots >= 0", name="no_slot_given_twice"),
+        CheckConstraint("rating_count >= 0", name="rating_count_positive"),
+        CheckConstraint("spread_quarters >= 0", name="spread_positive"),
+        on_scale("intended_quarters"),
+    )

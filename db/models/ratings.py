@@ -1,0 +1,163 @@
+"""Who has a pair, its grades and decisions with their history, and what raters said of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    Index,
+    String,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.orm import Mapped, mapped_column
+
+from db.models.base import Base, on_scale, one_of
+
+
+class Assignment(Base):
+    """A pair that a rater holds, rated, skipped, let go, or may not have. Held ones end with their lease."""
+
+    __tablename__ = "assignments"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"))
+    rater_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    state: Mapped[str] = mapped_column(String(16))
+    """held and rated take a slot of the pair; skipped, returned and barred (wrote it, or saw the requested
+    grade) do not."""
+    position: Mapped[int] = mapped_column(BigInteger)
+    """The pair's, so that a rater's queue needs no join."""
+    claimed_at: Mapped[datetime]
+    lease_expires_at: Mapped[datetime | None]
+
+    __table_args__ = (
+        UniqueConstraint("pair_id", "rater_id"),
+        Index("ix_assignments_queue", "project_id", "rater_id", "state", "position"),
+        Index(
+            "ix_assignments_lease",
+            "project_id",
+            "lease_expires_at",
+            sqlite_where=text("state = 'held'"),
+            postgresql_where=text("state = 'held'"),
+        ),
+        one_of("state", "held", "rated", "skipped", "returned", "barred"),
+        CheckConstraint("state <> 'held' OR lease_expires_at IS NOT NULL", name="held_has_lease"),
+    )
+
+
+class Rating(Base):
+    """The grade that counts. Every change of it is in the history."""
+
+    __tablename__ = "ratings"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"))
+    rater_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    quarters: Mapped[int]
+    seconds: Mapped[float | None]
+    """From showing the pair to the last submit, summed over revisions; null for imported ratings."""
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+    __table_args__ = (
+        UniqueConstraint("pair_id", "rater_id"),
+        Index("ix_ratings_recent", "project_id", "rater_id", "updated_at"),
+        on_scale("quarters"),
+    )
+
+
+class RatingChange(Base):
+    """The history of ratings, append-only: a trigger refuses changes."""
+
+    __tablename__ = "rating_history"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"), index=True)
+    rater_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    quarters: Mapped[int]
+    previous_quarters: Mapped[int | None]
+    seconds: Mapped[float | None]
+    origin: Mapped[str] = mapped_column(String(16))
+    at: Mapped[datetime]
+
+    __table_args__ = (
+        on_scale("quarters"),
+        on_scale("previous_quarters"),
+        one_of("origin", "page", "import"),
+    )
+
+
+class Skip(Base):
+    """A rater's reason for passing over a pair; the pair goes to somebody else."""
+
+    __tablename__ = "skips"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"), index=True)
+    rater_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    reason: Mapped[str] = mapped_column(String(24))
+    note: Mapped[str] = mapped_column(default="")
+    at: Mapped[datetime]
+
+    __table_args__ = (one_of("reason", "not_understood", "broken_text", "not_my_language", "other"),)
+
+
+class Comment(Base):
+    """A rater's comment on a pair, one for each, the last wording; a flagged one asks to be looked at."""
+
+    __tablename__ = "comments"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"))
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    text: Mapped[str]
+    is_flagged: Mapped[bool] = mapped_column(default=False)
+    updated_at: Mapped[datetime]
+
+    __table_args__ = (UniqueConstraint("pair_id", "user_id"),)
+
+
+class Adjudication(Base):
+    """The decision on a pair; it is the gold grade for as long as it stands."""
+
+    __tablename__ = "adjudications"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"), unique=True)
+    adjudicator_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    quarters: Mapped[int]
+    cause: Mapped[str] = mapped_column(String(24))
+    note: Mapped[str] = mapped_column(default="")
+    decided_at: Mapped[datetime]
+
+    __table_args__ = (
+        on_scale("quarters"),
+        one_of("cause", "overlooked_text", "misunderstood", "scale", "guideline", "true_ambiguity"),
+    )
+
+
+class AdjudicationChange(Base):
+    """The history of decisions, append-only; a withdrawn decision has no grade."""
+
+    __tablename__ = "adjudication_history"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"), index=True)
+    adjudicator_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    quarters: Mapped[int | None]
+    cause: Mapped[str | None] = mapped_column(String(24))
+    note: Mapped[str] = mapped_column(default="")
+    at: Mapped[datetime]
+
+    __table_args__ = (on_scale("quarters"),)

@@ -1,0 +1,61 @@
+"""The longest common substring on SemEval-2014 Task 3's own training pairs, which are not kept here."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from annotation.baselines import BASELINES, baseline_scores
+from annotation.dictionary import Dictionary
+from annotation.errors import WordNetError
+from annotation.score_files import GoldPair, read_gold
+from annotation.scoring import pearson
+from annotation.senses import WORD_TO_SENSE
+
+TRAINING, BASELINE = "clss.train.jsonl", "lcs_baseline.train.jsonl"
+PEARSON_WITH_GOLD = {
+    "paragraph2sentence": 0.499,
+    "sentence2phrase": 0.500,
+    "phrase2word": 0.189,
+    WORD_TO_SENSE: 0.170,
+}
+
+
+@pytest.fixture(scope="module")
+def data() -> Path:
+    """The folder of the task's files. They cannot be had on CI, so that these tests are skipped there too."""
+    folder = os.environ.get("KPDEMO_DATA", "")
+    if not folder:
+        pytest.skip(f"KPDEMO_DATA names no folder with the task's {TRAINING} and {BASELINE}.")
+    for name in (TRAINING, BASELINE):
+        assert (Path(folder) / name).is_file(), f"KPDEMO_DATA is {folder}, where there is no {name}."
+    return Path(folder)
+
+
+@pytest.fixture(scope="module")
+def gold(data) -> list[GoldPair]:
+    return read_gold([data / TRAINING])
+
+
+@pytest.mark.parametrize("type", PEARSON_WITH_GOLD)
+def test_the_substring_baseline_is_the_tasks_own(data, gold, type):
+    pairs = [pair for pair in gold if pair.type == type]
+    lines = map(json.loads, (data / BASELINE).read_text(encoding="utf-8").splitlines())
+    published = {line["line"]: line["lcs"] for line in lines if line["type"] == type}
+    assert len(pairs) == len(published) == 500
+    senses = None
+    if type == WORD_TO_SENSE:
+        named = os.environ.get("KPDEMO_WORDNET")
+        try:
+            senses = Dictionary(Path(named) if named else None).open()
+        except WordNetError as error:
+            pytest.skip(str(error))
+    ours = np.array(baseline_scores(pairs, BASELINES["lcs"], senses=senses), dtype=np.float64)
+    theirs = np.array([published[place] for place in range(500)])
+    grades = np.array([pair.gold for pair in pairs])
+    assert pearson(theirs, ours) >= 0.99
+    assert pearson(grades, ours) == pytest.approx(PEARSON_WITH_GOLD[type], abs=0.01)

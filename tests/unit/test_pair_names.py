@@ -1,0 +1,31 @@
+"""Names of pairs: one for each id, found again, and of no use without the key."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.numbers import LARGEST_ID
+from annotation.pair_names import PairNames
+
+NAMES = PairNames(lambda: b"k" * 32)
+
+
+@given(st.integers(0, LARGEST_ID))
+def test_a_name_leads_back_to_its_pair(pair_id):
+    assert NAMES.id_of(NAMES.name_of(pair_id)) == pair_id
+    assert PairNames(lambda: b"other").id_of(NAMES.name_of(pair_id)) is None
+
+
+def test_pairs_beside_each_other_have_names_that_are_not():
+    names = [NAMES.name_of(pair_id) for pair_id in range(2_000)]
+    assert len(set(names)) == 2_000
+    rising = sum(one < other for one, other in pairwise(names))
+    assert 900 < rising < 1_100
+
+
+@given(st.text(max_size=20) | st.text("0123456789abcdef", min_size=16, max_size=16))
+def test_what_is_no_name_leads_nowhere(text):
+    assert NAMES.id_of(text) is None
