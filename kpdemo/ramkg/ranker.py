@@ -18,6 +18,8 @@ from kpdemo.simckp.counting import ExpectedF1
 
 HIDDEN = 64
 
+_CONSTANT = 1e-3  # a deviation below it is rounding
+
 
 class Ranker(nn.Module):
     """A small network over standardised features.
@@ -41,10 +43,11 @@ class Ranker(nn.Module):
         )
 
     def standardise(self, features: NDArray[np.float32]) -> None:
-        """Take mean and deviation from training candidates, (P, F)."""
+        """Take mean and deviation from training candidates, (P, F); what they all share is not blown up."""
         values = torch.from_numpy(features)
+        deviation = values.std(0)
         self.get_buffer("mean").copy_(values.mean(0))
-        self.get_buffer("scale").copy_(values.std(0).clamp(min=1e-3))
+        self.get_buffer("scale").copy_(torch.where(deviation < _CONSTANT, 1.0, deviation))
 
     def forward(self, features: Tensor) -> Tensor:
         """(P,) log-odds of (P, F) features."""

@@ -20,6 +20,7 @@ from kpdemo.ramkg.features import OWN, RETRIEVED, Help, Knowledge, candidates_of
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.phrases import mine_phrases, phrase_key
 from kpdemo.ramkg.predictor import load_ranking_predictor
+from kpdemo.ramkg.ranker import Ranker
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.ramkg.subwords import SubwordEncoder, SubwordReader, read_bags, save_reader, train_tokenizer
@@ -34,10 +35,10 @@ FILLER = "Cette thèse étudie {0} dans plusieurs cas. La méthode montre que {0
 
 
 def theses(count: int = 60) -> list[Document]:
-    """Each about one subject, which is its keyphrase; the odd ones do not name it."""
+    """Each about one subject, which is its keyphrase; the odd ones name it in English only."""
     return [
         Document(
-            FILLER.format(FRENCH[number % 5] if number % 2 == 0 else "le sujet"),
+            FILLER.format(FRENCH[number % 5]) if number % 2 == 0 else in_english_only(number % 5),
             id=str(number),
             keyphrases=(FRENCH[number % 5],),
             language="fr",
@@ -46,8 +47,15 @@ def theses(count: int = 60) -> list[Document]:
     ]
 
 
+def in_english_only(subject: int) -> str:
+    return f"{FILLER.format('le sujet')} {ENGLISH[subject]}"
+
+
 def augmented(documents: Sequence[Document]) -> list[Augmented]:
-    return [Augmented(document, ((ENGLISH[int(document.id) % 5],),), (0.9,)) for document in documents]
+    return [
+        Augmented(document, ((ENGLISH[int(document.id) % 5],),), (0.5 + 0.05 * (int(document.id) % 9),))
+        for document in documents
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -165,15 +173,27 @@ def test_without_help_nothing_is_said_of_retrieval(model):
 
 def test_a_ranker_finds_by_its_passage_what_the_text_does_not_hold(stored, index):
     predictor = load_ranking_predictor(stored, index=index, device="cpu")
-    text = FILLER.format("le sujet") + " neural network"
+    text = in_english_only(0)
     [answer] = predictor.predict_with_passages([Document(text, language="fr")])
     assert answer.passages[0].keyphrases == ("neural network",)
     assert "réseau de neurones" in [keyphrase.text for keyphrase in answer.prediction.absent]
     [found] = [one for one in answer.prediction.absent if one.text == "réseau de neurones"]
     assert found.evidence == ("neural network",)
+    assert found.score > 0.5
     assert all(0 <= one.score <= 1 for one in answer.prediction.absent)
     [plain] = predictor.predict([Document(text, language="fr")])
     assert plain == answer.prediction
+
+
+def test_what_training_never_varied_is_not_blown_up():
+    features = np.random.default_rng(0).normal(size=(50, len(OWN))).astype(np.float32)
+    features[:, 0] = 0.9
+    ranker = Ranker(retrieval=False)
+    ranker.standardise(features)
+    other = features.copy()
+    other[:, 0] = 0.5
+    scores = ranker(torch.from_numpy(features)), ranker(torch.from_numpy(other))
+    assert (scores[0] - scores[1]).abs().max() < 0.5
 
 
 def test_a_stored_ranker_answers_as_before_and_opens_by_its_folder(model, stored):
