@@ -7,9 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from kpdemo.batch import predict_each
+from kpdemo.errors import InputError
 from kpdemo.evaluation.protocol import DocumentScores, score_document, summarise
 from kpdemo.evaluation.report import Report, report_to_json
 from kpdemo.evaluation.uncertainty import standard_errors
+from kpdemo.experiments.refusals import Refusals, told_refusals
 from kpdemo.types import Document, Prediction, Predictor
 
 BATCH = 32
@@ -24,14 +26,22 @@ def without(documents: Iterable[Document], seen: Collection[str]) -> list[Docume
 
 
 def measure(documents: Sequence[Document], predictor: Predictor, advance: Advance) -> dict[str, Any]:
-    """Figures of present and absent keyphrases with their standard errors; see `figures`."""
-    predictions: list[Prediction] = []
+    """Figures of present and absent keyphrases with their standard errors, see `figures`, and `Refusals`."""
+    predictions, refusals = predict_all(documents, predictor, advance)
+    return figures(documents, predictions) | refusals
+
+
+def predict_all(
+    documents: Sequence[Document], predictor: Predictor, advance: Advance
+) -> tuple[list[Prediction], Refusals]:
+    """A prediction for each document, without keyphrases where it was refused, and what was refused."""
+    outcomes: list[Prediction | InputError] = []
     for first in range(0, len(documents), BATCH):
         batch = documents[first : first + BATCH]
-        outcomes = predict_each(predictor, batch)
-        predictions += [one if isinstance(one, Prediction) else Prediction(()) for one in outcomes]
+        outcomes += predict_each(predictor, batch)
         advance(len(batch))
-    return figures(documents, predictions)
+    predictions = [one if isinstance(one, Prediction) else Prediction(()) for one in outcomes]
+    return predictions, told_refusals(outcomes)
 
 
 def figures(documents: Sequence[Document], predictions: Sequence[Prediction]) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kpdemo.batch import predict_each
 from kpdemo.evaluation.metrics import SetScores, pooled_average
 from kpdemo.evaluation.protocol import score_document
 from kpdemo.evaluation.uncertainty import standard_error
-from kpdemo.experiments.measuring import BATCH, Advance, figures
+from kpdemo.experiments.measuring import Advance, figures, predict_all
+from kpdemo.experiments.refusals import all_refused
 from kpdemo.languages.datasets import identified_together
 from kpdemo.types import Document, Prediction, Predictor
 
@@ -32,9 +32,9 @@ def measure_languages(documents: Sequence[Document], predictor: Predictor, advan
     languages: dict[str, Figures] = {}
     every: list[SetScores | None] = []
     for code, group in by_language(documents).items():
-        predictions, refused = _predictions(group, predictor, advance)
+        predictions, refusals = predict_all(group, predictor, advance)
         every += pooled_scores(group, predictions)
-        languages[code] = language_figures(group, predictions) | {"refused": refused}
+        languages[code] = language_figures(group, predictions) | refusals
     average = pooled_average(every)
     return {
         "documents": len(every),
@@ -42,22 +42,6 @@ def measure_languages(documents: Sequence[Document], predictor: Predictor, advan
         "pooled": {"P@M": average.precision_m, "R@M": average.recall_m, "F1@M": average.f1_m},
         "pooled_error": _error(every),
     }
-
-
-def _predictions(
-    documents: Sequence[Document], predictor: Predictor, advance: Advance
-) -> tuple[list[Prediction], int]:
-    """And how many documents the predictor refused."""
-    predictions: list[Prediction] = []
-    refused = 0
-    for first in range(0, len(documents), BATCH):
-        batch = documents[first : first + BATCH]
-        for outcome in predict_each(predictor, batch):
-            answered = isinstance(outcome, Prediction)
-            predictions.append(outcome if isinstance(outcome, Prediction) else Prediction(()))
-            refused += not answered
-        advance(len(batch))
-    return predictions, refused
 
 
 def language_figures(documents: Sequence[Document], predictions: Sequence[Prediction]) -> Figures:
@@ -81,7 +65,7 @@ def _error(scores: Sequence[SetScores | None]) -> float | None:
 def pooled_cell(result: Mapping[str, Any], dataset: str, language: str) -> str:
     """P, R and F1@M in percent with the standard error of F1; a dash where nothing was measured."""
     found = result["datasets"].get(dataset, {}).get("languages", {}).get(language)
-    if found is None or found["refused"] == found["documents"]:
+    if found is None or all_refused(found):
         return "–"
     return figures_cell(found)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from kpdemo.experiments.multilingual import pooled_cell
 from kpdemo.experiments.page import markdown_table
+from kpdemo.experiments.refusals import refusal_notes
 from kpdemo.experiments.results import Result, Results
 from kpdemo.experiments.retrieval_tables import pairs_by_round, recall_by_round, with_passages
 from kpdemo.languages.names import language_name
@@ -65,7 +66,18 @@ def _dataset(name: str, measured: list[Result]) -> str:
         [_model(result["model"]), *(pooled_cell(result, name, code) for code in sizes)]
         for result in sorted(shown, key=lambda result: _f1(result, name))
     ]
-    return f"## {name}\n\n{markdown_table(header, rows)}"
+    parts = [f"## {name}", markdown_table(header, rows), _refused(name, shown)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _refused(name: str, measured: list[Result]) -> str:
+    return refusal_notes(
+        [
+            (_model(result["model"]), f"{name} in {language_name(code)}", figures)
+            for result in measured
+            for code, figures in result["datasets"][name]["languages"].items()
+        ]
+    )
 
 
 def _f1(result: Result, dataset: str) -> float:

@@ -7,6 +7,7 @@ from textwrap import fill
 from typing import Any
 
 from kpdemo.experiments.published import Pair, Row, published
+from kpdemo.experiments.refusals import refusal_notes
 from kpdemo.experiments.results import Result, Results
 
 NONE = "–"
@@ -85,7 +86,9 @@ def _kind_section(results: Results, kind: str, title: str, number: int) -> str:
     header = ["", *(_dataset(name, shown) for name in names)]
     sizes = ", ".join(f"{name} {count:,}" for name, count in published().datasets.items())
     tests = f"The paper's are on the test sets ({sizes} documents)."
-    return f"{head}\n\n{markdown_table(header, rows)}\n\n{tests}{note if lacking else ''}"
+    refused = refusal_notes([(main["model"], *one) for main in shown for one in main["datasets"].items()])
+    parts = [head, markdown_table(header, rows), f"{tests}{note if lacking else ''}", refused]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _ablation(results: Results) -> str:
@@ -100,7 +103,12 @@ def _ablation(results: Results) -> str:
 
 All variants are on our encoder. What generates has a decoder of two layers on it that begins untrained,
 where BART's decoder is pretrained."""
-    parts = [text, _variants(results, published().ablation_absent, "absent"), _sources(results)]
+    parts = [
+        text,
+        _variants(results, published().ablation_absent, "absent"),
+        _refused(results, published().ablation),
+        _sources(results),
+    ]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -119,11 +127,12 @@ def _negatives(results: Results) -> str:
     table = _variants(results, published().negatives)
     if not table:
         return ""
-    return f"""## What gold is told from (Table 5)
+    text = f"""## What gold is told from (Table 5)
 
 {_described(results, "negatives")}
 
 {table}"""
+    return "\n\n".join(part for part in (text, _refused(results, published().negatives)) if part)
 
 
 def _variants(results: Results, rows: Sequence[Row], kind: str = "present") -> str:
@@ -140,6 +149,19 @@ def _variants(results: Results, rows: Sequence[Row], kind: str = "present") -> s
         ours = [_mean_cell([one["datasets"][name] for one in found], kind) for name in DOMAINS]
         lines.append([row.system, *ours, *(_theirs(row, name) for name in DOMAINS)])
     return markdown_table(header, lines)
+
+
+def _refused(results: Results, rows: Sequence[Row]) -> str:
+    """What the variants of a table refused."""
+    known = _by_variant(results)
+    found = [result for row in rows for result in known.get(row.variant or "", [])]
+    return refusal_notes(
+        [
+            (f"{one['variant']}-{one['seed']}", *dataset)
+            for one in found
+            for dataset in one["datasets"].items()
+        ]
+    )
 
 
 def _by_variant(results: Results) -> dict[str, list[Result]]:
@@ -215,7 +237,16 @@ def _recall(results: Results) -> str:
         return head + lacking
     theirs = [published().recall.get(published().dataset(name) or "") for name in names]
     rows.append(["SimCKP, 50 beams", *(NONE if value is None else f"{value:.3f}" for value in theirs)])
-    return f"{head}\n\nR@50 of absent keyphrases.\n\n{markdown_table(['', *names], rows)}{lacking}"
+    refused = refusal_notes(
+        [
+            (result["model"], *dataset)
+            for result in found
+            for datasets in result["sources"].values()
+            for dataset in datasets.items()
+        ]
+    )
+    table = f"R@50 of absent keyphrases.\n\n{markdown_table(['', *names], rows)}{lacking}"
+    return "\n\n".join(part for part in (head, table, refused) if part)
 
 
 def _recall_datasets(results: Results) -> list[str]:

@@ -217,6 +217,35 @@ def test_a_model_stands_beside_the_paper_on_the_documents_it_was_not_chosen_on(f
     assert "experiments main --model first --gold inspec.test.jsonl" in page
 
 
+def test_documents_that_a_model_refuses_are_told_with_their_reasons(folder):
+    refused = [
+        {"id": "zh", "title": "图核", "abstract": "我们比较图核与分子结构的方法。", "keyphrases": ["图核"]},
+        {"id": "none", "title": "", "abstract": "1 2 3", "keyphrases": ["numbers"]},
+        {"id": "ko", "title": "", "abstract": "그래프 커널은 분자를 비교한다.", "keyphrases": ["분자"]},
+        {"id": "zh2", "title": "分子", "abstract": "我们比较分子结构与图核。", "keyphrases": ["分子"]},
+    ]
+    gold = str(write(folder / "nus.jsonl", [*documents(0, 2), *refused]))
+    assert experiments(folder, "main", "--model", "english", "--gold", gold) == 0
+    found = stored(folder, "main-english")["datasets"]["nus"]
+    assert (found["documents"], found["refused"]) == (6, 4)
+    assert [count for reason, count in found["reasons"].items() if "Chinese" in reason] == [2]
+    assert sum(found["reasons"].values()) == 4
+    page = (folder / "results.md").read_text(encoding="utf-8")
+    assert "`english` refused 4 of the 6 documents of nus, which count as having no keyphrases: 2 × “" in page
+    assert "1 × “The text holds no letters" in page
+
+
+def test_figures_of_an_earlier_version_do_not_tell_of_refusals(folder):
+    gold = str(folder / "measured.jsonl")
+    assert experiments(folder, "main", "--model", "first", "--gold", gold) == 0
+    result = stored(folder, "main-first")
+    measured = result["datasets"]["measured"]
+    assert (measured.pop("refused"), measured.pop("reasons")) == (0, {})
+    Results(folder / "results").write("main-first", result)
+    assert experiments(folder, "page") == 0
+    assert "refused" not in (folder / "results.md").read_text(encoding="utf-8")
+
+
 def test_shorter_candidates_keep_their_scores(folder):
     encoder, tokenizer = load_backbone(str(folder / "backbone"))
     module = ContrastiveExtractor(encoder, ExtractorConfig(window=64, overlap=16)).eval()

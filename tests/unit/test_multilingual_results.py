@@ -43,8 +43,23 @@ def test_each_language_counts_apart_and_the_average_by_documents():
         "ko": 1,
         "zh": 0,
     }
+    assert found["languages"]["ko"]["reasons"] == {"No Korean.": 1}
     assert sum(done) == 4
     assert found["languages"]["zh"]["pooled_error"] is None
+
+
+def test_the_page_says_what_a_dash_stands_for(tmp_path):
+    found = measure_languages([FRENCH, KOREAN], Fixed(), lambda count: None)
+    results = Results(tmp_path / "figures")
+    results.write("ramkg-fixed", {"kind": "ramkg", "model": "fixed", "datasets": {"papers": found}})
+    del found["languages"]["ko"]["reasons"]  # as figures were stored once
+    results.write("ramkg-older", {"kind": "ramkg", "model": "older", "datasets": {"papers": found}})
+    write_multilingual_page(results)
+    page = results.page.read_text(encoding="utf-8")
+    assert "| – |" in page
+    count = "refused 1 of the 1 documents of papers in Korean, which count as having no keyphrases"
+    assert f"`fixed` {count}" in page
+    assert f"`older` {count}.\n" in page
 
 
 def test_the_command_writes_figures_and_a_page_beside_the_paper_s(tmp_path):

@@ -1,0 +1,44 @@
+"""What a model refuses counts as having no keyphrases; figures and pages tell how many documents and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kpdemo.errors import InputError
+from kpdemo.types import Prediction
+
+Refusals = dict[str, Any]
+"""`refused`: how many documents were; `reasons`: how many of them for which sentence, the commonest first."""
+
+
+def told_refusals(outcomes: Iterable[Prediction | InputError]) -> Refusals:
+    """The refusals among what `predict_each` gave."""
+    reasons = Counter(str(outcome) for outcome in outcomes if isinstance(outcome, InputError))
+    return {"refused": reasons.total(), "reasons": dict(reasons.most_common())}
+
+
+def all_refused(figures: Mapping[str, Any]) -> bool:
+    """Whether nothing was measured: the model refused every document."""
+    return bool(figures.get("refused")) and figures["refused"] == figures["documents"]
+
+
+def refusal_notes(measured: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
+    """A line for each model and dataset with refusals; empty where there are none.
+
+    Args:
+        measured: a model, a dataset, and the figures, which tell of no refusals when they are old.
+    """
+    lines = [
+        f"`{model}` refused {figures['refused']:,} of the {figures['documents']:,} documents of {dataset}, "
+        f"which count as having no keyphrases{_reasons(figures.get('reasons', {}))}"
+        for model, dataset, figures in measured
+        if figures.get("refused")
+    ]
+    return "\n\n".join(lines)
+
+
+def _reasons(reasons: Mapping[str, int]) -> str:
+    told = "; ".join(f"{count:,} × “{reason}”" for reason, count in reasons.items())
+    return f": {told}" if told else "."
