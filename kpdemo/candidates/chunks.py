@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from kpdemo.candidates.tagger import Tagger, Token, tokenize
+from kpdemo.lines import document_blocks
 from kpdemo.text import stem
 from kpdemo.types import Document, Span
 
@@ -59,9 +60,12 @@ class Candidate:
 def mine_candidates(
     document: Document, tagger: Tagger, config: CandidateConfig | None = None
 ) -> list[Candidate]:
-    """All candidates of title and body, by first occurrence; spans count in `document.text`."""
+    """All candidates of title and body, by first occurrence; spans count in `document.text`.
+
+    None runs across the end of a title, heading, list item or paragraph; see `kpdemo.lines`.
+    """
     config = config or CandidateConfig()
-    parts = [_read(document.title, 0), _read(document.body, document.body_start)]
+    parts = [_read(text, offset) for text, offset in document_blocks(document)]
     keys: set[str] = set()
     for tokens, stems in parts:
         words = [token.text for token in tokens]
@@ -82,7 +86,7 @@ def random_candidates(
     Args:
         without: keys that are not to be drawn.
     """
-    parts = [_read(document.title, 0), _read(document.body, document.body_start)]
+    parts = [_read(text, offset) for text, offset in document_blocks(document)]
     starts = [(stems, first) for _, stems in parts for first in range(len(stems))]
     chance = random.Random(f"{seed} {document.text}")
     keys: set[str] = set()

@@ -12,6 +12,7 @@ from kpdemo.evaluation.content import Word, language_words
 from kpdemo.languages.names import ENGLISH
 from kpdemo.languages.segmenting import SEGMENTED
 from kpdemo.languages.wording import folded
+from kpdemo.lines import document_blocks
 from kpdemo.text import stem
 from kpdemo.text import stems as text_stems
 from kpdemo.types import Document, Span
@@ -107,7 +108,10 @@ def key_of(phrase: str, document: Document) -> str:
 
 
 def document_words(document: Document) -> Iterator[list[tuple[str, Token]]]:
-    """Title and body, each as its stems with their tokens; hyphens left out, every other mark kept."""
+    """The blocks of title and body, each as its stems with their tokens.
+
+    Hyphens are left out, every other mark is kept.
+    """
     if not _is_english(document):
         for words in _content(document):
             yield [(word.stem, Token("", word.start, word.end)) for word in words]
@@ -121,8 +125,8 @@ def _is_english(document: Document) -> bool:
 
 
 def _content(document: Document) -> Iterator[list[Word]]:
-    """Title and body as their words, hyphens left out; offsets count in the document's text."""
-    for part, offset in ((document.title, 0), (document.body, document.body_start)):
+    """The blocks of title and body as their words, hyphens left out; offsets count in the document's text."""
+    for part, offset in document_blocks(document):
         yield [
             word._replace(start=word.start + offset, end=word.end + offset)
             for word in language_words(part, document.language)
@@ -149,7 +153,7 @@ def _content_runs(document: Document, longest: int, *, inside: bool) -> list[str
 
 
 def _parts(document: Document) -> Iterator[list[Token]]:
-    for part, offset in ((document.title, 0), (document.body, document.body_start)):
+    for part, offset in document_blocks(document):
         yield [Token(text, start + offset, end + offset) for text, start, end in tokenize(part)]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kpdemo.candidates.chunks import Candidate
 from kpdemo.evaluation.content import Word, language_words
+from kpdemo.lines import document_blocks
 from kpdemo.types import Document
 
 LONGEST = 5
@@ -21,12 +22,14 @@ _JOINERS = frozenset("-'’‐‑–·/")
 def mine_phrases(document: Document) -> list[Candidate]:
     """All candidates of title and body, by first occurrence; spans count in `document.text`.
 
+    None runs across the end of a title, heading, list item or paragraph; see `kpdemo.lines`.
+
     Small words may stand inside ("système de gestion"), but for languages of `PARTICLES`; of marks, hyphens
     and apostrophes may.
     `Candidate.key` is the stems of the language joined by spaces.
     """
     found: dict[str, list[tuple[int, int]]] = {}
-    for text, offset in ((document.title, 0), (document.body, document.body_start)):
+    for text, offset in document_blocks(document):
         words = list(language_words(text, document.language))
         small = document.language not in PARTICLES
         for first, word in enumerate(words):

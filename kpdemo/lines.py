@@ -1,0 +1,97 @@
+"""Which line breaks of a text end a phrase: those of titles, headings, lists and paragraphs.
+
+Others only wrap a paragraph, as in the text of a PDF, and a phrase goes on after them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from kpdemo.languages.scripts import UNSPACED
+from kpdemo.types import Document, Span
+
+NEAR = 5
+"""A line is short beside so many lines before it and after it."""
+
+SHORT = 0.7
+"""Of the longest line near it: of a wrapped paragraph no line but the last is so short."""
+
+NARROWEST = 50
+"""Nobody wraps at less than `SHORT` of so many columns."""
+
+_WIDE = re.compile(f"[{UNSPACED}]")  # two columns each
+_FIRST_WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
+_LIST_MARK = re.compile(r"(?:[-*•◦▪–—]|#{1,6}|\d{1,3}[.)])\s")
+_GOES_ON = re.compile(
+    r"[-‐‑–—,(/&]$|(?:^|\s)(?:a|an|and|as|at|by|for|from|in|of|on|or|the|to|via|with)$", re.IGNORECASE
+)
+_TELLING_WORD = re.compile(r"[^\W\d_]{4,}")
+_TITLE_SHARE = 0.75
+_LEAST_TITLE = 3
+
+
+def document_blocks(document: Document) -> Iterator[tuple[str, int]]:
+    """The pieces of title and body that no phrase runs out of, each with its offset in `Document.text`.
+
+    Together they are the title, which is one piece, and the body.
+    """
+    if document.title:
+        yield document.title, 0
+    for start, end in blocks(document.body):
+        yield document.body[start:end], document.body_start + start
+
+
+def blocks(text: str) -> Iterator[Span]:
+    """Where the pieces of a text stand that no phrase runs out of; they follow each other without a gap.
+
+    A line break ends a piece when
+
+    - a blank line or the mark of a list or heading follows,
+    - or the next line does not begin with a small letter, and the first word of it would have had room: the
+      line is short beside those near it, and does not end in the middle of something ("for", a comma),
+    - or the line is the first of the text, and the only one of the two that is written as titles are.
+
+    >>> text = "Graph kernels for molecules\\nWe compare molecules by their common parts, which takes long."
+    >>> [text[start:end].strip() for start, end in blocks(text)][0]
+    'Graph kernels for molecules'
+    """
+    whole = text.splitlines(keepends=True)
+    lines = [line.strip() for line in whole]
+    widths = [_columns(line) for line in lines]
+    first = next((number for number, line in enumerate(lines) if line), 0)
+    start = end = 0
+    for number, line in enumerate(whole[:-1]):
+        end += len(line)
+        if _ends(lines, widths, number, first):
+            yield start, end
+            start = end
+    if text:
+        yield start, len(text)
+
+
+def _ends(lines: Sequence[str], widths: Sequence[int], number: int, first: int) -> bool:
+    line, following = lines[number], lines[number + 1]
+    if not line:
+        return False  # the break before it did
+    if not following or _LIST_MARK.match(following):
+        return True
+    if following[0].islower() or _GOES_ON.search(line):
+        return False
+    if number == first and _is_title(line) and not _is_title(following):
+        return True
+    near = widths[max(number - NEAR, 0) : number + NEAR + 1]
+    word = _FIRST_WORD.match(following)
+    taken = widths[number] + 1 + (_columns(word[0]) if word else 0)
+    return taken <= SHORT * max(NARROWEST, *near)
+
+
+def _columns(line: str) -> int:
+    return len(line) if line.isascii() else len(line) + len(_WIDE.findall(line))
+
+
+def _is_title(line: str) -> bool:
+    """Whether nearly all longer words begin with capitals; those of other scripts than ours never do."""
+    words: list[str] = _TELLING_WORD.findall(line)
+    capital = sum(word[0].isupper() for word in words)
+    return capital >= max(_LEAST_TITLE, _TITLE_SHARE * len(words))

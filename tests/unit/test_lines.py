@@ -1,0 +1,141 @@
+"""Which line breaks end a phrase, and which only wrap a paragraph."""
+
+import textwrap
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpdemo.candidates.chunks import candidate_key, mine_candidates
+from kpdemo.candidates.tagger import load_tagger
+from kpdemo.evaluation.phrases import noun_ngrams, noun_phrases
+from kpdemo.lines import blocks, document_blocks
+from kpdemo.ramkg.phrases import mine_phrases
+from kpdemo.types import Document
+
+LONG = (
+    "We propose a way to weigh the neighbours of an atom by what they have in common with it, and show on "
+    "four collections of molecules that it predicts how well they dissolve better than the sum of their "
+    "parts does."
+)
+TITLE = "Hierarchical Graph Attention Networks"
+SMALL_OR_NAME = st.lists(
+    st.one_of(st.text("abcdefgh", min_size=1, max_size=12), st.sampled_from(["Kim", "C4", "Wu"])),
+    min_size=1,
+    max_size=120,
+)
+
+
+def pieces(text: str) -> list[str]:
+    return [" ".join(text[start:end].split()) for start, end in blocks(text)]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "graph kernels", "\n\n a \r\n\r\nB\n"])
+def test_the_pieces_of_odd_texts_are_the_text(text):
+    assert "".join(text[start:end] for start, end in blocks(text)) == text
+
+
+@given(
+    st.text(st.sampled_from("aB -•1.,\n\r\u2028\x0c的é😀")), st.sampled_from(["", "A Title\nof two lines"])
+)
+def test_pieces_follow_each_other_and_end_with_lines(body, title):
+    document = Document(body, title=title)
+    end = 0
+    for piece, offset in document_blocks(document):
+        assert offset == (document.body_start if end == len(title) and title else end)
+        assert document.text[offset : offset + len(piece)] == piece
+        end = offset + len(piece)
+    assert end == len(document.text) or not body
+    ends = {0}
+    for line in body.splitlines(keepends=True):
+        ends.add(max(ends) + len(line))
+    assert {stop for _, stop in blocks(body)} <= ends
+
+
+@given(SMALL_OR_NAME, st.integers(40, 120))
+def test_a_wrapped_paragraph_is_one_piece(words, width):
+    assert len(list(blocks(textwrap.fill(" ".join(words), width, break_on_hyphens=False)))) == 1
+
+
+@pytest.mark.parametrize("body", [LONG, textwrap.fill(LONG, 80), textwrap.fill(LONG, 45)])
+@pytest.mark.parametrize("between", ["\n", "\r\n", "\n\n", "\n \n"])
+def test_a_title_stands_apart_from_the_body(between, body):
+    assert pieces(f"{TITLE}{between}{body}") == [TITLE, " ".join(body.split())]
+
+
+def test_a_title_as_wide_as_the_wrapped_body_is_known_by_its_capitals():
+    title = "Hierarchical Attention over Neighbours for the Solubility of Small Molecules"
+    assert pieces(f"\n{title}\n{textwrap.fill(LONG, 78)}")[-1] == LONG
+
+
+def test_a_title_in_plain_case_is_known_by_its_length():
+    title = "Attention for molecules"
+    assert pieces(f"{title}\n{textwrap.fill(LONG, 78)}") == [title, LONG]
+
+
+def test_a_title_of_two_lines_that_ends_in_the_middle_is_one():
+    assert pieces(f"Graph Attention Networks for\nMolecules\n{LONG}") == [
+        "Graph Attention Networks for Molecules",
+        LONG,
+    ]
+
+
+def test_lines_that_begin_with_names_go_on():
+    text = (
+        "The structure of proteins was first predicted from their sequence by the group of\n"
+        "Kim and later, with far more computation but hardly any new idea, by the group of the\n"
+        "University of Basel, where the first attention networks for atoms were trained with Nvidia\n"
+        "A100 accelerators"
+    )
+    assert len(pieces(text)) == 1
+
+
+def test_headings_and_lists_end_phrases():
+    text = f"2 Related work\nGraph kernels\n- random walks\n- shortest paths\n{LONG}"
+    assert pieces(text) == ["2 Related work", "Graph kernels", "- random walks", "- shortest paths", LONG]
+
+
+def test_a_list_of_terms_is_a_term_a_line():
+    assert pieces("Graph kernels\nMolecules\nSolubility") == ["Graph kernels", "Molecules", "Solubility"]
+
+
+def test_a_chinese_title_stands_apart_and_wrapped_lines_go_on():
+    title = "图神经网络的分子性质预测"
+    body = "我们提出一种根据邻居权重来预测分子溶解度的方法并在四个数据集上证明它比已有方法更好" * 3
+    wrapped = "\n".join(body[first : first + 30] for first in range(0, len(body), 30))
+    for text in (body, wrapped):
+        assert [text[start:end] for start, end in blocks(text)] == [text]
+        assert next(iter(blocks(f"{title}\n{text}"))) == (0, len(title) + 1)
+
+
+MINERS = {
+    "simckp": lambda document: mine_candidates(document, load_tagger()),
+    "noun phrases": lambda document: noun_phrases(document, load_tagger()),
+    "noun ngrams": lambda document: noun_ngrams(document, load_tagger(), 4),
+}
+
+
+@pytest.mark.parametrize("mine", MINERS.values(), ids=MINERS)
+def test_no_candidate_runs_from_the_title_into_the_body(mine):
+    document = Document(f"{TITLE}\nMolecular solubility is predicted. {LONG}")
+    found = mine(document)
+    assert "hierarch graph attent network" in [candidate.key for candidate in found]
+    for candidate in found:
+        for start, end in candidate.spans:
+            assert candidate_key(document.text[start:end]) == candidate.key
+            assert not start < len(TITLE) < end
+
+
+@pytest.mark.parametrize("mine", MINERS.values(), ids=MINERS)
+def test_candidates_go_over_the_ends_of_wrapped_lines(mine):
+    document = Document(textwrap.fill(f"{LONG} All of them are graph attention networks", 50))
+    assert "attention\nnetworks" in document.text
+    assert "graph attent network" in [candidate.key for candidate in mine(document)]
+
+
+def test_phrases_in_other_languages_end_with_a_title_too():
+    body = "La solubilité des molécules est prédite par leurs voisins, ce qui demande peu de mesures."
+    document = Document(f"Réseaux de neurones\n{body}", language="fr")
+    spans = [span for candidate in mine_phrases(document) for span in candidate.spans]
+    assert (0, len("Réseaux de neurones")) in spans
+    assert not any(start < len("Réseaux de neurones") < end for start, end in spans)
