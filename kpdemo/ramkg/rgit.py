@@ -62,7 +62,13 @@ class Outcome:
 
 
 def iterate(
-    retriever: Retriever, generator: Generator, data: RgitData, config: RgitConfig, folder: Path
+    retriever: Retriever,
+    generator: Generator,
+    data: RgitData,
+    config: RgitConfig,
+    folder: Path,
+    *,
+    identity: str = "",
 ) -> Outcome:
     """Train retriever and generator in turns until recall stops rising, or for `config.rounds`.
 
@@ -73,13 +79,14 @@ def iterate(
 
     Args:
         folder: of this run alone; with the steps done so far when it was stopped.
+        identity: all that decides what retriever and generator learn besides data and config.
 
     Raises:
         TrainingError: `folder` holds a run of other data or settings, two documents share an id, or there is
             no parallel or no validation pair.
     """
     _check(data)
-    run = _Run(retriever, generator, data, config, _Steps(folder, _fingerprint(data, config)))
+    run = _Run(retriever, generator, data, config, _Steps(folder, _fingerprint(data, config, identity)))
     outcome = run.go()
     replace_file(folder / RESULT, json.dumps(outcome_as_json(outcome), indent=1).encode())
     return outcome
@@ -288,9 +295,9 @@ def _check(data: RgitData) -> None:
             raise TrainingError(f"There is no {name} pair: give some.")
 
 
-def _fingerprint(data: RgitData, config: RgitConfig) -> str:
+def _fingerprint(data: RgitData, config: RgitConfig, identity: str) -> str:
     """Of the settings that change what the steps give, and of all documents."""
-    digest = hashlib.sha256(repr((config.tau, config.passages, config.variant)).encode())
+    digest = hashlib.sha256(repr((config.tau, config.passages, config.variant, identity)).encode())
     for pair in (*data.parallel, *data.validation):
         digest.update(repr(pair).encode())
     for document in data.others:

@@ -20,7 +20,7 @@ from kpdemo.evaluation.protocol import evaluate
 from kpdemo.selection import keep
 from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.simckp.batches import collate
-from kpdemo.simckp.checkpoint import load_weights
+from kpdemo.simckp.checkpoint import content_hash, load_weights
 from kpdemo.simckp.counting import Counting, learn_expected_f1
 from kpdemo.simckp.examples import Example, build_example
 from kpdemo.simckp.losses import binary_loss, contrastive_loss, in_batch_loss
@@ -376,10 +376,13 @@ class ValidationSet:
 
 
 def run_identity(config: ExtractorTraining) -> str:
-    """All of a configuration that decides the outcome besides the loop's own settings."""
-    fixed = {
-        name: value
-        for name, value in vars(config).items()
-        if name not in ("loop", "output", "cache", "data", "device", "counting", "storage", "shares")
-    }
-    return str(sorted(fixed.items()))
+    """All of a configuration that decides the outcome besides the loop's own settings.
+
+    A start counts by its content: a checkpoint that is trained anew keeps its folder.
+
+    Raises:
+        ModelLoadError: the start is missing or damaged.
+    """
+    elsewhere = ("loop", "output", "cache", "data", "device", "counting", "storage", "shares")
+    fixed = vars(config) | {"start": content_hash(config.start) if config.start else None}
+    return str(sorted((name, value) for name, value in fixed.items() if name not in elsewhere))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import random
@@ -21,6 +22,7 @@ from kpdemo.ramkg.iterate import Augmented, Pair, Retrieved, RgitConfig, RgitDat
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
 from kpdemo.ramkg.rgit import Outcome, iterate
 from kpdemo.ramkg.subwords import Bag, load_reader
+from kpdemo.simckp.checkpoint import content_hash
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.training.data import Source, read_source
 from kpdemo.training.loop import LoopConfig, train
@@ -235,7 +237,8 @@ def train_multilingual(config: MultilingualTraining, *, device: torch.device) ->
     """
     data, corpus = read_rounds(config)
     retriever, ranker = RetrieverRounds(config, corpus, device), RankerRounds(config, device)
-    outcome = iterate(retriever, ranker, data, config.rounds, config.output)
+    identity = _identity(config, corpus)
+    outcome = iterate(retriever, ranker, data, config.rounds, config.output, identity=identity)
     everything = [*(pair.document for pair in data.parallel), *data.others]
     encoder = outcome.retriever / RETRIEVER
     base = ranker.fit(
@@ -246,6 +249,17 @@ def train_multilingual(config: MultilingualTraining, *, device: torch.device) ->
     for document in everything:
         counts[document.language] = counts.get(document.language, 0) + 1
     return TrainedMultilingual(replace(last, base=base.base), outcome, counts, len(corpus.passages))
+
+
+def _identity(config: MultilingualTraining, corpus: Corpus) -> str:
+    """All that decides what is learnt besides the documents; the start and the passages by their content."""
+    decisive = ("learning_rate", "temperature", "batch_size", "epochs", "ranker", "seed")
+    passages = hashlib.sha256()
+    for passage in corpus.passages:
+        passages.update(repr(passage).encode())
+    return repr(
+        [content_hash(config.start), passages.hexdigest(), *(getattr(config, name) for name in decisive)]
+    )
 
 
 def read_rounds(config: MultilingualTraining) -> tuple[RgitData, Corpus]:

@@ -1,6 +1,7 @@
 """Weights between those of a start and the trained ones."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 from torch import nn
 
-from kpdemo.errors import ConfigError
+from kpdemo.errors import ConfigError, TrainingError
 from kpdemo.simckp.checkpoint import WEIGHTS
 from kpdemo.training import run
 from kpdemo.training.data import Source
@@ -68,6 +69,11 @@ loop = {{ documents = 32, evaluate_every = 32 }}
     card = (second / "checkpoint" / "MODEL_CARD.md").read_text(encoding="utf-8")
     assert "By SimCKP's own rule, one\nthreshold for all documents, F1@M is" in card
     assert f"0.5 of them and 0.5 of {first / 'checkpoint'}" in card
+    run("extractor", config, output=second, overrides=overrides)  # is over already
+    shutil.rmtree(first)
+    run("extractor", config, output=first, overrides={"loop.seed": "8"})
+    with pytest.raises(TrainingError, match="other settings"):  # whose start is another one by now
+        run("extractor", config, output=second, overrides=overrides)
 
 
 def test_shares_without_a_start_are_refused():

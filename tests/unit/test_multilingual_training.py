@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, InputError, TrainingError
 from kpdemo.predictors import load_predictor
 from kpdemo.ramkg.encoder import load_encoder
 from kpdemo.ramkg.settings import EncoderConfig
+from kpdemo.ramkg.subwords import load_reader, save_reader
 from kpdemo.training import run
 from kpdemo.training.parallel import ParallelSource, read_translations
 from kpdemo.training.retriever import retrieval_loss
+from kpdemo.training.rgit import MultilingualTraining, train_multilingual
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 
@@ -147,3 +151,18 @@ def test_sentences_by_language_and_whole_documents_are_read(tmp_path):
 def test_another_run_in_the_same_folder_is_refused(folder):
     with pytest.raises(TrainingError, match="other settings"):
         train("retriever", folder, learning_rate="0.1")
+
+
+def test_rounds_do_not_go_on_with_a_start_that_was_trained_anew(folder):
+    other = load_reader(folder / "retriever" / "checkpoint", device=torch.device("cpu"))
+    config = load_section(folder / "config.toml", "multilingual", MultilingualTraining)
+    config = replace(config, data=folder, output=folder / "multilingual")
+    train("multilingual", folder)  # is over already, or is trained now
+    with torch.no_grad():
+        other.module.weights.mul_(1.1)
+    moved = folder / "moved"
+    save_reader(moved, other, card="")
+    with pytest.raises(TrainingError, match="other data or settings"):
+        train_multilingual(replace(config, start=moved), device=torch.device("cpu"))
+    with pytest.raises(TrainingError, match="other data or settings"):
+        train_multilingual(replace(config, learning_rate=1e-4), device=torch.device("cpu"))
