@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -65,7 +65,6 @@ def over_generate(
     *,
     search: SearchConfig | None = None,
     batch_size: int = 8,
-    progress: Callable[[int], None] | None = None,
 ) -> Iterator[list[GeneratedPhrase]]:
     """The absent keyphrase candidates of each document, best first, in the order of the documents.
 
@@ -73,18 +72,13 @@ def over_generate(
 
     Args:
         batch_size: documents searched together.
-        progress: told after each batch how many documents are done.
     """
     generator.module.eval()
     search = search or SearchConfig()
     waiting = iter(documents)
-    done = 0
     while batch := list(islice(waiting, batch_size)):
         for document, beams in zip(batch, search_together(generator, batch, search), strict=True):
             yield generated_phrases(document, beams, generator.module.decoder.vocabulary, generator.tokenizer)
-        done += len(batch)
-        if progress:
-            progress(done)
 
 
 def generated_phrases(

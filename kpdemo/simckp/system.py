@@ -71,11 +71,17 @@ class SystemPredictor:
         threshold: float | None = None,
     ) -> list[Prediction]:
         """See `kpdemo.types.Predictor`; a score is the estimated share of such candidates that are gold."""
-        read = readable_documents(documents)
-        extracted = self.extractor.predict(read, top_k=top_k, threshold=threshold)
+        found = self._predict(readable_documents(documents), top_k, threshold)
+        return [prediction for prediction, _ in found]
+
+    def _predict(
+        self, documents: Sequence[Document], top_k: int | None, threshold: float | None
+    ) -> list[tuple[Prediction, Ranking]]:
+        """Each prediction with all absent candidates that it was chosen from."""
+        extracted = self.extractor.predict(documents, top_k=top_k, threshold=threshold)
         return [
-            _with_absent(prediction, ranking, top_k, threshold)
-            for prediction, ranking in zip(extracted, self.rank(read), strict=True)
+            (_with_absent(prediction, ranking, top_k, threshold), ranking)
+            for prediction, ranking in zip(extracted, self.rank(documents), strict=True)
         ]
 
     def rank(self, documents: Sequence[Document]) -> list[Ranking]:
@@ -132,8 +138,7 @@ class SystemPredictor:
     ) -> VectorSpace:
         """The document, its keyphrases, and the absent candidates that were not chosen."""
         [read] = readable_documents([document])
-        [prediction] = self.predict([read], top_k=top_k, threshold=threshold)
-        [ranking] = self.rank([read])
+        [(prediction, ranking)] = self._predict([read], top_k, threshold)
         points = [
             VectorPoint(read.title or read.body, PointKind.DOCUMENT),
             *(VectorPoint(one.text, PointKind.PRESENT, one.score) for one in prediction.present),

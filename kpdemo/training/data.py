@@ -105,10 +105,29 @@ def source_rows(source: Source, folder: Path) -> Iterator[tuple[str, Mapping[str
     Raises:
         ConfigError: there is no such file.
     """
+    path = source_file(source, folder)
+    return _passing(path, source.where, re.compile(source.skip_ids) if source.skip_ids else None)
+
+
+def source_file(source: Source, folder: Path) -> Path:
+    """Where the file of a source is.
+
+    Raises:
+        ConfigError: there is none.
+    """
     path = folder / source.path
     if not path.is_file():
         raise ConfigError(f"No training data at {path}: check `data` and `path` in the configuration.")
-    return _passing(path, source.where, re.compile(source.skip_ids) if source.skip_ids else None)
+    return path
+
+
+def source_sizes(sources: Iterable[Source], folder: Path) -> list[tuple[str, int]]:
+    """Each source with the bytes of its file: what the name of a cache says of them.
+
+    Raises:
+        ConfigError: a file is missing.
+    """
+    return [(str(source), source_file(source, folder).stat().st_size) for source in sources]
 
 
 def _passing(
@@ -444,9 +463,8 @@ def _label_group(settings: ExampleSettings, group: Sequence[tuple[Document, int]
 def _fingerprint(
     sources: Sequence[Source], folder: Path, settings: ExampleSettings, documents: int, seed: int
 ) -> str:
-    files = [(str(source), (folder / source.path).stat().st_size) for source in sources]
     tagger = hashlib.sha256(TAGGER_ASSET.read_bytes()).hexdigest()
-    parts = [CACHE_VERSION, files, str(settings), tagger, documents, seed]
+    parts = [CACHE_VERSION, source_sizes(sources, folder), str(settings), tagger, documents, seed]
     if settings.random_negatives:
         parts.append(_RANDOM_SEED)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

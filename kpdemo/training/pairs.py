@@ -17,7 +17,7 @@ from tqdm import tqdm
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.reading import document_tokens
 from kpdemo.simckp.terms import TermIndex, term_key
-from kpdemo.training.data import Source, draw_documents, load_arrays, save_arrays
+from kpdemo.training.data import Source, draw_documents, load_arrays, save_arrays, source_sizes
 from kpdemo.training.terms import bare
 from kpdemo.types import Document
 
@@ -121,11 +121,18 @@ def cached_pairs(
     A source with `repeat` above 1 is always taken whole, the rest is drawn at random.
 
     Raises:
-        ConfigError: no document has a term of the bank among its keyphrases.
+        ConfigError: a file is missing, or no document has a term of the bank among its keyphrases.
     """
-    files = [(str(source), (folder / source.path).stat().st_size) for source in sources]
     vocabulary = hashlib.sha256(tokenizer.to_str().encode()).hexdigest()
-    parts = [CACHE_VERSION, files, list(index.numbers), vocabulary, length, documents, seed]
+    parts = [
+        CACHE_VERSION,
+        source_sizes(sources, folder),
+        list(index.numbers),
+        vocabulary,
+        length,
+        documents,
+        seed,
+    ]
     path = cache / f"pairs-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}.npz"
     if path.is_file():
         return PairCache.load(path)

@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from kpdemo.cli import main
 from kpdemo.errors import ConfigError, ModelLoadError, TrainingError
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.backbone import add_separator, load_backbone, load_encoder_decoder
@@ -145,6 +146,16 @@ def style(folder) -> Path:
     (folder / "style.toml").write_text(model + extractor, encoding="utf-8")
     run("all", folder / "style.toml", output=None, overrides={})
     return run_folder
+
+
+@pytest.mark.parametrize(
+    ("part", "setting"), [("bank", "terms"), ("bank", "train"), ("extractor", "train"), ("reranker", "train")]
+)
+def test_a_training_file_that_is_not_there_is_said_in_a_sentence(folder, tmp_path, capsys, part, setting):
+    call = ["train", part, "--config", str(folder / "config.toml"), "--output", str(tmp_path / "out")]
+    settings = [f'{setting}=[{{ path = "none.jsonl" }}]', f"cache={tmp_path}", "device=cpu"]
+    assert main([*call, *(word for one in settings for word in ("--set", one))]) == 2
+    assert f"No training data at {folder / 'none.jsonl'}: check" in capsys.readouterr().err
 
 
 class TestProposing:

@@ -18,7 +18,7 @@ from kpdemo.simckp.pair_checkpoint import BANK as BANK_FILE
 from kpdemo.simckp.pair_checkpoint import save_bank, save_reranker, state_hash, stored_state
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.reranker import RerankerConfig, RerankerModel
+from kpdemo.simckp.reranker import Reranker, RerankerConfig, RerankerModel
 from kpdemo.simckp.system import SystemPredictor, load_system
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.types import Document, Kind, PointKind, Source
@@ -156,6 +156,19 @@ def test_absent_phrases_have_their_place_in_the_space_where_they_are_compared(fo
         cosines = pairs.vectors[1:] @ pairs.vectors[0]
         absent = [row for row, point in enumerate(pairs.points[1:]) if point.kind is PointKind.ABSENT]
         assert list(cosines[absent]) == sorted(cosines[absent], reverse=True)
+
+
+def test_candidates_are_proposed_and_ranked_once_for_a_space(with_reranker, monkeypatch):
+    asked = []
+
+    def counted(self, *given, **named):
+        asked.append(given)
+        return rank(self, *given, **named)
+
+    rank = Reranker.rank
+    monkeypatch.setattr(Reranker, "rank", counted)
+    load_system(with_reranker, device="cpu").vectors(DOCUMENT)
+    assert len(asked) == 1
 
 
 def test_a_model_says_whether_it_finds_absent_ones(folder, tmp_path):
