@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from kpdemo.ui.settings import Settings, read_settings
-from kpdemo.ui.start import index_of, start_models, text_similarities
-from kpdemo.worker import ModelWorker
+from kpdemo.ui.start import Workers, index_of, start_models, text_similarities
 from kpdemo.worker.messages import Load
 
 if __name__ == "__main__":  # a model loads as long as all that follows is imported, and on another core
-    _worker = start_models(read_settings(None, os.environ))
+    _workers = start_models(read_settings(None, os.environ))
 
 import kpdemo.ui.early  # noqa: F401  # before Gradio
 
@@ -62,16 +61,18 @@ class AppContext:
     """Without it only the public page is served."""
     describe: Callable[[str], str] = model_card
     index_of: Callable[[str], str] = no_index
+    load_apart: Load | None = None  # for long texts and files, if they are to wait apart
 
 
-def build_context(settings: Settings, load: Load, similarities: Similarities | None = None) -> AppContext:
+def build_context(settings: Settings, workers: Workers, similarities: Similarities) -> AppContext:
     models = available_models()
     if settings.model is not None:
         models = {settings.model: models.get(settings.model, "given with --model"), **models}
     opened = partial(open_annotation, settings.database_url, in_space=settings.in_space)
     services = opened(wordnet=settings.wordnet, similarities=similarities)
     passages = partial(index_of, model=settings.model, index=settings.index)
-    return AppContext(models, load, settings.in_space, services, index_of=passages)
+    load, apart = workers.short.open, workers.long.open
+    return AppContext(models, load, settings.in_space, services, index_of=passages, load_apart=apart)
 
 
 def build_app(
@@ -98,7 +99,7 @@ def build_app(
 
 def build_server(context: AppContext) -> FastAPI:
     """Annotation under /annotate, the public page at /, health at /healthz; the default model warms up."""
-    shelf = ModelShelf(context.models, context.load, context.describe, context.index_of)
+    shelf = ModelShelf(context.models, context.load, context.describe, context.index_of, context.load_apart)
     services = context.annotation
     server = FastAPI(**CLOSED_DOCS)
     server.add_middleware(CORSMiddleware, allow_origins=[])  # else Gradio answers every site that asks
@@ -129,13 +130,13 @@ def build_server(context: AppContext) -> FastAPI:
     return server
 
 
-def main(arguments: Sequence[str] | None = None, worker: ModelWorker | None = None) -> int:
-    """Serve until Ctrl+C, with the models in `worker` if it has been started already."""
+def main(arguments: Sequence[str] | None = None, workers: Workers | None = None) -> int:
+    """Serve until Ctrl+C, with the models in `workers` if they have been started already."""
     settings = read_settings(arguments, os.environ)
-    with worker or start_models(settings) as models, private_uploads():
+    with workers or start_models(settings) as models, private_uploads():
         try:
             listener = listen(settings.host, settings.port)
-            context = build_context(settings, models.open, text_similarities(models, ModelError))
+            context = build_context(settings, models, text_similarities(models.short, ModelError))
         except (ServeError, DatabaseError) as error:
             print(error, file=sys.stderr)
             return 1
@@ -146,4 +147,4 @@ def main(arguments: Sequence[str] | None = None, worker: ModelWorker | None = No
 
 
 if __name__ == "__main__":
-    sys.exit(main(worker=_worker))
+    sys.exit(main(workers=_workers))

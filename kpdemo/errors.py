@@ -29,5 +29,9 @@ class ModelStoppedError(KpdemoError):
     """The process of a model died before it had answered."""
 
 
+class BusyError(KpdemoError):
+    """Too many others wait for the same."""
+
+
 class TrainingError(KpdemoError):
     """A training run cannot start or go on."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import gradio as gr
 
-from kpdemo.errors import InputError, KpdemoError, ModelLoadError, ModelStoppedError
+from kpdemo.errors import BusyError, InputError, KpdemoError, ModelLoadError, ModelStoppedError
 from kpdemo.predictors import ENGLISH_MODEL
 from kpdemo.quick_start import import_nltk
 from kpdemo.text import phrase_key
@@ -113,7 +113,11 @@ class CompareHandlers:
     def _column(self, question: Question) -> Column:
         try:
             return Column(question.model, self.shelf.answer(question))
-        except (ModelLoadError, ModelStoppedError) as error:  # one bad model does not hide the others
+        except (
+            BusyError,
+            ModelLoadError,
+            ModelStoppedError,
+        ) as error:  # one bad model does not hide the others
             return Column(question.model, problem=str(error))
 
 
@@ -131,8 +135,7 @@ def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> 
         [models, *(field for field in fields.all if field is not fields.model)],
         result,
         api_name="compare",
-        concurrency_limit=1,
-        concurrency_id=MODEL_QUEUE,
+        **MODEL_QUEUE,
         show_progress="minimal",
         trigger_mode="always_last",
     )

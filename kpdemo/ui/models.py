@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import BoundedSemaphore, Event, Lock, Thread
 
 import kpdemo
 from kpdemo.cards import model_card
-from kpdemo.errors import KpdemoError, ModelLoadError
+from kpdemo.errors import BusyError, KpdemoError, ModelLoadError
 from kpdemo.languages import identified
 from kpdemo.languages.names import ENGLISH
 from kpdemo.languages.routing import DEFAULT_MODEL, model_for
@@ -33,6 +34,12 @@ from kpdemo.ui.results import Answer, Question
 
 WARM_UP = Document("A short sentence warms the model up before the first reader comes.", title="Warm-up")
 WARM_UP_PATIENCE = 15.0
+LONG_TEXT = 20_000
+"""Characters that two cores read in about two seconds; longer texts are read apart, where they can be."""
+
+MOST_LONG = 3
+"""Long texts that are read or wait at a time: each takes one of the events of `MODEL_QUEUE`."""
+
 INSTALLED_IN = f"{Path(kpdemo.__file__).parent.parent}{os.sep}"
 
 _logger = logging.getLogger(__name__)
@@ -44,13 +51,17 @@ def no_index(name: str) -> str:
 
 
 class ModelShelf:
-    """Opens each model once and lets it answer one call at a time, from whatever thread.
+    """Opens each model once and lets the models answer one call at a time, from whatever thread.
+
+    Long texts and files wait in a row of their own where `load_apart` is given, so that a short text
+    waits for short ones only.
 
     Args:
         models: names with a line on each, the default one first.
         load: opens a model by name; raises ModelLoadError.
         describe: the card of a model by name, in Markdown.
         index_of: the folder of the passages that a model was opened with; empty for its own.
+        load_apart: as `load`, for models that can answer while those of `load` do.
     """
 
     def __init__(
@@ -59,14 +70,15 @@ class ModelShelf:
         load: Callable[[str], Predictor],
         describe: Callable[[str], str] = model_card,
         index_of: Callable[[str], str] = no_index,
+        load_apart: Callable[[str], Predictor] | None = None,
     ) -> None:
         self.models = dict(models)
-        self._load = load
         self._describe = describe
         self._index_of = index_of
-        self._opened: dict[str, _Guarded] = {}
+        self._short = _Row(load)
+        self._long = self._short if load_apart is None else _Row(load_apart)
+        self._long_turns = BoundedSemaphore(MOST_LONG)
         self._problems: dict[str, str] = {}
-        self._lock = Lock()
         self._warm = Event()
 
     @property
@@ -81,14 +93,14 @@ class ModelShelf:
     @property
     def state(self) -> str:
         """Of the default model, in one word: loading, ready or unavailable."""
-        if self.default in self._opened:
+        if self.default in self._short.opened:
             return "ready"
         return "unavailable" if self.default in self._problems else "loading"
 
     @property
     def device(self) -> str:
         """Where the default model computes; empty before it is ready."""
-        opened = self._opened.get(self.default)
+        opened = self._short.opened.get(self.default)
         return opened.device if opened else ""
 
     def problem(self, *, patience: float = 0.0) -> str:
@@ -107,8 +119,10 @@ class ModelShelf:
         Raises:
             ModelLoadError: the model is unknown, or cannot be loaded.
             InputError: the document cannot be read.
+            BusyError: the text is long, and so are `MOST_LONG` others that wait.
         """
-        answer = self._reader(question).answer(question)
+        with self._row_of(question) as row:
+            answer = self._reader(question, row).answer(question)
         if answer.retrieval is None:
             return answer
         return replace(answer, question=replace(question, index=self._index_of(question.model)))
@@ -119,9 +133,11 @@ class ModelShelf:
         Raises:
             ModelLoadError: the model is unknown, or cannot be loaded.
             InputError: the document cannot be read.
+            BusyError: as `answer`.
         """
-        guarded = self._reader(question)
-        return guarded.vectors(question.document, top_k=question.top_k, threshold=question.threshold)
+        with self._row_of(question) as row:
+            guarded = self._reader(question, row)
+            return guarded.vectors(question.document, top_k=question.top_k, threshold=question.threshold)
 
     def card(self, name: str) -> str:
         """What a model is, in Markdown; it need not be loaded for that.
@@ -133,17 +149,19 @@ class ModelShelf:
         return self._describe(name)
 
     def open(self, name: str) -> Predictor:
-        """A model that may be asked from any thread; the shelf answers one call after the other.
+        """A model for much work, such as files, that may be asked from any thread.
+
+        Its calls wait in the row of the long texts.
 
         Raises:
             ModelLoadError: the model is unknown, or cannot be loaded.
         """
-        return self._open(name)
+        return self._open(name, self._long)
 
     def warm_up(self) -> None:
         """Load the default model and its libraries; `problem` tells when that fails."""
         try:
-            self.open(self.default)
+            self._open(self.default, self._short)
         except ModelLoadError:
             pass
         finally:
@@ -154,35 +172,60 @@ class ModelShelf:
         thread.start()
         return thread
 
-    def _reader(self, question: Question) -> _Guarded:
+    @contextmanager
+    def _row_of(self, question: Question) -> Iterator[_Row]:
+        """Where the question waits; it keeps its place until it is answered."""
+        if self._long is self._short or len(question.document.text) < LONG_TEXT:
+            yield self._short
+            return
+        if not self._long_turns.acquire(blocking=False):
+            raise BusyError(
+                f"{MOST_LONG} other long texts are being read or wait for it: ask again in a minute, or use "
+                "the command line (python -m kpdemo predict)."
+            )
+        try:
+            yield self._long
+        finally:
+            self._long_turns.release()
+
+    def _reader(self, question: Question, row: _Row) -> _Guarded:
         """The model that reads the question's document; see `kpdemo.languages.routing`."""
         name = question.model
         if name == DEFAULT_MODEL:
             name = model_for(identified(question.document).language)
-        return self._open(name if name in self.models else question.model)
+        return self._open(name if name in self.models else question.model, row)
 
     def _check_known(self, name: str) -> None:
         if name not in self.models:
             known = ", ".join(self.models)
             raise ModelLoadError(f"There is no model “{name}”: choose one of {known}.")
 
-    def _open(self, name: str) -> _Guarded:
+    def _open(self, name: str, row: _Row) -> _Guarded:
         self._check_known(name)
-        with self._lock:
-            if name not in self._opened:
-                self._opened[name] = _Guarded(self._start(name), self._lock)
+        with row.lock:
+            if name not in row.opened:
+                row.opened[name] = _Guarded(self._start(name, row), row.lock)
                 self._problems.pop(name, None)
-            return self._opened[name]
+            return row.opened[name]
 
-    def _start(self, name: str) -> Predictor:
+    def _start(self, name: str, row: _Row) -> Predictor:
         try:
-            predictor = self._load(name)
+            predictor = row.load(name)
             # What loads lazily loads now, and counts in no answer's time.
             predictor.predict([_warm_up_for(predictor)])
         except Exception as error:
             self._problems[name] = _sentence(name, error)
             raise ModelLoadError(self._problems[name]) from error
         return predictor
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Models that answer one call after the other."""
+
+    load: Callable[[str], Predictor]
+    opened: dict[str, _Guarded] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
 
 
 class _Guarded:

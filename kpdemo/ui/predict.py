@@ -12,7 +12,7 @@ import gradio as gr
 from kpdemo.errors import KpdemoError
 from kpdemo.languages.names import NAMES
 from kpdemo.ui.markdown import markdown_html
-from kpdemo.ui.models import WARM_UP_PATIENCE, ModelShelf
+from kpdemo.ui.models import LONG_TEXT, WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.questions import LARGEST_COUNT, read_question
 from kpdemo.ui.results import answer_html
 from kpdemo.ui.theme import ASSETS
@@ -34,8 +34,9 @@ EMPTY = "No keyphrases yet. Paste a text or choose an example, then press Predic
 COUNT_CHARACTERS = """(text) => {
   const count = [...(text ?? "")].length;
   const grouped = String(count).replace(/\\B(?=(\\d{3})+$)/g, "\\u202f");
-  return `<p class="count">${grouped} ${count === 1 ? "character" : "characters"}</p>`;
-}"""
+  const patience = count < LONG_TEXT ? "" : "A long text may take a minute. ";
+  return `<p class="count">${patience}${grouped} ${count === 1 ? "character" : "characters"}</p>`;
+}""".replace("LONG_TEXT", str(LONG_TEXT))
 
 # On a phone the result is below the fields. Gradio's own scroll_to_output stops half-way when an answer
 # comes fast.
@@ -144,8 +145,7 @@ def _on_predict(
         fields.all,
         result,
         api_name=api_name,
-        concurrency_limit=1,
-        concurrency_id=MODEL_QUEUE,
+        **MODEL_QUEUE,
         show_progress="minimal",
         trigger_mode="always_last",
     )

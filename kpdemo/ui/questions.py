@@ -11,7 +11,7 @@ from kpdemo.ui.results import Question
 
 LARGEST_COUNT = 20
 LONGEST_TEXT = 250_000
-"""Characters: about 100 pages, which two cores read in under half a minute; other readers wait meanwhile."""
+"""Characters: about 100 pages, which take two cores half a minute, or longer when they have other work."""
 
 
 def read_question(
@@ -45,7 +45,7 @@ def read_question(
 
 
 def check_length(document: Document) -> None:
-    """Refuse a text that would keep the model from everybody else for minutes.
+    """Refuse a text that would keep the model from other long ones for minutes.
 
     Raises:
         InputError: it is longer than `LONGEST_TEXT`.

@@ -19,7 +19,7 @@ import gradio as gr
 from kpdemo.batch import read_predictions
 from kpdemo.bundles import bundle_of, count_phrases
 from kpdemo.documents import LineError, read_numbered
-from kpdemo.errors import InputError, KpdemoError, ModelLoadError, ModelStoppedError
+from kpdemo.errors import BusyError, InputError, KpdemoError, ModelLoadError, ModelStoppedError
 from kpdemo.quick_start import import_nltk
 from kpdemo.types import Document, Prediction
 from kpdemo.ui.figures import grouped
@@ -72,7 +72,7 @@ class SendHandlers:
                 progress((done, len(chosen)), desc=model, unit="models")
                 try:
                     found[model] = self.shelf.answer(replace(question, model=model)).prediction
-                except (ModelLoadError, ModelStoppedError) as error:
+                except (BusyError, ModelLoadError, ModelStoppedError) as error:
                     problems.append(str(error))
             return self._handed([(question.document, found)] if found else [], problems, request)
 
@@ -185,8 +185,7 @@ def build_send_section(handlers: SendHandlers | None, fields: QuestionFields) ->
         [models, *(field for field in fields.all if field is not fields.model)],
         result,
         api_name="send",
-        concurrency_limit=1,
-        concurrency_id=MODEL_QUEUE,
+        **MODEL_QUEUE,
         show_progress="minimal",
         trigger_mode="once",
     )

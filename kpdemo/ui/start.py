@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from types import TracebackType
+from typing import Self
 
 from kpdemo.errors import KpdemoError
 from kpdemo.predictors import DEFAULT_MODEL, load_predictor, shipped_models, takes_index
@@ -36,10 +39,30 @@ def index_of(name: str, *, model: str | None, index: str | None) -> str:
     return "" if has_owner and name != model else index
 
 
-def start_models(settings: Settings) -> ModelWorker:
-    """The models in a process of their own, which begins with the one that is chosen at first."""
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """The models twice, each time in a process of its own: a short text does not wait for a long one.
+
+    The process for long texts and files starts with the first of them.
+    """
+
+    short: ModelWorker
+    long: ModelWorker
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.short.close()
+        self.long.close()
+
+
+def start_models(settings: Settings) -> Workers:
+    """Start the process for short texts, which begins with the model that is chosen at first."""
     load = partial(open_model, device=settings.device, model=settings.model, index=settings.index)
-    return ModelWorker(load, first=settings.model or DEFAULT_MODEL)
+    return Workers(ModelWorker(load, first=settings.model or DEFAULT_MODEL), ModelWorker(load))
 
 
 def text_similarities(

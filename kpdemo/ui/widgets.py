@@ -13,8 +13,8 @@ from gradio.components import FormComponent
 
 from kpdemo.ui.marks import escape as escape
 
-MODEL_QUEUE = "model"
-"""One event of this queue at a time: they share the processor or the accelerator."""
+MODEL_QUEUE: dict[str, Any] = {"concurrency_id": "model", "concurrency_limit": 12}
+"""For an event that asks a model; `ModelShelf` lets one short text and one long one at a time be read."""
 
 QUIETLY: dict[str, Any] = {"show_progress": "hidden", "queue": False}
 """For an event that fills a part of the page and has no error to show.

@@ -19,14 +19,14 @@ from kpdemo.worker.process import ModelProcess
 
 
 class ModelWorker:
-    """Models in a process of their own, which starts with this object and ends with the program or `close`.
+    """Models in a process of their own, which ends with the program or `close`.
 
     Its methods may be called from any thread; the process answers one request after the other. When it dies,
     the request that it worked at raises, and another process takes its place.
 
     Args:
         load: opens a model by name, there; something that pickle takes, such as a function of a module.
-        first: the model to load at once.
+        first: the model to load at once; without it the process starts with the first request.
     """
 
     def __init__(self, load: Load, first: str | None = None) -> None:
@@ -34,7 +34,7 @@ class ModelWorker:
         self._turn = Lock()
         self._change = Lock()  # held while a process starts or ends
         self._closed = False
-        self._process = ModelProcess(self._setup)
+        self._process = None if first is None else ModelProcess(self._setup)
 
     def __enter__(self) -> Self:
         return self
@@ -66,9 +66,11 @@ class ModelWorker:
         """End the process; who still waits for an answer gets a ModelStoppedError."""
         with self._change:
             self._closed = True
-            self._process.end()
+            if self._process is not None:
+                self._process.end()
         with self._turn:
-            self._process.close_pipes()
+            if self._process is not None:
+                self._process.close_pipes()
 
     def _ask(self, request: Request) -> Any:
         with self._turn:
@@ -78,24 +80,32 @@ class ModelWorker:
         return answer.value
 
     def _exchange(self, request: Request) -> Answer:
-        self._check_open()
-        if not self._process.send(request):  # it died while nobody asked: nothing is lost
-            self._replace()
-            self._process.send(request)
-        answer = self._process.receive()
+        process = self._started()
+        if not process.send(request):  # it died while nobody asked: nothing is lost
+            self._replace(process)
+            process = self._started()
+            process.send(request)
+        answer = process.receive()
         if answer is None:
             raise ModelStoppedError(
-                f"The model stopped before it had answered ({self._replace()}), and starts again: "
+                f"The model stopped before it had answered ({self._replace(process)}), and starts again: "
                 "ask once more, or with a shorter text."
             )
         return answer
 
-    def _replace(self) -> str:
+    def _started(self) -> ModelProcess:
+        with self._change:
+            self._check_open()
+            if self._process is None:
+                self._process = ModelProcess(self._setup)
+            return self._process
+
+    def _replace(self, dead: ModelProcess) -> str:
         """Another process for the one that died; returns what that one died of."""
         with self._change:
-            cause = self._process.end()
+            cause = dead.end()
             self._check_open()
-            self._process.close_pipes()
+            dead.close_pipes()
             self._process = ModelProcess(self._setup)
         return cause
 

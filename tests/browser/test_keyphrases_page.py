@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -339,6 +340,36 @@ def test_compare_needs_a_text(demo):
     write(demo, "")
     demo.locator("#compare-run").click()
     expect_toast(demo, "The text is empty")
+
+
+class Waiting(Nested):
+    """Reads nothing before it is allowed to."""
+
+    go = Event()
+
+    def predict(self, documents, *, top_k=None, threshold=None):
+        assert self.go.wait(60)
+        return super().predict(documents, top_k=top_k, threshold=threshold)
+
+
+def test_a_short_text_is_read_while_others_wait_for_long_ones(browser, serve):
+    address = serve(app.AppContext(MODELS, load, load_apart=lambda name: Waiting()))
+    pages = [browser.new_page() for _ in range(3)]
+    for page in pages:
+        open_page(page, address)
+    for page in pages[:2]:
+        write(page, BODY * 300)
+        expect(page.locator("#predict-length")).to_contain_text("A long text may take a minute")
+        page.locator("#predict-run").click()
+    predict(pages[2], BODY)
+    expect(pages[2].locator("#predict-length")).not_to_contain_text("long")
+    for page in pages[:2]:
+        expect(page.locator("#predict-text")).to_have_count(0)
+    Waiting.go.set()
+    for page in pages[:2]:
+        expect(page.locator("#predict-text")).to_be_visible()
+        page.close()
+    pages[2].close()
 
 
 def test_a_damaged_model_leaves_the_others_usable(page, serve):

@@ -18,7 +18,8 @@ import pytest
 
 from kpdemo.errors import InputError, ModelLoadError, ModelStoppedError
 from kpdemo.types import Document
-from kpdemo.worker import ModelWorker
+from kpdemo.worker import ModelWorker, client
+from kpdemo.worker.process import ModelProcess
 from tests.fakes import FakePredictor
 from tests.remote import load, load_and_note
 
@@ -86,6 +87,20 @@ def test_the_first_model_loads_before_anybody_asks_and_the_others_when_they_are_
         worker.open("other").predict([TEXT])
     loaded = {path.name: path.read_text().split() for path in tmp_path.iterdir()}
     assert loaded == {"obedient": [str(process)], "other": [str(process)]}
+
+
+def test_without_a_first_model_the_process_starts_when_it_is_asked(tmp_path, monkeypatch):
+    started = []
+    monkeypatch.setattr(client, "ModelProcess", lambda setup: started.append(setup) or ModelProcess(setup))
+    with ModelWorker(load) as worker:
+        assert started == []
+        worker.open("first")
+        worker.open("obedient")
+        assert len(started) == 1
+    with ModelWorker(load) as never_asked:
+        pass
+    with pytest.raises(ModelStoppedError, match="have been stopped"):
+        never_asked.open("first")
 
 
 def test_our_errors_come_as_themselves(worker):

@@ -9,11 +9,11 @@ from threading import Event
 
 import pytest
 
-from kpdemo.errors import ModelLoadError
+from kpdemo.errors import BusyError, ModelLoadError
 from kpdemo.evaluation.baselines import FirstPhrases
 from kpdemo.predictors import DEFAULT_FOLDER, LazyPredictor
 from kpdemo.types import Document, PointKind, finds_absent
-from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.models import MOST_LONG, ModelShelf
 from kpdemo.ui.results import Question
 from tests.fakes import FakePredictor, MappedPredictor
 
@@ -53,6 +53,50 @@ def test_one_call_at_a_time():
     shelf = ModelShelf(MODELS, Slow)
     with ThreadPoolExecutor(4) as pool:
         assert len(list(pool.map(shelf.answer, [QUESTION] * 8))) == 8
+
+
+class Apart(FakePredictor):
+    """Reads each text when `go` allows it."""
+
+    go = Event()
+
+    def predict(self, documents, **options):
+        assert self.go.wait(20)
+        return super().predict(documents, **options)
+
+
+@pytest.fixture
+def busy_with_long_texts():
+    """A shelf that has taken on as many long texts as it does."""
+    Apart.go.clear()
+    shelf = ModelShelf(MODELS, FakePredictor, load_apart=Apart)
+    long = replace(QUESTION, document=Document("Neural networks learn. " * 1_000))
+    with ThreadPoolExecutor(MOST_LONG) as pool:
+        answers = [pool.submit(shelf.answer, long) for _ in range(MOST_LONG)]
+        while shelf._long_turns._value:
+            time.sleep(0.001)
+        yield shelf, long
+        Apart.go.set()
+        assert all(answer.result(20).prediction.present for answer in answers)
+    assert shelf.answer(long).prediction.present
+
+
+def test_a_short_text_does_not_wait_for_long_ones_or_files(busy_with_long_texts):
+    shelf, _ = busy_with_long_texts
+    assert shelf.answer(QUESTION).prediction.present
+    with ThreadPoolExecutor(1) as pool:
+        file = pool.submit(lambda: shelf.open("first").predict([QUESTION.document]))
+        assert shelf.answer(QUESTION).prediction.present
+        assert not file.done()
+        Apart.go.set()
+        assert file.result(20)
+
+
+def test_one_long_text_too_many_is_told_to_come_back(busy_with_long_texts):
+    shelf, long = busy_with_long_texts
+    for ask in (shelf.answer, shelf.spaces):
+        with pytest.raises(BusyError, match="3 other long texts are being read"):
+            ask(long)
 
 
 @pytest.mark.parametrize("ask", ["open", "card"])
