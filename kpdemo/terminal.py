@@ -220,7 +220,7 @@ def _console() -> Console:
 
 def _present_table(keyphrases: Sequence[Keyphrase]) -> Table:
     table = _keyphrase_table("Present keyphrases")
-    table.add_column("Times", justify="right")
+    table.add_column("Count", justify="right")
     table.add_column("First at", justify="right")
     for keyphrase in keyphrases:
         table.add_row(*_scored(keyphrase), str(len(keyphrase.spans)), str(keyphrase.spans[0][0]))

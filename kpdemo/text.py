@@ -109,7 +109,7 @@ def check_readable(document: Document, *, any_script: bool = False) -> None:
     """
     text = document.text
     if not text.strip():
-        raise InputError("The text is empty: paste a title or some sentences.")
+        raise InputError("The text is empty: give a title or some sentences.")
     if "\x00" in text:
         raise InputError("The text holds a NUL byte, so it is not plain text: save it as UTF-8 text first.")
     if _SURROGATE.search(text):
@@ -118,7 +118,7 @@ def check_readable(document: Document, *, any_script: bool = False) -> None:
         )
     found = scripts(text)
     if not found:
-        raise InputError("The text holds no letters, so there is nothing to extract: paste some sentences.")
+        raise InputError("The text holds no letters, so there is nothing to extract: give some sentences.")
     if not any_script:
         _check_latin(found)
     _check_length(text)
@@ -151,4 +151,4 @@ def _check_length(text: str) -> None:
     first = [word.group() for word in islice(lettered, 2)]
     if len(first) == 1 and len(_UNSPACED_LETTER.findall(text[: 2 * LONGEST_SHOWN])) < LEAST_UNSPACED:
         word = first[0] if len(first[0]) <= LONGEST_SHOWN else f"{first[0][: LONGEST_SHOWN - 1]}…"
-        raise InputError(f"The text is only one word, “{word}”: paste a sentence or more.")
+        raise InputError(f"The text is only one word, “{word}”: give a sentence or more.")

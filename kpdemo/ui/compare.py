@@ -22,6 +22,7 @@ from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
     empty_html,
+    mark_earlier,
     note_html,
     section_heading,
     shown_to_user,
@@ -130,7 +131,7 @@ def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> 
         models = gr.CheckboxGroup(names, value=ticked, label="Models", elem_id="compare-models", scale=4)
         run = gr.Button("Compare", elem_id="compare-run", scale=0, min_width=140)
     result = gr.HTML(empty_html(EMPTY), elem_id="compare-result")
-    run.click(
+    asked = run.click(
         handlers.compare,
         [models, *(field for field in fields.all if field is not fields.model)],
         result,
@@ -139,3 +140,4 @@ def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> 
         show_progress="minimal",
         trigger_mode="always_last",
     )
+    mark_earlier(asked, result)

@@ -21,6 +21,7 @@ from kpdemo.ui.widgets import (
     QUIETLY,
     QuestionFields,
     empty_html,
+    mark_earlier,
     note_html,
     section_heading,
     shown_to_user,
@@ -149,6 +150,7 @@ def _on_predict(
         show_progress="minimal",
         trigger_mode="always_last",
     )
+    mark_earlier(answered, result)
     answered.success(None, js=COME_TO_RESULT, api_name=f"come_to_result_of_{api_name}")
 
 

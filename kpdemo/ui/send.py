@@ -32,6 +32,7 @@ from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
     empty_html,
+    mark_earlier,
     section_heading,
     shown_to_user,
 )
@@ -180,7 +181,7 @@ def build_send_section(handlers: SendHandlers | None, fields: QuestionFields) ->
         return
     section_heading("Send to a project", "send-heading")
     models, run, result = _controls(handlers, "send")
-    run.click(
+    asked = run.click(
         handlers.send,
         [models, *(field for field in fields.all if field is not fields.model)],
         result,
@@ -189,6 +190,7 @@ def build_send_section(handlers: SendHandlers | None, fields: QuestionFields) ->
         show_progress="minimal",
         trigger_mode="once",
     )
+    mark_earlier(asked, result)
 
 
 def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> None:
@@ -197,7 +199,7 @@ def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> 
         return
     section_heading("Send to a project", "files-send-heading")
     models, run, result = _controls(handlers, "files-send")
-    run.click(
+    asked = run.click(
         handlers.send_files,
         [upload, models],
         result,
@@ -207,6 +209,7 @@ def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> 
         show_progress_on=result,
         trigger_mode="once",
     )
+    mark_earlier(asked, result)
 
 
 def _controls(handlers: SendHandlers, prefix: str) -> tuple[gr.CheckboxGroup, gr.Button, gr.HTML]:

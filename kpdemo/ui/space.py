@@ -18,7 +18,14 @@ from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.questions import read_question
 from kpdemo.ui.results import Question
 from kpdemo.ui.space_map import document_cosines, map_chart, map_table_html, most_telling
-from kpdemo.ui.widgets import MODEL_QUEUE, QuestionFields, empty_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import (
+    MODEL_QUEUE,
+    QuestionFields,
+    empty_html,
+    mark_earlier,
+    section_heading,
+    shown_to_user,
+)
 
 EMPTY = (
     "No map yet. Put a text on the Keyphrases page, then press Draw: it takes that text, with its options."
@@ -81,7 +88,7 @@ def build_space_tab(handlers: SpaceHandlers, fields: QuestionFields) -> None:
         run = gr.Button("Draw", variant="primary", elem_id="space-run", scale=0, min_width=140)
     facts = gr.HTML(empty_html(EMPTY), elem_id="space-facts")
     parts = [part for name in SPACES for part in _build_place(name)]
-    run.click(
+    asked = run.click(
         handlers.draw,
         [*fields.all, method],
         [facts, *parts],
@@ -91,6 +98,7 @@ def build_space_tab(handlers: SpaceHandlers, fields: QuestionFields) -> None:
         show_progress_on=facts,
         trigger_mode="always_last",
     )
+    mark_earlier(asked, facts)
 
 
 def _build_place(name: str) -> tuple[gr.Column, gr.HTML, gr.Plot, gr.HTML, gr.HTML]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 import gradio as gr
 from gradio.components import FormComponent
+from gradio.events import Dependency
 
 from kpdemo.ui.marks import escape as escape
 
@@ -68,6 +70,19 @@ def note_html(text: str, *, alert: bool = False) -> str:
 def empty_html(text: str) -> str:
     """What stands where a result will be: the next step."""
     return f'<p class="empty">{escape(text)}</p>'
+
+
+EARLIER = "What was asked last has no answer: the one below is to an earlier question."
+_MARK_EARLIER = f"""(shown) => {{
+  const note = {json.dumps(note_html(EARLIER))};
+  return !shown || shown.startsWith(note) || shown.startsWith('<p class="empty">') ? shown : note + shown;
+}}"""
+
+
+def mark_earlier(asked: Dependency, result: gr.HTML) -> None:
+    """Say over an answer that stays on the page that it is not the answer to what was asked last."""
+    name = f"mark_earlier_than_{asked['api_name']}"
+    asked.failure(None, result, result, js=_MARK_EARLIER, api_name=name, show_progress="hidden")
 
 
 @dataclass(frozen=True, slots=True)

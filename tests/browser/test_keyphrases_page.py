@@ -17,6 +17,7 @@ import app
 from kpdemo.errors import ModelLoadError
 from kpdemo.languages.notes import NO_MODEL
 from kpdemo.types import Keyphrase
+from kpdemo.ui.widgets import EARLIER
 from tests.browser.conftest import MODELS, Nested, Watch, load, open_page, serious_violations
 from tests.fakes import FakePredictor, absent_keyphrases
 
@@ -251,7 +252,7 @@ def test_an_example_fills_the_boxes_and_is_predicted(demo, number):
     ("body", "sentence"),
     [
         ("", "The text is empty"),
-        ("Entropy", "The text is only one word, “Entropy”: paste a sentence or more."),
+        ("Entropy", "The text is only one word, “Entropy”: give a sentence or more."),
         ("深度学习模型在自然语言处理中的应用", "Chinese or Japanese script, which this model does not read"),
         ("plain words " * 85_000, "this page reads at most 250\u202f000"),
     ],
@@ -264,6 +265,24 @@ def test_bad_input_is_one_sentence_and_nothing_is_lost(demo, body, sentence):
     expect_toast(demo, sentence)
     expect(demo.locator("#predict-document textarea")).to_have_value(body)
     expect(demo.locator("#predict-table")).to_be_visible()  # the last result stays
+
+
+def test_after_an_error_the_answer_says_that_it_is_an_earlier_one(fresh):
+    earlier = fresh.get_by_text(EARLIER)
+    write(fresh, " ")
+    fresh.locator("#predict-run").click()
+    expect_toast(fresh, "The text is empty")
+    predict(fresh, BODY)
+    expect(earlier).to_have_count(0)  # there was nothing to mark yet
+    for _ in range(2):
+        write(fresh, "Entropy")
+        fresh.locator("#predict-run").click()
+        expect(earlier).to_have_count(1)
+        expect(fresh.locator("#predict-text")).to_be_visible()
+    fresh.locator("#compare-run").click()
+    expect(fresh.locator("#compare-result .empty")).to_be_visible()
+    predict(fresh, BODY)
+    expect(earlier).to_have_count(0)
 
 
 def test_html_and_scripts_are_shown_and_not_run(demo):

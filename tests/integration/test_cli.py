@@ -175,7 +175,7 @@ class TestOneDocument:
             (b" \n\t ", "The text is empty"),
             (b"\x7fELF\x00\x01", "standard input: not a text file (a zero byte at offset 4)"),
             (b"caf\xe9", "standard input: not UTF-8 text (byte 0xe9 at offset 3)"),
-            (b"Word", "The text is only one word, “Word”: paste a sentence or more.\n"),
+            (b"Word", "The text is only one word, “Word”: give a sentence or more.\n"),
             ("🎉🎉 123".encode(), "The text holds no letters"),
             ("神经网络学习词向量表示".encode(), "The text is mostly in Chinese or Japanese script"),
             ("ברוכים הבאים לאתר שלנו".encode(), "The text is mostly in Hebrew script"),

@@ -56,7 +56,7 @@ def test_predict_marks_the_text(shelf):
     ("document", "sentence"),
     [
         (" ", "The text is empty"),
-        ("Entropy!", "only one word, “Entropy!”: paste a sentence or more"),
+        ("Entropy!", "only one word, “Entropy!”: give a sentence or more"),
         ("x" * 100_000, "only one word, “x+…”"),
         ("12345 67", "holds no letters"),
         ("深度学习模型在自然语言处理中的应用", "Chinese or Japanese script, which this model does not read"),
