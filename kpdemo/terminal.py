@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kpdemo.batch import BatchSummary
+from kpdemo.commands.options import counted
 from kpdemo.documents import LineError
 from kpdemo.evaluation.coverage import Coverage
 from kpdemo.languages.names import language_name
@@ -92,7 +93,7 @@ def show_figures(report: Mapping[str, Any]) -> None:
 
 
 def _figures_table(name: str, figures: Mapping[str, Any]) -> Table:
-    table = Table(title=Text(f"{name}: {figures['documents']:,} documents"), title_justify="left")
+    table = Table(title=Text(f"{name}: {counted(figures['documents'], 'document')}"), title_justify="left")
     measures = list(figures["absent"]["skip_empty"])
     table.add_column("Keyphrases")
     table.add_column("Documents without gold")

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from annotation.bootstrap import Alpha
 from annotation.drift import Drift
+from annotation.ui.wording import counted
 from kpdemo.ui.charts import (
     COLOURS,
     LINE,
@@ -218,7 +219,7 @@ def _alpha_text(alpha: Alpha) -> str:
     if alpha.value is None:
         return "undefined"
     interval = "" if alpha.low is None else f" ({alpha.low:.3f} to {alpha.high:.3f})"
-    return f"{alpha.value:.3f}{interval}, {alpha.pairs:,} pairs"
+    return f"{alpha.value:.3f}{interval}, {counted(alpha.pairs, 'pair')}"
 
 
 def _row_axis(labels: Sequence[str]) -> Chart:

@@ -19,7 +19,7 @@ from annotation.services.sending import SendService
 from annotation.types import Role
 from annotation.ui.asking import asked_project
 from annotation.ui.circle_html import figures_html, files_html, steps_html
-from kpdemo.ui.widgets import QUIETLY, empty_html, note_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, section_heading, shown_to_user
 
 CIRCLE_STYLES = (Path(__file__).parent.parent / "assets" / "circle.css",)
 
@@ -63,7 +63,7 @@ class CircleHandlers:
             if order not in set(QueueOrder):
                 raise SettingsError(f"There is no order {order!r}: choose one of the list.")
             self.sending.choose_order(project_id, QueueOrder(order), by=user)
-        return note_html(ORDER_SAVED)
+        return done_html(ORDER_SAVED)
 
     def _asked(self, request: gr.Request) -> int:
         """The project, of which the reader is an administrator."""

@@ -21,7 +21,7 @@ from annotation.services.projects import ProjectService
 from annotation.types import ImportSummary, Role
 from annotation.ui.asking import asked_project
 from annotation.ui.wording import counted
-from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, section_heading, shown_to_user
 
 LARGEST_FILE = "100mb"
 KEPT_MINUTES = 10
@@ -144,13 +144,14 @@ def summary_html(summary: ImportSummary) -> str:
     """What was imported, and what was there already."""
     said = f"Imported {counted(summary.pairs, 'pair')} and {counted(summary.ratings, 'rating')}."
     if not summary.duplicates:
-        return note_html(said)
+        return done_html(said)
     shown = "".join(f"<li>{escape(name)}</li>" for name in summary.duplicates[:SHOWN_DUPLICATES])
     more = len(summary.duplicates) - SHOWN_DUPLICATES
     rest = f"<p>And {counted(more, 'more', 'more')}.</p>" if more > 0 else ""
     count = counted(len(summary.duplicates), "pair was", "pairs were")
     return (
-        f'<div class="note"><p>{escape(said)} {escape(count)} there already and left out:</p>'
+        '<div class="note done" role="status">'
+        f"<p>{escape(said)} {escape(count)} there already and left out:</p>"
         f"<ul>{shown}</ul>{rest}</div>"
     )
 

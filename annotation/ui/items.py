@@ -23,7 +23,7 @@ from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
 from annotation.ui.asking import asked_project
 from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, failure_html
 from annotation.ui.wording import counted, grouped
-from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, section_heading, shown_to_user
 
 NO_ITEMS = "No larger items yet. Import a file, then invite writers on the project's page."
 FORMATS_HTML = (
@@ -102,7 +102,7 @@ class ItemsHandlers:
             if not ids:
                 raise WritingError("No item is named: write the ids of items from the list, one a line.")
             changed = change(project_id, ids, type=type or None, by=user)
-        return note_html(f"{counted(changed, 'larger item')} {done}.")
+        return done_html(f"{counted(changed, 'larger item')} {done}.")
 
     def show_bounds(self, request: gr.Request, type: str) -> tuple[str, ...]:
         """The bounds of another type."""
@@ -124,7 +124,7 @@ class ItemsHandlers:
                 project_id, type=type, bounds=bounds, has_zeros=bool(has_zeros), by=user
             )
             types = self.projects.get(project_id).settings.types
-        return note_html("Saved. What is imported or written already stays."), bounds_html(plan, types)
+        return done_html("Saved. What is imported or written already stays."), bounds_html(plan, types)
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ def summary_html(summary: ItemSummary) -> str:
     if summary.duplicates:
         were = counted(len(summary.duplicates), "item was", "items were")
         said += f" {were} there already and left out: {', '.join(summary.duplicates[:20])}."
-    return note_html(said)
+    return done_html(said)
 
 
 def _ranges(plan: Plan, type: str) -> tuple[str, ...]:

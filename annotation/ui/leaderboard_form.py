@@ -21,7 +21,7 @@ from annotation.ui.leaderboard import LeaderboardHandlers, LeaderboardPage
 from annotation.ui.leaderboard_tables import ORIGINS
 from annotation.ui.system_choice import FILES, GOLDS, OWN, SystemChoice, SystemReader, paths
 from annotation.ui.wording import counted
-from kpdemo.ui.widgets import QUIETLY, escape, note_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, done_html, escape, section_heading, shown_to_user
 
 FORMATS_HTML = (
     "<details><summary>What files look like</summary><ul>"
@@ -111,7 +111,7 @@ class SystemFormHandlers:
             failed = f'<p class="note failed" role="alert"><b>Nothing was added.</b> {escape(str(error))}</p>'
             return failed, gr.skip(), *(_box_after(box, str(error)) for box in choice.boxes), gr.skip()
         scored = sum(score is not None for score in system.scores)
-        said = note_html(f"Added {system.name}: {counted(scored, 'score')}.")
+        said = done_html(f"Added {system.name}: {counted(scored, 'score')}.")
         return said, "", *(gr.File(value=None) for _ in choice.boxes), kept
 
     def remove(self, request: gr.Request, system_id: int | None) -> str:
@@ -122,7 +122,7 @@ class SystemFormHandlers:
             if system_id is None:
                 raise ScoreFileError("No system is chosen: choose the one to remove.")
             self.systems.remove(project_id, system_id, by=user)
-        return note_html("Removed.")
+        return done_html("Removed.")
 
     def _asked(self, request: gr.Request) -> int:
         """The project, of which the reader is an administrator."""

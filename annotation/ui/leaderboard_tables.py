@@ -176,9 +176,10 @@ def gold_html(gold: GoldVersion, current: str, pairs_now: int) -> str:
         return f"<p>On the project’s gold as it is now: {pairs}, version {digest}.</p>"
     if not gold.is_own:
         return f"<p>On gold from {escape(gold.name)}, of {time_html(gold.at)}: {pairs}, version {digest}.</p>"
+    now = counted(pairs_now, "pair has", "pairs have")
     return (
         f"<p>On the project’s gold of {time_html(gold.at)}: {pairs}, version {digest}. Grades have changed "
-        f"since, and {escape(grouped(pairs_now))} pairs have one now: these figures are of the older gold. "
+        f"since, and {escape(now)} one now: these figures are of the older gold. "
         "To measure a system on the new one, add it again.</p>"
     )
 

@@ -18,7 +18,7 @@ from annotation.types import Role, User
 from annotation.ui.asking import asked_project
 from annotation.ui.links import invitation_address, link_html
 from annotation.ui.wording import ROLE_ORDER, roles_text
-from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, section_heading, shown_to_user
 
 NOBODY = "No members yet. Add an account, or invite somebody by a link."
 ROLES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
@@ -47,7 +47,7 @@ class MembersHandlers:
                 raise SettingsError("No account is chosen: choose one, or invite somebody by a link.")
             member = self.projects.add_member(project_id, name, _role(role), by=user)
             said = f"{member.user.name} is {roles_text(member.roles)} now."
-            return note_html(said), *self._shown(project_id)
+            return done_html(said), *self._shown(project_id)
 
     def invite(self, request: gr.Request, role: str) -> str:
         """A link that makes an account, or takes one that exists, into the project."""
@@ -72,7 +72,7 @@ class MembersHandlers:
                 raise SettingsError("No member is chosen: choose one and the role to remove.")
             self.projects.remove_member(project_id, name, _role(role), by=user)
             said = f"{name} is no longer {role}; what was graded or decided stays."
-            return note_html(said), *self._shown(project_id)
+            return done_html(said), *self._shown(project_id)
 
     def pause(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Keep a rater from going on; what he graded stays, what he holds goes to others."""
@@ -80,14 +80,14 @@ class MembersHandlers:
             project_id, user, name = self._chosen_rater(request, chosen)
             self.quality.pause(project_id, name, by=user)
             said = f"{name} is paused: what was graded stays, and the pairs at hand go to others."
-            return note_html(said), *self._shown(project_id)
+            return done_html(said), *self._shown(project_id)
 
     def resume(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Let a paused rater go on."""
         with shown_to_user(AnnotationError):
             project_id, user, name = self._chosen_rater(request, chosen)
             self.quality.resume(project_id, name, by=user)
-            return note_html(f"{name} can go on grading."), *self._shown(project_id)
+            return done_html(f"{name} can go on grading."), *self._shown(project_id)
 
     def _chosen_rater(self, request: gr.Request, chosen: str | None) -> tuple[int, User, str]:
         project_id = asked_project(request)

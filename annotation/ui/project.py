@@ -25,7 +25,15 @@ from annotation.ui.quality import QualityHandlers, build_quality_section
 from annotation.ui.remarks import RemarksHandlers, build_remarks_section
 from annotation.ui.settings_form import read_settings_form, settings_fields, settings_values
 from annotation.ui.wording import counted, grouped, progress_html, time_html
-from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import (
+    QUIETLY,
+    done_html,
+    empty_html,
+    escape,
+    note_html,
+    section_heading,
+    shown_to_user,
+)
 
 NO_PAIRS = "No pairs yet. Import a file of pairs, then invite raters."
 NO_EVENTS = "Nothing was done yet."
@@ -81,7 +89,8 @@ class ProjectHandlers:
         shown = settings_values(kept)
         is_mine = shown == settings_values(mine)
         fields = [gr.skip() for _ in shown] if is_mine else shown  # somebody may be typing
-        return note_html(SAVED if is_mine else BOTH_SAVED), seen_settings(kept), *fields
+        said = done_html(SAVED) if is_mine else note_html(BOTH_SAVED)
+        return said, seen_settings(kept), *fields
 
     def delete(self, request: gr.Request, typed: str | None) -> str:
         """Delete the project whose name was typed; where to go then."""

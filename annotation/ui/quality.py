@@ -25,7 +25,7 @@ from annotation.ui.importing import checked_upload, failure_html
 from annotation.ui.quality_html import checks_html, standings_html, summary_html, training_html
 from annotation.ui.settings_form import decimal_of, whole_of
 from annotation.ui.wording import counted
-from kpdemo.ui.widgets import QUIETLY, escape, note_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, done_html, escape, section_heading, shown_to_user
 
 NARROW = 140
 KINDS = {"training": "training pair", "checks": "check pair"}
@@ -74,7 +74,7 @@ class QualityHandlers:
         with shown_to_user(AnnotationError):
             project_id, user = self._asked(request)
             self.quality.change(project_id, read_quality_form(*values), by=user)
-            return note_html("Saved."), *_shown(self.quality.overview(project_id))
+            return done_html("Saved."), *_shown(self.quality.overview(project_id))
 
     def import_training(self, request: gr.Request, upload: str | None) -> tuple[Any, ...]:
         """Training pairs from a file, all of them or none."""
@@ -90,7 +90,7 @@ class QualityHandlers:
             project_id, user = self._asked(request)
             retired = self.known_pairs.retire_training(project_id, by=user)
             said = f"{counted(retired, 'training pair')} no longer used; what raters did with them is kept."
-            return note_html(said), *_shown(self.quality.overview(project_id))
+            return done_html(said), *_shown(self.quality.overview(project_id))
 
     def excuse(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """Let a rater work without training."""
@@ -99,7 +99,7 @@ class QualityHandlers:
             if not name:
                 raise SettingsError("No rater is chosen: choose who may work without training.")
             self.quality.excuse(project_id, name, by=user)
-            said = note_html(f"{name} may work without training.")
+            said = done_html(f"{name} may work without training.")
             return said, *_shown(self.quality.overview(project_id))
 
     def _asked(self, request: gr.Request) -> tuple[int, User]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from annotation.services.known_pairs import KnownSummary
 from annotation.services.quality import QualityOverview, Standing
 from annotation.ui.wording import counted, grouped, time_html
-from kpdemo.ui.widgets import empty_html, escape, note_html
+from kpdemo.ui.widgets import done_html, empty_html, escape
 
 NO_RATERS = "No raters yet. Add one in the tab Members."
 
@@ -32,7 +32,7 @@ def summary_html(summary: KnownSummary, noun: str) -> str:
     if summary.duplicates:
         left = counted(len(summary.duplicates), "pair was", "pairs were")
         said += f" {left} there already and left out: {', '.join(summary.duplicates[:5])}."
-    return note_html(said)
+    return done_html(said)
 
 
 def standings_html(overview: QualityOverview) -> str:

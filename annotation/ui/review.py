@@ -16,7 +16,7 @@ from annotation.ui.asking import asked_project
 from annotation.ui.items import ItemsHandlers, build_items_section
 from annotation.ui.review_html import NOTHING, queue_label, text_html
 from annotation.ui.writing_report import ReportHandlers, build_report_section
-from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, shown_to_user
 
 TABS = ("review", "report", "items")
 
@@ -56,7 +56,7 @@ class ReviewHandlers:
             user, project_id = self._admitted(request)
             writing_id, version = _read_token(token)
             self.editing.accept(project_id, writing_id, user.id, version=version, text=text)
-            said = note_html("Accepted: it is a pair to be graded now.")
+            said = done_html("Accepted: it is a pair to be graded now.")
             return said, *self._shown(project_id, user)
 
     def send_back(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
@@ -65,7 +65,7 @@ class ReviewHandlers:
             user, project_id = self._admitted(request)
             writing_id, version = _read_token(token)
             self.editing.send_back(project_id, writing_id, user.id, note, version=version)
-            return note_html("Sent back with your note."), *self._shown(project_id, user)
+            return done_html("Sent back with your note."), *self._shown(project_id, user)
 
     def hand_on(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
         """Have another writer write for the item."""
@@ -73,7 +73,7 @@ class ReviewHandlers:
             user, project_id = self._admitted(request)
             writing_id, version = _read_token(token)
             self.editing.hand_on(project_id, writing_id, user.id, note, version=version)
-            return note_html("The item goes to another writer."), *self._shown(project_id, user)
+            return done_html("The item goes to another writer."), *self._shown(project_id, user)
 
     def _admitted(self, request: gr.Request) -> tuple[User, int]:
         project_id = asked_project(request)

@@ -16,7 +16,7 @@ from annotation.services.projects import ProjectService
 from annotation.types import Role, User
 from annotation.ui.links import invitation_address, link_html
 from annotation.ui.wording import ROLE_ORDER, roles_text, time_html
-from kpdemo.ui.widgets import escape, note_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import done_html, escape, section_heading, shown_to_user
 
 USERS_STYLES = (Path(__file__).parent.parent / "assets" / "users.css",)
 ROLES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
@@ -79,14 +79,14 @@ class UsersHandlers:
             by, user = self._administrator(request), self._another(request, name)
             self.accounts.disable(user.name, by=by)
             said = f"{user.name} is disabled and signed out; what was graded stays."
-            return note_html(said), *self._shown(user.name)
+            return done_html(said), *self._shown(user.name)
 
     def enable(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """Let a disabled account in again."""
         with shown_to_user(AnnotationError):
             by, user = self._administrator(request), self._chosen(name)
             self.accounts.enable(user.name, by=by)
-            return note_html(f"{user.name} can sign in again."), *self._shown(user.name)
+            return done_html(f"{user.name} can sign in again."), *self._shown(user.name)
 
     def promote(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """Make somebody administrator of the server."""
@@ -94,7 +94,7 @@ class UsersHandlers:
             by, user = self._administrator(request), self._chosen(name)
             self.accounts.set_administrator(user.name, True, by=by)
             said = f"{user.name} is an administrator of the server now."
-            return note_html(said), *self._shown(user.name)
+            return done_html(said), *self._shown(user.name)
 
     def demote(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """Make an administrator an ordinary user."""
@@ -102,7 +102,7 @@ class UsersHandlers:
             by, user = self._administrator(request), self._another(request, name)
             self.accounts.set_administrator(user.name, False, by=by)
             said = f"{user.name} is no longer an administrator of the server; roles in projects stay."
-            return note_html(said), *self._shown(user.name)
+            return done_html(said), *self._shown(user.name)
 
     def _administrator(self, request: gr.Request) -> User:
         return self.accounts.require(request.username, None)

@@ -6,25 +6,16 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from annotation.types import Role
+from kpdemo.ui.widgets import counted as counted
 from kpdemo.ui.widgets import escape
+from kpdemo.ui.widgets import grouped as grouped
 
-NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
 ROLE_ORDER = (Role.ADMINISTRATOR, Role.ADJUDICATOR, Role.EDITOR, Role.WRITER, Role.RATER)
-
-
-def grouped(number: int) -> str:
-    """12 345, with spaces that do not break."""
-    return f"{number:,}".replace(",", NARROW_SPACE)
 
 
 def figure(number: float, decimals: int = 3, *, sign: str = "") -> str:
     """0.899, or −0.120 with a minus as long as a plus; "+" as `sign` writes that one too."""
     return f"{number:{sign}.{decimals}f}".replace("-", "\N{MINUS SIGN}")
-
-
-def counted(number: int, singular: str, plural: str = "") -> str:
-    """1 pair, 2 pairs."""
-    return f"{grouped(number)} {singular if number == 1 else plural or f'{singular}s'}"
 
 
 def roles_text(roles: Iterable[Role]) -> str:

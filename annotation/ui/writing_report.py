@@ -30,7 +30,7 @@ from kpdemo.ui.charts import (
     titled_axis,
 )
 from kpdemo.ui.charts import figure as chart_figure
-from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, section_heading, shown_to_user
 
 GRADES = ("0", "1", "2", "3", "4")
 NO_ITEMS = "No larger items yet: the balance appears once they are imported."
@@ -72,7 +72,7 @@ class ReportHandlers:
         if zeros.waiting:
             items = counted(zeros.waiting, "item has", "items have")
             said += f" {items} no partner yet: accept more texts of the same type and genre first."
-        return note_html(said)
+        return done_html(said)
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def _item_html(keyphrase: Keyphrase, votes: int, models: int) -> str:
     kind = ' class="shared"' if votes > 1 else ""
     look = "phrase" if keyphrase.spans else "phrase chip"
     phrase = f'<span class="{look}" dir="auto">{escape(keyphrase.text)}</span>'
-    return f"<li{kind}>{score_html(keyphrase.score)} {phrase}{shared}</li>"
+    return f"<li{kind}>{score_html(keyphrase.score)}<div>{phrase} {shared}</div></li>"
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class CompareHandlers:
             question = read_question(title, document, models[0], automatic, count, threshold, language)
             columns = []
             for done, model in enumerate(name for name in self.shelf.models if name in models):
-                progress((done, len(models)), desc=model, unit="models")
+                progress((done, len(models)), desc=model, unit="models" if len(models) > 1 else "model")
                 columns.append(self._column(replace(question, model=model)))
             import_nltk()  # not at the start: only comparing needs it
             return columns_html(columns)

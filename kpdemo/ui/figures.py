@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-NARROW_SPACE = "\u202f"
+NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
 
 
 def grouped(number: int) -> str:
     """12345 as "12 345", with narrow spaces."""
     return f"{number:,}".replace(",", NARROW_SPACE)
+
+
+def counted(number: int, singular: str, plural: str = "") -> str:
+    """1 pair, 2 pairs, 12 345 pairs."""
+    return f"{grouped(number)} {singular if number == 1 else plural or f'{singular}s'}"
 
 
 def score_html(score: float) -> str:

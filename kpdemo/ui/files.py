@@ -14,7 +14,7 @@ import gradio as gr
 from kpdemo.documents import DOCUMENT_SUFFIXES
 from kpdemo.errors import InputError, KpdemoError
 from kpdemo.ui.absent import chip_html
-from kpdemo.ui.figures import grouped
+from kpdemo.ui.figures import counted
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.passages import passage_list_html
@@ -62,8 +62,7 @@ class FilesHandlers:
 def report_html(report: FileReport) -> str:
     """How many documents were read, the first predictions, and what could not be used."""
     done, failed = report.summary.done, report.summary.failed
-    noun = "document" if done == 1 else "documents"
-    parts = [f'<p id="files-summary">{grouped(done)} {noun} predicted.</p>']
+    parts = [f'<p id="files-summary">{counted(done, "document")} predicted.</p>']
     if failed:
         parts.append(_problems_html(report.problems, failed))
     if done > len(report.rows):
@@ -137,12 +136,11 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
 
 
 def _problems_html(problems: Sequence[str], failed: int) -> str:
-    noun = "document" if failed == 1 else "documents"
     items = "".join(f"<li>{escape(problem)}</li>" for problem in problems)
     more = f"<p>And {failed - len(problems)} more.</p>" if failed > len(problems) else ""
     return (
-        f'<div class="note" role="alert" id="files-problems"><p>{failed} {noun} could not be used:</p>'
-        f"<ul>{items}</ul>{more}</div>"
+        '<div class="note" role="alert" id="files-problems">'
+        f"<p>{counted(failed, 'document')} could not be used:</p><ul>{items}</ul>{more}</div>"
     )
 
 

@@ -9,7 +9,7 @@ from kpdemo.languages.names import NAMES
 from kpdemo.passages import Used, help_note, used_keyphrases
 from kpdemo.text import phrase_key
 from kpdemo.types import Prediction, RetrievalPrediction, RetrievedPassage
-from kpdemo.ui.figures import score_html
+from kpdemo.ui.figures import counted, score_html
 from kpdemo.ui.marks import escape
 
 SHOWN = 5
@@ -48,8 +48,8 @@ def _list(found: RetrievalPrediction) -> str:
             f'<ol class="passages" start="{SHOWN + 1}">{"".join(items[SHOWN:])}</ol></details>'
         )
     if note:  # nothing that helped: a line to open, not a screenful
-        noun = "passage" if len(items) == 1 else "passages"
-        folded = f"<details><summary>The nearest {len(items)} {noun}</summary>{html}</details>"
+        nearest = "The nearest passage" if len(items) == 1 else f"The nearest {len(items)} passages"
+        folded = f"<details><summary>{nearest}</summary>{html}</details>"
         return f'<p class="note" id="predict-passages-note">{note}</p>{folded}'
     return f'{html}<p class="small">{_LEGEND}</p>'
 
@@ -91,11 +91,10 @@ def passage_list_html(rows: Sequence[Mapping[str, Any]]) -> str:
     if not rows:
         return ""
     items = "".join(f"<li>{_short(row)}</li>" for row in rows)
-    noun = "passage" if len(rows) == 1 else "passages"
     near = sum(row["helps"] for row in rows)
     told = "" if near == len(rows) else f", {near or 'none'} near enough to help"
     return (
-        f'<details class="passages-found"><summary>{len(rows)} {noun}{told}</summary>'
+        f'<details class="passages-found"><summary>{counted(len(rows), "passage")}{told}</summary>'
         f'<ol class="passages">{items}</ol></details>'
     )
 

@@ -13,7 +13,7 @@ from kpdemo.languages.segmenting import SEGMENTED
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from kpdemo.ui.absent import absent_html, nothing_absent_html
 from kpdemo.ui.downloads import as_json, keyphrases_csv, passages_csv
-from kpdemo.ui.figures import grouped, score_html
+from kpdemo.ui.figures import counted, grouped, score_html
 from kpdemo.ui.marks import escape, mark_id, marked_html, shown_length
 from kpdemo.ui.passages import passages_html
 
@@ -259,9 +259,9 @@ def _code(question: Question) -> str:
 
 def _facts(answer: Answer) -> str:
     present, absent = len(answer.prediction.present), len(answer.prediction.absent)
-    count = f"{present} present and {absent} absent" if absent else f"{present}"
-    noun = "keyphrase" if present + absent == 1 else "keyphrases"
+    before = f"{present} present and " if absent else ""
+    count = before + counted(absent or present, "absent keyphrase" if absent else "keyphrase")
     device = escape(device_name(answer.device))
     language = answer.prediction.language
     read = f" · {escape(language_name(language))}" if language else ""
-    return f"{count} {noun} · {answer.seconds:.2f} s on {device} · model {escape(answer.model)}{read}"
+    return f"{count} · {answer.seconds:.2f} s on {device} · model {escape(answer.model)}{read}"

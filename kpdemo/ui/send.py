@@ -22,7 +22,7 @@ from kpdemo.documents import LineError, read_numbered
 from kpdemo.errors import BusyError, InputError, KpdemoError, ModelLoadError, ModelStoppedError
 from kpdemo.quick_start import import_nltk
 from kpdemo.types import Document, Prediction
-from kpdemo.ui.figures import grouped
+from kpdemo.ui.figures import counted, grouped
 from kpdemo.ui.files import OUTPUT_NAME
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import ModelShelf
@@ -70,7 +70,7 @@ class SendHandlers:
             found: dict[str, Prediction] = {}
             problems: list[str] = []
             for done, model in enumerate(chosen):
-                progress((done, len(chosen)), desc=model, unit="models")
+                progress((done, len(chosen)), desc=model, unit="models" if len(chosen) > 1 else "model")
                 try:
                     found[model] = self.shelf.answer(replace(question, model=model)).prediction
                 except (BusyError, ModelLoadError, ModelStoppedError) as error:
@@ -160,15 +160,11 @@ def ready_html(
     address: str, phrases: int, documents: int, problems: Sequence[str], *, new_tab: bool = False
 ) -> str:
     """The link to where the project is chosen, and what could not be predicted."""
-    nouns = (
-        "keyphrase" if phrases == 1 else "keyphrases",
-        "document" if documents == 1 else "documents",
-    )
     target = ' target="_blank" rel="noopener"' if new_tab else ""
     failed = "".join(f"<li>{escape(problem)}</li>" for problem in problems)
-    counted = f"{grouped(phrases)} {nouns[0]} of {grouped(documents)} {nouns[1]}"
+    what = f"{counted(phrases, 'keyphrase')} of {counted(documents, 'document')}"
     return (
-        f'<div class="note" role="status"><p>{counted} ready. '
+        f'<div class="note done" role="status"><p>{what} ready. '
         f'<a href="{escape(address)}"{target}>Choose the project</a></p>'
         + (f"<ul>{failed}</ul>" if failed else "")
         + "</div>"

@@ -186,7 +186,8 @@ def _predict_upload(
         _add_problem(report, path, error.message)
 
     def advance(counts: BatchSummary) -> None:
-        progress((before.seen + counts.seen, max(total, 1)), desc="Reading", unit="documents")
+        unit = "documents" if total > 1 else "document"
+        progress((before.seen + counts.seen, max(total, 1)), desc="Reading", unit=unit)
 
     lines = io.BytesIO()
     try:

@@ -13,6 +13,8 @@ import gradio as gr
 from gradio.components import FormComponent
 from gradio.events import Dependency
 
+from kpdemo.ui.figures import counted as counted
+from kpdemo.ui.figures import grouped as grouped
 from kpdemo.ui.marks import escape as escape
 
 MODEL_QUEUE: dict[str, Any] = {"concurrency_id": "model", "concurrency_limit": 12}
@@ -65,6 +67,11 @@ def note_html(text: str, *, alert: bool = False) -> str:
     """A sentence in a box; an alert is read out when it appears."""
     role = ' role="alert"' if alert else ""
     return f'<p class="note"{role}>{escape(text)}</p>'
+
+
+def done_html(text: str) -> str:
+    """A sentence that something has worked; it is read out when it appears."""
+    return f'<p class="note done" role="status">{escape(text)}</p>'
 
 
 def empty_html(text: str) -> str:

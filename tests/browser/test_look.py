@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import open_page
+import app
+from tests.browser.conftest import Nested, open_page
 from tests.browser.test_keyphrases_page import BODY, TITLE, new_result, predict, write
 
 WIDTH = "document.documentElement.scrollWidth"
@@ -73,6 +74,29 @@ def test_a_phone_shows_everything_without_scrolling_sideways(narrow):
     expect(narrow.locator("#files-run")).to_be_visible()
     assert narrow.evaluate(WIDTH) <= 390
     narrow.get_by_role("tab", name="Keyphrases").click()
+
+
+LONG_WORDS = "neurophysiological representationalism"
+LINES_OF_WORDS = """root => [...root.querySelectorAll(".phrase")].flatMap(({ firstChild: text }) =>
+  [...text.data.matchAll(/\\S+/g)].map(word => {
+    const range = document.createRange();
+    range.setStart(text, word.index);
+    range.setEnd(text, word.index + word[0].length);
+    return range.getClientRects().length;
+  }))"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_compare_breaks_no_word_that_fits(page, serve, width):
+    models = dict.fromkeys(("default", "first", "second", "third", "fourth"), "fixed phrases")
+    nested = Nested(phrases=(LONG_WORDS, "representationalism"), absent=())
+    page.set_viewport_size({"width": width, "height": 900})
+    open_page(page, serve(app.AppContext(models, lambda name: nested)))
+    write(page, f"{LONG_WORDS} is a view.")
+    page.locator("#compare-run").click()
+    columns = page.locator("#compare-columns")
+    expect(columns.locator(".votes").first).to_have_text("5 of 5")
+    assert columns.evaluate(LINES_OF_WORDS) == [1, 1, 1] * 5
 
 
 def test_a_phone_gives_its_width_to_the_text(narrow):

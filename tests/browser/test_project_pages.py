@@ -127,7 +127,7 @@ def test_what_is_typed_stays_when_a_setting_is_refused(site, browser, project):
     expect(preview.locator("strong")).to_have_text("twice")
     expect(preview).to_contain_text("<b>No HTML</b>")
     page.get_by_role("button", name="Save settings").click()
-    expect(page.locator("#project-saved")).to_contain_text("Saved.")
+    expect(page.locator("#project-saved .note.done")).to_contain_text("Saved.")
     kept = site.services.projects.get(project).settings
     assert (kept.threshold, kept.guidelines[:5]) == (Decimal("1.5"), "# New")
 

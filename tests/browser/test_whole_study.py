@@ -164,7 +164,7 @@ def measure(page: Page, address: str, scores: Sequence[float]) -> None:
     )
     expect(page.locator("#system-files")).to_contain_text("tidal")
     page.locator("#system-add-run").click()
-    expect(page.locator("#system-result")).to_contain_text("Added tidal: 10 scores.")
+    expect(page.locator("#system-result .note.done")).to_contain_text("Added tidal: 10 scores.")
 
 
 def test_four_people_write_grade_adjudicate_export_and_score(site, browser, tmp_path):

@@ -18,7 +18,7 @@ import pytest
 import kpdemo
 from kpdemo.types import Document, Keyphrase, Kind, Prediction, Source
 from kpdemo.ui.downloads import BYTE_ORDER_MARK, as_json, as_record, keyphrases_csv
-from kpdemo.ui.figures import grouped, score_html
+from kpdemo.ui.figures import counted, grouped, score_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.results import (
     INLINE_LIMIT,
@@ -126,6 +126,15 @@ def test_small_print_has_time_device_and_model():
     assert "2 keyphrases · 0.14 s on CPU · model default" in answer_html(answer())
     assert "2 present and 2 absent keyphrases · " in answer_html(answer(absent=ABSENT))
     assert "0 present and 1 absent keyphrase · " in answer_html(answer((), absent=ABSENT[:1]))
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0 pairs"), (1, "1 pair"), (2, "2 pairs"), (1048576, "1\u202f048\u202f576 pairs")],
+)
+def test_one_thing_is_not_counted_as_several(number, text):
+    assert counted(number, "pair") == text
+    assert counted(number, "pair has", "pairs have").endswith("has" if number == 1 else "have")
 
 
 def test_the_table_has_count_and_a_link_to_the_first_place():
