@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import gradio as gr
 
 from annotation.assignment import Progress
+from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import AnnotationError
 from annotation.services.accounts import AccountService
 from annotation.services.overview import OverviewService, ProjectLine
@@ -20,6 +22,9 @@ from kpdemo.ui.widgets import QUIETLY, PageLink, empty_html, escape, links_html,
 
 NOTHING_YET = "You are in no project yet. Ask the administrator of a project to add you."
 NO_PROJECTS = "No projects yet. Make one below, then import pairs and invite raters."
+NEW_TYPE = "type"
+"""Of the address: the comparison type of a project that is to be made."""
+
 GO_TO_PROJECT = "address => { if (address) location.assign(address); }"
 
 
@@ -30,16 +35,21 @@ class HomeHandlers:
     projects: ProjectService
     ratings: RatingService
 
-    def show(self, request: gr.Request) -> tuple[str, gr.Accordion]:
-        """My projects; the form for a new one is for administrators of the server."""
+    def show(self, request: gr.Request) -> tuple[str, gr.Accordion, Any]:
+        """My projects; the form for a new one, with the type that the address names.
+
+        The form is for administrators of the server.
+        """
         with shown_to_user(AnnotationError):
             user = self.accounts.user(request.username or "")
             lines = self.overview.projects(user)
             cards = [_project_html(line, user, self._progress(line, user)) for line in lines]
-        form = gr.Accordion(visible=user.is_administrator, open=not lines)
+        asked = str(request.query_params.get(NEW_TYPE, ""))
+        types = [asked] if asked in COMPARISON_TYPES else gr.skip()
+        form = gr.Accordion(visible=user.is_administrator, open=not lines or asked in COMPARISON_TYPES)
         if not cards:
-            return empty_html(NO_PROJECTS if user.is_administrator else NOTHING_YET), form
-        return f'<ul class="projects">{"".join(cards)}</ul>', form
+            return empty_html(NO_PROJECTS if user.is_administrator else NOTHING_YET), form, types
+        return f'<ul class="projects">{"".join(cards)}</ul>', form, types
 
     def create(self, request: gr.Request, *values: object) -> str:
         """Make a project of the form; where its page is."""
@@ -60,7 +70,7 @@ def build_home_page(handlers: HomeHandlers, page: gr.Blocks) -> None:
         fields = settings_fields("new")
         make = gr.Button("Make the project", variant="primary", elem_id="home-create")
     made = gr.Textbox(visible="hidden", elem_id="home-made")
-    page.load(handlers.show, outputs=[cards, form], api_name="show_projects", **QUIETLY)
+    page.load(handlers.show, outputs=[cards, form, fields.types], api_name="show_projects", **QUIETLY)
     make.click(handlers.create, fields.components, made, api_name="create_project").success(
         None, made, js=GO_TO_PROJECT, api_name="go_to_new_project"
     )

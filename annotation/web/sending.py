@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from annotation.errors import AccessError, AnnotationError, HandOverError, NotFoundError
 from annotation.handovers import PATH, HandOvers
 from annotation.numbers import id_in
-from annotation.predictions import PredictedDocument, pool
+from annotation.predictions import TYPE, PredictedDocument, pool
 from annotation.services.accounts import AccountService
 from annotation.services.overview import OverviewService, ProjectLine
 from annotation.services.sending import SendService
@@ -67,6 +67,7 @@ class SendPages:
             error=error,
             token=token,
             projects=projects,
+            new_project=f"/annotate/?type={TYPE}" if user.is_administrator else "",
             chosen=chosen,
             new=new,
             phrases=sum(len(pool(document)) for document in documents),

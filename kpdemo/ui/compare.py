@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 import gradio as gr
 
-from kpdemo.errors import BusyError, InputError, KpdemoError, ModelLoadError, ModelStoppedError
+from kpdemo.errors import InputError, KpdemoError
 from kpdemo.predictors import ENGLISH_MODEL
 from kpdemo.quick_start import import_nltk
 from kpdemo.text import phrase_key
 from kpdemo.types import Keyphrase, Prediction
 from kpdemo.ui.figures import score_html
 from kpdemo.ui.marks import escape
-from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
 from kpdemo.ui.results import Answer, Question, note_of
 from kpdemo.ui.widgets import (
@@ -114,11 +114,7 @@ class CompareHandlers:
     def _column(self, question: Question) -> Column:
         try:
             return Column(question.model, self.shelf.answer(question))
-        except (
-            BusyError,
-            ModelLoadError,
-            ModelStoppedError,
-        ) as error:  # one bad model does not hide the others
+        except OF_ONE_MODEL as error:  # it does not hide what the others say
             return Column(question.model, problem=str(error))
 
 

@@ -13,7 +13,7 @@ from threading import BoundedSemaphore, Event, Lock, Thread
 
 import kpdemo
 from kpdemo.cards import model_card
-from kpdemo.errors import BusyError, KpdemoError, ModelLoadError
+from kpdemo.errors import BusyError, KpdemoError, LanguageError, ModelLoadError, ModelStoppedError
 from kpdemo.languages import identified
 from kpdemo.languages.names import ENGLISH
 from kpdemo.languages.routing import DEFAULT_MODEL, model_for
@@ -39,6 +39,9 @@ LONG_TEXT = 20_000
 
 MOST_LONG = 3
 """Long texts that are read or wait at a time: each takes one of the events of `MODEL_QUEUE`."""
+
+OF_ONE_MODEL = (BusyError, LanguageError, ModelLoadError, ModelStoppedError)
+"""What one model may say to a text that another one reads."""
 
 INSTALLED_IN = f"{Path(kpdemo.__file__).parent.parent}{os.sep}"
 

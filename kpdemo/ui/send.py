@@ -19,13 +19,13 @@ import gradio as gr
 from kpdemo.batch import read_predictions
 from kpdemo.bundles import bundle_of, count_phrases
 from kpdemo.documents import LineError, read_numbered
-from kpdemo.errors import BusyError, InputError, KpdemoError, ModelLoadError, ModelStoppedError
+from kpdemo.errors import InputError, KpdemoError
 from kpdemo.quick_start import import_nltk
 from kpdemo.types import Document, Prediction
 from kpdemo.ui.figures import counted, grouped
 from kpdemo.ui.files import OUTPUT_NAME
 from kpdemo.ui.marks import escape
-from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
 from kpdemo.ui.uploads import checked_files, in_turns, own_copies, predict_uploads
 from kpdemo.ui.widgets import (
@@ -73,7 +73,7 @@ class SendHandlers:
                 progress((done, len(chosen)), desc=model, unit="models" if len(chosen) > 1 else "model")
                 try:
                     found[model] = self.shelf.answer(replace(question, model=model)).prediction
-                except (BusyError, ModelLoadError, ModelStoppedError) as error:
+                except OF_ONE_MODEL as error:
                     problems.append(str(error))
             return self._handed([(question.document, found)] if found else [], problems, request)
 
@@ -102,7 +102,7 @@ class SendHandlers:
                         model, documents, Path(folder), problems, progress
                     ):
                         found.setdefault(place, {})[model] = prediction
-                except (ModelLoadError, ModelStoppedError) as error:
+                except OF_ONE_MODEL as error:
                     problems.append(str(error))
             read = [(documents[place], runs) for place, runs in sorted(found.items())]
             return self._handed(read, problems, request)

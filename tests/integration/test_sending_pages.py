@@ -8,6 +8,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import HandOverError, ImportFileError
 from annotation.handovers import KEPT_MINUTES, LARGEST, MOST_KEPT, MOST_OF_ONE, HandOvers
 from annotation.predictions import TYPE
@@ -100,6 +101,15 @@ def test_an_administrator_of_several_projects_chooses_one(client, services, path
     assert "<option" in first
     assert "Send 7 pairs" not in first
     assert "to <bdi>Other</bdi>?" in client.get(f"{path}?project=2", headers=root).text
+
+
+def test_who_may_make_projects_is_led_to_one_of_the_type_of_keyphrases(client, services, path):
+    address = "/annotate/?type=document2keyphrase"
+    assert address in client.get(path, headers=as_user(services, "root")).text
+    for name in ("Eva", "Ana"):
+        assert address not in client.get(path, headers=as_user(services, name)).text
+    assert "Ask for the role" in client.get(path, headers=as_user(services, "Ana")).text
+    assert "document2keyphrase" in COMPARISON_TYPES
 
 
 @pytest.mark.parametrize(("name", "project"), [("Ana", "1"), ("Ben", "1"), ("Eva", "2")])

@@ -10,7 +10,7 @@ import pytest
 
 import app
 import kpdemo
-from kpdemo.errors import ModelLoadError, ModelStoppedError
+from kpdemo.errors import LanguageError, ModelLoadError, ModelStoppedError
 from kpdemo.types import Keyphrase, Prediction
 from kpdemo.ui.compare import Column, CompareHandlers, columns_html
 from kpdemo.ui.files import SHOWN_ABSENT, FilesHandlers
@@ -166,6 +166,18 @@ def test_compare_goes_on_past_a_model_that_died(shelf):
 
     html = compare(ModelShelf(MODELS, Mortal), ["default", "first"])
     assert "The model stopped." in html
+    assert "<h3>first</h3><ol>" in html
+
+
+def test_compare_goes_on_past_a_model_that_does_not_read_the_script(shelf):
+    class Latin(FakePredictor):
+        def predict(self, documents, **options):
+            if self.name == "default" and documents != [WARM_UP]:
+                raise LanguageError("The text is in Arabic script.")
+            return super().predict(documents, **options)
+
+    html = compare(ModelShelf(MODELS, Latin), ["default", "first"])
+    assert "The text is in Arabic script." in html
     assert "<h3>first</h3><ol>" in html
 
 

@@ -184,17 +184,26 @@ def test_the_list_shows_who_has_done_what_on_both_databases(home, grade):
     assert "2 of 3 pairs finished" in seen_by_ben
     assert "1 to adjudicate" in seen_by_ben
     assert "Another" not in seen_by_ben
-    everything, form = home.show(Asked("root"))
+    everything, form, _ = home.show(Asked("root"))
     assert everything.count('<li class="project">') == 2
     assert form.visible
 
 
 def test_a_rater_is_told_nothing_of_what_others_did(home, grade):
     grade("Ben", "0", "3.5")
-    seen, form = home.show(Asked("Ana"))
+    seen, form, _ = home.show(Asked("Ana"))
     assert "finished" not in seen
     assert "adjudicate" not in seen
     assert not form.visible
+
+
+@pytest.mark.parametrize(
+    ("asked", "types"), [("document2keyphrase", ["document2keyphrase"]), ("<b>", gr.skip()), ("", gr.skip())]
+)
+def test_the_address_names_the_type_of_a_new_project(home, asked, types):
+    _, form, chosen = home.show(Asked("root", query_params={"type": asked}))
+    assert chosen == types
+    assert form.open is (types != gr.skip())
 
 
 def test_only_administrators_of_the_server_make_projects(home):
