@@ -5,6 +5,7 @@ A folder may hold no more than what differs from the model in a folder beside it
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
@@ -36,6 +37,9 @@ CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json
 CARD = "MODEL_CARD.md"
 FILES = (CONFIG, WEIGHTS, TOKENIZER)
 ENCODER = "encoder."
+BACKBONE = "backbone"
+
+_UNFIT = "its weights do not fit its configuration"
 
 
 def save_checkpoint(
@@ -127,7 +131,7 @@ def write_folder(
     """Write the weights `state`, tokenizer, configuration, model card and hashes."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save_pretrained(folder)
-    save_file(pack(state, storage), folder / WEIGHTS)
+    save_file(pack(state, storage), folder / WEIGHTS, _made_for(config))
     _write_config(folder, {"format": FORMAT, **config})
     (folder / CARD).write_text(card, encoding="utf-8")
     write_sums(folder)
@@ -163,7 +167,7 @@ def _reason(error: Exception) -> str:
     """The first sentence of an error; PyTorch's own lists weights for pages where these do not fit."""
     text = str(error).strip() or type(error).__name__
     if "loading state_dict" in text:
-        return "its weights do not fit its configuration"
+        return _UNFIT
     return text.splitlines()[0].partition(". ")[0]
 
 
@@ -185,7 +189,26 @@ def base_of(folder: Path) -> Path | None:
     return folder.parent / base["folder"] if base else None
 
 
+def _made_for(config: Mapping[str, Any]) -> dict[str, str]:
+    """What the file of weights tells of its encoder: names and shapes alone fit several architectures."""
+    described = json.dumps(config.get("backbone"), sort_keys=True)
+    return {BACKBONE: hashlib.sha256(described.encode()).hexdigest()}
+
+
+def _check_made_for(folder: Path, config: Mapping[str, Any]) -> None:
+    """Weights that were stored before they told of their encoder pass.
+
+    Raises:
+        ValueError: the configuration describes another encoder than the weights were stored with.
+    """
+    with safe_open(folder / WEIGHTS, framework="pt") as file:
+        told = (file.metadata() or {}).get(BACKBONE)
+    if told is not None and told != _made_for(config)[BACKBONE]:
+        raise ValueError(_UNFIT)
+
+
 def _stored_weights(folder: Path, config: Mapping[str, Any]) -> dict[str, Tensor]:
+    _check_made_for(folder, config)
     own = load_file(folder / WEIGHTS)
     if "base" not in config:
         return own
@@ -216,7 +239,7 @@ def store_as_change(folder: Path, base: Path) -> None:
     }
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     config["base"] = {"folder": base.name, "weights": sha256_of(base / WEIGHTS)}
-    save_file(changed, folder / WEIGHTS)
+    save_file(changed, folder / WEIGHTS, _made_for(config))
     _write_config(folder, config)
     write_sums(folder)
 

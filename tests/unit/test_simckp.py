@@ -10,13 +10,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
 
 from kpdemo.candidates.chunks import Candidate, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ConfigError, InputError, ModelLoadError, TrainingError
 from kpdemo.simckp.backbone import load_backbone, load_tokenizer
 from kpdemo.simckp.batches import collate
-from kpdemo.simckp.checkpoint import FILES, load_checkpoint, save_checkpoint
+from kpdemo.simckp.checkpoint import FILES, WEIGHTS, load_checkpoint, save_checkpoint
 from kpdemo.simckp.embedding import maximal_marginal_relevance
 from kpdemo.simckp.examples import build_example
 from kpdemo.simckp.losses import contrastive_loss
@@ -335,6 +336,7 @@ class TestCheckpoint:
     def test_weights_of_another_architecture_are_refused_in_one_short_sentence(
         self, folder, architecture, reason
     ):
+        save_file(load_file(folder / WEIGHTS), folder / WEIGHTS)  # as they were stored once
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         config["backbone"] |= architecture
         (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
@@ -342,6 +344,20 @@ class TestCheckpoint:
         sentence = f"The model in {folder} cannot be read ({reason}): restore the folder."
         with pytest.raises(ModelLoadError, match=f"^{re.escape(sentence)}$"):
             load_checkpoint(folder, device="cpu")
+
+    @pytest.mark.parametrize("changed", [{"model_type": "roberta"}, {"num_attention_heads": 4}])
+    def test_weights_know_the_encoder_that_they_were_stored_with(self, folder, changed):
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config["backbone"] |= changed  # whose weights have the very same names and shapes
+        (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        write_sums(folder)
+        with pytest.raises(ModelLoadError, match="its weights do not fit its configuration"):
+            load_checkpoint(folder, device="cpu")
+
+    def test_weights_that_were_stored_before_they_knew_their_encoder_open(self, folder):
+        save_file(load_file(folder / WEIGHTS), folder / WEIGHTS)
+        write_sums(folder)
+        assert load_checkpoint(folder, device="cpu").predict([TEXT])
 
     def test_another_folder_is_no_model(self, tmp_path):
         with pytest.raises(ModelLoadError, match="No model at"):
