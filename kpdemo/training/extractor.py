@@ -213,6 +213,18 @@ def set_dropout(model: Any, share: float | Literal["pretrained"]) -> None:
             module.layerdrop = 0.0  # which leaves out whole layers
 
 
+def freeze(encoder: Any, config: ExtractorTraining) -> None:
+    """Leave as they are the word embeddings and the layers that the configuration does not train.
+
+    Raises:
+        ConfigError: the encoder has fewer layers than are to be trained.
+    """
+    if config.freeze_embeddings:
+        encoder.get_input_embeddings().requires_grad_(False)
+    if config.top_layers is not None:
+        freeze_below(encoder, config.top_layers)
+
+
 def freeze_below(encoder: nn.Module, layers: int) -> None:
     """Train only the last `layers` layers of an encoder of Transformers.
 
@@ -276,10 +288,7 @@ class ExtractorPart(ExamplePart):
         super().__init__(config, examples, weights, padding)
         self.module = module
         self._validation = validation
-        if config.freeze_embeddings:
-            module.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
-        if config.top_layers is not None:
-            freeze_below(module.encoder, config.top_layers)
+        freeze(module.encoder, config)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         return trained_parameters(self.module, self.module.encoder.parameters(), self._config)

@@ -24,6 +24,7 @@ from kpdemo.training.extractor import (
     ExamplePart,
     ExtractorTraining,
     chosen_weights,
+    freeze,
     run_identity,
     set_dropout,
     trained_parameters,
@@ -115,8 +116,7 @@ class LabellerPart(ExamplePart):
         self.module = module
         self._validation = validation
         self._predictor = as_predictor(config.name, module, tokenizer)
-        if config.freeze_embeddings:
-            module.encoder.get_input_embeddings().requires_grad_(False)  # type: ignore[operator]
+        freeze(module.encoder, config)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         return trained_parameters(self.module, self.module.encoder.parameters(), self._config)

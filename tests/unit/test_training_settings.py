@@ -1,9 +1,11 @@
 """Settings given on the command line: which part takes them, and which are refused before training begins."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+import torch
 
 from kpdemo.cli import _TRAIN_EXAMPLES, parse_setting
 from kpdemo.config import DEFAULT_CONFIG, load_section
@@ -79,6 +81,34 @@ def test_more_tokens_than_the_encoder_has_places_for_are_refused(tmp_path, part,
     )
     with pytest.raises(ConfigError, match=f"at most 128 tokens: lower `{setting}`, which is 129"):
         run(part, tmp_path / "config.toml", output=tmp_path / "run", overrides={setting: "129"})
+
+
+def test_a_labeller_trains_the_layers_that_it_is_told_to(tmp_path):
+    encoder, _ = load_backbone(str(tiny_bert(tmp_path / "backbone")))
+    rows = [
+        {"text": f"We compare graph kernels with words {n}.", "keyphrases": ["graph kernels"]}
+        for n in range(8)
+    ]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (tmp_path / "config.toml").write_text(
+        f'[labeller]\ndata = "{tmp_path}"\ncache = "{tmp_path}/cache"\nbackbone = "{tmp_path}/backbone"\n'
+        'device = "cpu"\ntrain = [{ path = "docs.jsonl" }]\nvalidation = { path = "docs.jsonl" }\n'
+        "loop = { documents = 8, batch_size = 8 }\nmodel = { window = 64, overlap = 16 }\n"
+        "learning_rate = 0.1\n",
+        encoding="utf-8",
+    )
+    moved = {}
+    for layers in ("0", "1"):
+        run("labeller", tmp_path / "config.toml", output=tmp_path / layers, overrides={"top_layers": layers})
+        trained = torch.load(tmp_path / layers / "best.pt", weights_only=True)
+        moved[layers] = [
+            name
+            for name, value in encoder.state_dict().items()
+            if not torch.equal(value, trained[f"encoder.{name}"])
+        ]
+    assert moved["0"] == []
+    assert moved["1"]
+    assert all(name.startswith("encoder.layer.0.") for name in moved["1"])
 
 
 def test_relative_positions_have_no_end(tmp_path):
