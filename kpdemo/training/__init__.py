@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
+from kpdemo.training.recipes import RECIPES
 
 PARTS = (
     "tagger",
@@ -102,180 +104,16 @@ def _run_frequency(path: Path, overrides: Mapping[str, str]) -> None:
     )
 
 
-def _run_extractor(path: Path, overrides: Mapping[str, str]) -> None:
-    from kpdemo.simckp.checkpoint import choose_device, save_checkpoint
-    from kpdemo.training.extractor import ExtractorTraining, train_extractor
-    from kpdemo.training.model_card import extractor_card
-
-    config = load_section(path, "extractor", ExtractorTraining, overrides)
-    device = choose_device(config.device)
-    trained = train_extractor(config, device=device)
-    folder = config.output / CHECKPOINT
-    save_checkpoint(
-        folder,
-        trained.module,
-        trained.tokenizer,
-        trained.selection,
-        name=config.name,
-        card=extractor_card(config, trained, device=device),
-        storage=config.storage,
-    )
-    logger.info("checkpoint in %s", folder)
-
-
-def _run_labeller(path: Path, overrides: Mapping[str, str]) -> None:
+def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
+    """Train a part that leaves a checkpoint folder, and write that."""
     from kpdemo.simckp.checkpoint import choose_device
-    from kpdemo.simckp.labeller import save_labeller
-    from kpdemo.training.labeller import LabellerTraining, train_labeller
-    from kpdemo.training.model_card import labeller_card
 
-    config = load_section(path, "labeller", LabellerTraining, overrides)
+    recipe = RECIPES[part]()
+    config = load_section(path, part, recipe.settings, overrides)
     device = choose_device(config.device)
-    trained = train_labeller(config, device=device)
+    trained = recipe.train(config, device=device)
     folder = config.output / CHECKPOINT
-    save_labeller(
-        folder,
-        trained.module,
-        trained.tokenizer,
-        name=config.name,
-        card=labeller_card(config, trained, device=device),
-        storage=config.storage,
-    )
-    logger.info("checkpoint in %s", folder)
-
-
-def _run_generator(path: Path, overrides: Mapping[str, str]) -> None:
-    from kpdemo.simckp.checkpoint import choose_device
-    from kpdemo.simckp.generator_checkpoint import save_generator
-    from kpdemo.training.generator import GeneratorTraining, train_generator
-    from kpdemo.training.model_card import generator_card
-
-    config = load_section(path, "generator", GeneratorTraining, overrides)
-    device = choose_device(config.device)
-    trained = train_generator(config, device=device)
-    folder = config.output / CHECKPOINT
-    save_generator(
-        folder,
-        trained.module,
-        trained.tokenizer,
-        trained.selection,
-        name=config.name,
-        card=generator_card(config, trained, device=device),
-        storage=config.storage,
-    )
-    logger.info("checkpoint in %s", folder)
-
-
-def _run_one2seq(path: Path, overrides: Mapping[str, str]) -> None:
-    from kpdemo.simckp.checkpoint import choose_device
-    from kpdemo.simckp.generator_checkpoint import ONE2SEQ, save_generator
-    from kpdemo.training.model_card import one2seq_card
-    from kpdemo.training.one2seq import One2SeqTraining, train_one2seq
-
-    config = load_section(path, "one2seq", One2SeqTraining, overrides)
-    device = choose_device(config.device)
-    trained = train_one2seq(config, device=device)
-    folder = config.output / CHECKPOINT
-    save_generator(
-        folder,
-        trained.module,
-        trained.tokenizer,
-        None,
-        name=config.name,
-        card=one2seq_card(config, trained, device=device),
-        storage=config.storage,
-        kind=ONE2SEQ,
-    )
-    logger.info("checkpoint in %s", folder)
-
-
-def _run_bank(path: Path, overrides: Mapping[str, str]) -> None:
-    from kpdemo.simckp.checkpoint import choose_device
-    from kpdemo.simckp.pair_checkpoint import save_bank
-    from kpdemo.training.bank import BankTraining, train_bank
-    from kpdemo.training.pair_cards import bank_card
-
-    config = load_section(path, "bank", BankTraining, overrides)
-    device = choose_device(config.device)
-    trained = train_bank(config, device=device)
-    folder = config.output / CHECKPOINT
-    save_bank(
-        folder,
-        trained.module,
-        trained.bank,
-        trained.tokenizer,
-        trained.selection,
-        name=config.name,
-        length=config.length,
-        card=bank_card(config, trained, device=device),
-        storage=config.storage,
-    )
-    logger.info("checkpoint in %s", folder)
-
-
-def _run_reranker(path: Path, overrides: Mapping[str, str]) -> None:
-    from kpdemo.simckp.checkpoint import choose_device
-    from kpdemo.simckp.pair_checkpoint import save_reranker
-    from kpdemo.training.pair_cards import reranker_card
-    from kpdemo.training.reranker import RerankerTraining, train_reranker
-
-    config = load_section(path, "reranker", RerankerTraining, overrides)
-    device = choose_device(config.device)
-    trained = train_reranker(config, device=device)
-    folder = config.output / CHECKPOINT
-    save_reranker(
-        folder,
-        trained.module,
-        trained.tokenizer,
-        trained.selection,
-        name=config.name,
-        length=trained.length,
-        card=reranker_card(config, trained, device=device),
-        storage=config.storage,
-        shared=trained.shared,
-    )
-    logger.info("checkpoint in %s", folder)
-
-
-def _run_ramkg_generator(path: Path, overrides: Mapping[str, str]) -> None:
-    from kpdemo.simckp.checkpoint import choose_device
-    from kpdemo.training.ramkg import RamkgTraining, train_ramkg
-    from kpdemo.training.ramkg_card import ramkg_card
-
-    config = load_section(path, "ramkg-generator", RamkgTraining, overrides)
-    device = choose_device(config.device)
-    trained = train_ramkg(config, device=device)
-    folder = config.output / CHECKPOINT
-    trained.save(folder, ramkg_card(config, trained, device=device), config.storage)
-    logger.info("checkpoint in %s", folder)
-
-
-def _run_retriever(path: Path, overrides: Mapping[str, str]) -> None:
-    from kpdemo.simckp.checkpoint import choose_device
-    from kpdemo.training.multilingual_cards import retriever_card
-    from kpdemo.training.retriever import RetrieverTraining, train_retriever
-
-    config = load_section(path, "retriever", RetrieverTraining, overrides)
-    device = choose_device(config.device)
-    trained = train_retriever(config, device=device)
-    folder = config.output / CHECKPOINT
-    trained.tower.save(folder, retriever_card(config, trained, device=device))
-    logger.info("checkpoint in %s", folder)
-
-
-def _run_multilingual(path: Path, overrides: Mapping[str, str]) -> None:
-    from kpdemo.ramkg.ranker_checkpoint import save_ranker
-    from kpdemo.simckp.checkpoint import choose_device
-    from kpdemo.training.multilingual_cards import multilingual_card
-    from kpdemo.training.rgit import MultilingualTraining, train_multilingual
-
-    config = load_section(path, "multilingual", MultilingualTraining, overrides)
-    device = choose_device(config.device)
-    trained = train_multilingual(config, device=device)
-    folder = config.output / CHECKPOINT
-    save_ranker(
-        folder, trained.model, name=config.name, card=multilingual_card(config, trained, device=device)
-    )
+    recipe.save(folder, config, trained, recipe.card(config, trained, device=device))
     logger.info("checkpoint in %s", folder)
 
 
@@ -293,14 +131,6 @@ def _run_kea(path: Path, overrides: Mapping[str, str]) -> None:
 _RUNS: Mapping[str, Callable[[Path, Mapping[str, str]], None]] = {
     "tagger": _run_tagger,
     "frequency": _run_frequency,
-    "extractor": _run_extractor,
-    "labeller": _run_labeller,
-    "generator": _run_generator,
-    "one2seq": _run_one2seq,
-    "bank": _run_bank,
-    "reranker": _run_reranker,
-    "retriever": _run_retriever,
-    "multilingual": _run_multilingual,
-    "ramkg-generator": _run_ramkg_generator,
     "kea": _run_kea,
+    **{part: partial(_run_recipe, part) for part in RECIPES},
 }

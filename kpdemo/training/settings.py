@@ -9,26 +9,20 @@ from typing import Any
 
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
+from kpdemo.training.recipes import RECIPES
 
 
 def settings_of(part: str) -> type[Any]:
     """What the section of a part of a model is read as."""
-    from kpdemo.training.bank import BankTraining
-    from kpdemo.training.data import FrequencyConfig
-    from kpdemo.training.extractor import ExtractorTraining
-    from kpdemo.training.generator import GeneratorTraining
-    from kpdemo.training.reranker import RerankerTraining
-    from kpdemo.training.tagger import TaggerConfig
+    if part == "tagger":
+        from kpdemo.training.tagger import TaggerConfig
 
-    kinds = {
-        "tagger": TaggerConfig,
-        "frequency": FrequencyConfig,
-        "extractor": ExtractorTraining,
-        "generator": GeneratorTraining,
-        "bank": BankTraining,
-        "reranker": RerankerTraining,
-    }
-    return kinds[part]
+        return TaggerConfig
+    if part == "frequency":
+        from kpdemo.training.data import FrequencyConfig
+
+        return FrequencyConfig
+    return RECIPES[part]().settings
 
 
 def shared_overrides(

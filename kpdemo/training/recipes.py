@@ -1,0 +1,158 @@
+"""How each part is trained and stored that leaves a checkpoint folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Attributes:
+    settings: what its section of the configuration is read as; with `output` and `device`.
+    train: from settings and `device` to what a run leaves behind.
+    card: from settings, what the run left behind and `device` to the Markdown of its model card.
+    save: writes a folder from settings, what the run left behind and its card.
+    """
+
+    settings: type[Any]
+    train: Callable[..., Any]
+    card: Callable[..., str]
+    save: Callable[[Path, Any, Any, str], None]
+
+
+def _extractor() -> Recipe:
+    from kpdemo.simckp.checkpoint import save_checkpoint
+    from kpdemo.training.extractor import ExtractorTraining, TrainedExtractor, train_extractor
+    from kpdemo.training.model_card import extractor_card
+
+    def save(folder: Path, config: ExtractorTraining, trained: TrainedExtractor, card: str) -> None:
+        parts = trained.module, trained.tokenizer, trained.selection
+        save_checkpoint(folder, *parts, name=config.name, card=card, storage=config.storage)
+
+    return Recipe(ExtractorTraining, train_extractor, extractor_card, save)
+
+
+def _labeller() -> Recipe:
+    from kpdemo.simckp.labeller import save_labeller
+    from kpdemo.training.labeller import LabellerTraining, TrainedLabeller, train_labeller
+    from kpdemo.training.model_card import labeller_card
+
+    def save(folder: Path, config: LabellerTraining, trained: TrainedLabeller, card: str) -> None:
+        parts = trained.module, trained.tokenizer
+        save_labeller(folder, *parts, name=config.name, card=card, storage=config.storage)
+
+    return Recipe(LabellerTraining, train_labeller, labeller_card, save)
+
+
+def _generator() -> Recipe:
+    from kpdemo.simckp.generator_checkpoint import save_generator
+    from kpdemo.training.generator import GeneratorTraining, TrainedGenerator, train_generator
+    from kpdemo.training.model_card import generator_card
+
+    def save(folder: Path, config: GeneratorTraining, trained: TrainedGenerator, card: str) -> None:
+        parts = trained.module, trained.tokenizer, trained.selection
+        save_generator(folder, *parts, name=config.name, card=card, storage=config.storage)
+
+    return Recipe(GeneratorTraining, train_generator, generator_card, save)
+
+
+def _one2seq() -> Recipe:
+    from kpdemo.simckp.generator_checkpoint import ONE2SEQ, save_generator
+    from kpdemo.training.model_card import one2seq_card
+    from kpdemo.training.one2seq import One2SeqTraining, TrainedOne2Seq, train_one2seq
+
+    def save(folder: Path, config: One2SeqTraining, trained: TrainedOne2Seq, card: str) -> None:
+        parts = trained.module, trained.tokenizer, None
+        save_generator(folder, *parts, name=config.name, card=card, storage=config.storage, kind=ONE2SEQ)
+
+    return Recipe(One2SeqTraining, train_one2seq, one2seq_card, save)
+
+
+def _bank() -> Recipe:
+    from kpdemo.simckp.pair_checkpoint import save_bank
+    from kpdemo.training.bank import BankTraining, TrainedBank, train_bank
+    from kpdemo.training.pair_cards import bank_card
+
+    def save(folder: Path, config: BankTraining, trained: TrainedBank, card: str) -> None:
+        save_bank(
+            folder,
+            trained.module,
+            trained.bank,
+            trained.tokenizer,
+            trained.selection,
+            name=config.name,
+            length=config.length,
+            card=card,
+            storage=config.storage,
+        )
+
+    return Recipe(BankTraining, train_bank, bank_card, save)
+
+
+def _reranker() -> Recipe:
+    from kpdemo.simckp.pair_checkpoint import save_reranker
+    from kpdemo.training.pair_cards import reranker_card
+    from kpdemo.training.reranker import RerankerTraining, TrainedReranker, train_reranker
+
+    def save(folder: Path, config: RerankerTraining, trained: TrainedReranker, card: str) -> None:
+        save_reranker(
+            folder,
+            trained.module,
+            trained.tokenizer,
+            trained.selection,
+            name=config.name,
+            length=trained.length,
+            card=card,
+            storage=config.storage,
+            shared=trained.shared,
+        )
+
+    return Recipe(RerankerTraining, train_reranker, reranker_card, save)
+
+
+def _ramkg_generator() -> Recipe:
+    from kpdemo.training.ramkg import RamkgTraining, TrainedWriter, train_ramkg
+    from kpdemo.training.ramkg_card import ramkg_card
+
+    def save(folder: Path, config: RamkgTraining, trained: TrainedWriter, card: str) -> None:
+        trained.save(folder, card, config.storage)
+
+    return Recipe(RamkgTraining, train_ramkg, ramkg_card, save)
+
+
+def _retriever() -> Recipe:
+    from kpdemo.training.multilingual_cards import retriever_card
+    from kpdemo.training.retriever import RetrieverTraining, TrainedRetriever, train_retriever
+
+    def save(folder: Path, config: RetrieverTraining, trained: TrainedRetriever, card: str) -> None:
+        trained.tower.save(folder, card)
+
+    return Recipe(RetrieverTraining, train_retriever, retriever_card, save)
+
+
+def _multilingual() -> Recipe:
+    from kpdemo.ramkg.ranker_checkpoint import save_ranker
+    from kpdemo.training.multilingual_cards import multilingual_card
+    from kpdemo.training.rgit import MultilingualTraining, TrainedMultilingual, train_multilingual
+
+    def save(folder: Path, config: MultilingualTraining, trained: TrainedMultilingual, card: str) -> None:
+        save_ranker(folder, trained.model, name=config.name, card=card)
+
+    return Recipe(MultilingualTraining, train_multilingual, multilingual_card, save)
+
+
+RECIPES: Mapping[str, Callable[[], Recipe]] = {
+    "extractor": _extractor,
+    "labeller": _labeller,
+    "generator": _generator,
+    "one2seq": _one2seq,
+    "bank": _bank,
+    "reranker": _reranker,
+    "retriever": _retriever,
+    "multilingual": _multilingual,
+    "ramkg-generator": _ramkg_generator,
+}
+"""By the name of the part; a part's own modules are imported when it is asked for."""
