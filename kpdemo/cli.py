@@ -446,7 +446,7 @@ def index_identity(model: str, index_folder: Path | None) -> str:
 
     if not takes_index(model) or not (index_folder or PASSAGES_INDEX).is_dir():
         return ""
-    from kpdemo.ramkg.store import read_manifest
+    from kpdemo.ramkg.manifest import read_manifest
 
     manifest = read_manifest(index_folder or PASSAGES_INDEX)
     return hashlib.sha256(repr(sorted(manifest.sha256.items())).encode()).hexdigest()
@@ -460,7 +460,7 @@ def _check_index(model: str, index_folder: Path | None) -> None:
     if index_folder is None:
         return
     from kpdemo.predictors import takes_index
-    from kpdemo.ramkg.store import read_manifest
+    from kpdemo.ramkg.manifest import read_manifest
 
     if not takes_index(model):
         raise CallError(f"The model {model!r} reads no passages: leave --index out, or give another --model.")

@@ -61,7 +61,7 @@ from kpdemo.types import Document
 if TYPE_CHECKING:
     from kpdemo.ramkg.building import Numbered
     from kpdemo.ramkg.index import Hit
-    from kpdemo.ramkg.store import Manifest
+    from kpdemo.ramkg.manifest import Manifest
 
 _EXAMPLES = f"""
 Examples:

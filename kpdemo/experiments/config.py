@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from kpdemo.training.data import Source
+from kpdemo.training.sources import Source
 
 DEFAULT_CONFIG = Path(__file__).parents[2] / "configs" / "experiments.toml"
 

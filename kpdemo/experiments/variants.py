@@ -28,8 +28,8 @@ _PLACES = ("name", "data", "output", "cache", "device")
 def validation_texts(path: Path, overrides: Mapping[str, str]) -> set[str]:
     """The texts that choose weights and threshold by the configuration; none without its file."""
     from kpdemo.config import load_section
-    from kpdemo.training.data import read_source
     from kpdemo.training.extractor import ExtractorTraining
+    from kpdemo.training.sources import read_source
 
     config = load_section(path, "extractor", ExtractorTraining, overrides)
     if not (config.data / config.validation.path).is_file():
@@ -168,13 +168,13 @@ class _Run:
 
     @cached_property
     def _validation(self) -> list[Document]:
-        from kpdemo.training.data import read_source
+        from kpdemo.training.sources import read_source
 
         return list(read_source(self._training.validation, self._training.data))
 
     @cached_property
     def _documents(self) -> dict[str, list[Document]]:
-        from kpdemo.training.data import read_source
+        from kpdemo.training.sources import read_source
 
         chose = {document.text for document in self._validation}
         return {

@@ -18,21 +18,11 @@ from typing import TYPE_CHECKING
 from kpdemo.documents import LineError, ReportLine
 from kpdemo.errors import InputError, PassageIndexError
 from kpdemo.languages import identified
+from kpdemo.ramkg.appending import StoreWriter, lock, open_writer
 from kpdemo.ramkg.index import PassageIndex
+from kpdemo.ramkg.manifest import MANIFEST, Manifest, file_hashes, read_manifest, write_manifest
 from kpdemo.ramkg.settings import IndexConfig
-from kpdemo.ramkg.store import (
-    MANIFEST,
-    Manifest,
-    PassageStore,
-    StoreWriter,
-    file_hashes,
-    lock,
-    open_writer,
-    passage_key,
-    passage_line,
-    read_manifest,
-    write_manifest,
-)
+from kpdemo.ramkg.store import PassageStore, passage_key, passage_line
 from kpdemo.ramkg.structure import (
     add_vectors,
     build_structure,

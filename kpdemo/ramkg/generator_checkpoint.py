@@ -11,7 +11,9 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, GenerationConfig
 
 from kpdemo.predictors import RAMKG_KIND
-from kpdemo.ramkg.generator import RamkgGenerator, Vocabulary, Writer, WriterSettings
+from kpdemo.ramkg.generator import RamkgGenerator
+from kpdemo.ramkg.vocabulary import Vocabulary, WriterSettings
+from kpdemo.ramkg.writer import Writer
 from kpdemo.simckp.checkpoint import (
     backbone_config,
     choose_device,

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kpdemo.errors import PassageIndexError
-from kpdemo.ramkg.store import Manifest, PassageStore, file_hashes, read_manifest
+from kpdemo.ramkg.manifest import Manifest, file_hashes, read_manifest
+from kpdemo.ramkg.store import PassageStore
 from kpdemo.ramkg.structure import (
     NEIGHBOURS,
     Found,

@@ -16,7 +16,7 @@ from kpdemo.ramkg.generator import RamkgGenerator
 from kpdemo.ramkg.generator_checkpoint import load_ramkg_generator
 from kpdemo.ramkg.index import Hit, PassageIndex
 from kpdemo.ramkg.iterate import Augmented
-from kpdemo.ramkg.store import Manifest, read_manifest
+from kpdemo.ramkg.manifest import Manifest, read_manifest
 from kpdemo.text import readable_documents
 from kpdemo.types import (
     Document,

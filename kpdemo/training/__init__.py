@@ -96,7 +96,8 @@ def _run_tagger(path: Path, overrides: Mapping[str, str]) -> None:
 
 def _run_frequency(path: Path, overrides: Mapping[str, str]) -> None:
     from kpdemo.evaluation.frequency import train_frequency
-    from kpdemo.training.data import FrequencyConfig, read_source
+    from kpdemo.training.frequency import FrequencyConfig
+    from kpdemo.training.sources import read_source
 
     config = load_section(path, "frequency", FrequencyConfig, overrides)
     train_frequency(

@@ -26,12 +26,12 @@ from kpdemo.simckp.terms import TermIndex
 from kpdemo.training.bank_model import BankModel
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.bounds import Positive, Rate, Share
-from kpdemo.training.data import Source, read_source
 from kpdemo.training.extractor import set_dropout
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.pair_encoder import PairObjective, PairPart, Rates
 from kpdemo.training.pairs import PairCache, cached_pairs
 from kpdemo.training.refinement import RefinementPart
+from kpdemo.training.sources import Source, read_source
 from kpdemo.training.terms import TermCollection, cached_terms
 
 ENCODED_TOGETHER = 64

@@ -30,17 +30,11 @@ from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.threshold import learn_calibration, learn_threshold
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.bounds import Positive, Rate, Share
-from kpdemo.training.data import (
-    ExampleCache,
-    ExampleSettings,
-    LabelledExample,
-    Source,
-    cached_examples,
-    gold_candidates,
-    read_source,
-)
+from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.interpolation import copied_weights, interpolate
+from kpdemo.training.labelling import ExampleSettings, LabelledExample, gold_candidates
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
+from kpdemo.training.sources import Source, read_source
 from kpdemo.types import Document, Keyphrase, Prediction
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from kpdemo.simckp.decoding import SimckpGenerator, over_generate
 from kpdemo.simckp.losses import generation_loss
 from kpdemo.simckp.targets import pad_targets, shifted
 from kpdemo.text import phrase_key
-from kpdemo.training.data import absent_keyphrases, phrase_tokens
+from kpdemo.training.labelling import absent_keyphrases, phrase_tokens
 from kpdemo.training.loop import Metrics
 from kpdemo.types import Document
 

@@ -33,7 +33,7 @@ from kpdemo.simckp.model import Batch, ContrastiveExtractor, encoder_of
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
 from kpdemo.simckp.targets import IGNORED, pad_targets, shifted
-from kpdemo.training.data import ExampleCache, LabelledExample, absent_keyphrases, read_source
+from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.extractor import (
     ExamplePart,
     ExtractorTraining,
@@ -45,7 +45,9 @@ from kpdemo.training.extractor import (
     training_examples,
 )
 from kpdemo.training.generation import GenerationValidation
+from kpdemo.training.labelling import LabelledExample, absent_keyphrases
 from kpdemo.training.loop import Metrics, Progress, train
+from kpdemo.training.sources import read_source
 
 logger = logging.getLogger(__name__)
 

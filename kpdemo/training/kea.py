@@ -20,8 +20,8 @@ from kpdemo.evaluation.metrics import pooled_average, score_sets
 from kpdemo.evaluation.phrases import key_of
 from kpdemo.languages import identified
 from kpdemo.languages.names import language_name
-from kpdemo.training.data import Source, draw_documents
 from kpdemo.training.model_card import source_list
+from kpdemo.training.sources import Source, draw_documents
 from kpdemo.types import Document
 
 MOST_GIVEN = 15

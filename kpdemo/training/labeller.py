@@ -19,7 +19,7 @@ from kpdemo.errors import ConfigError
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.simckp.labeller import BEGIN, INSIDE, OUTSIDE, LabellerConfig, SequenceLabeller, as_predictor
-from kpdemo.training.data import ExampleCache, LabelledExample, read_source
+from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.extractor import (
     ExamplePart,
     ExtractorTraining,
@@ -30,7 +30,9 @@ from kpdemo.training.extractor import (
     trained_parameters,
     training_examples,
 )
+from kpdemo.training.labelling import LabelledExample
 from kpdemo.training.loop import Metrics, Progress, train
+from kpdemo.training.sources import read_source
 from kpdemo.types import Document
 
 logger = logging.getLogger(__name__)

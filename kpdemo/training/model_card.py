@@ -9,12 +9,12 @@ import torch
 
 from kpdemo.simckp.decoder import KeyphraseDecoder
 from kpdemo.simckp.predictor import Selection
-from kpdemo.training.data import Source
 from kpdemo.training.extractor import ExtractorTraining, TrainedExtractor
 from kpdemo.training.generator import GeneratorTraining, TrainedGenerator
 from kpdemo.training.labeller import LabellerTraining, TrainedLabeller
 from kpdemo.training.loop import Metrics
 from kpdemo.training.one2seq import One2SeqTraining, TrainedOne2Seq
+from kpdemo.training.sources import Source
 
 LICENCE = """## Licence and credits
 

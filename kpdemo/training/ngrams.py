@@ -12,7 +12,7 @@ from kpdemo.candidates.chunks import Candidate, mine_candidates
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.counting import Counting
 from kpdemo.simckp.predictor import SimckpPredictor
-from kpdemo.training.data import gold_candidates
+from kpdemo.training.labelling import gold_candidates
 from kpdemo.training.selection import learn_selection
 from kpdemo.types import Document, Prediction
 

@@ -21,11 +21,13 @@ from kpdemo.simckp.generator import ExtractorGenerator
 from kpdemo.simckp.one2seq import One2SeqPredictor
 from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
 from kpdemo.simckp.targets import pad_targets
-from kpdemo.training.data import ExampleCache, LabelledExample, absent_keyphrases, read_source
+from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.extractor import ExamplePart, run_identity, trained_parameters, training_examples
 from kpdemo.training.generation import GenerationValidation
 from kpdemo.training.generator import GeneratorBatch, GeneratorTraining, build_generator, written_loss
+from kpdemo.training.labelling import LabelledExample, absent_keyphrases
 from kpdemo.training.loop import Metrics, Progress, train
+from kpdemo.training.sources import read_source
 from kpdemo.types import Document
 
 logger = logging.getLogger(__name__)

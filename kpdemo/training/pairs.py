@@ -17,7 +17,8 @@ from tqdm import tqdm
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.reading import document_tokens
 from kpdemo.simckp.terms import TermIndex, term_key
-from kpdemo.training.data import Source, draw_documents, load_arrays, save_arrays, source_sizes
+from kpdemo.training.arrays import load_arrays, save_arrays
+from kpdemo.training.sources import Source, draw_documents, source_sizes
 from kpdemo.training.terms import bare
 from kpdemo.types import Document
 

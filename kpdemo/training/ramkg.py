@@ -18,18 +18,18 @@ from torch.nn import functional
 
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.metrics import pooled_average, score_sets
-from kpdemo.ramkg.generator import Writer, pad
 from kpdemo.ramkg.generator_checkpoint import Ends, save_writer
 from kpdemo.ramkg.iterate import Augmented
+from kpdemo.ramkg.manifest import read_manifest
 from kpdemo.ramkg.prompt import clean_phrases, join_phrases
-from kpdemo.ramkg.store import read_manifest
+from kpdemo.ramkg.writer import Writer, pad
 from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.targets import IGNORED
 from kpdemo.training.batching import length_bucketed
-from kpdemo.training.data import Source
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.ramkg_inputs import training_inputs, validation_inputs
 from kpdemo.training.ramkg_model import ScratchConfig, StartSettings, new_writer
+from kpdemo.training.sources import Source
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from kpdemo.errors import ConfigError
 from kpdemo.languages import identified
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.storage import replace_file
-from kpdemo.training.data import Source, draw_documents, read_source_rows
+from kpdemo.training.sources import Source, draw_documents, read_source_rows
 from kpdemo.types import Document
 
 if TYPE_CHECKING:

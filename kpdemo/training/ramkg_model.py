@@ -14,8 +14,9 @@ from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTok
 
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.ramkg.frames import Form, added_languages, form_of, own_languages
-from kpdemo.ramkg.generator import MARKS, Writer, WriterSettings
 from kpdemo.ramkg.generator_checkpoint import Ends, build_writer
+from kpdemo.ramkg.vocabulary import MARKS, WriterSettings
+from kpdemo.ramkg.writer import Writer
 from kpdemo.simckp.backbone import load_encoder_decoder, longest_reading
 from kpdemo.simckp.hub_download import fetch
 from kpdemo.storage import replace_file

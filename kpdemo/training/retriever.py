@@ -24,9 +24,9 @@ from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.ramkg.subwords import SubwordEncoder, load_reader, read_bags, train_tokenizer
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.training.batching import length_bucketed
-from kpdemo.training.data import Source, read_source
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.parallel import ParallelSource, Translation, read_translations
+from kpdemo.training.sources import Source, read_source
 from kpdemo.training.towers import SubwordTower, Tower, backbone_tower
 from kpdemo.types import Document
 

@@ -24,7 +24,6 @@ from kpdemo.ramkg.rgit import Outcome, iterate
 from kpdemo.ramkg.subwords import Bag, load_reader
 from kpdemo.simckp.checkpoint import content_hash
 from kpdemo.simckp.examples import encoder_text
-from kpdemo.training.data import Source, read_source
 from kpdemo.training.loop import LoopConfig, train
 from kpdemo.training.parallel import ParallelSource, Translation, read_translations
 from kpdemo.training.ranker import (
@@ -35,6 +34,7 @@ from kpdemo.training.ranker import (
     train_ranker,
 )
 from kpdemo.training.retriever import RetrieverPart, RetrieverTraining, open_tower
+from kpdemo.training.sources import Source, read_source
 from kpdemo.types import Document
 
 RETRIEVER = "checkpoint"

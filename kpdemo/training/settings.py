@@ -19,7 +19,7 @@ def settings_of(part: str) -> type[Any]:
 
         return TaggerConfig
     if part == "frequency":
-        from kpdemo.training.data import FrequencyConfig
+        from kpdemo.training.frequency import FrequencyConfig
 
         return FrequencyConfig
     return RECIPES[part]().settings

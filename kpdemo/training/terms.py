@@ -19,7 +19,7 @@ from kpdemo.errors import ConfigError, InputError
 from kpdemo.simckp.associations import Associations
 from kpdemo.simckp.terms import LONGEST, term_key
 from kpdemo.storage import replace_file
-from kpdemo.training.data import Source, source_rows, source_sizes
+from kpdemo.training.sources import Source, source_rows, source_sizes
 
 CACHE_VERSION = 2
 LONGEST_TEXT = 80  # characters: what is longer is a sentence that stands among the keyphrases

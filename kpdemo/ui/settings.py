@@ -65,7 +65,7 @@ def read_settings(arguments: Sequence[str] | None, environment: Mapping[str, str
 
 def index_folder(text: str) -> str:
     """A folder with a passage index: a wrong one is told at the start, not to the first reader."""
-    from kpdemo.ramkg.store import read_manifest  # here, because only few ask for it
+    from kpdemo.ramkg.manifest import read_manifest  # here, because only few ask for it
 
     try:
         read_manifest(Path(text))

@@ -14,9 +14,9 @@ import torch
 from kpdemo.cli import main
 from kpdemo.errors import ModelLoadError
 from kpdemo.training import CHECKPOINT
-from kpdemo.training.data import Source
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.ramkg import RamkgTraining, train_ramkg
+from kpdemo.training.sources import Source
 from kpdemo.types import Document
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.results import Question, answer_html, shell_lines

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kpdemo.cli import main
-from kpdemo.ramkg.store import read_manifest, write_manifest
+from kpdemo.ramkg.manifest import read_manifest, write_manifest
 from kpdemo.ui.settings import read_settings
 from tests.tiny_ranker import PASSAGES, SENTENCE, build_tiny_index, save_tiny_ranker
 

@@ -28,8 +28,8 @@ from kpdemo.simckp.targets import IGNORED, TargetVocabulary, pad_targets, shifte
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.sums import write_sums
 from kpdemo.training import run
-from kpdemo.training.data import absent_keyphrases
 from kpdemo.training.generator import GeneratorPart, GeneratorTraining, train_generator
+from kpdemo.training.labelling import absent_keyphrases
 from kpdemo.types import Document
 from tests.tiny import tiny_bart, tiny_bert, tiny_generator, tiny_t5
 

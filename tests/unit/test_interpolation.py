@@ -14,10 +14,10 @@ from torch import nn
 from kpdemo.errors import ConfigError, TrainingError
 from kpdemo.simckp.checkpoint import WEIGHTS
 from kpdemo.training import run
-from kpdemo.training.data import Source
 from kpdemo.training.extractor import ExtractorTraining
 from kpdemo.training.interpolation import copied_weights, interpolate
 from kpdemo.training.loop import LoopConfig
+from kpdemo.training.sources import Source
 from tests.tiny import tiny_bert
 
 

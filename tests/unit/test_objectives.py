@@ -14,12 +14,13 @@ from kpdemo.simckp.losses import binary_loss, in_batch_loss
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.threshold import Calibration
-from kpdemo.training.data import ExampleSettings, Source, label_document
 from kpdemo.training.extractor import ExtractorTraining
 from kpdemo.training.generator import GeneratorTraining
 from kpdemo.training.labeller import LabellerTraining
+from kpdemo.training.labelling import ExampleSettings, label_document
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.one2seq import One2SeqTraining
+from kpdemo.training.sources import Source
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 

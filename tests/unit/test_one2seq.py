@@ -14,7 +14,8 @@ from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.simckp.beam_search import Beam
 from kpdemo.simckp.one2seq import One2SeqPredictor
 from kpdemo.training import run
-from kpdemo.training.data import ExampleCache, ExampleSettings, label_document
+from kpdemo.training.example_cache import ExampleCache
+from kpdemo.training.labelling import ExampleSettings, label_document
 from kpdemo.training.one2seq import gold_phrases, written_phrases
 from kpdemo.types import Document
 from tests.tiny import tiny_bert, tiny_generator

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from kpdemo.documents import LineError
 from kpdemo.errors import ConfigError, InputError, PassageIndexError
 from kpdemo.ramkg import building
+from kpdemo.ramkg.appending import lock
 from kpdemo.ramkg.building import add_passages, build_index, partial_folder
 from kpdemo.ramkg.index import PassageIndex
+from kpdemo.ramkg.manifest import MANIFEST, PASSAGES, VECTORS
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
-from kpdemo.ramkg.store import MANIFEST, PASSAGES, VECTORS, lock, passage_key
+from kpdemo.ramkg.store import passage_key
 from kpdemo.ramkg.structure import build_structure, overlap, search_exactly, search_structure
 from kpdemo.types import Document
 from tests.passages import SeededEncoder, numbered, passage

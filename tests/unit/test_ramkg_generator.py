@@ -12,17 +12,17 @@ import torch
 from kpdemo.errors import ConfigError, LanguageError, ModelLoadError
 from kpdemo.predictors import load_predictor
 from kpdemo.ramkg.frames import Frame, frame
-from kpdemo.ramkg.generator import Writer
 from kpdemo.ramkg.generator_checkpoint import load_writer
 from kpdemo.ramkg.iterate import Augmented, Pair, Retrieved, RgitConfig, RgitData
 from kpdemo.ramkg.rgit import iterate
+from kpdemo.ramkg.writer import Writer
 from kpdemo.text import StemmedText
 from kpdemo.training import CHECKPOINT, run
-from kpdemo.training.data import Source
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.ramkg import RamkgTraining, text_pair, train_ramkg
 from kpdemo.training.ramkg_inputs import retrieved_of
 from kpdemo.training.ramkg_rounds import WriterRounds
+from kpdemo.training.sources import Source
 from kpdemo.types import Document
 from tests.tiny_multilingual import (
     CHINESE,

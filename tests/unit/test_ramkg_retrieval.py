@@ -10,12 +10,12 @@ import torch
 from kpdemo.ramkg import retrieval
 from kpdemo.ramkg.generator import RamkgGenerator
 from kpdemo.ramkg.index import Hit
+from kpdemo.ramkg.manifest import Manifest, write_manifest
 from kpdemo.ramkg.retrieval import PassageSource, RamkgPredictor, are_alike
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
-from kpdemo.ramkg.store import Manifest, write_manifest
-from kpdemo.training.data import Source
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.ramkg import RamkgTraining, train_ramkg
+from kpdemo.training.sources import Source
 from kpdemo.types import Document, RetrievalPredictor, uses_passages
 from tests.tiny_multilingual import DOCUMENTS, FRENCH, KOREAN, t5, write_documents
 

@@ -15,17 +15,11 @@ from kpdemo.errors import ConfigError, InputError
 from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.training import run
 from kpdemo.training.bank import BankTraining
-from kpdemo.training.data import (
-    ExampleCache,
-    ExampleSettings,
-    Source,
-    cached_examples,
-    gold_candidates,
-    label_document,
-    read_source,
-)
+from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.extractor import ExtractorTraining
+from kpdemo.training.labelling import ExampleSettings, gold_candidates, label_document
 from kpdemo.training.reranker import RerankerTraining
+from kpdemo.training.sources import Source, read_source
 from kpdemo.training.tagger import TaggerConfig, train_tagger
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
@@ -115,7 +109,7 @@ def test_examples_are_made_once_and_again_when_the_settings_change(folder, setti
 
     first = examples(1)
     assert sorted(first.weights.tolist()) == [1, 1, 1, 1, 3]
-    monkeypatch.setattr("kpdemo.training.data._label_all", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr("kpdemo.training.example_cache._label_all", lambda *_: pytest.fail("made again"))
     assert examples(1).lengths.tolist() == first.lengths.tolist()
     with pytest.raises(pytest.fail.Exception, match="made again"):
         examples(2)

@@ -1,0 +1,107 @@
+"""Writing to a passage index: passages are appended, and belong to it once they are committed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kpdemo.errors import PassageIndexError
+from kpdemo.ramkg.manifest import ENDS, KEYS, PASSAGES, REAL, VECTORS, WORD, Manifest, write_manifest
+from kpdemo.ramkg.store import passage_key, passage_line
+from kpdemo.types import Document
+
+_LOCK = ".lock"
+
+
+class StoreWriter:
+    """Appends passages to the files of an index; they belong to it from `commit` on."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        """Use `open_writer`."""
+        self._folder = folder
+        self._streams: dict[str, BinaryIO] = {}
+        self.manifest = manifest
+
+    def append(self, passages: Sequence[Document], vectors: NDArray[np.float32]) -> None:
+        """Args:
+        vectors: (B, D), of the B passages.
+        """
+        if not np.isfinite(vectors).all():
+            worst = passages[int(np.argmin(np.isfinite(vectors).all(axis=1)))]
+            raise PassageIndexError(
+                f'The encoder gives no finite vector for the passage "{worst.id}": use another encoder.'
+            )
+        lines = [passage_line(passage) for passage in passages]
+        ends = self.manifest.size + np.cumsum([len(line) for line in lines])
+        keys = np.array([passage_key(passage.id) for passage in passages], dtype=WORD)
+        self._streams[PASSAGES].write(b"".join(lines))
+        self._streams[ENDS].write(ends.astype(WORD).tobytes())
+        self._streams[KEYS].write(keys.tobytes())
+        self._streams[VECTORS].write(vectors.astype(REAL).tobytes())
+        languages = dict(self.manifest.languages)
+        for passage in passages:
+            languages[passage.language] = languages.get(passage.language, 0) + 1
+        self.manifest = replace(
+            self.manifest,
+            passages=self.manifest.passages + len(passages),
+            size=int(ends[-1]) if lines else self.manifest.size,
+            with_keyphrases=self.manifest.with_keyphrases + sum(bool(p.keyphrases) for p in passages),
+            languages=languages,
+        )
+
+    def sync(self) -> None:
+        """What was appended is on the disk afterwards."""
+        for stream in self._streams.values():
+            stream.flush()
+            os.fsync(stream.fileno())
+
+    def commit(self) -> None:
+        """All that was appended belongs to the index."""
+        self.sync()
+        write_manifest(self._folder, self.manifest)
+
+    def _open(self, stack: ExitStack) -> None:
+        for name, size in self.manifest.sizes().items():
+            (self._folder / name).touch()
+            stream = stack.enter_context((self._folder / name).open("r+b"))
+            stream.truncate(size)  # what an earlier process had appended and not committed
+            stream.seek(size)
+            self._streams[name] = stream
+
+
+@contextmanager
+def open_writer(folder: Path, manifest: Manifest) -> Iterator[StoreWriter]:
+    """Append to the index in `folder` whose committed state is `manifest`; hold its `lock`."""
+    writer = StoreWriter(folder, manifest)
+    with ExitStack() as stack:
+        writer._open(stack)
+        yield writer
+
+
+@contextmanager
+def lock(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing to the folder; the lock of one that dies is gone with it.
+
+    Raises:
+        PassageIndexError: another process has it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows has no such locks: there it is up to the user
+        yield
+        return
+    with (folder / _LOCK).open("wb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise PassageIndexError(
+                f"Another process is writing to {folder}: wait until it is done."
+            ) from None
+        yield

@@ -1,0 +1,94 @@
+"""How RAMKG's generator is asked, and the ids of its tokenizer that are more than text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tokenizers import Tokenizer
+
+from kpdemo.errors import ModelLoadError
+from kpdemo.ramkg.frames import Form, Frame, language_frames
+from kpdemo.ramkg.prompt import Marks
+
+MARKS = ("<En-kps>", "<kp-sep>", "<title>", "<context>")
+"""The tokens that are added to the tokenizer, named as in the authors' code, in the order of `Marks`."""
+
+
+@dataclass(frozen=True)
+class WriterSettings:
+    """How a generator is asked; stored with it.
+
+    Attributes:
+        form: where language tokens stand, see `kpdemo.ramkg.frames`.
+        languages: a document's language to its token; empty for a model that tells none apart.
+        made_for: the languages that it was trained on.
+        window: tokens read at most, special ones included; what is longer is cut.
+        longest: tokens written at most.
+        beams, length_penalty, early_stopping: of the beam search.
+        deduplicate: whether a retrieved keyphrase stands in the prompt once only.
+        passages: m, how many passages' keyphrases are read.
+        retrieves: whether it learnt with keyphrases of passages.
+        retriever: the identity of the encoder whose index it learnt with; empty where that is not known.
+        retriever_name: its name.
+    """
+
+    form: Form
+    languages: Mapping[str, str] = field(default_factory=dict)
+    made_for: tuple[str, ...] = ()
+    window: int = 1024
+    longest: int = 128
+    beams: int = 5
+    length_penalty: float = 1.0
+    early_stopping: bool = False
+    deduplicate: bool = True
+    passages: int = 1
+    retrieves: bool = True
+    retriever: str = ""
+    retriever_name: str = ""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The ids of a tokenizer that are more than text.
+
+    Attributes:
+        frames: by language, see `language_frames`.
+    """
+
+    marks: Marks
+    frames: Mapping[str, Frame]
+    padding: int
+    end: int
+
+    @classmethod
+    def of(
+        cls,
+        tokenizer: Tokenizer,
+        settings: WriterSettings,
+        *,
+        special: Sequence[int],
+        start: int,
+        end: int,
+        padding: int,
+    ) -> Vocabulary:
+        """Args as of `frame`.
+
+        Raises:
+            ModelLoadError: the tokenizer lacks one of `MARKS` or of the tokens of languages.
+        """
+        retrieved, separator, title, context = (_id(tokenizer, token) for token in MARKS)
+        languages = {code: _id(tokenizer, token) for code, token in settings.languages.items()}
+        frames = language_frames(settings.form, languages, special=special, start=start, end=end)
+        return cls(Marks(retrieved, separator, title, context), frames, padding, end)
+
+    def frame(self, language: str) -> Frame | None:
+        """None for a language that the model has no token for."""
+        return self.frames.get(language) or self.frames.get("")
+
+
+def _id(tokenizer: Tokenizer, token: str) -> int:
+    number: int | None = tokenizer.token_to_id(token)
+    if number is None:
+        raise ModelLoadError(f"The tokenizer has no token {token!r}: train the model anew, or restore it.")
+    return number

@@ -1,0 +1,221 @@
+"""Labelled examples of many documents in flat arrays, and in a file of the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from kpdemo.candidates.tagger import TAGGER_ASSET
+from kpdemo.errors import ConfigError
+from kpdemo.simckp.examples import FEATURES, Example
+from kpdemo.training.arrays import load_arrays, save_arrays
+from kpdemo.training.labelling import RANDOM_SEED, ExampleSettings, LabelledExample, label_document
+from kpdemo.training.sources import Source, draw_documents, source_sizes
+from kpdemo.types import Document
+
+CACHE_VERSION = 2
+
+
+class ExampleCache:
+    """Labelled examples of many documents in flat arrays, so that 300,000 fit in memory.
+
+    One window a document; those from which neither extraction nor generation can be learnt are left out.
+    """
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._arrays = dict(arrays)
+        self._token_starts = _starts(self._arrays["token_counts"])
+        self._phrase_starts = _starts(self._arrays["phrase_counts"])
+        self._member_starts = _starts(self._arrays["member_counts"])
+        self._absent_starts = _starts(self._arrays["absent_counts"])
+        self._absent_token_starts = _starts(self._arrays["absent_token_counts"])
+
+    def __len__(self) -> int:
+        return len(self._arrays["token_counts"])
+
+    @property
+    def lengths(self) -> NDArray[np.int32]:
+        """Tokens of each example."""
+        lengths: NDArray[np.int32] = self._arrays["token_counts"]
+        return lengths
+
+    @property
+    def weights(self) -> NDArray[np.int32]:
+        """How often each example stands in one epoch."""
+        weights: NDArray[np.int32] = self._arrays["repeats"]
+        return weights
+
+    @property
+    def extractable(self) -> NDArray[np.bool_]:
+        """Which examples have both a positive and a negative candidate."""
+        hits = _starts(self._arrays["positive"])[self._phrase_starts]
+        positives = np.diff(hits)
+        return (positives > 0) & (positives < self._arrays["phrase_counts"])
+
+    @property
+    def generatable(self) -> NDArray[np.bool_]:
+        """Which examples have an absent keyphrase."""
+        counts: NDArray[np.int32] = self._arrays["absent_counts"]
+        return counts > 0
+
+    @property
+    def absent_tokens(self) -> NDArray[np.int32]:
+        """The token ids of all absent keyphrases of all examples, one after the other."""
+        tokens: NDArray[np.int32] = self._arrays["absent_tokens"]
+        return tokens
+
+    def __getitem__(self, index: int) -> LabelledExample:
+        arrays = self._arrays
+        tokens = arrays["tokens"][self._token_starts[index] : self._token_starts[index + 1]]
+        first, end = self._phrase_starts[index], self._phrase_starts[index + 1]
+        members = [
+            arrays["members"][self._member_starts[phrase] : self._member_starts[phrase + 1]].astype(np.int64)
+            for phrase in range(first, end)
+        ]
+        example = Example(
+            [tokens.astype(np.int64)],
+            [(0, phrase, row) for phrase, row in enumerate(members)],
+            arrays["features"][first:end].astype(np.float32),
+        )
+        return LabelledExample(example, arrays["positive"][first:end], self._absent(index))
+
+    def _absent(self, index: int) -> tuple[NDArray[np.int64], ...]:
+        starts = self._absent_token_starts
+        return tuple(
+            self.absent_tokens[starts[phrase] : starts[phrase + 1]].astype(np.int64)
+            for phrase in range(self._absent_starts[index], self._absent_starts[index + 1])
+        )
+
+    def save(self, path: Path) -> None:
+        save_arrays(path, self._arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> ExampleCache:
+        return cls(load_arrays(path))
+
+    @classmethod
+    def build(cls, labelled: Iterable[tuple[LabelledExample, int]]) -> ExampleCache:
+        """From examples of one window each, with the number of times each is repeated in an epoch."""
+        columns: dict[str, list[NDArray[Any]]] = {name: [] for name in _DTYPES}
+        for item, repeat in labelled:
+            members = [tokens for _, _, tokens in item.example.rows]
+            contrast = item.positive.any() and not item.positive.all()
+            if not members or not (contrast or item.absent):
+                continue
+            values = {
+                "token_counts": [item.tokens],
+                "tokens": item.example.windows[0],
+                "phrase_counts": [len(members)],
+                "member_counts": [len(tokens) for tokens in members],
+                "members": np.concatenate(members),
+                "features": item.example.features,
+                "positive": item.positive,
+                "repeats": [repeat],
+                "absent_counts": [len(item.absent)],
+                "absent_token_counts": [len(tokens) for tokens in item.absent],
+                "absent_tokens": [token for tokens in item.absent for token in tokens],
+            }
+            for name, value in values.items():
+                columns[name].append(np.asarray(value, dtype=_DTYPES[name]))
+        return cls(_concatenate([{name: np.concatenate(parts) for name, parts in columns.items() if parts}]))
+
+    @classmethod
+    def join(cls, caches: Iterable[ExampleCache]) -> ExampleCache:
+        """All examples of `caches`, in order."""
+        return cls(_concatenate([cache._arrays for cache in caches]))
+
+
+_DTYPES: dict[str, Any] = {
+    "token_counts": np.int32,
+    "tokens": np.int32,
+    "phrase_counts": np.int32,
+    "member_counts": np.int32,
+    "members": np.int16,
+    "features": np.float16,
+    "positive": np.bool_,
+    "repeats": np.int32,
+    "absent_counts": np.int32,
+    "absent_token_counts": np.int32,
+    "absent_tokens": np.int32,
+}
+
+
+def _concatenate(columns: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    empty = {
+        name: np.zeros((0, len(FEATURES)) if name == "features" else 0, dtype)
+        for name, dtype in _DTYPES.items()
+    }
+    return {name: np.concatenate([part.get(name, empty[name]) for part in columns]) for name in _DTYPES}
+
+
+def _starts(counts: NDArray[Any]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+
+def cached_examples(
+    sources: Sequence[Source],
+    folder: Path,
+    settings: ExampleSettings,
+    cache: Path,
+    *,
+    documents: int,
+    seed: int,
+    workers: int | None = None,
+) -> ExampleCache:
+    """Examples of `documents` documents drawn from all sources, read from `cache` when they are there.
+
+    A source with `repeat` above 1 is always taken whole, the rest is drawn at random.
+    """
+    path = cache / f"{_fingerprint(sources, folder, settings, documents, seed)}.npz"
+    if path.is_file():
+        return ExampleCache.load(path)
+    chosen = draw_documents(sources, folder, documents, seed)
+    examples = ExampleCache.join(_label_all(chosen, settings, workers or os.cpu_count() or 1))
+    if not len(examples):
+        raise ConfigError("No training document has a keyphrase and a candidate: check the sources.")
+    examples.save(path)
+    return examples
+
+
+def _label_all(
+    documents: Sequence[tuple[Document, int]], settings: ExampleSettings, workers: int
+) -> Iterator[ExampleCache]:
+    size = 64
+    groups = [documents[first : first + size] for first in range(0, len(documents), size)]
+    label = partial(_label_group, settings)
+    with (
+        ProcessPoolExecutor(workers) as pool,
+        tqdm(total=len(documents), desc="candidates", unit="doc") as bar,
+    ):
+        for group, labelled in zip(groups, pool.map(label, groups), strict=True):
+            yield labelled
+            bar.update(len(group))
+
+
+def _label_group(settings: ExampleSettings, group: Sequence[tuple[Document, int]]) -> ExampleCache:
+    from kpdemo.simckp.backbone import load_tokenizer
+
+    tokenizer = load_tokenizer(settings.tokenizer).backend_tokenizer
+    return ExampleCache.build(
+        (label_document(document, settings, tokenizer), repeat) for document, repeat in group
+    )
+
+
+def _fingerprint(
+    sources: Sequence[Source], folder: Path, settings: ExampleSettings, documents: int, seed: int
+) -> str:
+    tagger = hashlib.sha256(TAGGER_ASSET.read_bytes()).hexdigest()
+    parts = [CACHE_VERSION, source_sizes(sources, folder), str(settings), tagger, documents, seed]
+    if settings.random_negatives:
+        parts.append(RANDOM_SEED)
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

@@ -1,0 +1,136 @@
+"""Which documents a model is trained on: files with filters, and what is drawn from them."""
+
+from __future__ import annotations
+
+import logging
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar
+
+from kpdemo.documents import document_from_row, read_rows
+from kpdemo.errors import ConfigError, InputError
+from kpdemo.types import Document
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of training documents.
+
+    Attributes:
+        path: JSON Lines, plain, .gz or .xz; relative to the data folder.
+        where: fields that a row must have with exactly these values.
+        skip_ids: a regular expression; rows whose id it matches from the start are left out.
+        repeat: times each document stands in one epoch.
+        limit: only the first so many documents that pass.
+        every: only every n-th row of those that pass.
+        fields: what the file calls fields of a document, such as {"title": "fr_title", "abstract": "fr"}.
+        language: of its documents, where they do not tell.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    path: Path
+    where: Mapping[str, Any] = field(default_factory=dict)
+    skip_ids: str = ""
+    repeat: int = 1
+    limit: int | None = None
+    every: int = 1
+    fields: Mapping[str, str] = field(default_factory=dict)
+    language: str = ""
+
+    def __repr__(self) -> str:
+        """Without what is not set of the last two: caches and runs from before they came keep their names."""
+        added = ("fields", "language")
+        shown = {name: value for name, value in vars(self).items() if name not in added or value}
+        return f"Source({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+def read_source(source: Source, folder: Path) -> Iterator[Document]:
+    """The documents of a source that have gold keyphrases, in the order of the file."""
+    return (document for document, _ in read_source_rows(source, folder))
+
+
+def read_source_rows(source: Source, folder: Path) -> Iterator[tuple[Document, Mapping[str, Any]]]:
+    """As `read_source`, each document with its row."""
+    return islice(
+        islice(_documents(source_rows(source, folder), source), 0, None, source.every), source.limit
+    )
+
+
+def source_rows(source: Source, folder: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows of a source's file that pass `where` and `skip_ids`, each after its place for messages.
+
+    Raises:
+        ConfigError: there is no such file.
+    """
+    path = source_file(source, folder)
+    return _passing(path, source.where, re.compile(source.skip_ids) if source.skip_ids else None)
+
+
+def source_file(source: Source, folder: Path) -> Path:
+    """Where the file of a source is.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    path = folder / source.path
+    if not path.is_file():
+        raise ConfigError(f"No training data at {path}: check `data` and `path` in the configuration.")
+    return path
+
+
+def source_sizes(sources: Iterable[Source], folder: Path) -> list[tuple[str, int]]:
+    """Each source with the bytes of its file: what the name of a cache says of them.
+
+    Raises:
+        ConfigError: a file is missing.
+    """
+    return [(str(source), source_file(source, folder).stat().st_size) for source in sources]
+
+
+def _passing(
+    path: Path, where: Mapping[str, Any], skipped: re.Pattern[str] | None
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for number, row in read_rows(path):
+        if any(row.get(key) != value for key, value in where.items()):
+            continue
+        if skipped and skipped.match(str(row.get("id", ""))):
+            continue
+        yield f"{path.name}, line {number}", row
+
+
+def _documents(
+    rows: Iterable[tuple[str, Mapping[str, Any]]], source: Source
+) -> Iterator[tuple[Document, Mapping[str, Any]]]:
+    for where, row in rows:
+        named = {**row, **{ours: row.get(theirs) for ours, theirs in source.fields.items()}}
+        try:
+            document = document_from_row(named, where=where)
+        except InputError as error:
+            logger.warning("left out: %s", error)
+            continue
+        if document.keyphrases:
+            told = document.language or source.language
+            yield replace(document, language=told), row
+
+
+def draw_documents(
+    sources: Sequence[Source], folder: Path, documents: int, seed: int
+) -> list[tuple[Document, int]]:
+    """At most `documents` documents, each with its repetitions in an epoch.
+
+    A source with `repeat` above 1 is always taken whole, the rest is drawn at random.
+    """
+    always = [
+        (doc, source.repeat) for source in sources if source.repeat > 1 for doc in read_source(source, folder)
+    ]
+    pool = [(doc, 1) for source in sources if source.repeat == 1 for doc in read_source(source, folder)]
+    random.Random(seed).shuffle(pool)
+    logger.info("%d documents in the sources", len(pool) + len(always))
+    return [*always, *pool[: max(documents - len(always), 0)]]
