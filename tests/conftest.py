@@ -28,6 +28,15 @@ settings.register_profile("kpdemo", deadline=None, derandomize=ON_CI)
 settings.load_profile("kpdemo")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """One thread of PyTorch a process: on tiny tensors several only wait for one another.
+
+    Speed is measured with as many as there are.
+    """
+    if config.option.markexpr != "benchmark":
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
 def unavailable(reason: str) -> NoReturn:
     """Skip for want of a tool; on CI, where everything must be there, fail."""
     if ON_CI:

@@ -50,9 +50,8 @@ def test_by_itself_and_in_company_an_abstract_gets_the_same(predictor):
 
 
 def test_a_long_text_is_read_to_its_end(predictor):
-    filler = "The committee met again and nothing was decided about the budget. " * 4_000
+    filler = "The committee met again and nothing was decided about the budget. " * 400  # some twenty windows
     text = f"{filler}A variational quantum eigensolver estimates ground state energies."
-    assert len(text) > 250_000
     [prediction] = predictor.predict([text], top_k=2_000)
     assert "variational quantum eigensolver" in [k.text.lower() for k in prediction.present]
 

@@ -27,7 +27,7 @@ from kpdemo.simckp.threshold import Calibration, best_cutoff, learn_calibration,
 from kpdemo.sums import check_sums, write_sums
 from kpdemo.text import check_readable
 from kpdemo.types import Document
-from tests.tiny import tiny_bart, tiny_bert
+from tests.tiny import tiny_bart, tiny_bert, tiny_extractor
 
 TEXT = "Graph kernels compare molecules. The graph kernel of proteins and boundary integral equations."
 
@@ -281,6 +281,14 @@ def default_free_predictor(tmp_path_factory) -> SimckpPredictor:
     encoder, tokenizer = load_backbone(str(tiny_bert(tmp_path_factory.mktemp("tiny"))))
     module = ContrastiveExtractor(encoder, ExtractorConfig(window=32, overlap=12)).eval()
     return tiny_predictor(module, tokenizer, Selection(0.3, Calibration()))
+
+
+def test_a_text_may_be_of_any_length(tmp_path):
+    filler = "The committee decided nothing about the budget. " * 6_000
+    text = f"{filler}A quantum eigensolver estimates energies."
+    assert len(text) > 250_000
+    [prediction] = tiny_extractor(tmp_path).predict([text], top_k=2_000)
+    assert "quantum eigensolver" in {keyphrase.text for keyphrase in prediction.present}
 
 
 class TestCheckpoint:
