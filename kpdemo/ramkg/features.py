@@ -200,7 +200,7 @@ def _translated(help: Sequence[Help], table: Translations) -> dict[str, tuple[fl
     """Key to its best and its summed probability, weighed with the passages' scores, and whose it is."""
     found: dict[str, tuple[float, float, int]] = {}
     for number, item in enumerate(help):
-        for key, share in table.get(phrase_key(item.text, ENGLISH), {}).items():
+        for key, share in sorted(table.get(phrase_key(item.text, ENGLISH), {}).items()):
             weighed = share * max(item.score, 0.0)
             best, total, whose = found.get(key, (0.0, 0.0, number))
             found[key] = (max(best, weighed), total + weighed, number if weighed > best else whose)

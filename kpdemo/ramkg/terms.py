@@ -41,7 +41,10 @@ Translations = Mapping[str, Mapping[str, float]]
 
 
 def count_terms(documents: Iterable[tuple[Iterable[str], Sequence[tuple[str, str]]]]) -> LanguageTerms:
-    """The terms of documents, each the keys of its candidates and (key, written) of its keyphrases."""
+    """The terms of documents, each the keys of its candidates and (key, written) of its keyphrases.
+
+    They are in the order of their keys, as `Lexicon.load` gives them: of equals the first counts.
+    """
     holding: Counter[str] = Counter()
     keyphrases: Counter[str] = Counter()
     written: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -50,7 +53,7 @@ def count_terms(documents: Iterable[tuple[Iterable[str], Sequence[tuple[str, str
         keyphrases.update({key for key, _ in gold})
         for key, text in gold:
             written[key][text] += 1
-    known = {key: count for key, count in keyphrases.items() if key and count >= LEAST_DOCUMENTS}
+    known = {key: count for key, count in sorted(keyphrases.items()) if key and count >= LEAST_DOCUMENTS}
     return LanguageTerms(
         {key: count for key, count in holding.items() if count >= LEAST_DOCUMENTS},
         known,

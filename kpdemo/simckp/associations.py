@@ -63,7 +63,8 @@ class Associations:
     def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
         """Where each term's partners begin, the partners, and the strength of each pair; both ways."""
         expected = (self.uses[self.first] + SMOOTHING) * (self.uses[self.second] + np.float64(SMOOTHING))
-        strength = np.log1p(self.together * self.documents / expected).astype(np.float32)
+        found = self.together * np.float64(self.documents)  # of whole numbers the product may not hold
+        strength = np.log1p(found / expected).astype(np.float32)
         owners = np.concatenate([self.first, self.second])
         order = np.argsort(owners, kind="stable")
         starts = np.append(0, np.cumsum(np.bincount(owners, minlength=len(self.uses))))

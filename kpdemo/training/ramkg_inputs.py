@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kpdemo.errors import ConfigError
 from kpdemo.languages import identified
 from kpdemo.ramkg.iterate import Augmented
+from kpdemo.ramkg.manifest import read_manifest
 from kpdemo.storage import replace_file
 from kpdemo.training.sources import Source, draw_documents, read_source_rows
 from kpdemo.types import Document
@@ -71,13 +73,21 @@ def _augmented(documents: Sequence[Document], config: RamkgTraining, name: str) 
     from kpdemo.ramkg.retrieval import PassageSource
 
     path = config.output / f"retrieved-{name}.json"
-    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-    if known is None or len(known) != len(documents):
+    asked = _asked(documents, config.index, config.passages)
+    stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if not isinstance(stored, dict) or stored["asked"] != asked:
         source = PassageSource.open(config.index, device=config.device)
         found = source.hits(documents, config.passages)
-        known = [[list(hit.passage.keyphrases) for hit in hits] for hits in found]
-        replace_file(path, json.dumps(known, ensure_ascii=False).encode())
+        stored = {"asked": asked, "keyphrases": [[hit.passage.keyphrases for hit in hits] for hits in found]}
+        replace_file(path, json.dumps(stored, ensure_ascii=False).encode())
     return [
         Augmented(document, tuple(map(tuple, passages)))
-        for document, passages in zip(documents, known, strict=True)
+        for document, passages in zip(documents, stored["keyphrases"], strict=True)
     ]
+
+
+def _asked(documents: Sequence[Document], index: Path, passages: int) -> str:
+    """A hash of all that decides what the index finds: whatever was found for something else is no answer."""
+    files = sorted(read_manifest(index).sha256.items())
+    asked = [files, passages, [(document.id, document.text, document.language) for document in documents]]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()

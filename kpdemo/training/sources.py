@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from kpdemo.documents import document_from_row, read_rows
 from kpdemo.errors import ConfigError, InputError
 from kpdemo.types import Document
+
+Row = TypeVar("Row")
 
 logger = logging.getLogger(__name__)
 
@@ -58,19 +60,20 @@ def read_source(source: Source, folder: Path) -> Iterator[Document]:
 
 def read_source_rows(source: Source, folder: Path) -> Iterator[tuple[Document, Mapping[str, Any]]]:
     """As `read_source`, each document with its row."""
-    return islice(
-        islice(_documents(source_rows(source, folder), source), 0, None, source.every), source.limit
-    )
+    return chosen(_documents(source_rows(source, folder), source), source)
 
 
 def source_rows(source: Source, folder: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The rows of a source's file that pass `where` and `skip_ids`, each after its place for messages.
 
+    What its `fields` call otherwise is there by our names too.
+
     Raises:
         ConfigError: there is no such file.
     """
     path = source_file(source, folder)
-    return _passing(path, source.where, re.compile(source.skip_ids) if source.skip_ids else None)
+    rows = _passing(path, source.where, re.compile(source.skip_ids) if source.skip_ids else None)
+    return ((where, _named(row, source.fields)) for where, row in rows)
 
 
 def source_file(source: Source, folder: Path) -> Path:
@@ -105,13 +108,21 @@ def _passing(
         yield f"{path.name}, line {number}", row
 
 
+def _named(row: Mapping[str, Any], fields: Mapping[str, str]) -> Mapping[str, Any]:
+    return {**row, **{ours: row.get(theirs) for ours, theirs in fields.items()}} if fields else row
+
+
+def chosen(rows: Iterable[Row], source: Source) -> Iterator[Row]:
+    """As many of the rows, or of what was made of them, as `every` and `limit` of their source say."""
+    return islice(islice(rows, 0, None, source.every), source.limit)
+
+
 def _documents(
     rows: Iterable[tuple[str, Mapping[str, Any]]], source: Source
 ) -> Iterator[tuple[Document, Mapping[str, Any]]]:
     for where, row in rows:
-        named = {**row, **{ours: row.get(theirs) for ours, theirs in source.fields.items()}}
         try:
-            document = document_from_row(named, where=where)
+            document = document_from_row(row, where=where)
         except InputError as error:
             logger.warning("left out: %s", error)
             continue

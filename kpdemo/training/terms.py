@@ -19,9 +19,9 @@ from kpdemo.errors import ConfigError, InputError
 from kpdemo.simckp.associations import Associations
 from kpdemo.simckp.terms import LONGEST, term_key
 from kpdemo.storage import replace_file
-from kpdemo.training.sources import Source, source_rows, source_sizes
+from kpdemo.training.sources import Source, chosen, source_rows, source_sizes
 
-CACHE_VERSION = 2
+CACHE_VERSION = 3
 LONGEST_TEXT = 80  # characters: what is longer is a sentence that stands among the keyphrases
 
 _BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
@@ -127,7 +127,7 @@ def _keyphrase_lists(sources: Iterable[Source], folder: Path) -> Iterator[tuple[
     """The keyphrases of each document, and its weight."""
     titles: set[str] = set()
     for source in sources:
-        for where, row in source_rows(source, folder):
+        for where, row in chosen(source_rows(source, folder), source):
             title = str(row.get("title") or "").strip().lower()
             if title in titles:
                 continue

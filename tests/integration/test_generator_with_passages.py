@@ -16,6 +16,7 @@ from kpdemo.errors import ModelLoadError
 from kpdemo.training import CHECKPOINT
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.ramkg import RamkgTraining, train_ramkg
+from kpdemo.training.ramkg_inputs import training_inputs
 from kpdemo.training.sources import Source
 from kpdemo.types import Document
 from kpdemo.ui.models import ModelShelf
@@ -91,6 +92,24 @@ def test_it_reads_the_passages_of_an_index(predict, model, index):
     assert all(passage["helps"] for passage in record["passages"])
     status, out, _ = predict("--model", model, "--json")
     assert (status, "passages" in json.loads(out)) == (0, False)
+
+
+def test_what_was_found_for_other_documents_or_settings_is_looked_for_anew(index, tmp_path):
+    def found(subject: str, passages: int) -> tuple[tuple[str, ...], ...]:
+        row = {"text": SENTENCE.format(subject), "keyphrases": [subject], "language": "fr"}
+        (tmp_path / "docs.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+        source, loop = Source(Path("docs.jsonl")), LoopConfig(documents=1)
+        settings = {"retrieval": "index", "index": index, "passages": passages}
+        config = RamkgTraining((source,), source, loop, data=tmp_path, output=tmp_path / "run", **settings)
+        [given], _ = training_inputs(config)
+        return given.retrieved
+
+    first = found("réseau de neurones", 2)
+    path = tmp_path / "run" / "retrieved-train.json"
+    stored = path.stat().st_mtime_ns
+    assert (found("réseau de neurones", 2), path.stat().st_mtime_ns) == (first, stored)
+    assert found("réseau de neurones", 1) == first[:1]
+    assert found("droit pénal", 1) != first[:1]
 
 
 def test_an_index_that_another_encoder_made_is_refused(predict, model, tmp_path):

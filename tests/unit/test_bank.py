@@ -180,3 +180,10 @@ class TestTerms:
         }
         keys = sorted({term_key(run) for run in runs})
         assert TermIndex(keys).read(Document(" ".join(words))).numbers == tuple(range(len(keys)))
+
+
+def test_associations_of_very_many_documents_are_no_whole_numbers_that_overflow():
+    pair = [np.array([value], dtype=np.int32) for value in (0, 1, 3_000)]
+    associations = Associations(np.array([9_990, 9_990], dtype=np.int32), *pair, documents=3_000_000)
+    votes = associations.votes([0], np.ones(1, dtype=np.float32))
+    assert votes.tolist() == pytest.approx([0, math.log1p(3_000 * 3_000_000 / 10_000**2)])

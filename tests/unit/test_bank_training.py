@@ -30,7 +30,8 @@ from kpdemo.sums import write_sums
 from kpdemo.training import run
 from kpdemo.training.candidates import gold_candidates, proposed_documents
 from kpdemo.training.pairs import PairCache, make_pair
-from kpdemo.training.terms import bare, commonest
+from kpdemo.training.sources import Source as TrainingSource
+from kpdemo.training.terms import bare, collect_terms, commonest
 from kpdemo.types import Document, Source
 from tests.tiny import tiny_bart, tiny_bert, tiny_generator
 
@@ -206,6 +207,16 @@ class TestTerms:
     )
     def test_an_abbreviation_in_brackets_is_not_part_of_a_term(self, keyphrase, expected):
         assert bare(keyphrase) == expected
+
+    def test_a_source_of_terms_is_read_as_it_says(self, tmp_path):
+        rows = [{"titre": f"Title {n}", "mots": ["word", f"word {n % 2}"]} for n in range(8)]
+        (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        source = TrainingSource(Path("rows.jsonl"), fields={"title": "titre", "keyphrases": "mots"})
+        found = collect_terms([source], tmp_path, minimum=1)
+        assert {term.text: term.documents for term in found.terms} == {"word": 8, "word 0": 4, "word 1": 4}
+        found = collect_terms([replace(source, every=2, limit=3)], tmp_path, minimum=1)
+        assert {term.text: term.documents for term in found.terms} == {"word": 3, "word 0": 3}
+        assert found.documents == 3
 
     def test_the_cache_gives_back_what_was_put_in(self, folder, tmp_path):
         tokenizer = load_backbone(str(folder / "backbone"))[1].backend_tokenizer

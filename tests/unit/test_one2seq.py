@@ -56,18 +56,20 @@ cache = "{tmp_path}/cache"
 output = "{tmp_path}/run"
 backbone = "{tmp_path}/backbone"
 device = "cpu"
-learning_rate = 0.01
-head_learning_rate = 0.01
+learning_rate = 0.02
+head_learning_rate = 0.02
 dropout = 0.0
 train = [{{ path = "docs.jsonl" }}]
 validation = {{ path = "docs.jsonl" }}
 model = {{ window = 64, overlap = 16 }}
 decoder = {{ layers = 1, heads = 2, feed_forward = 32, longest = 16, dropout = 0.0 }}
-loop = {{ documents = 400, batch_size = 2, evaluate_every = 200 }}
+loop = {{ documents = 800, batch_size = 2, evaluate_every = 400, precision = "fp32" }}
 """,
         encoding="utf-8",
     )
     run("one2seq", config, output=None, overrides={})
+    log = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert log[-1]["log-likelihood"] > -0.03  # a guess which subject goes with which costs 0.08
     predictor = load_predictor(tmp_path / "run" / "checkpoint", device="cpu")
     assert predictor.finds_absent
     for prediction, (present, absent) in zip(

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 DYING = """
 import os, signal, sys
 from pathlib import Path
-from kpdemo.ramkg import building, store
+from kpdemo.ramkg import appending, building
 from kpdemo.ramkg.settings import IndexConfig
 from kpdemo.types import Document
 from tests.passages import SeededEncoder, numbered
@@ -41,7 +41,7 @@ def die(*_, **__):
 building.COMMIT_SECONDS = 0.0
 folder, where = Path(sys.argv[1]), sys.argv[2]
 if where == "commit":
-    store.StoreWriter.commit = lambda writer: (writer.sync(), die())
+    appending.StoreWriter.commit = lambda writer: (writer.sync(), die())
 elif where == "structure":
     building.write_structure = die
 elif where == "rename":

@@ -148,6 +148,20 @@ def test_what_few_documents_have_is_no_term(tmp_path):
     assert Lexicon.load(path) == lexicon
 
 
+def test_what_was_stored_judges_in_the_order_of_what_was_counted(reader, tmp_path):
+    gold = [(key, key) for key in ("zinc", "atom", "moon", "bath")]
+    terms = count_terms([(["x"], gold)] * 3)
+    alike = {"zinc": 0.25, "bath": 0.25, "moon": 0.25, "atom": 0.25}
+    counted = Lexicon({"fr": terms}, {"fr": {phrase_key("body", "en"): alike}})
+    counted.save(tmp_path / "lexicon.json.gz")
+    document, help = Document("Une these.", language="fr"), [Help("body", 0, 1.0)]
+    orders = [
+        [phrase.key for phrase in rank_input(document, (), Knowledge.of(reader, lexicon), help).phrases]
+        for lexicon in (counted, Lexicon.load(tmp_path / "lexicon.json.gz"))
+    ]
+    assert orders == [["atom", "bath", "moon", "zinc"]] * 2
+
+
 def test_a_document_is_left_out_of_the_counts_it_is_part_of(reader):
     documents = theses(6)
     mined = mine_documents(documents, workers=1)
