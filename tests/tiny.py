@@ -19,6 +19,7 @@ from transformers import (
 )
 
 from kpdemo.candidates.tagger import load_tagger
+from kpdemo.ramkg.subwords import train_tokenizer
 from kpdemo.simckp.backbone import add_separator, is_encoder_decoder, load_backbone, load_encoder_decoder
 from kpdemo.simckp.decoder import END, SEPARATOR, DecoderConfig, KeyphraseDecoder
 from kpdemo.simckp.decoding import SimckpGenerator
@@ -40,9 +41,11 @@ LIKELY = 3.0  # logit
 
 def tiny_bert(folder: Path, *, width: int = 16) -> Path:
     """A BERT of one layer, saved as the Hub would hold it."""
-    trainer = BertWordPieceTokenizer(lowercase=True)
-    trainer.train_from_iterator(TEXTS, vocab_size=200, min_frequency=1, show_progress=False)
-    tokenizer = BertTokenizerFast(tokenizer_object=trainer._tokenizer)
+    specials = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+    learnt = train_tokenizer(TEXTS, 195, least=1).get_vocab()
+    pieces = [piece for piece in sorted(learnt, key=learnt.__getitem__) if piece not in specials]
+    numbers = {piece: number for number, piece in enumerate((*specials, *pieces))}
+    tokenizer = BertTokenizerFast(tokenizer_object=BertWordPieceTokenizer(numbers, lowercase=True)._tokenizer)
     config = BertConfig(
         vocab_size=len(tokenizer),
         hidden_size=width,

@@ -28,6 +28,7 @@ KIND = "ramkg-subwords"
 UNKNOWN = "[UNK]"
 SPECIAL = ("[PAD]", UNKNOWN)
 LONGEST_ALPHABET = 9_000
+LEAST_FREQUENT = 3
 """Characters that are subwords by themselves; Chinese needs thousands."""
 
 _LEAST_WEIGHT = 0.05
@@ -158,26 +159,51 @@ def read_bags(tokenizer: Tokenizer, texts: Sequence[str], length: int) -> Iterat
             )
 
 
-def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
+def train_tokenizer(texts: Sequence[str], vocabulary: int, *, least: int = LEAST_FREQUENT) -> Tokenizer:
     """WordPiece (Schuster and Nakajima 2012) over lower-cased text without accents, Chinese by the character.
+
+    The same texts give the same subwords under the same numbers: the trainer numbers the characters within
+    words as its hash table has them, another way in every process, so that they are numbered beforehand.
 
     Args:
         vocabulary: V, the most subwords.
+        least: how often two subwords stand side by side before they are made one.
     """
-    from tokenizers import models, normalizers, pre_tokenizers, trainers
+    from tokenizers import trainers
 
-    tokenizer = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer = _wordpiece({})
+    alphabet, within = _alphabet(texts, tokenizer)
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocabulary,
-        special_tokens=list(SPECIAL),
-        limit_alphabet=LONGEST_ALPHABET,
-        min_frequency=3,
+        special_tokens=[*SPECIAL, *within],
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        min_frequency=least,
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
+    return _wordpiece(tokenizer.get_vocab())
+
+
+def _wordpiece(vocabulary: dict[str, int]) -> Tokenizer:
+    from tokenizers import models, normalizers, pre_tokenizers
+
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=UNKNOWN))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_special_tokens([token for token in SPECIAL if token in vocabulary])
     return tokenizer
+
+
+def _alphabet(texts: Iterable[str], tokenizer: Tokenizer) -> tuple[list[str], list[str]]:
+    """The most frequent characters, and of those that may stand within a word the subwords."""
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(tokenizer.normalizer.normalize_str(text))
+    ranked = sorted(counts, key=lambda character: (-counts[character], character))
+    alphabet = [character for character in ranked if not character.isspace()][:LONGEST_ALPHABET]
+    joined = (one for one in alphabet if one.isalnum() and tokenizer.normalizer.normalize_str(one) == one)
+    return alphabet, [f"##{character}" for character in joined]
 
 
 def save_reader(folder: Path, reader: SubwordReader, *, card: str) -> None:

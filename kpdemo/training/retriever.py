@@ -5,6 +5,7 @@ Letters: B pairs of a batch, D width.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import random
 from collections.abc import Sequence
@@ -105,9 +106,15 @@ def train_retriever(config: RetrieverTraining, *, device: torch.device) -> Train
     torch.manual_seed(config.loop.seed)
     tower = new_tower(config, pairs)
     part = RetrieverPart(tower, config, pairs, [pair.passage for pair in pairs], validation)
-    identity = repr([(name, value) for name, value in vars(config).items() if name not in ("loop", "output")])
-    progress = train(part, config.loop, config.output, device, identity=identity)
+    progress = train(part, config.loop, config.output, device, identity=_identity(config, tower))
     return TrainedRetriever(tower, progress, len(pairs), part.evaluate())
+
+
+def _identity(config: RetrieverTraining, tower: Tower) -> str:
+    """All that decides what is learnt besides the pairs; a vocabulary of its own by its content."""
+    settings = [(name, value) for name, value in vars(config).items() if name not in ("loop", "output")]
+    learnt = tower.tokenizer.to_str() if isinstance(tower, SubwordTower) else ""
+    return repr([*settings, hashlib.sha256(learnt.encode()).hexdigest()])
 
 
 def read_all(sources: Sequence[ParallelSource], folder: Path) -> list[Translation]:

@@ -153,6 +153,18 @@ def test_another_run_in_the_same_folder_is_refused(folder):
         train("retriever", folder, learning_rate="0.1")
 
 
+def test_a_run_does_not_go_on_with_a_vocabulary_of_other_texts(folder, tmp_path):
+    for path in (folder / "valid.jsonl", folder / "config.toml"):
+        (tmp_path / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    texts = (folder / "theses.jsonl").read_text(encoding="utf-8")
+    (tmp_path / "theses.jsonl").write_text(texts, encoding="utf-8")
+    train("retriever", tmp_path, **{"loop.documents": "20"})
+    train("retriever", tmp_path, **{"loop.documents": "20"})  # is over already
+    (tmp_path / "theses.jsonl").write_text(texts.replace("Cette", "Voici une"), encoding="utf-8")
+    with pytest.raises(TrainingError, match="other settings"):
+        train("retriever", tmp_path, **{"loop.documents": "20"})
+
+
 def test_rounds_do_not_go_on_with_a_start_that_was_trained_anew(folder):
     other = load_reader(folder / "retriever" / "checkpoint", device=torch.device("cpu"))
     config = load_section(folder / "config.toml", "multilingual", MultilingualTraining)

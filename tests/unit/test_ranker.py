@@ -127,6 +127,15 @@ def test_every_span_of_a_candidate_has_its_key(text, language):
             assert phrase_key(text[start:end], language) == candidate.key
 
 
+def test_the_same_texts_give_the_same_subwords():
+    texts = [document.text for document in theses(10)] + ["图核 比较分子"]
+    first, *others = (train_tokenizer(texts, 300, least=1) for _ in range(5))
+    assert all(other.to_str() == first.to_str() for other in others)
+    assert first.encode("图核").tokens == ["图", "核"]
+    assert "##e" in first.get_vocab()
+    assert "##核" not in first.get_vocab()  # it always stands alone
+
+
 def test_translations_are_those_of_model_1():
     pairs = [(["house", "red"], ["maison", "rouge"]), (["house"], ["maison"]), (["red"], ["rouge"])] * 3
     found = learn_translations(pairs)
