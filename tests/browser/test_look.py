@@ -99,6 +99,25 @@ def test_compare_breaks_no_word_that_fits(page, serve, width):
     assert columns.evaluate(LINES_OF_WORDS) == [1, 1, 1] * 5
 
 
+SHADES = """() => {
+  const wide = document.createElement("div");
+  wide.className = "scrolling";
+  wide.innerHTML = `<table class="listing" style="min-width: 900px"><tr><td>cell</td></tr></table>`;
+  document.querySelector("main").append(wide);
+  const styles = getComputedStyle(wide);
+  const scrolls = wide.scrollWidth > wide.clientWidth;
+  const found = [scrolls, styles.backgroundAttachment, getComputedStyle(wide.firstChild).backgroundColor];
+  wide.remove();
+  return found;
+}"""
+
+
+def test_a_wide_table_has_a_shade_where_it_goes_on(site, browser):
+    page = site.page(browser, "root", viewport={"width": 390, "height": 844})
+    # Two grounds move with the table and cover the two shades, which stay, where it ends.
+    assert page.evaluate(SHADES) == [True, "local, local, scroll, scroll", "rgba(0, 0, 0, 0)"]
+
+
 def test_a_phone_gives_its_width_to_the_text(narrow):
     predict(narrow, BODY, TITLE)
     table, phrase = (
