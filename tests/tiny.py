@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -39,13 +40,18 @@ TEXTS = [
 LIKELY = 3.0  # logit
 
 
+def train_wordpiece(texts: Sequence[str], size: int) -> BertWordPieceTokenizer:
+    """BERT's own marks and at most `size` subwords, under the same numbers in every process."""
+    learnt = train_tokenizer(texts, size, least=1).get_vocab()
+    marks = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+    pieces = [piece for piece in sorted(learnt, key=learnt.__getitem__) if piece not in marks]
+    numbers = {piece: number for number, piece in enumerate((*marks, *pieces))}
+    return BertWordPieceTokenizer(numbers, lowercase=True)
+
+
 def tiny_bert(folder: Path, *, width: int = 16) -> Path:
     """A BERT of one layer, saved as the Hub would hold it."""
-    specials = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-    learnt = train_tokenizer(TEXTS, 195, least=1).get_vocab()
-    pieces = [piece for piece in sorted(learnt, key=learnt.__getitem__) if piece not in specials]
-    numbers = {piece: number for number, piece in enumerate((*specials, *pieces))}
-    tokenizer = BertTokenizerFast(tokenizer_object=BertWordPieceTokenizer(numbers, lowercase=True)._tokenizer)
+    tokenizer = BertTokenizerFast(tokenizer_object=train_wordpiece(TEXTS, 195)._tokenizer)
     config = BertConfig(
         vocab_size=len(tokenizer),
         hidden_size=width,

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from tokenizers import ByteLevelBPETokenizer
-from tokenizers.implementations import BertWordPieceTokenizer
 from tokenizers.processors import BertProcessing, RobertaProcessing
 from transformers import (
     BartConfig,
@@ -22,6 +21,7 @@ from transformers import (
 
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.types import Document
+from tests.tiny import train_wordpiece
 from tests.tiny_t5 import tiny_t5
 
 TITLE = "Graph kernels in chemistry"
@@ -49,8 +49,7 @@ def bpe_tokenizer(added: Sequence[str] = ()) -> Any:
 
 def wordpiece_tokenizer() -> Any:
     """As DistilBERT's: `[CLS] text [SEP]`, in lower case."""
-    trainer = BertWordPieceTokenizer(lowercase=True)
-    trainer.train_from_iterator(_TEXTS, _VOCABULARY, min_frequency=1, show_progress=False)
+    trainer = train_wordpiece(_TEXTS, _VOCABULARY)
     ids = {name: trainer.token_to_id(f"[{name.upper()}]") for name in ("sep", "cls")}
     trainer.post_processor = BertProcessing(("[SEP]", ids["sep"]), ("[CLS]", ids["cls"]))
     return _wrap(trainer, {name: f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")})
