@@ -421,7 +421,7 @@ class TestEvaluate:
     def test_tables_for_people_and_in_markdown(self, run: Run, gold: Path) -> None:
         result = run("evaluate", "--gold", gold, "--model", "fake", "--limit", 1)
         assert result.status == 0
-        assert "gold.test: 1 documents" in result.out
+        assert "gold.test: 1 document " in result.out
         assert "F1@5" in result.out
         result = run("evaluate", "--gold", gold, "--model", "fake", "--markdown")
         assert "| gold.test | 2 |" in result.out
