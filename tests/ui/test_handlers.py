@@ -11,6 +11,7 @@ import pytest
 import app
 import kpdemo
 from kpdemo.errors import LanguageError, ModelLoadError, ModelStoppedError
+from kpdemo.languages import detect
 from kpdemo.types import Keyphrase, Prediction
 from kpdemo.ui.compare import Column, CompareHandlers, columns_html
 from kpdemo.ui.files import SHOWN_ABSENT, FilesHandlers
@@ -129,10 +130,11 @@ def test_the_footer_names_no_device_of_a_damaged_default():
     assert " · model damaged · " in FooterHandlers(shelf).show_model()
 
 
-def test_examples_are_four_abstracts_from_different_fields():
+def test_examples_are_abstracts_from_four_fields_and_in_the_languages_of_the_models_that_ship():
     examples = load_examples()
-    assert len({example.field for example in examples}) == 4
-    assert all(120 <= len(example.text.split()) <= 180 for example in examples)
+    assert len({example.field for example in examples}) == len(examples)
+    assert [detect(example.text).code for example in examples] == ["en"] * 4 + ["fr", "zh"]
+    assert all(120 <= len(example.text.split()) <= 180 for example in examples[:5])
     assert json.loads(examples[0].script.removeprefix("() => ")) == [examples[0].title, examples[0].text]
 
 
