@@ -97,7 +97,7 @@ class ModelWorker:
         with self._change:
             self._check_open()
             if self._process is None:
-                self._process = ModelProcess(self._setup)
+                self._process = self._start()
             return self._process
 
     def _replace(self, dead: ModelProcess) -> str:
@@ -106,8 +106,17 @@ class ModelWorker:
             cause = dead.end()
             self._check_open()
             dead.close_pipes()
-            self._process = ModelProcess(self._setup)
+            self._process = None  # whoever asks next tries again if none starts now
+            self._process = self._start()
         return cause
+
+    def _start(self) -> ModelProcess:
+        try:
+            return ModelProcess(self._setup)
+        except OSError as error:
+            raise ModelStoppedError(
+                f"The model cannot be started ({error.strerror}): ask again in a minute."
+            ) from error
 
     def _check_open(self) -> None:
         if self._closed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -149,6 +150,21 @@ def test_a_model_that_dies_while_nobody_asks_leaves_no_zombie_and_loses_nothing(
     os.kill(before, signal.SIGKILL)
     assert wait_for(lambda: not exists(before))
     assert process_of(own_worker) != before
+
+
+def test_where_no_other_process_can_take_the_place_of_a_dead_one_the_next_question_tries_again(
+    own_worker, monkeypatch
+):
+    def no_memory(setup):
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    predictor = own_worker.open("obedient")
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "ModelProcess", no_memory)
+        for question in ("die", "tell"):
+            with pytest.raises(ModelStoppedError, match=r"cannot be started \(Cannot allocate memory\)"):
+                predictor.predict([question])
+    assert predictor.predict(["tell"])
 
 
 def test_whoever_waits_when_the_models_are_closed_is_told(own_worker, tmp_path):
