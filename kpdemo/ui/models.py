@@ -81,7 +81,6 @@ class ModelShelf:
         self._short = _Row(load)
         self._long = self._short if load_apart is None else _Row(load_apart)
         self._long_turns = BoundedSemaphore(MOST_LONG)
-        self._problems: dict[str, str] = {}
         self._warm = Event()
 
     @property
@@ -98,7 +97,7 @@ class ModelShelf:
         """Of the default model, in one word: loading, ready or unavailable."""
         if self.default in self._short.opened:
             return "ready"
-        return "unavailable" if self.default in self._problems else "loading"
+        return "unavailable" if self.default in self._short.problems else "loading"
 
     @property
     def device(self) -> str:
@@ -109,10 +108,11 @@ class ModelShelf:
     def problem(self, *, patience: float = 0.0) -> str:
         """Why the default model cannot be used, in one sentence; empty while it can.
 
+        What keeps long texts from it is told to those who give one.
         Waits for the warm-up, at most `patience` seconds.
         """
         self._warm.wait(patience)
-        return self._problems.get(self.default, "")
+        return self._short.problems.get(self.default, "")
 
     def answer(self, question: Question) -> Answer:
         """Ask a model; the time of the answer counts neither loading nor waiting for others.
@@ -208,7 +208,7 @@ class ModelShelf:
         with row.lock:
             if name not in row.opened:
                 row.opened[name] = _Guarded(self._start(name, row), row.lock)
-                self._problems.pop(name, None)
+                row.problems.pop(name, None)
             return row.opened[name]
 
     def _start(self, name: str, row: _Row) -> Predictor:
@@ -217,17 +217,18 @@ class ModelShelf:
             # What loads lazily loads now, and counts in no answer's time.
             predictor.predict([_warm_up_for(predictor)])
         except Exception as error:
-            self._problems[name] = _sentence(name, error)
-            raise ModelLoadError(self._problems[name]) from error
+            row.problems[name] = _sentence(name, error)
+            raise ModelLoadError(row.problems[name]) from error
         return predictor
 
 
 @dataclass(frozen=True)
 class _Row:
-    """Models that answer one call after the other."""
+    """Models that answer one call after the other, and why others could not be loaded."""
 
     load: Callable[[str], Predictor]
     opened: dict[str, _Guarded] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
 
 

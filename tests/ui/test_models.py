@@ -191,6 +191,22 @@ def test_the_folders_of_the_server_stay_unknown():
         shelf.open("default")
 
 
+def test_a_model_that_cannot_be_loaded_for_long_texts_still_reads_short_ones():
+    shelf = ModelShelf(MODELS, FakePredictor, load_apart=broken)
+    shelf.warm_up()
+    with pytest.raises(ModelLoadError, match="No model at default"):
+        shelf.answer(replace(QUESTION, document=Document("Neural networks learn. " * 1_000)))
+    assert (shelf.state, shelf.problem()) == ("ready", "")
+    assert shelf.answer(QUESTION).prediction.present
+
+
+def test_what_loads_for_long_texts_does_not_hide_that_short_ones_have_no_model():
+    shelf = ModelShelf(MODELS, broken, load_apart=FakePredictor)
+    shelf.warm_up()
+    shelf.open("default")
+    assert (shelf.state, shelf.problem()) == ("unavailable", "No model at default: train one.")
+
+
 def test_the_problem_waits_for_the_warm_up():
     go = Event()
 
