@@ -191,7 +191,8 @@ def base_of(folder: Path) -> Path | None:
 
 def _made_for(config: Mapping[str, Any]) -> dict[str, str]:
     """What the file of weights tells of its encoder: names and shapes alone fit several architectures."""
-    described = json.dumps(config.get("backbone"), sort_keys=True)
+    stored = json.loads(json.dumps(config.get("backbone")))  # numbers of labels are text there, and sort so
+    described = json.dumps(stored, sort_keys=True)
     return {BACKBONE: hashlib.sha256(described.encode()).hexdigest()}
 
 

@@ -1,5 +1,6 @@
 """The extractor: alignment, pooling, loss, threshold, checkpoint and prediction."""
 
+import copy
 import json
 import math
 import re
@@ -361,6 +362,13 @@ class TestCheckpoint:
         write_sums(folder)
         with pytest.raises(ModelLoadError, match="its weights do not fit its configuration"):
             load_checkpoint(folder, device="cpu")
+
+    def test_an_encoder_that_told_more_than_ten_labels_apart_opens(self, predictor, backbone, tmp_path):
+        module = copy.deepcopy(predictor.module)
+        module.encoder.config.num_labels = 12  # numbered 0 to 11, and in JSON "0", "1", "10", "11", "2"
+        parts = module, load_tokenizer(str(backbone)), predictor.selection
+        save_checkpoint(tmp_path / "labels", *parts, name="labels", card="# labels\n")
+        assert load_checkpoint(tmp_path / "labels", device="cpu").predict([TEXT])
 
     def test_weights_that_were_stored_before_they_knew_their_encoder_open(self, folder):
         save_file(load_file(folder / WEIGHTS), folder / WEIGHTS)
