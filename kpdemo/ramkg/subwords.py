@@ -28,8 +28,10 @@ KIND = "ramkg-subwords"
 UNKNOWN = "[UNK]"
 SPECIAL = ("[PAD]", UNKNOWN)
 LONGEST_ALPHABET = 9_000
-LEAST_FREQUENT = 3
 """Characters that are subwords by themselves; Chinese needs thousands."""
+
+LEAST_FREQUENT = 3
+"""Times that two subwords stand side by side before they are made one."""
 
 _LEAST_WEIGHT = 0.05
 _AT_ONCE = 1_024  # texts that are encoded together
