@@ -5,6 +5,7 @@ Letters: W windows, T tokens, L labels.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.lines import document_blocks
 from kpdemo.places import PhrasePlaces
 from kpdemo.selection import check_options
 from kpdemo.simckp.examples import encoder_text
@@ -114,17 +116,22 @@ class HubTagger:
     def _marked(self, document: Document, words: Sequence[Word]) -> Iterator[Proposal]:
         """The marked places in order, each widened to whole words."""
         places = PhrasePlaces(document)
-        for group in self._groups(words, document.body_start):
+        starts = [start for _, start in document_blocks(document)]
+        for group in self._groups(words, starts):
             start, end = places.widened((group[0].span[0], group[-1].span[1]))
             outside = float(np.mean([word.labels[list(self.labels.outside)].sum() for word in group]))
             yield Proposal(document.text[start:end], min(max(1 - outside, 0.0), 1.0))
 
-    def _groups(self, words: Sequence[Word], body_start: int) -> Iterator[list[Word]]:
-        """The words of one keyphrase after the other; none has some in the title and some in the body."""
+    def _groups(self, words: Sequence[Word], starts: Sequence[int]) -> Iterator[list[Word]]:
+        """The words of one keyphrase after the other.
+
+        Args:
+            starts: where title, paragraphs and list items begin, ascending; no keyphrase runs over one.
+        """
         group: list[Word] = []
         for word in words:
             label = int(word.labels.argmax())
-            across = bool(group) and group[0].span[0] < body_start <= word.span[0]
+            across = bool(group) and bisect(starts, group[-1].span[0]) < bisect(starts, word.span[0])
             if group and (label in self.labels.begin or label in self.labels.outside or across):
                 yield group
                 group = []

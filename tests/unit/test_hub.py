@@ -205,9 +205,15 @@ class TestTokenClassification:
             for one, other in zip(whole, hub._words([LONG, DOCUMENT])[1], strict=True)
         )
 
-    def test_no_keyphrase_runs_from_the_title_into_the_body(self, tagger):
+    @pytest.mark.parametrize(
+        "document",
+        [
+            Document("boundary integral", title="graph kernels"),
+            Document("graph kernels\n\nboundary integral"),
+        ],
+    )
+    def test_no_keyphrase_runs_over_a_title_or_a_paragraph(self, tagger, document):
         hub = tagger._predictor()
-        document = Document("boundary integral", title="graph kernels")
         [words] = hub._words([document])
         within = words[0].labels * 0
         within[hub.labels.within[-1]] = 1
