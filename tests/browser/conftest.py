@@ -6,7 +6,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -166,7 +166,19 @@ def start_site(serve):
 @pytest.fixture(scope="module")
 def site(start_site, tmp_path_factory) -> Site:
     """A server for the tests of a file, with the administrator `root` and nothing else."""
-    site = start_site(f"sqlite:///{tmp_path_factory.mktemp('site') / 'kpdemo.db'}")
+    return _empty_site(start_site, tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture
+def empty_site(start_site, tmp_path) -> Iterator[Site]:
+    """A server as `site`, of one test alone: it is empty when the test is run again, too."""
+    site = _empty_site(start_site, tmp_path)
+    yield site
+    site.close_pages()
+
+
+def _empty_site(start_site: Callable[[str], Site], folder: Path) -> Site:
+    site = start_site(f"sqlite:///{folder / 'kpdemo.db'}")
     site.add_user("root", is_administrator=True)
     return site
 

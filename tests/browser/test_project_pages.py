@@ -45,7 +45,8 @@ def upload(page: Page, name: str, content: str) -> None:
     expect(page.locator("#import-file")).to_contain_text(name.split(".")[0])
 
 
-def test_from_an_empty_server_to_the_first_grade(site, browser):
+def test_from_an_empty_server_to_the_first_grade(empty_site, browser):
+    site = empty_site
     page, watch = site.page(browser, "root"), Watch()
     watch.over(page, site.address)
     expect(page.locator("#home-projects")).to_contain_text("No projects yet.")
