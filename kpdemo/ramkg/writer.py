@@ -14,7 +14,6 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer
 from torch import Tensor
-from transformers import GenerationConfig
 from transformers.modeling_outputs import BaseModelOutput
 
 from kpdemo.errors import LanguageError
@@ -23,12 +22,13 @@ from kpdemo.ramkg.frames import Frame
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.prompt import build_prompt, clean_phrase, clean_phrases, flat_phrases, read_document
 from kpdemo.ramkg.vocabulary import Vocabulary, WriterSettings
+from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.halving import in_halves
+from kpdemo.simckp.pretrained_search import generation_config, log_probabilities
 from kpdemo.simckp.proposals import Proposal
 from kpdemo.types import Document
 
 SEQUENCES_AT_ONCE = 40
-_MOST_LOGITS = 2**27  # half a gigabyte of log-probabilities at once
 _TOO_LARGE = "The device's memory does not hold one document with its beams: use --device cpu."
 
 
@@ -123,9 +123,15 @@ class Writer:
                 encoder_outputs=BaseModelOutput(hidden),
                 attention_mask=mask,
                 decoder_input_ids=starts,
-                generation_config=self._generation(starts[:, 0].tolist(), rows),
+                generation_config=generation_config(
+                    self._search,
+                    start=starts[:, 0].tolist(),
+                    end=self.vocabulary.end,
+                    padding=self.vocabulary.padding,
+                    sequences=rows,
+                ),
             )
-            scores = self._log_probabilities(hidden, mask, sequences) if every_beam else None
+            scores = log_probabilities(self.model, hidden, mask, sequences) if every_beam else None
         known = starts.shape[1]
         written = sequences[:, known:].tolist()
         values = None if scores is None else scores[:, known - 1 :].tolist()
@@ -138,60 +144,16 @@ class Writer:
             for number, (_, language) in enumerate(work)
         ]
 
-    def _generation(self, starts: list[int], rows: int) -> GenerationConfig:
-        """Beam search, every argument that changes its outcome named.
-
-        Args:
-            starts: the decoder's first token of each document; without it Transformers puts one before ours.
-            rows: sequences given for each document.
-        """
+    @property
+    def _search(self) -> SearchConfig:
         settings = self.settings
-        return GenerationConfig(  # type: ignore[no-untyped-call]
-            do_sample=False,
-            num_beams=settings.beams,
-            num_return_sequences=rows,
-            max_new_tokens=settings.longest,
-            min_length=0,
+        return SearchConfig(
+            beams=settings.beams,
+            longest=settings.longest,
+            no_repeat=0,
             length_penalty=settings.length_penalty,
             early_stopping=settings.early_stopping,
-            repetition_penalty=1.0,
-            no_repeat_ngram_size=0,
-            encoder_no_repeat_ngram_size=0,
-            bad_words_ids=None,
-            suppress_tokens=None,
-            begin_suppress_tokens=None,
-            forced_bos_token_id=None,
-            forced_eos_token_id=None,
-            decoder_start_token_id=starts,
-            eos_token_id=self.vocabulary.end,
-            pad_token_id=self.vocabulary.padding,
-            use_cache=True,
-            return_dict_in_generate=False,
         )
-
-    def _log_probabilities(self, hidden: Tensor, mask: Tensor, sequences: Tensor) -> Tensor:
-        """(N, S - 1) of each token but the first, given those before it.
-
-        Args:
-            hidden: (B, T, D) what the encoder made of the documents.
-            mask: (B, T)
-            sequences: (N, S)
-        """
-        document = torch.arange(len(sequences), device=hidden.device) // (len(sequences) // len(hidden))
-        width = sequences.shape[1] * self.model.get_input_embeddings().num_embeddings
-        size = max(_MOST_LOGITS // width, 1)
-        parts: list[Tensor] = []
-        for first in range(0, len(sequences), size):
-            some, of = sequences[first : first + size], document[first : first + size]
-            logits = self.model(
-                encoder_outputs=BaseModelOutput(hidden[of]),
-                attention_mask=mask[of],
-                decoder_input_ids=some[:, :-1],
-                use_cache=False,
-            ).logits  # (n, S - 1, V)
-            chosen = logits.float().log_softmax(-1).gather(-1, some[:, 1:, None])
-            parts.append(chosen.squeeze(-1))
-        return torch.cat(parts).cpu()
 
     def _phrases(self, ids: Sequence[int], scores: Sequence[float] | None) -> Iterator[tuple[str, float]]:
         """The phrases of one sequence in order, each with the geometric mean of its probabilities."""

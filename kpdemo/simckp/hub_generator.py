@@ -13,19 +13,19 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor
 from transformers import GenerationConfig
 from transformers.modeling_outputs import BaseModelOutput
 
 from kpdemo.errors import LanguageError, ModelLoadError
 from kpdemo.selection import check_options
+from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.pretrained_search import generation_config, log_probabilities
 from kpdemo.simckp.profiles import Profile
 from kpdemo.simckp.proposals import Proposal, build_answer
 from kpdemo.text import readable_documents
 from kpdemo.types import Document, Prediction, Span
 
 SEQUENCES_AT_ONCE = 32
-SCORED_AT_ONCE = 8  # sequences whose probabilities over the vocabulary are in memory together
 LEAST_ROOM = 32
 """Tokens that a profile's prefix must leave for the text."""
 
@@ -178,14 +178,21 @@ class HubGenerator:
             return_tensors="pt",
         ).to(self.model.device)
         mask = inputs["attention_mask"]
+        forced = first or self.profile.forced_first
         with torch.inference_mode():
             hidden = self.model.get_encoder()(input_ids=inputs["input_ids"], attention_mask=mask)[0]
             sequences = self.model.generate(
                 encoder_outputs=BaseModelOutput(hidden),
                 attention_mask=mask,
-                generation_config=self._settings(first or self.profile.forced_first),
+                generation_config=generation_config(
+                    self._search,
+                    start=self.start,
+                    end=self.tokenizer.eos_token_id,
+                    padding=self.tokenizer.pad_token_id,
+                    forced_first=self._id(forced) if forced else None,
+                ),
             )
-            scores = self._log_probabilities(hidden, mask, sequences)
+            scores = log_probabilities(self.model, hidden, mask, sequences)
         for number in range(len(readings)):
             rows = range(number * self.profile.beams, (number + 1) * self.profile.beams)
             yield [
@@ -194,48 +201,10 @@ class HubGenerator:
                 for phrase, score in self._phrases(sequences[row, 1:].tolist(), scores[row].tolist())
             ]
 
-    def _settings(self, first: str) -> GenerationConfig:
-        """Beam search, every argument that changes its outcome named."""
+    @property
+    def _search(self) -> SearchConfig:
         profile = self.profile
-        return GenerationConfig(  # type: ignore[no-untyped-call]
-            do_sample=False,
-            num_beams=profile.beams,
-            num_return_sequences=profile.beams,
-            max_new_tokens=profile.longest,
-            length_penalty=1.0,
-            early_stopping=True,
-            no_repeat_ngram_size=profile.no_repeat,
-            repetition_penalty=1.0,
-            forced_bos_token_id=self._id(first) if first else None,
-            forced_eos_token_id=None,
-            decoder_start_token_id=self.start,
-            eos_token_id=self.tokenizer.eos_token_id,
-            pad_token_id=self.tokenizer.pad_token_id,
-            use_cache=True,
-            return_dict_in_generate=False,
-        )
-
-    def _log_probabilities(self, hidden: Tensor, mask: Tensor, sequences: Tensor) -> Tensor:
-        """(N, S - 1) of each token but the first, given those before it.
-
-        Args:
-            hidden: (B, T, D) what the encoder made of the texts.
-            mask: (B, T)
-            sequences: (N, S), as many for each text as there are beams.
-        """
-        text = torch.arange(len(sequences), device=hidden.device) // self.profile.beams
-        parts: list[Tensor] = []
-        for first in range(0, len(sequences), SCORED_AT_ONCE):
-            some, of = sequences[first : first + SCORED_AT_ONCE], text[first : first + SCORED_AT_ONCE]
-            logits = self.model(
-                encoder_outputs=BaseModelOutput(hidden[of]),
-                attention_mask=mask[of],
-                decoder_input_ids=some[:, :-1],
-                use_cache=False,
-            ).logits  # (n, S - 1, V)
-            chosen = logits.float().log_softmax(-1).gather(-1, some[:, 1:, None])
-            parts.append(chosen.squeeze(-1))
-        return torch.cat(parts).cpu()
+        return SearchConfig(beams=profile.beams, longest=profile.longest, no_repeat=profile.no_repeat)
 
     def _phrases(self, ids: Sequence[int], scores: Sequence[float]) -> Iterator[tuple[str, float]]:
         """The phrases of one sequence, in order, each with the geometric mean of its probabilities.

@@ -1,13 +1,13 @@
 """The decoder of a pretrained encoder-decoder, such as BART (the paper's generator).
 
-Letters: B documents, K beams, L target positions, V vocabulary.
+Letters: B documents, K beams, L target positions, S tokens written, V vocabulary.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-import torch
 from torch import Tensor
 from transformers import GenerationConfig
 from transformers.modeling_outputs import BaseModelOutput
@@ -15,9 +15,8 @@ from transformers.modeling_outputs import BaseModelOutput
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.beam_search import Beam, SearchConfig
 from kpdemo.simckp.memory import Decoder, Memory
-from kpdemo.simckp.targets import IGNORED, TargetVocabulary, shifted
-
-_MOST_LOGITS = 2**27  # half a gigabyte of log-probabilities at once
+from kpdemo.simckp.pretrained_search import generation_config, log_probabilities
+from kpdemo.simckp.targets import TargetVocabulary
 
 
 class PretrainedDecoder(Decoder):
@@ -63,64 +62,36 @@ class PretrainedDecoder(Decoder):
 
     def search(self, memory: Memory, config: SearchConfig) -> list[list[Beam]]:
         """The beams of each document, best first: `generate`, and one more pass for the log-probabilities."""
+        vocabulary = self._vocabulary
         written = self.model.generate(
             encoder_outputs=BaseModelOutput(last_hidden_state=memory.hidden),
             attention_mask=memory.mask,
-            generation_config=self._generation(config),
+            generation_config=generation_config(
+                replace(config, longest=min(config.longest, self.longest - 1)),
+                start=vocabulary.start,
+                end=vocabulary.end,
+                padding=vocabulary.end,  # what follows the first end is not looked at
+            ),
         )
-        documents = written[:, 1:].unflatten(0, (-1, config.beams))
-        return [
-            self._beams(ids, memory.rows(torch.tensor([number])), config)
-            for number, ids in enumerate(documents)
-        ]
+        gains = log_probabilities(self.model, memory.hidden, memory.mask, written)
+        documents = (rows.unflatten(0, (-1, config.beams)).tolist() for rows in (written[:, 1:], gains))
+        return [self._beams(ids, own, config) for ids, own in zip(*documents, strict=True)]
 
-    def _generation(self, config: SearchConfig) -> GenerationConfig:
-        vocabulary = self._vocabulary
-        return GenerationConfig(  # type: ignore[no-untyped-call]
-            max_new_tokens=min(config.longest, self.longest - 1),
-            min_length=0,
-            do_sample=False,
-            num_beams=config.beams,
-            num_return_sequences=config.beams,
-            early_stopping=config.early_stopping,
-            length_penalty=config.length_penalty,
-            repetition_penalty=1.0,
-            no_repeat_ngram_size=config.no_repeat,
-            encoder_no_repeat_ngram_size=0,
-            bad_words_ids=None,
-            suppress_tokens=None,
-            begin_suppress_tokens=None,
-            forced_bos_token_id=None,
-            forced_eos_token_id=None,
-            decoder_start_token_id=vocabulary.start,
-            bos_token_id=vocabulary.start,
-            eos_token_id=vocabulary.end,
-            pad_token_id=vocabulary.end,  # what follows the first end is not looked at
-            use_cache=True,
-            return_dict_in_generate=False,
-        )
+    def _beams(
+        self, sequences: list[list[int]], gains: list[list[float]], config: SearchConfig
+    ) -> list[Beam]:
+        """Those of one document, each once.
 
-    def _beams(self, ids: Tensor, memory: Memory, config: SearchConfig) -> list[Beam]:
-        """The sequences `ids` (K, L) of one document, without the start, filled up after their ends."""
-        ended = (ids == self._vocabulary.end).cumsum(1)
-        targets = ids.masked_fill(ended - (ids == self._vocabulary.end).long() > 0, IGNORED)
+        Args:
+            sequences, gains: (K, S - 1) the ids without the start, filled up after their ends, and the
+                log-probability of each.
+        """
+        end = self._vocabulary.end
         beams: dict[tuple[int, ...], Beam] = {}
-        for row, gains in zip(targets.tolist(), self._gains(targets, memory), strict=True):
-            written = tuple(token for token in row if token != IGNORED)
-            score = sum(gains[: len(written)]) / len(written) ** config.length_penalty
-            complete = written[-1] == self._vocabulary.end
-            found = Beam(written[:-1] if complete else written, tuple(gains[: len(written)]), score, complete)
-            beams.setdefault(written, found)
+        for ids, own in zip(sequences, gains, strict=True):
+            complete = end in ids
+            written = tuple(ids[: ids.index(end)] if complete else ids)
+            of_these = tuple(own[: len(written) + complete])
+            score = sum(of_these) / len(of_these) ** config.length_penalty
+            beams.setdefault(written, Beam(written, of_these, score, complete))
         return list(beams.values())
-
-    def _gains(self, targets: Tensor, memory: Memory) -> list[list[float]]:
-        """(K, L) the log-probability of each id of `targets` (K, L)."""
-        rows = max(_MOST_LOGITS // (targets.shape[1] * self.model.config.vocab_size), 1)
-        inputs = shifted(targets, self._vocabulary.start)
-        gains: list[list[float]] = []
-        for first in range(0, len(targets), rows):
-            some, wanted = inputs[first : first + rows], targets[first : first + rows]
-            copies = torch.zeros(len(some), dtype=torch.long, device=some.device)
-            log_probabilities = self(some, memory.rows(copies))
-            gains += log_probabilities.gather(2, wanted.clamp(min=0).unsqueeze(2)).squeeze(2).tolist()
-        return gains

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpdemo.errors import ConfigError, KpdemoError
+from kpdemo.simckp import pretrained_search
 from kpdemo.simckp.backbone import add_separator, load_encoder_decoder
 from kpdemo.simckp.beam_search import Beam, SearchConfig, beam_search
 from kpdemo.simckp.decoder import END, SEPARATOR, DecoderConfig, Decoding, KeyphraseDecoder
@@ -145,6 +146,15 @@ class TestBeamSearch:
             for mine, its in zip(one, other, strict=True):
                 assert mine.log_probabilities == pytest.approx(its.log_probabilities, abs=1e-4)
                 assert mine.score == pytest.approx(its.score, abs=1e-4)
+
+    def test_log_probabilities_are_the_same_however_few_sequences_are_read_together(self, bart, monkeypatch):
+        decoder, read = bart
+        sequences = torch.randint(5, 40, (6, 7), generator=torch.Generator().manual_seed(1))  # two a document
+        monkeypatch.setattr(pretrained_search, "_MOST_LOGITS", 1)
+        with torch.inference_mode():
+            found = pretrained_search.log_probabilities(decoder.model, read.hidden, read.mask, sequences)
+            given = decoder(sequences[:, :-1], read.rows(torch.tensor([0, 0, 1, 1, 2, 2])))
+        assert torch.allclose(found, given.gather(2, sequences[:, 1:, None])[..., 0], atol=1e-4)
 
     @pytest.mark.parametrize("options", [{"beams": 0}, {"longest": 0}, {"no_repeat": -1}])
     def test_impossible_settings_are_refused(self, options):
