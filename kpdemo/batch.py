@@ -142,19 +142,20 @@ def predict_each(
     threshold: float | None = None,
 ) -> list[Prediction | InputError]:
     """One outcome a document: a batch that is refused is halved until the culprits stand alone."""
-    return _each(documents, lambda part: predictor.predict(part, top_k=top_k, threshold=threshold))
+    return ask_each(documents, lambda part: predictor.predict(part, top_k=top_k, threshold=threshold))
 
 
-def _each(
-    documents: Sequence[Document], ask: Callable[[Sequence[Document]], list[Outcome]]
+def ask_each(
+    documents: Sequence[Document], ask: Callable[[Sequence[Document]], Sequence[Outcome]]
 ) -> list[Outcome | InputError]:
+    """As `predict_each`, of any function that gives an outcome for each document or refuses them all."""
     try:
         return list(ask(documents))
     except InputError as error:
         if len(documents) == 1:
             return [error]
     half = len(documents) // 2
-    return [outcome for part in (documents[:half], documents[half:]) for outcome in _each(part, ask)]
+    return [outcome for part in (documents[:half], documents[half:]) for outcome in ask_each(part, ask)]
 
 
 def document_record(
@@ -350,7 +351,7 @@ class _Run:
         if not any(missing):
             return
         settings = self._settings
-        outcomes = _each(
+        outcomes = ask_each(
             [self._in_language(document) for _, document in batch],
             lambda part: read_with_passages(
                 self._predictor, part, top_k=settings.top_k, threshold=settings.threshold

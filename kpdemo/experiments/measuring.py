@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from kpdemo.batch import predict_each
+from kpdemo.batch import ask_each
 from kpdemo.errors import InputError
 from kpdemo.evaluation.protocol import DocumentScores, score_document, summarise
 from kpdemo.evaluation.report import Report, report_to_json
@@ -15,6 +15,8 @@ from kpdemo.experiments.refusals import Refusals, told_refusals
 from kpdemo.types import Document, Prediction, Predictor
 
 BATCH = 32
+
+Answer = TypeVar("Answer")
 
 Advance = Callable[[int], None]
 """Called with the number of documents that are done."""
@@ -35,13 +37,23 @@ def predict_all(
     documents: Sequence[Document], predictor: Predictor, advance: Advance
 ) -> tuple[list[Prediction], Refusals]:
     """A prediction for each document, without keyphrases where it was refused, and what was refused."""
-    outcomes: list[Prediction | InputError] = []
+    return ask_all(documents, predictor.predict, Prediction(()), advance)
+
+
+def ask_all(
+    documents: Sequence[Document],
+    ask: Callable[[Sequence[Document]], Sequence[Answer]],
+    instead: Answer,
+    advance: Advance,
+) -> tuple[list[Answer], Refusals]:
+    """An answer for each document, `instead` where it was refused, and what was refused."""
+    outcomes: list[Answer | InputError] = []
     for first in range(0, len(documents), BATCH):
         batch = documents[first : first + BATCH]
-        outcomes += predict_each(predictor, batch)
+        outcomes += ask_each(batch, ask)
         advance(len(batch))
-    predictions = [one if isinstance(one, Prediction) else Prediction(()) for one in outcomes]
-    return predictions, told_refusals(outcomes)
+    answers = [instead if isinstance(one, InputError) else one for one in outcomes]
+    return answers, told_refusals(outcomes)
 
 
 def figures(documents: Sequence[Document], predictions: Sequence[Prediction]) -> dict[str, Any]:

@@ -63,16 +63,18 @@ def _error(scores: Sequence[SetScores | None]) -> float | None:
 
 
 def pooled_cell(result: Mapping[str, Any], dataset: str, language: str) -> str:
-    """P, R and F1@M in percent with the standard error of F1; a dash where nothing was measured."""
+    """See `figures_cell`; a dash also where the model was not asked."""
     found = result["datasets"].get(dataset, {}).get("languages", {}).get(language)
-    if found is None or all_refused(found):
-        return "–"
-    return figures_cell(found)
+    return "–" if found is None else figures_cell(found)
 
 
 def figures_cell(found: Mapping[str, Any]) -> str:
-    """The same of the figures of a language."""
-    if found["pooled"]["F1@M"] is None:
+    """P, R and F1@M in percent with the standard error of F1; a dash where nothing was measured.
+
+    Args:
+        found: the figures of a language.
+    """
+    if all_refused(found) or found["pooled"]["F1@M"] is None:
         return "–"
     precision, recall, f1 = (100 * found["pooled"][name] for name in ("P@M", "R@M", "F1@M"))
     error = "" if found["pooled_error"] is None else f" ± {100 * found['pooled_error']:.1f}"

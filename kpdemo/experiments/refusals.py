@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kpdemo.errors import InputError
-from kpdemo.types import Prediction
 
 Refusals = dict[str, Any]
 """`refused`: how many documents were; `reasons`: how many of them for which sentence, the commonest first."""
 
 
-def told_refusals(outcomes: Iterable[Prediction | InputError]) -> Refusals:
-    """The refusals among what `predict_each` gave."""
+def told_refusals(outcomes: Iterable[object]) -> Refusals:
+    """The refusals, each an `InputError`, among what a model gave."""
     reasons = Counter(str(outcome) for outcome in outcomes if isinstance(outcome, InputError))
     return {"refused": reasons.total(), "reasons": dict(reasons.most_common())}
 

@@ -7,29 +7,36 @@ from typing import Any
 
 from kpdemo.experiments.multilingual import figures_cell
 from kpdemo.experiments.page import NONE, markdown_table
+from kpdemo.experiments.refusals import all_refused, refusal_notes
 from kpdemo.experiments.results import Result
 from kpdemo.languages.names import language_name
 
 
 def with_passages(result: Result) -> str:
     """A model with the passages of an index and without, and what they add to F1@M."""
-    rows = []
-    for name, dataset in result["datasets"].items():
-        for code, found in dataset["languages"].items():
-            label = f"{name}, {language_name(code)} ({found['with']['documents']:,})"
-            ways = (figures_cell(found[way]) for way in ("without", "with"))
-            rows.append([label, *ways, _difference(found["difference"])])
-    kinds = []
-    for name, dataset in result["datasets"].items():
-        for code, found in dataset["languages"].items():
-            for way in ("without", "with"):
-                present, absent = (found[way][kind]["skip_empty"] for kind in ("present", "absent"))
-                cells = (present["F1@5"], present["F1@M"], absent["F1@5"], absent["R@50"])
-                kinds.append([f"{name}, {language_name(code)}, {way} passages", *map(_percent, cells)])
+    measured = [
+        (f"{name}, {language_name(code)}", found)
+        for name, dataset in result["datasets"].items()
+        for code, found in dataset["languages"].items()
+    ]
+    rows = [
+        [
+            f"{label} ({found['with']['documents']:,})",
+            *(figures_cell(found[way]) for way in ("without", "with")),
+            NONE if all_refused(found["with"]) else _difference(found["difference"]),
+        ]
+        for label, found in measured
+    ]
+    kinds = [
+        [f"{label}, {way} passages", *_kinds(found[way])]
+        for label, found in measured
+        for way in ("without", "with")
+    ]
+    refused = refusal_notes([(result["model"], label, found["with"]) for label, found in measured])
     files = " ".join(f"--gold {file}" for file in result["files"])
     head = ["", "without passages", "with passages", "what they add to F1@M"]
     kinds_head = ["", "present F1@5", "present F1@M", "absent F1@5", "absent R@50"]
-    return f"""## {result["model"]} with {result["passages"]:,} English passages
+    text = f"""## {result["model"]} with {result["passages"]:,} English passages
 
 `python -m kpdemo experiments ramkg --model {result["model"]} {files} --index FOLDER`, on {result["machine"]}.
 In brackets the 95 % bootstrap interval over documents.
@@ -40,6 +47,7 @@ Present and absent keyphrases by themselves, in percent, by the rule of their la
 [evaluation.md](evaluation.md)):
 
 {markdown_table(kinds_head, kinds)}"""
+    return "\n\n".join(part for part in (text, refused) if part)
 
 
 def recall_by_round(rounds: Result, published: Mapping[str, Any]) -> str:
@@ -88,7 +96,16 @@ F1@M is that of each round's ranker, trained on the documents that were told the
 that are mined. Label accuracy is over mined pairs whose true passage is known."""
 
 
-def _difference(found: Mapping[str, float]) -> str:
+def _kinds(figures: Mapping[str, Any]) -> list[str]:
+    """The figures of present and of absent keyphrases of a language, as cells."""
+    present, absent = (figures[kind]["skip_empty"] for kind in ("present", "absent"))
+    cells = (present["F1@5"], present["F1@M"], absent["F1@5"], absent["R@50"])
+    return [NONE if all_refused(figures) else _percent(cell) for cell in cells]
+
+
+def _difference(found: Mapping[str, float] | None) -> str:
+    if found is None:
+        return NONE
     mean, low, high = (100 * found[name] for name in ("mean", "low", "high"))
     return f"{mean:+.1f} ({low:+.1f} to {high:+.1f})"
 

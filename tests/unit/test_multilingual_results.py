@@ -90,7 +90,7 @@ def test_the_command_writes_figures_and_a_page_beside_the_paper_s(tmp_path):
 
 
 class Helped:
-    """Finds the first gold keyphrase without passages and all of them with."""
+    """Finds the first gold keyphrase without passages and all of them with, and reads no Korean."""
 
     name = "helped"
     device = "cpu"
@@ -100,6 +100,9 @@ class Helped:
         return [answer.prediction for answer in self.predict_with_passages(documents)]
 
     def predict_with_passages(self, documents, *, top_k=None, threshold=None):
+        if any(document.language == "ko" for document in documents):
+            raise LanguageError("No Korean.")
+
         def found(texts):
             return Prediction(tuple(Keyphrase(text, 1.0, ((0, 1),)) for text in texts))
 
@@ -118,6 +121,35 @@ def test_what_passages_add_is_told_with_its_interval():
     mixed = [Document("Un graphe.", keyphrases=("a", "b")[: 1 + n % 2], language="fr") for n in range(40)]
     spread = with_and_without(mixed, Helped(), lambda count: None)["languages"]["fr"]["difference"]
     assert 0 < spread["low"] < spread["mean"] < spread["high"] < 1 / 3
+
+
+def test_passages_add_nothing_to_what_the_model_refuses(tmp_path):
+    french, without_gold = (
+        Document("Un graphe.", keyphrases=gold, language="fr") for gold in (("a", "b"), ())
+    )
+    german = Document("Ein Graph.", language="de")
+    found = with_and_without([french, KOREAN, without_gold, german], Helped(), lambda count: None)
+    languages = found["languages"]
+    for way in ("with", "without"):
+        assert [languages[code][way]["refused"] for code in ("fr", "ko")] == [0, 1]
+        assert languages["ko"][way]["reasons"] == {"No Korean.": 1}
+    assert languages["fr"]["with"]["pooled"]["F1@M"] == 1
+    assert languages["de"]["difference"] is None
+    results = Results(tmp_path / "figures")
+    stored = {
+        "model": "helped",
+        "files": [],
+        "machine": "a CPU",
+        "passages": 3,
+        "datasets": {"papers": found},
+    }
+    results.write("retrieval-helped", {"kind": "retrieval"} | stored)
+    write_multilingual_page(results)
+    page = results.page.read_text(encoding="utf-8")
+    assert "| papers, Korean (1) | – | – | – |" in page
+    assert "| papers, Korean, with passages | – | – | – | – |" in page
+    assert "`helped` refused 1 of the 1 documents of papers, Korean, which count as having no" in page
+    assert "1 × “No Korean.”" in page
 
 
 def test_rounds_stand_beside_the_paper_s(tmp_path):
