@@ -8,6 +8,9 @@ from typing import Any
 
 from kpdemo.errors import InputError
 
+MOST_REASONS = 3
+"""Of one model and dataset, on the page: a sentence may hold a value of its document."""
+
 Refusals = dict[str, Any]
 """`refused`: how many documents were; `reasons`: how many of them for which sentence, the commonest first."""
 
@@ -39,5 +42,7 @@ def refusal_notes(measured: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str
 
 
 def _reasons(reasons: Mapping[str, int]) -> str:
-    told = "; ".join(f"{count:,} × “{reason}”" for reason, count in reasons.items())
-    return f": {told}" if told else "."
+    told = [f"{count:,} × “{reason}”" for reason, count in list(reasons.items())[:MOST_REASONS]]
+    if len(reasons) > MOST_REASONS:
+        told.append(f"and {len(reasons) - MOST_REASONS:,} more")
+    return f": {'; '.join(told)}" if told else "."

@@ -7,9 +7,10 @@ import json
 import pytest
 
 from kpdemo.cli import main
-from kpdemo.errors import ConfigError, LanguageError
+from kpdemo.errors import ConfigError, InputError, LanguageError
 from kpdemo.experiments.multilingual import measure_languages
 from kpdemo.experiments.multilingual_page import write_multilingual_page
+from kpdemo.experiments.refusals import refusal_notes, told_refusals
 from kpdemo.experiments.results import Results
 from kpdemo.experiments.retrieval import store_rounds, with_and_without
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
@@ -60,6 +61,16 @@ def test_the_page_says_what_a_dash_stands_for(tmp_path):
     count = "refused 1 of the 1 documents of papers in Korean, which count as having no keyphrases"
     assert f"`fixed` {count}" in page
     assert f"`older` {count}.\n" in page
+
+
+def test_the_page_tells_the_three_commonest_reasons_and_how_many_more():
+    reasons = [
+        f"No {word}." for word in ("verbs", "nouns", "nouns", "commas", "verbs", "letters", "verbs", "ends")
+    ]
+    told = told_refusals(map(InputError, reasons))
+    assert (told["refused"], len(told["reasons"])) == (8, 5)
+    note = refusal_notes([("fixed", "papers", told | {"documents": 9})])
+    assert note.endswith("keyphrases: 3 × “No verbs.”; 2 × “No nouns.”; 1 × “No commas.”; and 2 more")
 
 
 def test_the_command_writes_figures_and_a_page_beside_the_paper_s(tmp_path):
