@@ -113,7 +113,7 @@ class AgreementHandlers:
             wished = DEFAULT_WIDTH if width is None else float(width)
             return plan_html(*self.agreement.plan(project_id, wished))
         except AnnotationError as error:
-            return note_html(str(error), alert=True)
+            return note_html(str(error), role="alert")
 
     def plan_at_first(self, width: float | None, request: gr.Request) -> Any:
         """The same as the page opens, which says itself why it is closed."""

@@ -67,7 +67,7 @@ class ExportHandlers:
             except ExportError as error:
                 return counts_html(counts) + note_html(str(error)), earlier
         except AnnotationError as error:
-            return note_html(str(error), alert=True), ""
+            return note_html(str(error), role="alert"), ""
         return counts_html(counts) + link_html(project_id, options, counts), earlier
 
 

@@ -99,7 +99,7 @@ class PredictHandlers:
         problem = self.shelf.problem(patience=WARM_UP_PATIENCE)
         if not problem:
             return ""
-        return note_html(f"{problem} Until then, choose another model under Model.", alert=True)
+        return note_html(f"{problem} Until then, choose another model under Model.", role="alert")
 
 
 def build_predict_tab(

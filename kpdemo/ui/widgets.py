@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import gradio as gr
 from gradio.components import FormComponent
@@ -63,10 +63,10 @@ def section_heading(text: str, elem_id: str) -> gr.HTML:
     return gr.HTML(f'<h2 id="{elem_id}-heading">{escape(text)}</h2>', elem_id=elem_id)
 
 
-def note_html(text: str, *, alert: bool = False) -> str:
-    """A sentence in a box; an alert is read out when it appears."""
-    role = ' role="alert"' if alert else ""
-    return f'<p class="note"{role}>{escape(text)}</p>'
+def note_html(text: str, *, role: Literal["", "alert", "status"] = "") -> str:
+    """A sentence in a box; a status is read out when it appears, an alert interrupts what is being read."""
+    told = f' role="{role}"' if role else ""
+    return f'<p class="note"{told}>{escape(text)}</p>'
 
 
 def done_html(text: str) -> str:
@@ -81,7 +81,7 @@ def empty_html(text: str) -> str:
 
 EARLIER = "What was asked last has no answer: the one below is to an earlier question."
 _MARK_EARLIER = f"""(shown) => {{
-  const note = {json.dumps(note_html(EARLIER))};
+  const note = {json.dumps(note_html(EARLIER, role="status"))};
   return !shown || shown.startsWith(note) || shown.startsWith('<p class="empty">') ? shown : note + shown;
 }}"""
 

@@ -268,7 +268,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_lost(demo, body, sentence):
 
 
 def test_after_an_error_the_answer_says_that_it_is_an_earlier_one(fresh):
-    earlier = fresh.get_by_text(EARLIER)
+    earlier = fresh.get_by_role("status").filter(has_text=EARLIER)
     write(fresh, " ")
     fresh.locator("#predict-run").click()
     expect_toast(fresh, "The text is empty")
