@@ -1,13 +1,16 @@
-"""Arrays in files of a cache."""
+"""Files of a cache: their arrays, and what their names say of a tokenizer."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
 
 def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -22,3 +25,11 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """What `save_arrays` wrote."""
     with np.load(path, allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
+
+
+def tokenizer_hash(tokenizer: Tokenizer) -> str:
+    """What tells a tokenizer from others, also from one that stood or will stand in the same folder."""
+    plain = deepcopy(tokenizer)
+    plain.no_truncation()  # as of the last call; it changes no token
+    plain.no_padding()
+    return hashlib.sha256(plain.to_str().encode()).hexdigest()

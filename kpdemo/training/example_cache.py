@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from tqdm import tqdm
 
 from kpdemo.candidates.tagger import TAGGER_ASSET
 from kpdemo.errors import ConfigError
+from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.simckp.examples import FEATURES, Example
-from kpdemo.training.arrays import load_arrays, save_arrays
+from kpdemo.training.arrays import load_arrays, save_arrays, tokenizer_hash
 from kpdemo.training.labelling import RANDOM_SEED, ExampleSettings, LabelledExample, label_document
 from kpdemo.training.sources import Source, draw_documents, source_sizes
 from kpdemo.types import Document
@@ -203,8 +205,6 @@ def _label_all(
 
 
 def _label_group(settings: ExampleSettings, group: Sequence[tuple[Document, int]]) -> ExampleCache:
-    from kpdemo.simckp.backbone import load_tokenizer
-
     tokenizer = load_tokenizer(settings.tokenizer).backend_tokenizer
     return ExampleCache.build(
         (label_document(document, settings, tokenizer), repeat) for document, repeat in group
@@ -215,7 +215,9 @@ def _fingerprint(
     sources: Sequence[Source], folder: Path, settings: ExampleSettings, documents: int, seed: int
 ) -> str:
     tagger = hashlib.sha256(TAGGER_ASSET.read_bytes()).hexdigest()
-    parts = [CACHE_VERSION, source_sizes(sources, folder), str(settings), tagger, documents, seed]
+    tokenizer = load_tokenizer(settings.tokenizer).backend_tokenizer
+    content = replace(settings, tokenizer=tokenizer_hash(tokenizer))
+    parts = [CACHE_VERSION, source_sizes(sources, folder), str(content), tagger, documents, seed]
     if settings.random_negatives:
         parts.append(RANDOM_SEED)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

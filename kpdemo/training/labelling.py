@@ -30,6 +30,7 @@ class ExampleSettings:
     """All that decides how a document becomes an example; part of the cache's name.
 
     Attributes:
+        tokenizer: the backbone's name or folder; the cache's name has its content.
         random_negatives: in place of the candidates that are not gold, as many random runs of words.
     """
 

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.reading import document_tokens
 from kpdemo.simckp.terms import TermIndex, term_key
-from kpdemo.training.arrays import load_arrays, save_arrays
+from kpdemo.training.arrays import load_arrays, save_arrays, tokenizer_hash
 from kpdemo.training.sources import Source, draw_documents, source_sizes
 from kpdemo.training.terms import bare
 from kpdemo.types import Document
@@ -124,12 +124,11 @@ def cached_pairs(
     Raises:
         ConfigError: a file is missing, or no document has a term of the bank among its keyphrases.
     """
-    vocabulary = hashlib.sha256(tokenizer.to_str().encode()).hexdigest()
     parts = [
         CACHE_VERSION,
         source_sizes(sources, folder),
         list(index.numbers),
-        vocabulary,
+        tokenizer_hash(tokenizer),
         length,
         documents,
         seed,

@@ -3,6 +3,8 @@
 import gzip
 import json
 import lzma
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +115,29 @@ def test_examples_are_made_once_and_again_when_the_settings_change(folder, setti
     assert examples(1).lengths.tolist() == first.lengths.tolist()
     with pytest.raises(pytest.fail.Exception, match="made again"):
         examples(2)
+
+
+def test_examples_are_told_apart_by_the_tokenizer_and_not_by_its_name(folder, settings, monkeypatch):
+    for place in ("one", "two"):
+        shutil.copytree(settings.tokenizer, folder / place / "backbone")
+    described = folder / "two" / "backbone" / "tokenizer.json"
+    content = json.loads(described.read_text(encoding="utf-8"))
+    vocabulary = content["model"]["vocab"]
+    vocabulary["a"], vocabulary["b"] = vocabulary["b"], vocabulary["a"]
+    described.write_text(json.dumps(content), encoding="utf-8")
+
+    def caches(place, name):
+        monkeypatch.chdir(folder / place)
+        load_tokenizer.cache_clear()  # as in another process
+        asked = replace(settings, tokenizer=name)
+        cached_examples(
+            (Source("docs.jsonl.xz"),), folder, asked, folder / "cache", documents=10, seed=1, workers=1
+        )
+        return len(list((folder / "cache").iterdir()))
+
+    assert caches("one", "backbone") == 1
+    assert caches("two", "backbone") == 2
+    assert caches("two", "../one/backbone") == 2
 
 
 SENTENCES = [
