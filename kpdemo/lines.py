@@ -1,12 +1,14 @@
-"""Which line breaks of a text end a phrase: those of titles, headings, lists and paragraphs.
+"""Which line breaks of a text end a phrase: those of titles, headings, lists, paragraphs and tables.
 
-Others only wrap a paragraph, as in the text of a PDF, and a phrase goes on after them.
+Others only wrap a paragraph, as in the text of a PDF, and a phrase goes on after them. So it is with tabs:
+those between the cells of a table end a phrase, and others are blanks.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from kpdemo.languages.scripts import UNSPACED
 from kpdemo.types import Document, Span
@@ -20,6 +22,7 @@ SHORT = 0.7
 NARROWEST = 50
 """Nobody wraps at less than `SHORT` of so many columns."""
 
+_TABS = re.compile(r"\t+")
 _WIDE = re.compile(f"[{UNSPACED}]")  # two columns each
 _FIRST_WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 _LIST_MARK = re.compile(r"(?:[-*•◦▪–—]|#{1,6}|\d{1,3}[.)])\s")
@@ -50,7 +53,11 @@ def blocks(text: str) -> Iterator[Span]:
     - a blank line or the mark of a list or heading follows,
     - or the next line does not begin with a small letter, and the first word of it would have had room: the
       line is short beside those near it, and does not end in the middle of something ("for", a comma),
-    - or the line is the first of the text, and the only one of the two that is written as titles are.
+    - or the line is the first of the text, and the only one of the two that is written as titles are,
+    - or both lines are rows of a table.
+
+    A tab ends a piece within a row of a table: one of several lines with tabs that follow each other and have
+    all as many. Other tabs tell nothing: text of a PDF may have one for any blank, and others indent lines.
 
     >>> text = "Graph kernels for molecules\\nWe compare molecules by their common parts, which takes long."
     >>> [text[start:end].strip() for start, end in blocks(text)][0]
@@ -59,15 +66,35 @@ def blocks(text: str) -> Iterator[Span]:
     whole = text.splitlines(keepends=True)
     lines = [line.strip() for line in whole]
     widths = [_columns(line) for line in lines]
+    rows = _table_rows(whole)
     first = next((number for number, line in enumerate(lines) if line), 0)
     start = end = 0
-    for number, line in enumerate(whole[:-1]):
+    for number, line in enumerate(whole):
+        for cell in _cell_ends(line) if rows[number] else ():
+            yield start, end + cell
+            start = end + cell
         end += len(line)
-        if _ends(lines, widths, number, first):
+        last = number == len(whole) - 1
+        if last or (rows[number] and rows[number + 1]) or _ends(lines, widths, number, first):
             yield start, end
             start = end
-    if text:
-        yield start, len(text)
+
+
+def _table_rows(lines: Sequence[str]) -> list[bool]:
+    """Which lines are rows with more than one cell, of two or more rows that follow each other."""
+    found: list[bool] = []
+    for _, group in groupby(lines, key=lambda line: "\t" in line):
+        run = list(group)
+        agree = len(run) > 1 and len({line.count("\t") for line in run}) == 1
+        found += [agree and "\t" in line.strip() for line in run]
+    return found
+
+
+def _cell_ends(line: str) -> Iterator[int]:
+    """The offset after each tab, or tabs, between two cells with text."""
+    text = line.rstrip()
+    for tabs in _TABS.finditer(text, len(text) - len(text.lstrip())):
+        yield tabs.end()
 
 
 def _ends(lines: Sequence[str], widths: Sequence[int], number: int, first: int) -> bool:

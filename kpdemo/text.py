@@ -25,6 +25,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 
+LONGEST_KEYPHRASE = 100
+"""Characters: what is longer is no phrase but data, such as an encoded picture or a chain of bases."""
+
 LONGEST_SHOWN = 40
 LEAST_UNSPACED = 5
 """Letters of scripts without spaces that may be more than one word."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kpdemo.candidates.tagger import Tagger, Token, tokenize
 from kpdemo.lines import document_blocks
-from kpdemo.text import stem
+from kpdemo.text import LONGEST_KEYPHRASE, stem
 from kpdemo.types import Document, Span
 
 # The grammar of the released code, in NLTK's notation; `_chunks` is the same in one pass.
@@ -62,7 +62,8 @@ def mine_candidates(
 ) -> list[Candidate]:
     """All candidates of title and body, by first occurrence; spans count in `document.text`.
 
-    None runs across the end of a title, heading, list item or paragraph; see `kpdemo.lines`.
+    None runs across the end of a title, heading, list item, paragraph or cell of a table, see `kpdemo.lines`;
+    none is longer than `LONGEST_KEYPHRASE`.
     """
     config = config or CandidateConfig()
     parts = [_read(text, offset) for text, offset in document_blocks(document)]
@@ -193,8 +194,9 @@ def _occurrences(
                 continue
             length += not _joined(stems, position, first)
             count += 1
-            if length > longest or count > MOST_TOKENS:
+            end = tokens[position].end
+            if length > longest or count > MOST_TOKENS or end - token.start > LONGEST_KEYPHRASE:
                 break
             key = f"{key} {word}" if key else word
             if key in keys:
-                yield key, (token.start, tokens[position].end)
+                yield key, (token.start, end)

@@ -13,7 +13,7 @@ from kpdemo.languages.names import ENGLISH
 from kpdemo.languages.segmenting import SEGMENTED
 from kpdemo.languages.wording import folded
 from kpdemo.lines import document_blocks
-from kpdemo.text import stem
+from kpdemo.text import LONGEST_KEYPHRASE, stem
 from kpdemo.text import stems as text_stems
 from kpdemo.types import Document, Span
 
@@ -77,6 +77,8 @@ def inner_ngrams(document: Document, longest: int) -> list[Candidate]:
 def locate(document: Document, keys: Collection[str]) -> list[Candidate]:
     """Every place of each key in the document; those that stand nowhere in it are left out.
 
+    So are places longer than `LONGEST_KEYPHRASE`.
+
     A key is stems joined by spaces, hyphens left out, as of `Candidate`.
     """
     longest = max((key.count(" ") + 1 for key in keys), default=0)
@@ -86,6 +88,8 @@ def locate(document: Document, keys: Collection[str]) -> list[Candidate]:
         for first, (_, token) in enumerate(words):
             key = ""
             for word, last in words[first : first + longest]:
+                if last.end - token.start > LONGEST_KEYPHRASE:
+                    break
                 key = f"{key} {word}" if key else word
                 if key in wanted:
                     found.setdefault(key, []).append((token.start, last.end))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from kpdemo.candidates.chunks import Candidate
 from kpdemo.evaluation.content import Word, language_words
 from kpdemo.lines import document_blocks
+from kpdemo.text import LONGEST_KEYPHRASE
 from kpdemo.types import Document
 
 LONGEST = 5
@@ -22,7 +23,8 @@ _JOINERS = frozenset("-'’‐‑–·/")
 def mine_phrases(document: Document) -> list[Candidate]:
     """All candidates of title and body, by first occurrence; spans count in `document.text`.
 
-    None runs across the end of a title, heading, list item or paragraph; see `kpdemo.lines`.
+    None runs across the end of a title, heading, list item, paragraph or cell of a table, see `kpdemo.lines`;
+    none is longer than `LONGEST_KEYPHRASE`.
 
     Small words may stand inside ("système de gestion"), but for languages of `PARTICLES`; of marks, hyphens
     and apostrophes may.
@@ -57,7 +59,8 @@ def _runs(words: Sequence[Word], *, small: bool) -> Iterator[tuple[str, int]]:
                 return
             continue
         count += 1
-        if count > LONGEST or not (small or word.content):
+        is_long = count > LONGEST or word.end - words[0].start > LONGEST_KEYPHRASE
+        if is_long or not (small or word.content):
             return
         if word.content:
             yield _key(words[: place + 1]), word.end

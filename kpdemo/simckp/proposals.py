@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kpdemo.places import PhrasePlaces
 from kpdemo.prmu import PhraseKinds
 from kpdemo.selection import keep
-from kpdemo.text import phrase_key
+from kpdemo.text import LONGEST_KEYPHRASE, phrase_key
 from kpdemo.types import Document, Keyphrase, Prediction, Source, Span
 
 
@@ -31,7 +31,7 @@ def build_answer(
     """Phrases with the same stems count as one, with the best of their scores and the first spelling.
 
     Stems are those of the document's language. Present are those that stand in the document by the rule of
-    `PhrasePlaces`, spelt as there.
+    `PhrasePlaces`, spelt as there. Proposals longer than `LONGEST_KEYPHRASE` are left out.
     """
     places, kind = PhrasePlaces(document), PhraseKinds(document)
     merged = [(proposal, places.of(proposal.text)) for proposal in _merge(proposals, document.language)]
@@ -60,7 +60,7 @@ def _merge(proposals: Iterable[Proposal], language: str) -> list[Proposal]:
     merged: dict[str, Proposal] = {}
     for proposal in proposals:
         key = phrase_key(proposal.text, language)
-        if any(map(str.isalnum, key)):
+        if len(proposal.text) <= LONGEST_KEYPHRASE and any(map(str.isalnum, key)):
             known = merged.get(key, proposal)
             score, chosen = max(known.score, proposal.score), known.chosen or proposal.chosen
             merged[key] = replace(known, score=score, chosen=chosen)

@@ -25,7 +25,7 @@ from kpdemo.training.labelling import RANDOM_SEED, ExampleSettings, LabelledExam
 from kpdemo.training.sources import Source, draw_documents, source_sizes
 from kpdemo.types import Document
 
-CACHE_VERSION = 3
+CACHE_VERSION = 4
 
 
 class ExampleCache:

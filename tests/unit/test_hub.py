@@ -19,6 +19,7 @@ from kpdemo.predictors import load_predictor
 from kpdemo.simckp.hub import open_hub_model
 from kpdemo.simckp.hub_download import choose_files, fetch
 from kpdemo.simckp.hub_generator import _between
+from kpdemo.simckp.proposals import Proposal, build_answer
 from kpdemo.text import check_readable
 from kpdemo.types import Document, Kind, Source
 from tests.tiny import tiny_bert
@@ -182,6 +183,12 @@ class TestTokenClassification:
             read = [DOCUMENT.text[start:end] for start, end in keyphrase.spans]
             assert read == (["Graph kernels", "graph kernel"] if keyphrase.text == MARKED[0] else [MARKED[1]])
             assert 0.9 < keyphrase.score <= 1
+
+    def test_a_run_of_marked_words_without_end_is_no_keyphrase(self):
+        document = Document(" ".join(["graph", "kernels"] * 10))
+        proposals = [Proposal(document.text, 0.9), Proposal("graph kernels", 0.8)]
+        answer = build_answer(document, proposals, top_k=None, threshold=None)
+        assert [keyphrase.text for keyphrase in answer.present] == ["graph kernels"]
 
     def test_options_are_honoured(self, tagger):
         [both] = tagger.predict([DOCUMENT])

@@ -6,11 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kpdemo.candidates import chunks
 from kpdemo.candidates.chunks import candidate_key, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
+from kpdemo.evaluation import phrases
 from kpdemo.evaluation.phrases import noun_ngrams, noun_phrases
 from kpdemo.lines import blocks, document_blocks
+from kpdemo.ramkg import phrases as ramkg_phrases
 from kpdemo.ramkg.phrases import mine_phrases
+from kpdemo.text import LONGEST_KEYPHRASE
 from kpdemo.types import Document
 
 LONG = (
@@ -108,6 +112,40 @@ def test_a_chinese_title_stands_apart_and_wrapped_lines_go_on():
         assert next(iter(blocks(f"{title}\n{text}"))) == (0, len(title) + 1)
 
 
+ROWS = (
+    "Method\tTraining time\tError",
+    "graph kernels\trandom walks\tatom pairs",
+    "\tshort paths\tsmall rings",
+)
+TABLE = "\n".join(ROWS)
+
+
+def test_rows_with_as_many_tabs_are_a_table_of_cells():
+    cells = [cell for row in ROWS for cell in row.split("\t") if cell]
+    assert pieces(TABLE) == cells
+    assert pieces(f"{LONG}\n\n{TABLE}\n\n{LONG}") == [LONG, *cells, LONG]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        textwrap.fill(LONG, 60).replace(" ", "\t"),
+        textwrap.indent(textwrap.fill(LONG, 60), "\t"),
+        LONG.replace("to weigh", "to\tweigh"),
+        f"{textwrap.fill(LONG, 60)}\t\n",
+    ],
+    ids=["for blanks", "as indentation", "one", "at the end"],
+)
+def test_tabs_in_running_text_are_blanks(text):
+    assert pieces(text) == [LONG]
+
+
+@given(st.text(st.sampled_from("aBc -1.,\t\n")))
+def test_tabs_add_ends_and_take_none_away(text):
+    plain = {end for _, end in blocks(text.replace("\t", " "))}
+    assert plain <= {end for _, end in blocks(text)}
+
+
 MINERS = {
     "simckp": lambda document: mine_candidates(document, load_tagger()),
     "noun phrases": lambda document: noun_phrases(document, load_tagger()),
@@ -139,3 +177,33 @@ def test_phrases_in_other_languages_end_with_a_title_too():
     spans = [span for candidate in mine_phrases(document) for span in candidate.spans]
     assert (0, len("Réseaux de neurones")) in spans
     assert not any(start < len("Réseaux de neurones") < end for start, end in spans)
+
+
+ALL_MINERS = {**MINERS, "ramkg": mine_phrases}
+WORD = st.text("abcdefgh", min_size=1, max_size=12)
+
+
+@pytest.mark.parametrize("mine", ALL_MINERS.values(), ids=ALL_MINERS)
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_no_candidate_is_longer_than_a_keyphrase_or_runs_over_a_cell(mine, language):
+    document = Document(f"Graph kernels {'acgt' * 30} molecules. {LONG}\n\n{TABLE}", language=language)
+    spans = [span for candidate in mine(document) for span in candidate.spans]
+    assert {(0, 5), (0, 13)} & set(spans)
+    for start, end in spans:
+        assert end - start <= LONGEST_KEYPHRASE
+        assert "\t" not in document.text[start:end]
+        assert "acgt" not in document.text[start:end]
+
+
+@pytest.mark.parametrize("mine", ALL_MINERS.values(), ids=ALL_MINERS)
+def test_of_ordinary_words_no_candidate_is_too_long(mine):
+    @given(st.lists(WORD, min_size=1, max_size=40), st.sampled_from(["en", "fr"]))
+    def check(words, language):
+        document = Document(" ".join(words), language=language)
+        found = mine(document)
+        with pytest.MonkeyPatch.context() as patch:
+            for module in (chunks, phrases, ramkg_phrases):
+                patch.setattr(module, "LONGEST_KEYPHRASE", 10**9)
+            assert mine(document) == found
+
+    check()
