@@ -22,7 +22,7 @@ from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
     empty_html,
-    mark_earlier,
+    keep_reason,
     note_html,
     section_heading,
     shown_to_user,
@@ -136,4 +136,4 @@ def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> 
         show_progress="minimal",
         trigger_mode="always_last",
     )
-    mark_earlier(asked, result)
+    keep_reason(asked, result)

@@ -26,7 +26,7 @@ from kpdemo.ui.uploads import (
     own_copies,
     predict_uploads,
 )
-from kpdemo.ui.widgets import empty_html, mark_earlier, section_heading, shown_to_user
+from kpdemo.ui.widgets import empty_html, keep_reason, section_heading, shown_to_user
 
 EMPTY = "No predictions yet. Choose files, then press Predict files."
 FORGET = f"() => [{json.dumps(empty_html(EMPTY))}, {{__type__: 'update', value: null, interactive: false}}]"
@@ -128,7 +128,7 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
         show_progress_on=result,
         trigger_mode="always_last",  # a click for other files counts while these are read
     )
-    mark_earlier(asked, result)
+    keep_reason(asked, result)
     # An answer to other files than those shown would mislead. By the browser itself: the server might answer
     # this after the prediction, and take that away.
     upload.change(None, None, [result, download], js=FORGET, api_name="forget_files")

@@ -21,7 +21,7 @@ from kpdemo.ui.widgets import (
     QUIETLY,
     QuestionFields,
     empty_html,
-    mark_earlier,
+    keep_reason,
     note_html,
     section_heading,
     shown_to_user,
@@ -150,7 +150,7 @@ def _on_predict(
         show_progress="minimal",
         trigger_mode="always_last",
     )
-    mark_earlier(answered, result)
+    keep_reason(answered, result)
     answered.success(None, js=COME_TO_RESULT, api_name=f"come_to_result_of_{api_name}")
 
 

@@ -32,7 +32,7 @@ from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
     empty_html,
-    mark_earlier,
+    keep_reason,
     section_heading,
     shown_to_user,
 )
@@ -186,7 +186,7 @@ def build_send_section(handlers: SendHandlers | None, fields: QuestionFields) ->
         show_progress="minimal",
         trigger_mode="once",
     )
-    mark_earlier(asked, result)
+    keep_reason(asked, result)
 
 
 def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> None:
@@ -205,7 +205,7 @@ def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> 
         show_progress_on=result,
         trigger_mode="once",
     )
-    mark_earlier(asked, result)
+    keep_reason(asked, result)
 
 
 def _controls(handlers: SendHandlers, prefix: str) -> tuple[gr.CheckboxGroup, gr.Button, gr.HTML]:

@@ -22,7 +22,7 @@ from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
     empty_html,
-    mark_earlier,
+    keep_reason,
     section_heading,
     shown_to_user,
 )
@@ -98,7 +98,7 @@ def build_space_tab(handlers: SpaceHandlers, fields: QuestionFields) -> None:
         show_progress_on=facts,
         trigger_mode="always_last",
     )
-    mark_earlier(asked, facts)
+    keep_reason(asked, facts)
 
 
 def _build_place(name: str) -> tuple[gr.Column, gr.HTML, gr.Plot, gr.HTML, gr.HTML]:

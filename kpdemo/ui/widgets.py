@@ -79,17 +79,27 @@ def empty_html(text: str) -> str:
     return f'<p class="empty">{escape(text)}</p>'
 
 
-EARLIER = "What was asked last has no answer: the one below is to an earlier question."
-_MARK_EARLIER = f"""(shown) => {{
-  const note = {json.dumps(note_html(EARLIER, role="status"))};
-  return !shown || shown.startsWith(note) || shown.startsWith('<p class="empty">') ? shown : note + shown;
+EARLIER = "The answer below is to an earlier question."
+UNANSWERED = "What was asked last has no answer."
+
+# Gradio tells the reason in a toast, which goes, and to nobody else.
+_KEEP_REASON = f"""async (shown) => {{
+  await new Promise((done) => setTimeout(done));
+  const toasts = document.querySelectorAll(".toast-body.error [data-testid='toast-text']");
+  const reason = [...toasts].at(-1)?.textContent.trim() || {json.dumps(UNANSWERED)};
+  const answer = (shown ?? "").replace(/^<p class="(note refusal|empty)".*?<\\/p>/s, "");
+  const note = document.createElement("p");
+  note.className = "note refusal";
+  note.setAttribute("role", "status");
+  note.textContent = answer ? `${{reason}} {EARLIER}` : reason;
+  return note.outerHTML + answer;
 }}"""
 
 
-def mark_earlier(asked: Dependency, result: gr.HTML) -> None:
-    """Say over an answer that stays on the page that it is not the answer to what was asked last."""
-    name = f"mark_earlier_than_{asked['api_name']}"
-    asked.failure(None, result, result, js=_MARK_EARLIER, api_name=name, show_progress="hidden")
+def keep_reason(asked: Dependency, result: gr.HTML) -> None:
+    """Leave the reason of a refusal on the page, in place of an answer or over an earlier one."""
+    name = f"keep_reason_of_{asked['api_name']}"
+    asked.failure(None, result, result, js=_KEEP_REASON, api_name=name, show_progress="hidden")
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,22 +267,26 @@ def test_bad_input_is_one_sentence_and_nothing_is_lost(demo, body, sentence):
     expect(demo.locator("#predict-table")).to_be_visible()  # the last result stays
 
 
-def test_after_an_error_the_answer_says_that_it_is_an_earlier_one(fresh):
-    earlier = fresh.get_by_role("status").filter(has_text=EARLIER)
-    write(fresh, " ")
-    fresh.locator("#predict-run").click()
-    expect_toast(fresh, "The text is empty")
-    predict(fresh, BODY)
-    expect(earlier).to_have_count(0)  # there was nothing to mark yet
-    for _ in range(2):
-        write(fresh, "Entropy")
+def test_the_reason_of_a_refusal_stays_over_an_earlier_answer_or_in_the_place_of_one(fresh):
+    def ask(body: str, reason: str) -> None:
+        write(fresh, body)
         fresh.locator("#predict-run").click()
-        expect(earlier).to_have_count(1)
-        expect(fresh.locator("#predict-text")).to_be_visible()
-    fresh.locator("#compare-run").click()
-    expect(fresh.locator("#compare-result .empty")).to_be_visible()
+        expect(refusal).to_have_text(reason)
+
+    refusal = fresh.get_by_role("status").and_(fresh.locator("#predict-result .refusal"))
+    empty, one_word = "The text is empty: give a title or some sentences.", "The text is only one word, “{}”"
+    ask(" ", empty)
+    expect(fresh.locator("#predict-result p")).to_have_count(1)
+    ask("Entropy", f"{one_word.format('Entropy')}: give a sentence or more.")
     predict(fresh, BODY)
-    expect(earlier).to_have_count(0)
+    expect(refusal).to_have_count(0)
+    ask("<b>Energy", f"{one_word.format('<b>Energy')}: give a sentence or more. {EARLIER}")
+    ask("", f"{empty} {EARLIER}")
+    expect(fresh.locator("#predict-text")).to_be_visible()
+    fresh.locator("#compare-run").click()
+    expect(fresh.locator("#compare-result p")).to_have_text([empty])
+    predict(fresh, BODY)
+    expect(refusal).to_have_count(0)
 
 
 def test_html_and_scripts_are_shown_and_not_run(demo):
