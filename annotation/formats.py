@@ -38,6 +38,8 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _GZIP_MARK = b"\x1f\x8b"
 _JSON = json.JSONDecoder(parse_float=Decimal, parse_constant=Decimal)
 _NAMED_TYPE = re.compile(r"[^\W\d]\w*2\w+")
+_COLUMN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+_NUMBER = re.compile(r"[+-]?[\d.,]+%?")
 _CSV_ADVICE = {
     "unexpected end of data": 'a field begins with " and is never closed; close it',
     "field larger than field limit": f"a field of more than {LONGEST_LINE:,} characters; "
@@ -207,9 +209,11 @@ def _names(text: str, delimiter: str) -> set[str]:
 
 
 def _has_no_header(first: tuple[int, str]) -> bool:
-    names = _names(first[1], "\t")
+    """A line of single words is taken for a header too: imported as a pair, it would go to raters unseen."""
+    names = _names(first[1], "\t") - {""}
     known = PAIR_FIELDS | RATING_FIELDS | {"type", "genre", "intended", "source", "ratings"}
-    return len(names & known) < 2
+    are_words = all(_COLUMN_NAME.fullmatch(name) for name in names)
+    return not ("id" in names or are_words or len(names & known) > 1)
 
 
 def _separator(first: tuple[int, str]) -> str:
@@ -249,6 +253,12 @@ def _task_rows(name: str, lines: Iterable[tuple[int, str]], type: str | None) ->
             raise ImportFileError(
                 f"{name}, line {number}: {len(cells)} fields between tabs, not 2 to {most} (larger item, "
                 f"smaller item, {'sense number, ' if most == 4 else ''}id); add what is missing, or a header."
+            )
+        if all(_NUMBER.fullmatch(cell.strip()) for cell in cells[:2]):
+            left, right = (cell.strip()[:40] for cell in cells[:2])
+            raise ImportFileError(
+                f"{name}, line {number}: {left!r} and {right!r} are numbers, no texts to grade; give a file "
+                "of pairs, or add a header with id, left and right."
             )
         id = cells[-1].strip() if len(cells) > 2 else ""
         fields: dict[str, Any] = {

@@ -67,6 +67,11 @@ class ProjectSettings:
     may_revise: bool = True
     lease_minutes: int = 30
 
+    @property
+    def only_type(self) -> str | None:
+        """That of pairs that name none; None where there are several."""
+        return self.types[0] if len(self.types) == 1 else None
+
 
 @dataclass(frozen=True, slots=True)
 class Project:

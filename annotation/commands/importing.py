@@ -65,9 +65,8 @@ def import_files(
         raise CallError("Standard input can be read once; give - once.")
     database = open_database(database_url)
     into = ProjectService(database).get(project)
-    types = into.settings.types
     stdin = _whole(sys.stdin.buffer) if STDIN in files else None
-    reader = _Reader(files, stdin, format, type or (types[0] if len(types) == 1 else None))
+    reader = _Reader(files, stdin, format, type or into.settings.only_type)
     names = [Path(name).name for name in files]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     with ProgressLine("Importing", total=total, unit="rows") as line:

@@ -76,11 +76,9 @@ def import_items(
         file_size(name)
     database = open_database(database_url)
     into = ProjectService(database).get(project)
-    types = into.settings.types
-    named = type or (types[0] if len(types) == 1 else None)
     with ProgressLine("Importing", unit="rows") as line:
         # All of it before the transaction begins: a slow pipe would keep raters from saving.
-        found = list(_read(files, format, named))
+        found = list(_read(files, format, type or into.settings.only_type))
         summary = ItemService(database).import_items(
             into.id,
             found,

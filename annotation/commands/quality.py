@@ -155,9 +155,8 @@ def quality(
 def _read(file: str, project: Project, type: str | None, wordnet: Path | None) -> list[KnownPair]:
     if not Path(file).is_file():
         raise CallError(f"{file}: no such file; check the name.")
-    types = project.settings.types
     with open_source(Path(file)) as source:
-        pairs = read_known_pairs(source, type=type or (types[0] if len(types) == 1 else None))
+        pairs = read_known_pairs(source, type=type or project.settings.only_type)
         return known_with_senses(pairs, Dictionary(wordnet).open_or_none)
 
 

@@ -77,7 +77,8 @@ class ItemsHandlers:
             user = self.accounts.require(request.username, project_id, *EDITORS)
             path = checked_upload(upload)
             with open_source(path, name=path.name) as source:
-                found = list(read_larger_items(source, type=type or None))
+                only = self.projects.get(project_id).settings.only_type
+                found = list(read_larger_items(source, type=type or only))
             summary = self.items.import_items(project_id, found, by=user, files=[path.name])
         except AnnotationError as error:
             return failure_html(str(error)), gr.File(value=None)

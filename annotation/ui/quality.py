@@ -110,7 +110,7 @@ class QualityHandlers:
         try:
             project_id, user = self._asked(request)
             path = checked_upload(upload)
-            pairs = _read(path, self.projects.get(project_id).settings.types)
+            pairs = _read(path, self.projects.get(project_id).settings.only_type)
             pairs = known_with_senses(pairs, self.dictionary.open_or_none)
             bring = {"training": self.known_pairs.import_training, "checks": self.known_pairs.import_checks}
             summary = bring[kind](project_id, pairs, by=user, files=[path.name])
@@ -270,9 +270,9 @@ def read_quality_form(
     )
 
 
-def _read(path: Path, types: tuple[str, ...]) -> list[KnownPair]:
+def _read(path: Path, type: str | None) -> list[KnownPair]:
     with open_source(path, name=path.name) as source:
-        pairs = list(read_known_pairs(source, type=types[0] if len(types) == 1 else None))
+        pairs = list(read_known_pairs(source, type=type))
     if not pairs:
         raise ImportFileError(f"{path.name} has no pairs: a row for each, under a header.")
     return pairs

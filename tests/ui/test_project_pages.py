@@ -284,6 +284,19 @@ def test_an_upload_that_cannot_be_used_is_one_sentence(imports, tmp_path, name, 
     assert sentence in said
 
 
+def test_a_file_that_names_no_type_has_the_only_one_of_its_project(imports, tmp_path):
+    project = imports.projects.create(ProjectSettings("One", types=("phrase2word",)))
+    asked = Asked(query_params={"project": str(project.id)})
+    path = tmp_path / "new.tsv"
+    for content, told in (
+        ("a\tb\n1\t2\n", "the header has a, b; it needs id, left and right"),
+        ("a bee\tb\n", "Imported 1 pair"),
+    ):
+        path.write_text(content, encoding="utf-8")
+        said, _ = imports.import_file(asked, str(path), "", gr.Progress())
+        assert told in said
+
+
 def test_a_rater_imports_nothing(imports, tmp_path):
     path = tmp_path / "new.tsv"
     path.write_text("id\ttype\tleft\tright\n9\tsentence2phrase\ta\tb\n", encoding="utf-8")

@@ -152,13 +152,27 @@ def test_word2sense_has_a_key_and_a_sense_number():
 
 
 def test_items_without_id_are_called_by_type_and_line():
-    pairs = read("a\tb\n\nc\td\n", "x.tsv", type="phrase2word")
+    pairs = read("a bee\tb\n\nc\td\n", "x.tsv", type="phrase2word")
     assert [pair.id for pair in pairs] == ["phrase2word-1", "phrase2word-3"]
 
 
 def test_a_file_without_header_needs_a_type():
-    assert "name its comparison type" in message("a\tb\n", "pairs.tsv")
+    assert "name its comparison type" in message("a bee\tb\n", "pairs.tsv")
     assert "line 1: 1 fields between tabs, not 2 to 3" in message("2.75\n", "phrase2word.test.gs.tsv")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("sentence\tphrase\nSnow fell.\twhite stuff\n", "the header has sentence, phrase; it needs id, left"),
+        ("a\tb\n1\t2\n", "the header has a, b; it needs id, left and right"),
+        ("Id\tLarger item\tSmaller item\n", "the header has id, larger item, smaller item; it needs id"),
+        ("text_1\ttext_2\tscore\t\n", "the header has text_1, text_2, score"),
+        ("2.75\t80\n", "line 1: '2.75' and '80' are numbers, no texts to grade"),
+    ],
+)  # fmt: skip
+def test_a_header_of_other_columns_and_scores_are_no_pairs(content, told):
+    assert told in message(content, "pairs.tsv", type="sentence2phrase")
 
 
 # Bad rows
