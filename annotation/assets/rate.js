@@ -65,7 +65,10 @@
   const listenToTabs = (name) => {
     session.channel?.close();
     session.channel = new BroadcastChannel(`kpdemo-rate:${name}`);
-    session.channel.onmessage = ({ data }) => session.answeredElsewhere(data.answered);
+    session.channel.onmessage = ({ data }) => {
+      if (data.saved) session.savedElsewhere();
+      else session.answeredElsewhere(data.answered);
+    };
   };
 
   const loadHistory = async () => {
@@ -241,6 +244,7 @@
 
   document.addEventListener("visibilitychange", () => {
     if (!session) return;
+    session.look();
     if (document.hidden) session.form?.pause();
     else {
       session.form?.resume();

@@ -103,11 +103,13 @@
     }
 
     async #step(entry) {
+      if (!entry) this.wantsQueue = false;  // who asks from now on is told what the server knows by then
       const { status, body } = entry
         ? await ask(this.api, this.user, ...ROUTES[entry.kind](entry), entry.body)
         : await this.get(`projects/${this.project}/queue`);
       if (this.isStopped) return;
       if (status === 0 || status === 429 || status >= 500) {
+        if (!entry) this.wantsQueue = true;
         await this.#pause();
         return;
       }
@@ -118,7 +120,6 @@
         return;
       }
       if (entry) this.#keep(this.outbox.filter((other) => other.id !== entry.id));
-      else this.wantsQueue = false;
       if (status < 300) {
         if (body.saved_at) this.savedAt = new Date(body.saved_at);
         this.received(body, entry);

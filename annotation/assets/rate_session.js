@@ -6,6 +6,8 @@
   const RECENT = 20;
   const UNDO_TIME = 5000;
   const ELSEWHERE = 60_000;
+  const HOLD = 1000;
+  const GRADING = /^([0-4[\]]|Arrow(Left|Right)|Enter)$/;
   const KEY_PATIENCE = 30_000;  // older keys were meant for a pair that nobody had seen yet
 
   class Session {
@@ -26,11 +28,14 @@
       this.typed = [];
       this.notices = [];
       this.elsewhere = new Map();
+      this.isHeld = false;  // the pair has changed without the rater's doing: no key for the old one grades the new one
+      this.holding = 0;
       this.training = new parts.Training();
     }
 
     get pair() { return this.earlier ?? this.ready[0] ?? null; }
     get isReadOnly() { return this.training.isHeld || this.#isKept; }
+    get isLocked() { return this.isHeld || this.isReadOnly; }
     get #isKept() { return this.earlier !== null && this.earlier.grade !== null && !this.mayRevise; }
     get phase() {
       if (this.pair) return "pair";
@@ -52,20 +57,20 @@
     // What the rater does
 
     choose(quarters) {
-      if (!this.form || this.isReadOnly) return;
+      if (!this.form || this.isLocked) return;
       this.form.choose(quarters);
       this.changed();
     }
 
     move(steps, size = this.step) {
-      if (!this.form || this.isReadOnly) return;
+      if (!this.form || this.isLocked) return;
       if (this.form.grade === null) this.say("Choose a grade from 0 to 4 first.");
       else this.choose(this.form.grade + steps * size);
     }
 
     // To the point below (-1) or above (1), as the arrows of a group of radio buttons go.
     movePoint(direction) {
-      if (!this.form || this.isReadOnly) return;
+      if (!this.form || this.isLocked) return;
       const { grade } = this.form;
       const point = grade === null ? 0 : direction + (direction > 0 ? Math.floor : Math.ceil)(grade / parts.QUARTERS);
       this.choose(point * parts.QUARTERS);
@@ -91,7 +96,7 @@
         this.#showTrainingPairs(this.training.goOn());
         return;
       }
-      if (!form || form.grade === null || this.isReadOnly) return;
+      if (!form || form.grade === null || this.isLocked) return;
       if (form.pair.training) {
         this.training.asked = form.pair.id;
         this.sender.add(form.ratingEntry());
@@ -147,6 +152,10 @@
 
     // While the next pair is on its way, keys wait for it.
     press(key) {
+      if (this.isHeld && GRADING.test(key)) {
+        this.say("Another pair is shown now: the key was not used.");
+        return;
+      }
       if (!this.keysWait || (key === "Backspace" && !this.typed.length)) {
         this.#act(key);
         return;
@@ -183,6 +192,7 @@
 
     received(answer, entry) {
       this.problem = "";
+      if (entry?.isNew || entry?.kind === "skip") this.channel?.postMessage({ saved: entry.pair });
       if (answer.progress) this.progress = answer.progress;
       if (answer.training) {
         this.#takeTraining(answer, entry);
@@ -218,12 +228,15 @@
       const pending = this.sender.pending();
       const given = pairs.filter((pair) => !pending.has(pair.id) && !this.#isOnItsWayElsewhere(pair.id));
       const [first] = this.ready;
+      const wasShown = first && !this.earlier;
       const isGone = isAsked && first && !given.some((pair) => pair.id === first.id) && !this.store.draft(first.id);
       // The pair that is being looked at stays where it is, whatever the server would give out first.
       this.ready = first && !isGone ? [first, ...given.filter((pair) => pair.id !== first.id)].slice(0, AHEAD) : given;
       this.isWaiting = isWaiting;
       this.isSynced = true;
+      if (isGone && wasShown) this.#hold();
       this.show();
+      if (isGone && wasShown) this.notify("The pair that was shown here is no longer yours to grade.");
     }
 
     refused(entry, sentence) {
@@ -250,10 +263,31 @@
       const isShown = this.ready[0].id === id && !this.earlier;
       const comment = isShown && this.form.isCommentNew ? this.form.comment : "";
       this.ready = this.ready.filter((pair) => pair.id !== id);
-      if (isShown) this.form = null;
+      if (isShown) {
+        this.form = null;
+        this.#hold();
+      }
       this.#askAnew();
       this.show();
       if (isShown) this.notify("You answered the pair that was shown here in another tab.", comment);
+    }
+
+    // And the server has it: the count of answers is a newer one.
+    savedElsewhere() { this.sender.askQueue(); }
+
+    #hold() {
+      this.isHeld = true;
+      this.typed = [];
+    }
+
+    // The hold lasts until the new pair has been in sight for a moment.
+    look() {
+      clearTimeout(this.holding);
+      if (!this.isHeld || !this.pair || document.hidden) return;
+      this.holding = setTimeout(() => {
+        this.isHeld = false;
+        this.changed();
+      }, HOLD);
     }
 
     // The server may not have it yet from the other tab, and give the pair out once more.
@@ -287,6 +321,7 @@
       if (form?.pair.id !== pair?.id || form?.isEarlier !== Boolean(this.earlier)) {
         form?.pause();
         this.form = pair && new parts.Form(pair, Boolean(this.earlier), this.store);
+        this.look();
       }
       this.changed();
     }

@@ -56,18 +56,18 @@
       button.setAttribute("aria-checked", String(distance === 0));
       button.classList.toggle("rate-near", distance > 0 && distance < 1);
       button.tabIndex = value === low ? 0 : -1;
-      button.disabled = session.isReadOnly;
+      button.disabled = session.isLocked;
     }
     const [number, words] = gradeWords(root, grade);
     setText(root.querySelector("#rate-value b"), number);
     setText(root.querySelector("#rate-value span"), words);
     const steps = { up: parts.TOP, down: 0 };
     for (const [action, end] of Object.entries(steps)) {
-      root.querySelector(`[data-rate=${action}]`).disabled = session.isReadOnly || grade === null || grade === end;
+      root.querySelector(`[data-rate=${action}]`).disabled = session.isLocked || grade === null || grade === end;
     }
     const submit = root.querySelector("#rate-submit");
     const { feedback, isOn } = session.training;
-    submit.disabled = !feedback && (grade === null || session.isReadOnly);
+    submit.disabled = !feedback && (grade === null || session.isLocked);
     const next = isOn ? "Submit" : "Submit and next";
     setText(submit.querySelector("span"), feedback ? "Go on" : session.earlier ? "Save this answer" : next);
   };

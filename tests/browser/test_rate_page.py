@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -344,12 +345,30 @@ def test_two_tabs_of_one_rater_show_the_same_pair_and_grade_each_once(open_desk)
     press(first, "1", "Enter")
     expect(second.locator("#rate-right")).to_have_text("late train 2")
     expect(second.locator("#rate-notices")).to_contain_text("in another tab")
+    first_point = "#rate-scale [role=radio] >> nth=0"
+    expect(second.locator(first_point)).to_be_enabled()
     press(second, "2", "Enter")
     expect(first.locator("#rate-right")).to_have_text("late train 3")
+    expect(first.locator(first_point)).to_be_enabled()
     press(first, "3", "Enter")
     expect(first.locator("#rate-message")).to_contain_text("all 3 pairs")
     expect(second.locator("#rate-message")).to_contain_text("all 3 pairs")
     assert desk.grades() == {f"late train {number}": number for number in (1, 2, 3)}
+
+
+def test_keys_for_a_pair_that_another_tab_took_away_grade_no_other_and_the_count_follows(open_desk):
+    desk = open_desk(6)
+    first = desk.open()
+    press(first, "4")
+    second = desk.another_tab()
+    second.route("**/rating", lambda route: (time.sleep(0.5), route.continue_()))  # asked before it is saved
+    press(second, "1", "Enter")
+    expect(first.locator("#rate-right")).to_have_text("late train 2")
+    press(first, "4", "Enter")
+    expect(first.locator("#rate-count")).to_have_text("1 of 6")
+    expect(first.locator("#rate-scale [role=radio] >> nth=0")).to_be_enabled()
+    expect(first.locator("#rate-value")).to_contain_text("No grade yet")
+    assert desk.grades() == {"late train 1": 1}
 
 
 def test_a_pair_that_went_to_others_meanwhile_is_told_and_the_comment_offered(open_desk):
