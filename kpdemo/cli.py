@@ -45,11 +45,12 @@ from kpdemo.documents import (
     WHOLE_SUFFIXES,
     LineError,
     document_suffix,
-    read_documents,
     read_numbered,
     read_text,
+    read_whole,
 )
 from kpdemo.errors import ConfigError, InputError, KpdemoError, ModelLoadError
+from kpdemo.lines import with_title_line
 from kpdemo.types import Document, Prediction, Predictor, languages_of
 
 if TYPE_CHECKING:
@@ -74,14 +75,14 @@ JSON of one document:
   {{"language": "en", "present": [{{"text", "score", "spans": [[start, end], …]}}, …],
    "absent": [{{"text", "score", "kind", "source", "evidence"}}, …],
    "model", "device", "seconds", "text", "text_offset"}}
-Spans count characters of "text", which is the title, two newlines and the text given;
-that begins at "text_offset", 0 without a title. "kind" is reordered (all its words are in the
-text), mixed (some are) or unseen (none is), "source" is generated, retrieved or both, "evidence"
-are phrases that speak for it. What the model does not tell is left out, and a model that ranks
-more absent phrases than it gives adds "absent_candidates": ["…", …], from which R@50 is counted. A
-model that retrieves adds "passages": [{{"id", "title", "keyphrases", "score", "helps", "used"}}, …], nearest
-first: "helps" is false for one that is too far from the text, and "used" are the keyphrases that led to one
-of the result.
+Spans count characters of "text": the text given, under the title of --title and two newlines; what
+follows a title begins at "text_offset". A first line that is a title is one without --title.
+"kind" is reordered (all its words are in the text), mixed (some are) or unseen (none is), "source" is
+generated, retrieved or both, "evidence" are phrases that speak for it. What the model does not tell is left
+out, and a model that ranks more absent phrases than it gives adds "absent_candidates": ["…", …], from which
+R@50 is counted. A model that retrieves adds "passages": [{{"id", "title", "keyphrases", "score", "helps",
+"used"}}, …], nearest first: "helps" is false for one that is too far from the text, and "used" are the
+keyphrases that led to one of the result.
 
 \b
 A line of docs.jsonl:
@@ -500,15 +501,14 @@ def _read_one(file: str | None, title: str) -> Document:
             f"No document: name a FILE, or - to type or pipe one; see `{PROGRAM} predict --help`."
         )
     if file is None or file == STDIN:
-        document = Document(read_text(sys.stdin.buffer, name="standard input"))
-    else:
-        path = check_file(file, DOCUMENT_SUFFIXES)
-        if document_suffix(path) not in WHOLE_SUFFIXES:
-            raise CallError(
-                f"{file}: a file of many documents; use `predict --input {file} --output predictions.jsonl`."
-            )
-        [document] = read_documents(path)
-    return replace(document, title=title) if title else document
+        document = Document(read_text(sys.stdin.buffer, name="standard input"), title=title)
+        return with_title_line(document)
+    path = check_file(file, DOCUMENT_SUFFIXES)
+    if document_suffix(path) not in WHOLE_SUFFIXES:
+        raise CallError(
+            f"{file}: a file of many documents; use `predict --input {file} --output predictions.jsonl`."
+        )
+    return read_whole(path, title=title)
 
 
 def _predict_one(

@@ -17,11 +17,12 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
 from kpdemo.errors import InputError
+from kpdemo.lines import with_title_line
 from kpdemo.types import Document
 
 COMPRESSIONS = (".gz", ".xz")
@@ -110,7 +111,8 @@ def read_documents(path: str | Path, *, on_error: ReportLine | None = None) -> I
     .jsonl and .json hold a document a line, .csv and .tsv a document a row under a header with the
     same names. A .txt, .md or .pdf file is one document, with the file's name as its id:
 
-    - text is taken as it is, so that offsets count from the file's own characters;
+    - text is taken as it is, so that offsets count from the file's own characters; where its first line is a
+      title (`kpdemo.lines`), that is the document's, here and in the two others;
     - a first "# heading" of a Markdown file is the title, the rest stays as it is;
     - PDF text is joined over hyphens at line ends, and its title is that of the metadata, if any.
 
@@ -126,12 +128,23 @@ def read_numbered(path: str | Path, *, on_error: ReportLine | None = None) -> It
     suffix = document_suffix(path)
     with _file_errors(path):
         if suffix in WHOLE_SUFFIXES:
-            yield 1, _read_whole(path, suffix)
+            yield 1, read_whole(path)
         elif suffix in TABLE_SUFFIXES:
             yield from _read_table(path, suffix, on_error)
         else:
             with _open_bytes(path) as stream:
                 yield from parse_documents(stream, name=str(path), on_error=on_error)
+
+
+def read_whole(path: Path, *, title: str = "") -> Document:
+    """The document of a .txt, .md or .pdf file; a `title` stands in place of the file's own.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    with _file_errors(path):
+        document = _parse_whole(path, document_suffix(path))
+    return replace(document, title=title) if title else with_title_line(document)
 
 
 def parse_documents(
@@ -344,7 +357,7 @@ def _delimiter(header: str, suffix: str) -> str:
     return ";" if ";" in header and "," not in header else ","
 
 
-def _read_whole(path: Path, suffix: str) -> Document:
+def _parse_whole(path: Path, suffix: str) -> Document:
     with _open_bytes(path) as stream:
         content = stream.read()
     name = path.name

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from kpdemo.languages.scripts import UNSPACED
@@ -32,6 +33,34 @@ _GOES_ON = re.compile(
 _TELLING_WORD = re.compile(r"[^\W\d_]{4,}")
 _TITLE_SHARE = 0.75
 _LEAST_TITLE = 3
+
+LONGEST_TITLE = 25
+"""Words; two letters of a script without spaces count as one."""
+
+_SENTENCE_END = re.compile(r"[.,:;…。．，：；、।۔][\"'”’»)\]]*$")
+_NO_TITLE = re.compile(r"arxiv:|https?:|\bdoi\b|[@©]", re.IGNORECASE)
+
+
+def with_title_line(document: Document) -> Document:
+    """A plain text that begins with its title, with the title apart; any other document as it is.
+
+    The title is the first of `blocks`: two words or more, but not many, which end as no sentence does and are
+    no item of a list; and a piece of at least twice the length follows. `Document.text` stays as it is.
+    """
+    if document.title:
+        return document
+    text = document.body
+    pieces = blocks(text)
+    _, end = next(pieces, (0, 0))
+    title = text[:end].rstrip()
+    length = len(title.strip())
+    if not _may_be_title(title.strip()) or not any(
+        len(text[start:stop].strip()) >= 2 * length for start, stop in pieces
+    ):
+        return document
+    rest = text[len(title) :]
+    body = rest.lstrip()
+    return replace(document, title=title, body=body, title_break=rest[: len(rest) - len(body)])
 
 
 def document_blocks(document: Document) -> Iterator[tuple[str, int]]:
@@ -78,6 +107,14 @@ def blocks(text: str) -> Iterator[Span]:
         if last or (rows[number] and rows[number + 1]) or _ends(lines, widths, number, first):
             yield start, end
             start = end
+
+
+def _may_be_title(piece: str) -> bool:
+    words = _FIRST_WORD.findall(piece)
+    count = sum(0.5 if _WIDE.match(word) else 1 for word in words)
+    if "\t" in piece or _LIST_MARK.match(piece) or not 2 <= count <= LONGEST_TITLE:
+        return False
+    return not any(pattern.search(piece) for pattern in (_SENTENCE_END, _GOES_ON, _NO_TITLE))
 
 
 def _table_rows(lines: Sequence[str]) -> list[bool]:

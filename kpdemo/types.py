@@ -22,7 +22,7 @@ class Document:
     """A text to read, with its title apart when it has one.
 
     `keyphrases` are the gold keyphrases, when known. `language` is an ISO 639-1 code, empty where nobody has
-    told it: then predictors detect it.
+    told it: then predictors detect it. `title_break` is the white space between title and body.
     """
 
     body: str
@@ -30,16 +30,17 @@ class Document:
     id: str = ""
     keyphrases: tuple[str, ...] = ()
     language: str = ""
+    title_break: str = TITLE_BREAK
 
     @property
     def text(self) -> str:
         """Title, blank line, body: what every span counts from. Without a title, the body as it is."""
-        return f"{self.title}{TITLE_BREAK}{self.body}" if self.title else self.body
+        return f"{self.title}{self.title_break}{self.body}" if self.title else self.body
 
     @property
     def body_start(self) -> int:
         """Where the body begins in `text`."""
-        return len(self.title) + len(TITLE_BREAK) if self.title else 0
+        return len(self.title) + len(self.title_break) if self.title else 0
 
 
 class Source(StrEnum):

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from kpdemo.candidates.chunks import Candidate
-from kpdemo.types import TITLE_BREAK, Document
+from kpdemo.types import Document
 
 FEATURES = ("in title", "log count", "first position", "spread", "words", "single word")
 
-_TITLE_END = ". "  # as long as TITLE_BREAK, so that offsets stay; the encoder should see a sentence end
-assert len(_TITLE_END) == len(TITLE_BREAK)
+_TITLE_END = "."  # in the place of white space, so that offsets stay; the encoder should see a sentence end
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,9 @@ class Example:
 
 def encoder_text(document: Document) -> str:
     """`document.text` with a full stop after the title; every offset stays."""
-    return f"{document.title}{_TITLE_END}{document.body}" if document.title else document.body
+    if not document.title:
+        return document.body
+    return f"{document.title}{_TITLE_END.ljust(len(document.title_break))}{document.body}"
 
 
 def build_example(

@@ -24,7 +24,7 @@ _BETWEEN = "; "
 def as_record(answer: Answer) -> dict[str, Any]:
     """The prediction as `python -m kpdemo predict --json` prints it."""
     return document_record(
-        answer.question.document,
+        answer.question.read,
         answer.prediction,
         model=answer.model,
         device=answer.device,

@@ -140,7 +140,7 @@ class ModelShelf:
         """
         with self._row_of(question) as row:
             guarded = self._reader(question, row)
-            return guarded.vectors(question.document, top_k=question.top_k, threshold=question.threshold)
+            return guarded.vectors(question.read, top_k=question.top_k, threshold=question.threshold)
 
     def card(self, name: str) -> str:
         """What a model is, in Markdown; it need not be loaded for that.
@@ -281,7 +281,7 @@ class _Guarded:
         with self._lock:
             started = time.perf_counter()
             [found] = read_with_passages(
-                self._predictor, [question.document], top_k=question.top_k, threshold=question.threshold
+                self._predictor, [question.read], top_k=question.top_k, threshold=question.threshold
             )
             seconds = time.perf_counter() - started
         return Answer(

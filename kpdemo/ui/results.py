@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from kpdemo.languages.names import NAMES, language_name
 from kpdemo.languages.notes import language_note
 from kpdemo.languages.segmenting import SEGMENTED
+from kpdemo.lines import with_title_line
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from kpdemo.ui.absent import absent_html, nothing_absent_html
 from kpdemo.ui.downloads import as_json, keyphrases_csv, passages_csv
@@ -21,6 +22,7 @@ INLINE_LIMIT = 3_000
 """Texts up to so many characters stand inside the command and the program; longer ones are a file."""
 
 TEXT_FILE = "document.txt"
+SPLIT = "from kpdemo.lines import with_title_line\n"
 
 PRESENT_RULE = (
     "Present means: the stemmed words of the keyphrase stand next to each other in the title or in the text. "
@@ -46,6 +48,11 @@ class Question:
     top_k: int | None = None
     threshold: float | None = None
     index: str = ""
+
+    @property
+    def read(self) -> Document:
+        """The document with its title apart, as the command line reads it."""
+        return with_title_line(self.document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +123,11 @@ def python_lines(question: Question) -> str:
     given = f"{question.model!r}, index={question.index!r}" if question.index else repr(question.model)
     read = "" if inline else f'body = Path("{TEXT_FILE}").read_bytes().decode()\n'
     path = "" if inline else "from pathlib import Path\n\n"
+    document = f"kpdemo.Document({body}{fields})"
+    split = question.read.title and not question.document.title
     return (
-        f"{path}import kpdemo\n\n"
-        f"{read}document = kpdemo.Document({body}{fields})\n"
+        f"{path}import kpdemo\n{SPLIT if split else ''}\n"
+        f"{read}document = {f'with_title_line({document})' if split else document}\n"
         f"[prediction] = kpdemo.load_predictor({given}).predict([document]{options})\n"
         "for keyphrase in prediction.present + prediction.absent:\n"
         """    print(f"{keyphrase.score:.2f}  {keyphrase.text}  {keyphrase.spans or 'absent'}")\n"""

@@ -75,7 +75,7 @@ class SendHandlers:
                     found[model] = self.shelf.answer(replace(question, model=model)).prediction
                 except OF_ONE_MODEL as error:
                     problems.append(str(error))
-            return self._handed([(question.document, found)] if found else [], problems, request)
+            return self._handed([(question.read, found)] if found else [], problems, request)
 
     def send_files(
         self,

@@ -246,12 +246,15 @@ def test_the_command_passes_exactly_the_threshold(recording_python, threshold):
     assert float(passed) == threshold
 
 
-def test_the_command_prints_what_the_page_offers_as_json(tmp_path):
+@pytest.mark.parametrize("title", ["Graph kernels", ""], ids=["a title apart", "a title line"])
+def test_the_command_prints_what_the_page_offers_as_json(tmp_path, title):
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
     python.chmod(0o755)
-    document = Document("Graph kernels compare molecules,\nand *it's* 50 % cheaper.\n", title="Graph kernels")
+    body = "Graph kernels compare molecules,\nand *it's* 50 % cheaper.\n"
+    document = Document(body, title=title) if title else Document(f"Kernels for graphs\n{body}")
     question = Question(document, "first", top_k=3)
+    assert question.read.body == body
     shelf = ModelShelf({"first": "first phrases"}, kpdemo.load_predictor)
     shown = as_record(shelf.answer(question))
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "PYTHONPATH": PACKAGE_FOLDER}
@@ -277,14 +280,17 @@ class RecordingPredictor:
 
 @pytest.mark.parametrize("options", [{}, {"top_k": 3}, {"threshold": 0.5}])
 @pytest.mark.parametrize("length", [40, INLINE_LIMIT + 40])
-def test_the_program_asks_the_same_question(monkeypatch, tmp_path, capsys, options, length):
+@pytest.mark.parametrize("title", ["A 'title'", ""], ids=["a title apart", "a title line"])
+def test_the_program_asks_the_same_question(monkeypatch, tmp_path, capsys, options, length, title):
     body = 'It\'s a "text" with {braces} and 😀.\n'.ljust(length, "x")
+    body = body if title else f"Odd texts\n{body}"
     (tmp_path / "document.txt").write_bytes(body.encode())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(kpdemo, "load_predictor", {"default": RecordingPredictor()}.__getitem__)
-    document = Document(body, title="A 'title'")
-    exec(python_lines(Question(document, "default", **options)), {})
-    assert RecordingPredictor.asked == ([document], options)
+    question = Question(Document(body, title=title), "default", **options)
+    exec(python_lines(question), {})
+    assert question.read.title == (title or "Odd texts")
+    assert RecordingPredictor.asked == ([question.read], options)
     printed = capsys.readouterr().out
     assert "0.91  graph neural network  ((20, 40),)" in printed
     assert "0.40  drug discovery  absent" in printed

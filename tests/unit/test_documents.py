@@ -26,6 +26,7 @@ from kpdemo.documents import (
     read_numbered,
     read_rows,
     read_text,
+    read_whole,
 )
 from kpdemo.errors import InputError
 from kpdemo.types import Document
@@ -231,6 +232,13 @@ class TestWholeFiles:
         assert list(read_documents(path)) == [Document("One\r\n  two\n", id="my.notes")]
         path = write(tmp_path / "zipped.txt.gz", gzip.compress(b"One"))
         assert list(read_documents(path)) == [Document("One", id="zipped")]
+
+    def test_a_first_line_that_is_a_title_is_the_title_unless_one_is_given(self, tmp_path: Path) -> None:
+        title, body = "Learning to rank", "We rank the pages of a collection by what people click on.\n"
+        path = write(tmp_path / "a.txt", f"{title}\n{body}")
+        expected = Document(body, title, "a", title_break="\n")
+        assert list(read_documents(path)) == [expected]
+        assert read_whole(path, title="Clicks") == Document(f"{title}\n{body}", "Clicks", "a")
 
     def test_a_first_heading_is_the_title(self, tmp_path: Path) -> None:
         path = write(tmp_path / "a.md", "\n# Learning to rank #\n\nWe *rank* `pages`.\n\n# Later\n")

@@ -11,9 +11,10 @@ from kpdemo.candidates.chunks import candidate_key, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.evaluation import phrases
 from kpdemo.evaluation.phrases import noun_ngrams, noun_phrases
-from kpdemo.lines import blocks, document_blocks
+from kpdemo.lines import LONGEST_TITLE, blocks, document_blocks, with_title_line
 from kpdemo.ramkg import phrases as ramkg_phrases
 from kpdemo.ramkg.phrases import mine_phrases
+from kpdemo.simckp.examples import encoder_text
 from kpdemo.text import LONGEST_KEYPHRASE
 from kpdemo.types import Document
 
@@ -65,6 +66,39 @@ def test_a_wrapped_paragraph_is_one_piece(words, width):
 @pytest.mark.parametrize("between", ["\n", "\r\n", "\n\n", "\n \n"])
 def test_a_title_stands_apart_from_the_body(between, body):
     assert pieces(f"{TITLE}{between}{body}") == [TITLE, " ".join(body.split())]
+
+
+@pytest.mark.parametrize("title", [TITLE, "Why do molecules dissolve?", "\n 图神经网络预测分子的溶解度"])
+@pytest.mark.parametrize("between", ["\n", "\r\n", " \n\n", "\n \n  "])
+def test_a_first_line_that_is_a_title_is_taken_for_one(title, between):
+    read = with_title_line(Document(f"{title}{between}{LONG}", id="7", language="en"))
+    assert (read.title, read.body, read.id, read.language) == (title, LONG, "7", "en")
+    assert read.text == f"{title}{between}{LONG}"
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["Molecules", "We weigh neighbours.", "- graph kernels", "1. Weighing neighbours", "Dear Sir or Madam,",
+     "arXiv:2204.01234v1 3 May 2022", "graph\tkernels", "weigh " * (LONGEST_TITLE + 1)],
+)  # fmt: skip
+def test_another_first_line_is_text(first):
+    document = Document(f"{first}\n\n{LONG}")
+    assert with_title_line(document) is document
+
+
+def test_lines_alike_hold_no_title():
+    document = Document("graph kernels\n\nneighbourhoods\n\nsolubility of water\n")
+    assert with_title_line(document) is document
+
+
+@given(st.text(st.sampled_from("aB -•1.,\n\r\t\u2028\x0c的é😀"), max_size=80), st.sampled_from(["", TITLE]))
+def test_taking_a_title_changes_no_character(text, title):
+    document = Document(text, title=title)
+    read = with_title_line(document)
+    assert read.text == document.text
+    assert read.text[read.body_start :] == read.body
+    assert len(encoder_text(read)) == len(read.text)
+    assert bool(read.title) or read is document
 
 
 def test_a_title_as_wide_as_the_wrapped_body_is_known_by_its_capitals():
