@@ -39,6 +39,16 @@ COUNT_CHARACTERS = """(text) => {
   return `<p class="count">${patience}${grouped} ${count === 1 ? "character" : "characters"}</p>`;
 }""".replace("LONG_TEXT", str(LONG_TEXT))
 
+READING = "Reading LENGTH characters: this may take a minute or more."
+
+# Shown while the result is pending; see style.css.
+TELL_LENGTH = f"""(title, text) => {{
+  const count = [...(title ?? ""), ...(text ?? "")].length;
+  if (count < {LONG_TEXT}) return "";
+  const grouped = String(count).replace(/\\B(?=(\\d{{3}})+$)/g, "\\u202f");
+  return {json.dumps(note_html(READING, role="status"))}.replace("LENGTH", grouped);
+}}"""
+
 # On a phone the result is below the fields. Gradio's own scroll_to_output stops half-way when an answer
 # comes fast.
 COME_TO_RESULT = """() => {
@@ -102,6 +112,14 @@ class PredictHandlers:
         return note_html(f"{problem} Until then, choose another model under Model.", role="alert")
 
 
+@dataclass(frozen=True, slots=True)
+class ResultPlaces:
+    """Where the answer goes, and what is said while a long text is read."""
+
+    reading: gr.HTML
+    result: gr.HTML
+
+
 def build_predict_tab(
     handlers: PredictHandlers, examples: Sequence[Example], page: gr.Blocks
 ) -> QuestionFields:
@@ -115,13 +133,15 @@ def build_predict_tab(
         with gr.Column(scale=7, min_width=320):
             section_heading("Keyphrases", "predict-heading")
             problem = gr.HTML("", elem_id="predict-problem")
+            reading = gr.HTML("", elem_id="predict-reading")
             result = gr.HTML(empty_html(EMPTY), elem_id="predict-result")
-    _on_predict(run.click, handlers, fields, result, api_name="predict")
+    places = ResultPlaces(reading, result)
+    _on_predict(run.click, handlers, fields, places, api_name="predict")
     for number, (example, button) in enumerate(zip(examples, buttons, strict=True), start=1):
         shown = button.click(
             None, None, [title, document], js=example.script, api_name=f"show_example_{number}"
         )
-        _on_predict(shown.then, handlers, fields, result, api_name=f"predict_example_{number}")
+        _on_predict(shown.then, handlers, fields, places, api_name=f"predict_example_{number}")
     fields.automatic.change(
         handlers.choose_rule,
         fields.automatic,
@@ -137,20 +157,22 @@ def _on_predict(
     event: Callable[..., Any],
     handlers: PredictHandlers,
     fields: QuestionFields,
-    result: gr.HTML,
+    places: ResultPlaces,
     *,
     api_name: str,
 ) -> None:
+    texts = [fields.title, fields.document]
+    event(None, texts, places.reading, js=TELL_LENGTH, api_name=f"tell_length_of_{api_name}")
     answered = event(
         handlers.predict,
         fields.all,
-        result,
+        places.result,
         api_name=api_name,
         **MODEL_QUEUE,
         show_progress="minimal",
         trigger_mode="always_last",
     )
-    keep_reason(answered, result)
+    keep_reason(answered, places.result)
     answered.success(None, js=COME_TO_RESULT, api_name=f"come_to_result_of_{api_name}")
 
 

@@ -375,7 +375,31 @@ class Waiting(Nested):
         return super().predict(documents, top_k=top_k, threshold=threshold)
 
 
+def test_a_long_text_says_that_it_is_being_read_and_hides_what_was_said_before(page, serve):
+    address = serve(app.AppContext(MODELS, load, load_apart=lambda name: Waiting()))
+    open_page(page, address)
+    Waiting.go.clear()
+    run, reading = page.locator("#predict-run"), page.locator("#predict-reading")
+    predict(page, BODY)
+    expect(reading).to_be_hidden()
+    write(page, "Entropy")
+    run.click()
+    expect(page.locator(".refusal")).to_be_visible()
+    write(page, BODY * 300, TITLE)
+    run.click()
+    count = f"{len(BODY) * 300 + len(TITLE):,}".replace(",", "\u202f")
+    expect(reading.get_by_role("status")).to_have_text(
+        f"Reading {count} characters: this may take a minute or more."
+    )
+    expect(reading).to_be_in_viewport()
+    expect(page.locator(".refusal")).to_be_hidden()
+    Waiting.go.set()
+    expect(page.locator("#predict-cut")).to_be_visible()
+    expect(reading).to_be_hidden()
+
+
 def test_a_short_text_is_read_while_others_wait_for_long_ones(browser, serve):
+    Waiting.go.clear()
     address = serve(app.AppContext(MODELS, load, load_apart=lambda name: Waiting()))
     pages = [browser.new_page() for _ in range(3)]
     for page in pages:
