@@ -129,7 +129,7 @@ class PhraseBank:
     @cached_property
     def terms(self) -> TermIndex:
         """Finds the bank's terms in a document's text."""
-        return TermIndex(self.keys)
+        return TermIndex(self.keys, self.texts)
 
     @cached_property
     def _index(self) -> Any:
@@ -148,7 +148,7 @@ class PhraseBank:
         Args:
             documents: (B, D) vectors of the pair encoder the bank was built with, of length 1.
             texts: what `terms` read in each document: the terms that stand in the text are never given,
-                but vote for those like them, and the nearest are told as evidence.
+                but vote for those like them, and the nearest that are not doubtful are told as evidence.
         """
         read = texts or [TextTerms()] * len(documents)
         wanted = max(count, self.score.scored) + max((len(text.numbers) for text in read), default=0)
@@ -165,7 +165,7 @@ class PhraseBank:
         present = np.asarray(text.numbers, dtype=np.int64)
         numbers = found[~np.isin(found, present)][: max(count, self.score.scored)]
         similarity = self.vectors[numbers] @ document
-        nearest, likeness = self._nearest(numbers, present)
+        _, likeness = self._nearest(numbers, present)
         scores = (
             similarity
             + self.score.frequency * self.log_frequency[numbers]
@@ -174,14 +174,16 @@ class PhraseBank:
             + self.score.association * self._votes(document, present)[numbers]
         )
         best = np.argsort(-scores, kind="stable")[:count]
+        told = present[~np.isin(present, list(text.doubtful))]
+        evidence, _ = self._nearest(numbers[best], told)
         return [
             Retrieved(
                 self.texts[numbers[row]],
                 float(similarity[row]),
                 float(scores[row]),
-                tuple(self.texts[number] for number in nearest[row]),
+                tuple(self.texts[number] for number in speaking),
             )
-            for row in best
+            for row, speaking in zip(best, evidence, strict=True)
         ]
 
     def _shares_of_words(self, numbers: NDArray[np.int64], text: TextTerms) -> NDArray[np.float32]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kpdemo.text import phrase_key, stem, words
+from kpdemo.text import phrase_key, stem, word_spans
 from kpdemo.types import Document
 
 LONGEST = 6
 """Words of the longest term."""
+
+_JOINT = re.compile(r"[^\S\n]*\n?[^\S\n]*|[-‐‑'’./&]")  # no blank line
 
 
 def term_key(text: str) -> str:
@@ -27,37 +30,80 @@ class TextTerms:
     Attributes:
         numbers: the terms that stand in it, ascending.
         stems: all of its words.
+        doubtful: those of `numbers` that are no evidence, since their words stand together only over a full
+            stop, a bracket or the like, or an acronym of theirs ("ELF") is written as another word ("elf").
     """
 
     numbers: tuple[int, ...] = ()
     stems: frozenset[str] = frozenset()
+    doubtful: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word of a text; `joined` tells that nothing but a space, or a mark within a word, is before it."""
+
+    text: str
+    stem: str
+    joined: bool
 
 
 class TermIndex:
-    """Finds which of many terms stand in a document, by `term_key`."""
+    """Finds which of many terms stand in a document, by `term_key`.
 
-    def __init__(self, keys: Sequence[str]) -> None:
+    Args:
+        keys: of the terms.
+        texts: their spellings, by which acronyms are told from words; without them all are words.
+    """
+
+    def __init__(self, keys: Sequence[str], texts: Sequence[str] = ()) -> None:
         self.numbers: Mapping[str, int] = {key: number for number, key in enumerate(keys)}
+        self._texts = texts
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def read(self, document: Document) -> TextTerms:
-        """The terms whose stems stand contiguously in the title or in the body."""
+        """The terms whose stems stand contiguously in the title or in the body, marks left out."""
+        parts = [_words(part) for part in (document.title, document.body)]
+        has_capitals = any(map(str.isupper, document.text))
         found: set[int] = set()
-        parts = [_stems(part) for part in (document.title, document.body)]
-        for stems in parts:
-            found.update(self._in_text(stems))
-        return TextTerms(tuple(sorted(found)), frozenset(stem for stems in parts for stem in stems))
+        certain: set[int] = set()
+        for number, place in (hit for part in parts for hit in self._in_text(part)):
+            found.add(number)
+            whole = number not in certain and all(word.joined for word in place[1:])
+            if whole and (not has_capitals or self._spells(number, place)):
+                certain.add(number)
+        stems = frozenset(word.stem for part in parts for word in part)
+        return TextTerms(tuple(sorted(found)), stems, frozenset(found - certain))
 
-    def _in_text(self, stems: Sequence[str]) -> Iterator[int]:
-        for first in range(len(stems)):
+    def _in_text(self, text: Sequence[_Word]) -> Iterator[tuple[int, Sequence[_Word]]]:
+        for first in range(len(text)):
             key = ""
-            for word in stems[first : first + LONGEST]:
-                key = f"{key} {word}" if key else word
+            for end in range(first + 1, min(first + LONGEST, len(text)) + 1):
+                stem = text[end - 1].stem
+                key = f"{key} {stem}" if key else stem
                 if (number := self.numbers.get(key)) is not None:
-                    yield number
+                    yield number, text[first:end]
+
+    def _spells(self, number: int, place: Sequence[_Word]) -> bool:
+        """Whether the acronyms of the term have two capitals there, too."""
+        term = _words(self._texts[number]) if self._texts else ()
+        acronyms = (
+            word.text
+            for own, word in zip(term, place, strict=False)
+            if len(own.text) > 1 and own.text.isupper()
+        )
+        return all(sum(map(str.isupper, text)) > 1 for text in acronyms)
 
 
-def _stems(text: str) -> list[str]:
-    return [stem(word) for word in words(text) if any(map(str.isalnum, word))]
+def _words(text: str) -> list[_Word]:
+    """Those with a letter or digit."""
+    found: list[_Word] = []
+    before = 0
+    for start, end in word_spans(text):
+        word = text[start:end]
+        if any(map(str.isalnum, word)):
+            found.append(_Word(word, stem(word), _JOINT.fullmatch(text, before, start) is not None))
+            before = end
+    return found

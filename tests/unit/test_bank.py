@@ -104,6 +104,8 @@ def test_the_terms_of_the_text_are_the_evidence_nearest_first():
     )
     [[found]] = bank.search(vectors[3:].numpy(), 4, [TextTerms((0, 1, 2))])
     assert (found.text, found.evidence) == ("d", ("b", "a"))
+    [[found]] = bank.search(vectors[3:].numpy(), 4, [TextTerms((0, 1, 2), doubtful=frozenset([1]))])
+    assert (found.text, found.evidence) == ("d", ("a", "c"))
 
 
 def test_a_bank_of_one_phrase_works(tmp_path):
@@ -172,6 +174,27 @@ class TestTerms:
         index = TermIndex([term_key(text) for text in ("graph kernel", "kernel", "kernels we", "real time")])
         document = Document("We study real-time systems with a kernel.", title="Graph kernels")
         assert index.read(document).numbers == (0, 1, 3)  # "kernels we" would straddle title and body
+
+    @pytest.mark.parametrize(
+        ("term", "text", "is_evidence"),
+        [
+            ("forest soil", "It rains in the forest. Soil stays dry.", False),
+            ("forest soil", "larch forests (soils of clay)", False),
+            ("forest soil", "The forest\n\nSoil moisture", False),
+            ("forest soil", "Dry forest. Soils of a forest\nand forest\n soils", True),
+            ("real-time system", "Real time systems and more", True),
+            ("Alzheimer's disease", "It is Alzheimer's disease", True),
+            ("ELF", "Um elf Prozent", False),
+            ("ELF", "Elf Prozent", False),
+            ("ELF magnetic fields", "Fields: ELFs, and an ELF magnetic field", True),
+            ("ELF", "all in small letters, an elf", True),
+        ],
+    )
+    def test_evidence_stands_in_the_text_in_one_piece_and_an_acronym_in_capitals(
+        self, term, text, is_evidence
+    ):
+        read = TermIndex([term_key(term)], [term]).read(Document(text))
+        assert (read.numbers, read.doubtful) == ((0,), frozenset([] if is_evidence else [0]))
 
     @given(st.lists(st.sampled_from(["graph", "kernel", "of", "real", "time"]), min_size=1, max_size=9))
     def test_every_run_of_up_to_six_words_is_found(self, words):
