@@ -208,9 +208,9 @@ class _Run:
             f"round-{number}/generator", [pair.document for pair in self._data.parallel], model, "parallel"
         )
         found = self._search(f"round-{number}/passages-of-others", model, self._data.others)
-        inputs = _augmented(self._data.others, found)
-        augmented = self._predict(f"round-{number}/predictions", generator, inputs)
-        base = self._predict("base-predictions", self._base(), _augmented(self._data.others))
+        inputs = augmented(self._data.others, found)
+        helped = self._predict(f"round-{number}/predictions", generator, inputs)
+        base = self._predict("base-predictions", self._base(), augmented(self._data.others))
         stored = self._steps.do(
             f"round-{number}/pseudo",
             lambda: asdict(
@@ -218,7 +218,7 @@ class _Run:
                     self._data.others,
                     found,
                     base,
-                    augmented,
+                    helped,
                     tau=self._config.tau,
                     truth=self._data.truth,
                 )
@@ -231,7 +231,7 @@ class _Run:
         path = self._steps.folder / "base"
 
         def work() -> dict[str, int]:
-            examples = _augmented([pair.document for pair in self._data.parallel])
+            examples = augmented([pair.document for pair in self._data.parallel])
             self._generator.train(examples, path, retriever=None)
             return {"documents": len(examples)}
 
@@ -252,7 +252,7 @@ class _Run:
         path = self._steps.folder / name
 
         def work() -> dict[str, int]:
-            self._generator.train(_augmented(documents, found), path, retriever=retriever)
+            self._generator.train(augmented(documents, found), path, retriever=retriever)
             return {"documents": len(documents)}
 
         self._steps.do(name, work)
@@ -273,7 +273,8 @@ class _Run:
         return stored
 
 
-def _augmented(documents: Sequence[Document], found: Found | None = None) -> list[Augmented]:
+def augmented(documents: Sequence[Document], found: Found | None = None) -> list[Augmented]:
+    """Each document with the keyphrases and scores of what was found for it; without, as it is."""
     passages = found if found is not None else [[] for _ in documents]
     return [
         Augmented(

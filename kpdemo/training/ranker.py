@@ -144,20 +144,23 @@ def train_ranker(
     folder: Path,
     *,
     retrieval: bool,
+    translated: Sequence[Augmented] | None = None,
 ) -> tuple[Choosing, Knowledge, Metrics]:
     """A ranker of these documents, what it judges by, and its figures on those held out.
 
     Args:
         mined, examples: the same documents.
         folder: of the run, which goes on where it was stopped.
+        translated: the same documents with the passages that translations are learnt from; without it
+            those of the examples.
 
     Raises:
         TrainingError: no document has a keyphrase among its candidates.
     """
     torch.manual_seed(config.loop.seed)
-    lexicon = learn_lexicon(mined, examples)
-    knowledge = Knowledge.of(reader, lexicon)
-    labelled = label_all(mined, examples, knowledge, config, retrieval=retrieval)
+    translated = translated or examples
+    knowledge = Knowledge.of(reader, learn_lexicon(mined, translated))
+    labelled = label_all(mined, examples, translated, knowledge, config, retrieval=retrieval)
     held_out = [number for number in range(len(mined)) if number % HELD_OUT == HELD_OUT - 1]
     taught = [item for number, item in enumerate(labelled) if number % HELD_OUT != HELD_OUT - 1]
     part = RankerPart(
@@ -175,6 +178,7 @@ def train_ranker(
 def label_all(
     mined: Sequence[Mined],
     examples: Sequence[Augmented],
+    translated: Sequence[Augmented],
     knowledge: Knowledge,
     config: RankerTraining,
     *,
@@ -184,7 +188,7 @@ def label_all(
     found: dict[int, Labelled] = {}
     for fold in range(FOLDS):
         others = [number for number in range(len(mined)) if number % FOLDS != fold]
-        translations = _translations(mined, examples, others) if retrieval else {}
+        translations = _translations(mined, translated, others) if retrieval else {}
         taught = knowledge.with_translations(translations)
         for number in range(fold, len(mined), FOLDS):
             item = mined[number]

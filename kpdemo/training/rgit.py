@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 import faiss
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from pydantic import Field
 
 from kpdemo.errors import ConfigError
 from kpdemo.languages.names import ENGLISH
 from kpdemo.ramkg.iterate import Augmented, Pair, Retrieved, RgitConfig, RgitData
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
-from kpdemo.ramkg.rgit import Outcome, iterate
+from kpdemo.ramkg.rgit import Outcome, augmented, iterate
 from kpdemo.ramkg.subwords import Bag, load_reader
 from kpdemo.simckp.checkpoint import content_hash
 from kpdemo.simckp.examples import encoder_text
@@ -56,6 +58,8 @@ class MultilingualTraining:
         corpus under the same id.
     retriever: how a round's encoder is trained; its sources are not used.
     epochs: visits of each pair in a round.
+    thinned: the model's ranker learns with passages found in such shares of the corpus, one drawn for each
+        document: so it meets far passages as well, as an index has them that holds no translation.
     languages: told of the model.
     card: Markdown that the model card begins with.
     device: of the encoder.
@@ -79,6 +83,7 @@ class MultilingualTraining:
     temperature: Annotated[float, Field(gt=0)] = 0.05
     batch_size: Annotated[int, Field(ge=2)] = 128
     epochs: Annotated[int, Field(ge=1)] = 20
+    thinned: Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], Field(min_length=1)] = (1.0,)
     ranker: RankerTraining = field(default_factory=RankerTraining)
     seed: int = 42
     device: str = "auto"
@@ -103,7 +108,7 @@ class RetrieverRounds:
         self._corpus = corpus
         self._device = device
         self._bags: list[Bag] = []
-        self._searched: tuple[Path, faiss.Index] | None = None
+        self._encoded: tuple[Path, NDArray[np.float32]] | None = None
 
     def train(self, pairs: Sequence[Pair], into: Path, *, start: Path | None) -> None:
         """See `Retriever`."""
@@ -142,28 +147,40 @@ class RetrieverRounds:
 
     def search(self, model: Path, documents: Sequence[Document], count: int) -> list[list[Retrieved]]:
         """See `Retriever`; exact."""
-        index, reader = self._index(model), load_reader(model / RETRIEVER, device=self._device)
-        scores, numbers = index.search(reader.documents(documents), count)
-        passages = self._corpus.passages
+        return self.search_part(model, documents, count, share=1.0)
+
+    def search_part(
+        self, model: Path, documents: Sequence[Document], count: int, *, share: float
+    ) -> list[list[Retrieved]]:
+        """The same in a random part of the corpus, of at least `count` passages.
+
+        Args:
+            share: in (0, 1].
+        """
+        vectors = self._vectors(model)
+        size = max(round(share * len(vectors)), min(count, len(vectors)))
+        part = np.sort(np.random.default_rng(self._config.seed).permutation(len(vectors))[:size])
+        index = faiss.IndexFlatIP(vectors.shape[1])
+        index.add(vectors[part])
+        reader = load_reader(model / RETRIEVER, device=self._device)
+        scores, places = index.search(reader.documents(documents), min(count, size))
         return [
             [
-                Retrieved(passages[number].id, passages[number].keyphrases, round(score, 4))
-                for score, number in zip(row, found, strict=True)
+                Retrieved(passage.id, passage.keyphrases, round(score, 4))
+                for score, passage in zip(row, (self._corpus.passages[n] for n in found), strict=True)
             ]
-            for row, found in zip(scores.tolist(), numbers.tolist(), strict=True)
+            for row, found in zip(scores.tolist(), part[places].tolist(), strict=True)
         ]
 
-    def _index(self, model: Path) -> faiss.Index:
-        """Of all passages by this model; the last one is kept."""
-        if self._searched is None or self._searched[0] != model:
+    def _vectors(self, model: Path) -> NDArray[np.float32]:
+        """(N, D) of all passages by this model; the last model's are kept."""
+        if self._encoded is None or self._encoded[0] != model:
             reader = load_reader(model / RETRIEVER, device=self._device)
             if not self._bags:
                 logger.info("reading %d passages", len(self._corpus.passages))
                 self._bags = reader.bags([encoder_text(passage) for passage in self._corpus.passages])
-            index = faiss.IndexFlatIP(reader.module.width)
-            index.add(reader.encode(self._bags))
-            self._searched = model, index
-        return self._searched[1]
+            self._encoded = model, reader.encode(self._bags)
+        return self._encoded[1]
 
 
 class RankerRounds:
@@ -179,8 +196,19 @@ class RankerRounds:
         model = self.fit(examples, into, encoder=retriever / RETRIEVER if retriever else self._config.start)
         save_ranker(into / RETRIEVER, model, name=into.name, card="# A ranker of RGIT\n")
 
-    def fit(self, examples: Sequence[Augmented], into: Path, *, encoder: Path) -> RankerModel:
-        """A ranker on an encoder; the base model where no document has retrieved keyphrases."""
+    def fit(
+        self,
+        examples: Sequence[Augmented],
+        into: Path,
+        *,
+        encoder: Path,
+        translated: Sequence[Augmented] | None = None,
+    ) -> RankerModel:
+        """A ranker on an encoder; the base model where no document has retrieved keyphrases.
+
+        Args:
+            translated: the same documents, to learn translations from; without it the examples.
+        """
         retrieval = any(given.retrieved for given in examples)
         choosing, knowledge, metrics = train_ranker(
             self.mined([given.document for given in examples]),
@@ -189,6 +217,7 @@ class RankerRounds:
             self._config.ranker,
             into,
             retrieval=retrieval,
+            translated=translated,
         )
         logger.info("%s: F1@M of candidates %.4f", into.name, metrics["F1@M"])
         return RankerModel(
@@ -237,18 +266,39 @@ def train_multilingual(config: MultilingualTraining, *, device: torch.device) ->
     """
     data, corpus = read_rounds(config)
     retriever, ranker = RetrieverRounds(config, corpus, device), RankerRounds(config, device)
-    identity = _identity(config, corpus)
-    outcome = iterate(retriever, ranker, data, config.rounds, config.output, identity=identity)
+    rounds = replace(config.rounds, final_generator=False)
+    outcome = iterate(retriever, ranker, data, rounds, config.output, identity=_identity(config, corpus))
     everything = [*(pair.document for pair in data.parallel), *data.others]
     encoder = outcome.retriever / RETRIEVER
     base = ranker.fit(
         [Augmented(document) for document in everything], config.output / "base-on-all", encoder=encoder
     )
-    last = load_ranker(outcome.generator / RETRIEVER, device=device)
+    last = ranker.fit(
+        find_thinned(retriever, outcome.retriever, everything, config),
+        config.output / "last",
+        encoder=encoder,
+        translated=augmented(
+            everything, retriever.search(outcome.retriever, everything, config.rounds.passages)
+        ),
+    )
     counts: dict[str, int] = {}
     for document in everything:
         counts[document.language] = counts.get(document.language, 0) + 1
     return TrainedMultilingual(replace(last, base=base.base), outcome, counts, len(corpus.passages))
+
+
+def find_thinned(
+    retriever: RetrieverRounds, model: Path, documents: Sequence[Document], config: MultilingualTraining
+) -> list[Augmented]:
+    """Each document with what is found in a part of the corpus, of a share drawn from `thinned`."""
+    drawn = random.Random(config.seed).choices(range(len(config.thinned)), k=len(documents))
+    examples: dict[int, Augmented] = {}
+    for number, share in enumerate(config.thinned):
+        places = [place for place, own in enumerate(drawn) if own == number]
+        group = [documents[place] for place in places]
+        found = retriever.search_part(model, group, config.rounds.passages, share=share)
+        examples |= dict(zip(places, augmented(group, found), strict=True))
+    return [examples[place] for place in range(len(documents))]
 
 
 def _identity(config: MultilingualTraining, corpus: Corpus) -> str:

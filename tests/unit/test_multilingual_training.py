@@ -18,7 +18,13 @@ from kpdemo.ramkg.subwords import load_reader, save_reader
 from kpdemo.training import run
 from kpdemo.training.parallel import ParallelSource, read_translations
 from kpdemo.training.retriever import retrieval_loss
-from kpdemo.training.rgit import MultilingualTraining, train_multilingual
+from kpdemo.training.rgit import (
+    MultilingualTraining,
+    RetrieverRounds,
+    find_thinned,
+    read_rounds,
+    train_multilingual,
+)
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 
@@ -46,6 +52,7 @@ parallel = 10
 batch_size = 10
 epochs = 10
 rounds = {{ rounds = 1, passages = 2 }}
+thinned = [1, 0.5]
 ranker = {{ epochs = 5, minimum = 1 }}
 translations = [{{ path = "theses.jsonl", language = "fr" }}]
 validation = [{{ path = "valid.jsonl", language = "fr" }}]
@@ -114,6 +121,25 @@ def test_rounds_need_the_passages_of_their_validation(folder):
     (folder / "few.jsonl").write_text('{"id": "x", "text": "A passage.", "keyphrases": ["a"]}\n')
     with pytest.raises(ConfigError, match="'t35' of a validation pair is not in the corpus"):
         train("multilingual", folder, passages='[{ path = "few.jsonl" }]', output=str(folder / "never"))
+
+
+def test_the_last_ranker_meets_passages_of_a_part_of_the_corpus(folder):
+    train("multilingual", folder)  # is over already, or is trained now
+    config = load_section(folder / "config.toml", "multilingual", MultilingualTraining)
+    config = replace(config, data=folder, thinned=(1.0, 0.1))
+    data, corpus = read_rounds(config)
+    rounds, model = (
+        RetrieverRounds(config, corpus, torch.device("cpu")),
+        folder / "multilingual/round-1/retriever",
+    )
+    whole = rounds.search(model, data.others, 2)
+    part = rounds.search_part(model, data.others, 2, share=0.1)
+    assert len({passage.id for passages in part for passage in passages}) == len(corpus.passages) // 10
+    best = [(a[0].score, b[0].score) for a, b in zip(whole, part, strict=True)]
+    thinned = [given.scores[0] for given in find_thinned(rounds, model, data.others, config)]
+    assert all(given in pair for given, pair in zip(thinned, best, strict=True))
+    assert thinned != [first for first, _ in best]
+    assert thinned != [second for _, second in best]
 
 
 def test_any_encoder_of_the_hub_can_be_trained_as_a_retriever(folder, tmp_path):
