@@ -41,7 +41,7 @@ _INDEXER = {"indexer": "SimCKP, trained on indexers' terms: more, and longer"}
 _SHIPPED = {DEFAULT_MODEL: _SIMCKP} | _INDEXER
 _SHIPPED_WITH_LANGUAGES = {
     DEFAULT_MODEL: f"{_SIMCKP}; French, Chinese, Korean: {MULTILINGUAL_MODEL}",
-    MULTILINGUAL_MODEL: "French, Chinese and Korean, helped by English passages (RAMKG)",
+    MULTILINGUAL_MODEL: "French, Chinese and Korean; English passages that are near help (RAMKG)",
     ENGLISH_MODEL: f"{_SIMCKP}, whatever the language",
 } | _INDEXER
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from kpdemo.ramkg.features import OWN, RETRIEVED, Ranked
 from kpdemo.simckp.counting import ExpectedF1
 
-HIDDEN = 64
+HIDDEN = 128
 
 _CONSTANT = 1e-3  # a deviation below it is rounding
 

@@ -91,8 +91,9 @@ def _choosing(
 ) -> Choosing | None:
     if prefix not in counting:
         return None
-    module = Ranker(retrieval=prefix == _WITH)
-    module.load_state_dict(_part(weights, prefix))
+    part = _part(weights, prefix)
+    module = Ranker(retrieval=prefix == _WITH, hidden=len(part["network.0.bias"]))
+    module.load_state_dict(part)
     told = counting[prefix]
     return Choosing(module.eval().requires_grad_(False), ExpectedF1(told["gold"]), int(told["minimum"]))
 

@@ -61,7 +61,7 @@ class RankerTraining:
     loop: LoopConfig = field(
         default_factory=lambda: LoopConfig(documents=1, batch_size=16, precision="fp32", evaluate_every=4_000)
     )
-    epochs: Annotated[int, Field(ge=1)] = 4
+    epochs: Annotated[int, Field(ge=1)] = 8
     learning_rate: Annotated[float, Field(gt=0)] = 2e-3
     most_retrieved: Annotated[int, Field(ge=1)] = 12
     minimum: Annotated[int, Field(ge=1)] = 3

@@ -45,6 +45,22 @@ RETRIEVER = "checkpoint"
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Thinning:
+    """Keeps near passages from a document, so that a ranker learns what far ones are worth: most indexes hold
+    no translation of it.
+
+    Attributes:
+        share: of the corpus in which passages are found, drawn at random.
+        skipped: so many of the best are left out.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    skipped: Annotated[int, Field(ge=0)] = 0
+
+
 @dataclass(frozen=True)
 class MultilingualTraining:
     """Attributes:
@@ -58,8 +74,7 @@ class MultilingualTraining:
         corpus under the same id.
     retriever: how a round's encoder is trained; its sources are not used.
     epochs: visits of each pair in a round.
-    thinned: the model's ranker learns with passages found in such shares of the corpus, one drawn for each
-        document: so it meets far passages as well, as an index has them that holds no translation.
+    thinned: how the passages are found that the model's ranker learns with, one way drawn for each document.
     languages: told of the model.
     card: Markdown that the model card begins with.
     device: of the encoder.
@@ -83,7 +98,7 @@ class MultilingualTraining:
     temperature: Annotated[float, Field(gt=0)] = 0.05
     batch_size: Annotated[int, Field(ge=2)] = 128
     epochs: Annotated[int, Field(ge=1)] = 20
-    thinned: Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], Field(min_length=1)] = (1.0,)
+    thinned: Annotated[tuple[Thinning, ...], Field(min_length=1)] = (Thinning(),)
     ranker: RankerTraining = field(default_factory=RankerTraining)
     seed: int = 42
     device: str = "auto"
@@ -147,23 +162,21 @@ class RetrieverRounds:
 
     def search(self, model: Path, documents: Sequence[Document], count: int) -> list[list[Retrieved]]:
         """See `Retriever`; exact."""
-        return self.search_part(model, documents, count, share=1.0)
+        return self.search_thinned(model, documents, count, Thinning())
 
-    def search_part(
-        self, model: Path, documents: Sequence[Document], count: int, *, share: float
+    def search_thinned(
+        self, model: Path, documents: Sequence[Document], count: int, thinning: Thinning
     ) -> list[list[Retrieved]]:
-        """The same in a random part of the corpus, of at least `count` passages.
-
-        Args:
-            share: in (0, 1].
-        """
+        """The same in a part of the corpus and past the best; fewer than `count` of a small corpus."""
         vectors = self._vectors(model)
-        size = max(round(share * len(vectors)), min(count, len(vectors)))
+        read = min(count + thinning.skipped, len(vectors))
+        size = max(round(thinning.share * len(vectors)), read)
         part = np.sort(np.random.default_rng(self._config.seed).permutation(len(vectors))[:size])
         index = faiss.IndexFlatIP(vectors.shape[1])
         index.add(vectors[part])
         reader = load_reader(model / RETRIEVER, device=self._device)
-        scores, places = index.search(reader.documents(documents), min(count, size))
+        scores, places = index.search(reader.documents(documents), read)
+        scores, places = scores[:, thinning.skipped :], places[:, thinning.skipped :]
         return [
             [
                 Retrieved(passage.id, passage.keyphrases, round(score, 4))
@@ -290,20 +303,20 @@ def train_multilingual(config: MultilingualTraining, *, device: torch.device) ->
 def find_thinned(
     retriever: RetrieverRounds, model: Path, documents: Sequence[Document], config: MultilingualTraining
 ) -> list[Augmented]:
-    """Each document with what is found in a part of the corpus, of a share drawn from `thinned`."""
+    """Each document with the passages found in one of the ways of `thinned`."""
     drawn = random.Random(config.seed).choices(range(len(config.thinned)), k=len(documents))
     examples: dict[int, Augmented] = {}
-    for number, share in enumerate(config.thinned):
+    for number, thinning in enumerate(config.thinned):
         places = [place for place, own in enumerate(drawn) if own == number]
         group = [documents[place] for place in places]
-        found = retriever.search_part(model, group, config.rounds.passages, share=share)
+        found = retriever.search_thinned(model, group, config.rounds.passages, thinning)
         examples |= dict(zip(places, augmented(group, found), strict=True))
     return [examples[place] for place in range(len(documents))]
 
 
 def _identity(config: MultilingualTraining, corpus: Corpus) -> str:
     """All that decides what is learnt besides the documents; the start and the passages by their content."""
-    decisive = ("learning_rate", "temperature", "batch_size", "epochs", "ranker", "seed")
+    decisive = ("learning_rate", "temperature", "batch_size", "epochs", "thinned", "ranker", "seed")
     passages = hashlib.sha256()
     for passage in corpus.passages:
         passages.update(repr(passage).encode())

@@ -21,6 +21,7 @@ from kpdemo.training.retriever import retrieval_loss
 from kpdemo.training.rgit import (
     MultilingualTraining,
     RetrieverRounds,
+    Thinning,
     find_thinned,
     read_rounds,
     train_multilingual,
@@ -52,7 +53,7 @@ parallel = 10
 batch_size = 10
 epochs = 10
 rounds = {{ rounds = 1, passages = 2 }}
-thinned = [1, 0.5]
+thinned = [{{}}, {{ share = 0.5, skipped = 1 }}]
 ranker = {{ epochs = 5, minimum = 1 }}
 translations = [{{ path = "theses.jsonl", language = "fr" }}]
 validation = [{{ path = "valid.jsonl", language = "fr" }}]
@@ -126,20 +127,23 @@ def test_rounds_need_the_passages_of_their_validation(folder):
 def test_the_last_ranker_meets_passages_of_a_part_of_the_corpus(folder):
     train("multilingual", folder)  # is over already, or is trained now
     config = load_section(folder / "config.toml", "multilingual", MultilingualTraining)
-    config = replace(config, data=folder, thinned=(1.0, 0.1))
+    config = replace(config, data=folder, thinned=(Thinning(), Thinning(0.1, skipped=1)))
     data, corpus = read_rounds(config)
     rounds, model = (
         RetrieverRounds(config, corpus, torch.device("cpu")),
         folder / "multilingual/round-1/retriever",
     )
-    whole = rounds.search(model, data.others, 2)
-    part = rounds.search_part(model, data.others, 2, share=0.1)
-    assert len({passage.id for passages in part for passage in passages}) == len(corpus.passages) // 10
-    best = [(a[0].score, b[0].score) for a, b in zip(whole, part, strict=True)]
-    thinned = [given.scores[0] for given in find_thinned(rounds, model, data.others, config)]
-    assert all(given in pair for given, pair in zip(thinned, best, strict=True))
-    assert thinned != [first for first, _ in best]
-    assert thinned != [second for _, second in best]
+    near = rounds.search(model, data.others, 2)
+    far = rounds.search_thinned(model, data.others, 1, Thinning(skipped=1))
+    assert [row[1:] for row in near] == far
+    part = rounds.search_thinned(model, data.others, 2, Thinning(share=0.1))
+    assert len({passage.id for row in part for passage in row}) == len(corpus.passages) // 10
+    ways = [
+        [row[0].score for row in rounds.search_thinned(model, data.others, 2, way)] for way in config.thinned
+    ]
+    given = [example.scores[0] for example in find_thinned(rounds, model, data.others, config)]
+    assert all(score in pair for score, pair in zip(given, zip(*ways, strict=True), strict=True))
+    assert given not in ways
 
 
 def test_any_encoder_of_the_hub_can_be_trained_as_a_retriever(folder, tmp_path):
