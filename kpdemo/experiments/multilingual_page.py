@@ -29,11 +29,11 @@ Gao et al. 2022, *Retrieval-Augmented Multilingual Keyphrase Generation*, Tables
 their own: products in German, Spanish, French and Italian, papers in Chinese and Korean. F1@M in percent. Of
 their data only the development set of papers is measured above; the French above is of other documents.
 
-Why ours differ: the model that ships ranks phrases by features, with a retriever of 8 million parameters, where
-the paper fine-tunes mBART. It has met no Korean document, and few Chinese words of science in two languages, so
-that the passages it finds for Chinese and Korean texts are rarely near. A Transformer from scratch reads 24,000
-documents here (`configs/ramkg_transformer.toml`) and then knows which subwords are frequent, but does not yet
-look at the document; the paper has 62,368 documents of products to train one."""
+Why ours differ: the model that ships ranks phrases by features, with a retriever of 8 million parameters,
+where the paper fine-tunes mBART. It has met no Korean document, and few Chinese words of science in two
+languages, so that the passages it finds for Chinese and Korean texts are rarely near. A Transformer from
+scratch reads 24,000 documents here (`configs/ramkg_transformer.toml`) and then knows which subwords are
+frequent, but does not yet look at the document; the paper has 62,368 documents of products to train one."""
 
 
 def write_multilingual_page(results: Results) -> None:
