@@ -93,6 +93,8 @@ A line of docs.jsonl:
 A line of predictions.jsonl:
   {{"id": "1", "language": "en", "present": [{{"text", "score", "spans"}}, …],
    "absent": [{{"text", "score", …}}, …]}}
+predictions.jsonl.settings.json, written beside it, keeps the model and the options, so that a file begun is
+continued with the same ones only; without it what is there cannot be continued.
 """
 _EVALUATE_EXAMPLES = f"""
 Examples:

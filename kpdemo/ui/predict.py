@@ -211,7 +211,7 @@ def _option_fields(handlers: PredictHandlers, title: gr.Textbox, document: gr.Te
                 LARGEST_COUNT,
                 value=10,
                 step=1,
-                label="How many",
+                label=f"How many, 1\u00a0to\u00a0{LARGEST_COUNT}",
                 interactive=False,
                 elem_id="predict-count",
             )

@@ -17,6 +17,7 @@ import app
 from kpdemo.errors import ModelLoadError
 from kpdemo.languages.notes import NO_MODEL
 from kpdemo.types import Keyphrase
+from kpdemo.ui.questions import LARGEST_COUNT
 from kpdemo.ui.widgets import EARLIER
 from tests.browser.conftest import MODELS, Nested, Watch, load, open_page, serious_violations
 from tests.fakes import FakePredictor, absent_keyphrases
@@ -332,6 +333,7 @@ def test_the_number_by_hand_and_the_model_can_be_chosen(fresh):
     fresh.get_by_label("Automatic number").uncheck()
     slider = fresh.locator("#predict-count input[type=number]")
     expect(slider).to_be_enabled()
+    expect(fresh.locator("#predict-count")).to_contain_text(f"1 to {LARGEST_COUNT}")
     expect(fresh.locator("#predict-threshold textarea, #predict-threshold input")).to_be_disabled()
     slider.fill("3")
     slider.press("Tab")
