@@ -74,6 +74,11 @@ def model_folder(model: str | Path) -> Path:
     return elsewhere.get(str(model), _ASSETS / model) if model in shipped_models() else Path(model)
 
 
+def model_name(folder: str) -> str:
+    """What `model_folder` finds `folder` by: the name of a model that ships, of others the folder itself."""
+    return next((name for name in shipped_models() if str(model_folder(name)) == folder), folder)
+
+
 def shipped_models() -> dict[str, str]:
     """The models that ship, the default one first; several languages have one where it is installed."""
     return _SHIPPED_WITH_LANGUAGES if (MULTILINGUAL_FOLDER / "config.json").is_file() else _SHIPPED

@@ -76,7 +76,7 @@ def encoder_of(index: PassageIndex, model: str | None, device: Device, batch_siz
     """The encoder that the index was made with."""
     config = index.manifest.encoder
     encoder = open_encoder(config if model is None else replace(config, model=model), device, batch_size)
-    index.check_encoder(encoder)
+    index.check_encoder(encoder, otherwise="" if model is None else ", or leave --model out")
     return encoder
 
 

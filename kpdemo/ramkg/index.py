@@ -100,9 +100,14 @@ class PassageIndex:
             for row, found in zip(scores, numbers, strict=True)
         ]
 
-    def check_encoder(self, encoder: Encoder) -> None:
-        """Raises:
-        PassageIndexError: the vectors of the index are not those of `encoder`.
+    def check_encoder(self, encoder: Encoder, *, otherwise: str = "") -> None:
+        """See that the vectors of the index are those of `encoder`.
+
+        Args:
+            otherwise: what else than building the index anew helps whoever asks.
+
+        Raises:
+            PassageIndexError: they are not.
         """
         if encoder.width != self.manifest.width and encoder.identity == self.manifest.identity:
             raise PassageIndexError(
@@ -110,10 +115,13 @@ class PassageIndex:
                 f"encoder gives {encoder.width}): build it anew."
             )
         if encoder.identity != self.manifest.identity:
+            from kpdemo.predictors import model_name
+
+            asked = model_name(encoder.config.model)
             raise PassageIndexError(
                 f"The index {self.folder} was built with the encoder {self.manifest.encoder.model} "
-                f"({self.manifest.identity[:12]}), not with {encoder.config.model} "
-                f"({encoder.identity[:12]}): give that one as --model, or build the index anew."
+                f"({self.manifest.identity[:12]}), not with {asked} ({encoder.identity[:12]}): build it anew "
+                f"with `python -m kpdemo index build --model {asked}`{otherwise}."
             )
 
     def recall(self, queries: int, *, effort: int | None = None) -> float:

@@ -148,7 +148,7 @@ def test_calls_that_make_no_sense_are_explained(run, index, tmp_path, encoder):
         (1, "is there already", ("build", "--input", passages, "--output", index, "--model", encoder)),
         (1, "No passage index at", ("search", "words", "--index", tmp_path / "none")),
         (1, "The query is empty", ("search", " ", "--index", index)),
-        (1, "was built with the encoder", ("search", "words", "--index", index, "--model", other)),
+        (1, ", or leave --model out.", ("search", "words", "--index", index, "--model", other)),
         (1, "No passage index at", ("add", "--index", tmp_path, "--input", passages)),
     ):
         result = run(*arguments)

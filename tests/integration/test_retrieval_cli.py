@@ -127,6 +127,9 @@ def test_an_index_of_another_encoder_is_refused(run, tmp_path):
     status, out, err = run("-", "--language", "fr", "--index", index)
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert "was built with the encoder" in err
+    status, _, err = run("-", "--language", "fr", "--index", index, "--model", "multilingual")
+    assert (status, err.count("\n")) == (1, 1)
+    assert err.endswith("build it anew with `python -m kpdemo index build --model multilingual`.\n")
 
 
 def test_mixed_text_is_read_in_the_language_of_most_of_it(run, index):
