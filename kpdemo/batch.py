@@ -64,6 +64,8 @@ class BatchSummary:
     done: int = 0
     skipped: int = 0
     failed: int = 0
+    retrieved: int = 0
+    """So many of those predicted now were read beside passages, or would have been."""
 
     @property
     def seen(self) -> int:
@@ -358,13 +360,15 @@ class _Run:
             ),
         )
         rows = []
+        retrieved = self._counts.retrieved
         for (line, document), is_missing, outcome in zip(batch, missing, outcomes, strict=True):
             if isinstance(outcome, InputError):
                 self._fail(line, f'document "{document.id}": {outcome}')
             elif is_missing:
                 rows.append(prediction_row(document.id, outcome.prediction, outcome))
+                retrieved += outcome.retrieves
         writer.write(rows)
-        self._counts = replace(self._counts, done=self._counts.done + len(rows))
+        self._counts = replace(self._counts, done=self._counts.done + len(rows), retrieved=retrieved)
 
 
 class _StreamWriter:

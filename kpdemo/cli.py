@@ -32,6 +32,7 @@ from kpdemo.commands.options import (
     DeviceOption,
     Problems,
     check_file,
+    counted,
     print_json,
     progress_line,
     quick_count,
@@ -236,9 +237,9 @@ def predict(
     if source is None and output is None:
         document = replace(_read_one(file, title), language=code)
         _check_index(model, index_folder)
-        _predict_one(
-            document, _reader(model, document, device, index_folder), top_k, threshold, as_json=as_json
-        )
+        reader = _reader(model, document, device, index_folder)
+        has_index = index_folder is not None
+        _predict_one(document, reader, top_k, threshold, as_json=as_json, has_index=has_index)
         return
     if file is not None or title:
         raise CallError("FILE and --title are for one document; leave them out with --input and --output.")
@@ -250,7 +251,7 @@ def predict(
     predictor = open_predictor(model, device, index_folder)
     identity = model_identity(model) + index_identity(model, index_folder)
     options = BatchOptions(batch_size, top_k, threshold, identity, code)
-    _predict_many(predictor, source, output, options)
+    _predict_many(predictor, source, output, options, has_index=index_folder is not None)
 
 
 @app.command(epilog=_EVALUATE_EXAMPLES)
@@ -514,7 +515,13 @@ def _read_one(file: str | None, title: str) -> Document:
 
 
 def _predict_one(
-    document: Document, predictor: Predictor, top_k: int | None, threshold: float | None, *, as_json: bool
+    document: Document,
+    predictor: Predictor,
+    top_k: int | None,
+    threshold: float | None,
+    *,
+    as_json: bool,
+    has_index: bool,
 ) -> None:
     from kpdemo.batch import document_record
     from kpdemo.languages.names import language_name
@@ -530,6 +537,9 @@ def _predict_one(
     prediction, retrieval = found.prediction, found if found.retrieves else None
     if note := language_note(prediction.language, predictor.name, languages_of(predictor)):
         say(note)
+    if has_index and retrieval is None:
+        language = language_name(prediction.language)
+        say(f"This text is {language}, which '{predictor.name}' reads without passages: --index is not used.")
     if as_json:
         origin = {"model": predictor.name, "device": device}
         print_json(document_record(document, prediction, **origin, seconds=seconds, retrieval=retrieval))
@@ -540,7 +550,9 @@ def _predict_one(
     show_prediction(document, prediction, footer, retrieval)
 
 
-def _predict_many(predictor: Predictor, source: str, output: str, options: BatchOptions) -> None:
+def _predict_many(
+    predictor: Predictor, source: str, output: str, options: BatchOptions, *, has_index: bool
+) -> None:
     from kpdemo.batch import ResumeError, predict_file
 
     input_stream: str | BinaryIO = sys.stdin.buffer if source == STDIN else source
@@ -565,6 +577,12 @@ def _predict_many(predictor: Predictor, source: str, output: str, options: Batch
     failed = f", {summary.failed:,} could not be used" if summary.failed else ""
     documents = "document" if summary.done == 1 else "documents"
     print(f"{summary.done:,} {documents} predicted{already}{failed}.", file=sys.stderr)
+    if has_index and (without := summary.done - summary.retrieved):
+        languages = "its language" if without == 1 else "their languages"
+        say(
+            f"--index was not used for {counted(without, 'document')}: '{predictor.name}' reads {languages} "
+            "without passages."
+        )
     if summary.failed:
         raise typer.Exit(1)
 

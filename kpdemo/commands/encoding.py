@@ -37,7 +37,11 @@ class PoolingName(StrEnum):
 
 EncoderOption = Annotated[
     str,
-    typer.Option(metavar="NAME", help="An encoder: OWNER/NAME on the Hub, a folder, or default (English)."),
+    typer.Option(
+        metavar="NAME",
+        help="An encoder: multilingual or a folder, for that model to predict with; OWNER/NAME on the Hub; "
+        "or default (English, for searching only).",
+    ),
 ]
 PoolingOption = Annotated[
     PoolingName,

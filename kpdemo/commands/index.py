@@ -67,7 +67,7 @@ _EXAMPLES = f"""
 Examples:
 
 \b
-  {PROGRAM} index build --input passages.jsonl --output passages.index
+  {PROGRAM} index build --input passages.jsonl --output passages.index --model multilingual
   {PROGRAM} index build --input passages.jsonl --output passages.index --type hnsw
   {PROGRAM} index search --index passages.index "kernels for graphs" --top-k 3
   {PROGRAM} index evaluate --index passages.index --queries queries.jsonl

@@ -8,8 +8,9 @@ import sys
 import pytest
 
 import kpdemo
+from kpdemo.cli import main
 from kpdemo.errors import ModelLoadError
-from kpdemo.predictors import DEFAULT_FOLDER, model_folder
+from kpdemo.predictors import DEFAULT_FOLDER, PASSAGES_INDEX, model_folder
 from kpdemo.text import StemmedText
 from kpdemo.types import Document, Source
 
@@ -133,3 +134,20 @@ def test_the_embedding_baseline_uses_its_encoder():
     scores = [keyphrase.score for keyphrase in prediction.present]
     assert len(scores) == 5
     assert scores == sorted(scores, reverse=True)
+
+
+def test_passages_that_no_model_reads_are_told_once(tmp_path, capsys):
+    documents = tmp_path / "documents.jsonl"
+    text = f"{ABSTRACT.title}. {ABSTRACT.body}"
+    lines = (json.dumps({"id": name, "text": text, "language": "en"}) + "\n" for name in "ab")
+    documents.write_text("".join(lines), encoding="utf-8")
+    one = tmp_path / "one.txt"
+    one.write_text(text, encoding="utf-8")
+    options = ("--index", str(PASSAGES_INDEX), "--device", "cpu")
+    assert main(["predict", str(one), *options]) == 0
+    told = capsys.readouterr().err
+    assert told == "This text is English, which 'default' reads without passages: --index is not used.\n"
+    files = ("--input", str(documents), "--output", str(tmp_path / "found.jsonl"))
+    assert main(["predict", *files, *options]) == 0
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told == "--index was not used for 2 documents: 'default' reads their languages without passages."
