@@ -16,11 +16,13 @@ from annotation.services.projects import ProjectService
 from annotation.types import Role, User
 from annotation.ui.links import invitation_address, link_html
 from annotation.ui.wording import ROLE_ORDER, roles_text, time_html
-from kpdemo.ui.widgets import done_html, escape, section_heading, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, section_heading, shown_to_user
 
 USERS_STYLES = (Path(__file__).parent.parent / "assets" / "users.css",)
 ROLES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
 LINK_HINT = f"A link lets one person in, within {LASTS.days} days. Nobody can look it up later."
+_PLACES = 8
+"""What `open` fills: the list, the choice of an account, five buttons, the choice of a project."""
 _SENT = f"Send this link to nobody else. It works once, within {LASTS.days} days, and is shown only now."
 
 
@@ -29,12 +31,14 @@ class UsersHandlers:
     accounts: AccountService
     projects: ProjectService
 
-    def show(self, request: gr.Request) -> tuple[Any, ...]:
-        """The accounts, those that can be chosen, the projects to invite to, and nothing chosen."""
-        with shown_to_user(AnnotationError):
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
+        """The accounts, and the projects to invite to; a sentence for who may not see the page."""
+        try:
             self._administrator(request)
-            projects = [(project.name, project.id) for project in self.projects.list()]
-            return *self._shown(None), gr.Dropdown(choices=projects, value=None)
+        except AnnotationError as error:
+            return empty_html(str(error)), gr.Row(visible=False), *(gr.skip() for _ in range(_PLACES))
+        projects = [(project.name, project.id) for project in self.projects.list()]
+        return "", gr.Row(visible=True), *self._shown(None), gr.Dropdown(choices=projects, value=None)
 
     def choose(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """What can be done with the account that is chosen."""
@@ -128,7 +132,8 @@ class UsersHandlers:
 
 def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
     """Everything on accounts: the list and what is done to one on the left, new ones on the right."""
-    with gr.Row(elem_classes="columns"):
+    closed = gr.HTML("", elem_id="users-closed")
+    with gr.Row(visible=False, elem_classes="columns", elem_id="users-page") as body:
         with gr.Column(scale=6, min_width=320):
             section_heading("All accounts", "users-heading")
             listing = gr.HTML("", elem_id="users-list", js_on_load=None)
@@ -154,7 +159,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
             invited = gr.HTML("", elem_id="users-invited", js_on_load=None)
     buttons = [renew, disable, enable, promote, demote]
     shown = [listing, chosen, *buttons]
-    page.load(handlers.show, outputs=[*shown, project], api_name="show_users", show_progress="hidden")
+    page.load(handlers.open, outputs=[closed, body, *shown, project], api_name="open_users", **QUIETLY)
     chosen.input(handlers.choose, chosen, buttons, api_name="choose_user", show_progress="hidden")
     new = [added, name, is_administrator, *shown]
     add.click(handlers.add, [name, is_administrator], new, api_name="add_user")

@@ -37,7 +37,7 @@ VALUES = {"name": "Ana", "is_administrator": True, "project_id": 1, "role": "rat
 BUTTONS = [
     name
     for name, function in inspect.getmembers(UsersHandlers, inspect.isfunction)
-    if not name.startswith("_")
+    if not name.startswith("_") and name != "open"
 ]
 
 
@@ -52,9 +52,17 @@ def test_nobody_but_an_administrator_of_the_server_gets_anything(handlers, name,
     assert handlers.accounts.accounts() == before
 
 
+@pytest.mark.parametrize("who", [None, "nobody", "Ana"])
+def test_the_page_tells_others_in_its_place_for_whom_it_is(handlers, who):
+    closed, body, *rest = handlers.open(asked_by(who))
+    assert "administrators of the server" in closed or "not signed in" in closed
+    assert not body.visible
+    assert all(output == gr.skip() for output in rest)
+    assert len(rest) == len(handlers.open(asked_by("root"))) - 2
+
+
 def test_the_buttons_that_are_tried_are_all_of_them():
     assert set(BUTTONS) == {
-        "show",
         "choose",
         "add",
         "invite_to_project",
