@@ -70,6 +70,14 @@ class ExportError(AnnotationError):
     """The gold set cannot be written."""
 
 
+class UnfinishedError(ExportError):
+    """Pairs have no gold grade yet, and nobody said what becomes of them."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"{problem}: finish them, leave them out, or list them in a file of their own.")
+        self.problem = problem
+
+
 class NoteError(AnnotationError, ValueError):
     """A comment or note cannot be kept as it is."""
 

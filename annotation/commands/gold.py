@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.errors import ExportError, UnfinishedError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.services.gold import GoldService
 from annotation.services.projects import ProjectService
@@ -52,8 +53,12 @@ def export(
     service = GoldService(database)
     total = service.counts(project_id).pairs
     options = ExportOptions(format, unfinished, raters, comments)
-    with ProgressLine("Exporting", total=total, unit="pairs") as line:
-        exported = service.export(project_id, output, options, force=force, progress=line.show)
+    try:
+        with ProgressLine("Exporting", total=total, unit="pairs") as line:
+            exported = service.export(project_id, output, options, force=force, progress=line.show)
+    except UnfinishedError as error:
+        ways = f"--unfinished {Unfinished.LEAVE_OUT} or --unfinished {Unfinished.LIST}"
+        raise ExportError(f"{error.problem}: finish them, or give {ways}.") from None
     if as_json:
         show_json(exported.manifest | {"manifest_sha256": exported.manifest_sha256, "output": str(output)})
         return

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from annotation import __version__
 from annotation.clock import Clock, utcnow
-from annotation.errors import ExportError
+from annotation.errors import ExportError, UnfinishedError
 from annotation.gold import (
     ExportOptions,
     Format,
@@ -227,14 +227,20 @@ def _checked_counts(session: Session, project: Project, options: ExportOptions) 
         raise ExportError(f"Project {project.name!r} has no pairs yet: import some first.")
     missing = counts.pairs - counts.finished
     if missing and options.unfinished is Unfinished.REFUSE:
-        first = first_unfinished(session, project)
-        where = f", the first is {first[1]!r} ({first[0]})" if first else ""
-        raise ExportError(
-            f"{missing:,} of {counts.pairs:,} pairs have no gold grade yet{where}; "
-            f"{counts.too_few_ratings:,} lack ratings and {counts.not_adjudicated:,} a decision: "
-            "finish them, or have them left out (leave-out) or listed in a file of their own (list)."
-        )
+        raise UnfinishedError(_missing_text(counts, first_unfinished(session, project)))
     return counts
+
+
+def _missing_text(counts: GoldCounts, first: tuple[str, str] | None) -> str:
+    """How many pairs have no gold grade, the type and id of the first, and what they lack."""
+    missing = counts.pairs - counts.finished
+    have, it_is = ("has", "it is") if missing == 1 else ("have", "the first is")
+    where = f", {it_is} {first[1]!r} ({first[0]})" if first else ""
+    needs = ((counts.too_few_ratings, "ratings"), (counts.not_adjudicated, "a decision"))
+    lacks = " and ".join(
+        f"{count:,} {'lacks' if count == 1 else 'lack'} {what}" for count, what in needs if count
+    )
+    return f"{missing:,} of {counts.pairs:,} pairs {have} no gold grade yet{where}; {lacks}"
 
 
 def _numbers(session: Session, project: Project, options: ExportOptions) -> dict[int, int] | None:
