@@ -1,12 +1,15 @@
 (() => {
   "use strict";
   // Without a session Gradio shows nothing at all: what was pressed would look as if it had been done.
+  window.kpdemoSignInAgain = () => {
+    location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}&ended`);
+  };
   const asked = window.fetch;
   window.fetch = async (...request) => {
     const response = await asked(...request);
     const { pathname } = new URL(response.url || location.href, location.href);
     if (response.status === 401 && pathname.startsWith("/annotate/gradio_api/")) {
-      location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
+      window.kpdemoSignInAgain();
     }
     return response;
   };

@@ -85,7 +85,7 @@
     const last = sender.outbox.findLast((entry) => entry.kind === "rating");
     store.write("lost", { pair: form?.isNew ? form.pair.id : last?.pair ?? null, isSent: !form?.isNew && Boolean(last) });
     sender.leave();
-    location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
+    window.kpdemoSignInAgain();
   };
 
   const welcomeBack = async () => {

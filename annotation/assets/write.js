@@ -127,7 +127,7 @@
     }
     if (status === 401) {
       keepCopy();
-      location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
+      window.kpdemoSignInAgain();
       return false;
     }
     const mine = field.value;
@@ -191,7 +191,7 @@
   const look = async () => {
     const { status, body } = await ask("GET", `projects/${root.dataset.project}/writing`);
     if (status === 200) receive(body);
-    else if (status === 401) location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
+    else if (status === 401) window.kpdemoSignInAgain();
     else if (!task) find("#write-message").textContent = body.error ?? "No connection: this page tries again every 20 seconds.";
   };
 

@@ -12,7 +12,7 @@ from annotation.errors import InvitationError, NotFoundError, SettingsError
 from annotation.names import check_name
 from annotation.services import sessions
 from annotation.services.audit import record
-from annotation.services.roles import lock_administrators
+from annotation.services.roles import has_administrator, lock_administrators
 from annotation.services.sessions import new_token, token_hash
 from annotation.services.sign_ins import SignInService
 from annotation.services.users import find_user, get_user, id_of, name_is_taken, new_user
@@ -119,6 +119,11 @@ def use_invitation(session: Session, row: models.Invitation, user_id: int, now: 
 
 
 class InvitationService(SignInService):
+    def has_administrator(self) -> bool:
+        """Whether somebody can administer the server; until then the set-up link is the only door."""
+        with self._database.reading() as session:
+            return has_administrator(session)
+
     def setup_token(self) -> str | None:
         """The token of a new set-up link, in place of an older one; None where somebody can administer."""
         now = self._clock()

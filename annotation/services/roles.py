@@ -9,6 +9,8 @@ from annotation.errors import SettingsError
 from annotation.types import Role
 from db.models import Membership, Project, User
 
+_ADMINISTERS = (User.is_administrator, User.disabled_at.is_(None), User.password_hash.is_not(None))
+
 
 def roles_of(session: Session, user_id: int, project_id: int) -> frozenset[Role]:
     """The roles of a user in a project."""
@@ -29,11 +31,16 @@ def roles_by_user(session: Session) -> dict[int, list[tuple[str, Role]]]:
     return found
 
 
+def has_administrator(session: Session) -> bool:
+    """Whether the server has an administrator who can sign in."""
+    return session.scalar(select(User.id).where(*_ADMINISTERS).limit(1)) is not None
+
+
 def lock_administrators(session: Session) -> list[User]:
     """The administrators of the server who can sign in; nobody else changes who they are meanwhile."""
     statement = (
         select(User)
-        .where(User.is_administrator, User.disabled_at.is_(None), User.password_hash.is_not(None))
+        .where(*_ADMINISTERS)
         .order_by(User.id)
         .with_for_update()
         .execution_options(populate_existing=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request, Response
 
 from annotation.errors import SignInError, TooManyAttemptsError
@@ -10,7 +12,7 @@ from annotation.web.cookies import COOKIE, MARK_COOKIE, read_cookie
 from annotation.web.desk import Desk
 from annotation.web.forms import read_form
 
-ENDED = "Your session ended. Sign in and go on where you were: nothing you typed is lost."
+ENDED = "Your session ended. Sign in and go on where you were: what you graded and typed is kept."
 SIGNED_OUT = "You are signed out."
 _MINUTE = 60
 
@@ -32,9 +34,9 @@ class SignInPages:
         note = ""
         if "out" in request.query_params:
             note = SIGNED_OUT
-        elif path and read_cookie(request, COOKIE) is not None:
+        elif path and ("ended" in request.query_params or read_cookie(request, COOKIE) is not None):
             note = ENDED
-        return self._desk.show("sign_in.html", path=local_path(path), name="", note=note)
+        return await self._form(path=local_path(path), name="", note=note)
 
     async def sign_in(self, request: Request) -> Response:
         form = await read_form(request)
@@ -49,9 +51,9 @@ class SignInPages:
             )
         except TooManyAttemptsError as error:
             wait = {"retry-after": str(error.minutes * _MINUTE)}
-            return self._again(error, name, path, 429, wait)
+            return await self._form(status=429, error=error, headers=wait, path=path, name=name, note="")
         except SignInError as error:
-            return self._again(error, name, path, 403)
+            return await self._form(status=403, error=error, path=path, name=name, note="")
         return await self._desk.let_in(request, token, path)
 
     async def sign_out(self, request: Request) -> Response:
@@ -60,9 +62,6 @@ class SignInPages:
             await self._desk.ask(self._desk.accounts.sign_out, token)
         return self._desk.see_off(request, "/sign-in?out")
 
-    def _again(
-        self, error: SignInError, name: str, path: str, status: int, headers: dict[str, str] | None = None
-    ) -> Response:
-        return self._desk.show(
-            "sign_in.html", status=status, error=error, headers=headers, path=path, name=name, note=""
-        )
+    async def _form(self, **values: Any) -> Response:
+        is_new = not await self._desk.ask(self._desk.accounts.has_administrator)
+        return self._desk.show("sign_in.html", is_new=is_new, **values)

@@ -16,6 +16,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
+from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -372,6 +373,23 @@ def test_a_lost_session_says_that_nothing_is_lost(client):
     client.cookies.set("kpdemo-session", "ended")
     response = client.get("/annotate/rate", headers=PAGE, follow_redirects=True)
     assert ENDED in response.text
+
+
+def test_also_where_the_browser_has_forgotten_the_session(client):
+    assert ENDED in client.get("/sign-in?next=/annotate/rate&ended").text
+
+
+def test_who_comes_before_the_first_account_is_told_of_the_set_up_link(client, tmp_path):
+    told = "The first account is made with the link to /set-up"
+    assert told not in client.get("/sign-in").text
+    accounts_of_nobody = Database(f"sqlite:///{tmp_path / 'empty.db'}")
+    Base.metadata.create_all(accounts_of_nobody.engine)
+    server = build_server(AccountService(accounts_of_nobody))
+    with TestClient(server) as first:
+        page = first.get("/sign-in").text
+    accounts_of_nobody.dispose()
+    assert told in page
+    assert "Your administrator" not in page
 
 
 def test_a_first_visit_is_not_told_of_a_lost_session(client):
