@@ -53,7 +53,7 @@ from annotation.formats import (
 from annotation.scale import CLSS
 from annotation.sense_fields import read_senses
 from annotation.senses import WORD_TO_SENSE
-from annotation.types import KnownPair, NewPair, NewRating
+from annotation.types import KnownPair, NewPair, NewRating, ReadItem
 
 __all__ = [
     "FileFormat",
@@ -62,6 +62,7 @@ __all__ = [
     "open_source",
     "open_stream",
     "read_items",
+    "read_items_or_errors",
     "read_known_pairs",
     "read_larger_items",
     "type_of_name",
@@ -89,10 +90,28 @@ def read_items(
     Raises:
         ImportFileError: a row cannot be used; the message names file, line, field and value.
     """
+    for item in read_items_or_errors(source, format=format, type=type):
+        if isinstance(item, ImportFileError):
+            raise item
+        yield item
+
+
+def read_items_or_errors(
+    source: Source, *, format: FileFormat | None = None, type: str | None = None
+) -> Iterator[ReadItem]:
+    """As `read_items`, but an error stands in the place of its row, and is the last where no row follows."""
     named = type_of_name(source.name)
     default = type or (named if named in COMPARISON_TYPES else None)
-    for row in read_rows(source, format=format, type=type or named):
-        yield _RowReader(row.fields, f"{source.name}, line {row.line}", default).item()
+    try:
+        for row in read_rows(source, format=format, type=type or named):
+            reader = _RowReader(row.fields, f"{source.name}, line {row.line}", default)
+            try:
+                item: ReadItem = reader.item()
+            except ImportFileError as error:
+                item = error
+            yield item
+    except ImportFileError as error:  # of the file: nothing after it can be read
+        yield error
 
 
 def read_larger_items(

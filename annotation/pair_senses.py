@@ -22,7 +22,7 @@ from annotation.senses import (
     is_sense_key,
     sense_number,
 )
-from annotation.types import KnownPair, NewPair, NewRating
+from annotation.types import KnownPair, NewPair, ReadItem
 
 MOST_SIBLINGS = 12
 """What is kept and shown of them; some senses have hundreds."""
@@ -73,24 +73,26 @@ def _text(sense: Sense) -> SenseText:
     return SenseText(sense.label, sense.definition)
 
 
-def with_senses(
-    items: Iterable[NewPair | NewRating], source: Callable[[], SenseSource | None]
-) -> Iterator[NewPair | NewRating]:
+def with_senses(items: Iterable[ReadItem], source: Callable[[], SenseSource | None]) -> Iterator[ReadItem]:
     """The items of an import; pairs of a word and a sense have their texts, from the file or else WordNet.
 
     Args:
         items: as they were read.
         source: opens WordNet, when it is needed; where there is none only the form of sense keys is checked.
 
-    Raises:
-        ImportFileError: a sense key is malformed or not in WordNet; the message begins with its place.
+    Yields:
+        The items in their order; in place of a pair whose sense key is malformed or not in WordNet the error,
+        whose message begins with the pair's place.
     """
     opened = cache(source)  # once, also where there is none
     for item in items:
+        read = item
         if isinstance(item, NewPair) and item.type == WORD_TO_SENSE:
-            yield _with_sense(item, opened())
-        else:
-            yield item
+            try:
+                read = _with_sense(item, opened())
+            except ImportFileError as error:
+                read = error
+        yield read
 
 
 def known_with_senses(

@@ -7,6 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
+from annotation.errors import ImportFileError
 from annotation.senses import PairSenses
 
 QUARTERS_PER_POINT = 4
@@ -123,6 +124,10 @@ class NewRating:
     type: str | None = None
     """Needed only where two types share the id."""
     place: str = field(default="", compare=False)
+
+
+ReadItem = NewPair | NewRating | ImportFileError
+"""A row of an import, or why it cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ import typer
 
 from annotation.commands.options import DatabaseOption, JsonOption, WordNetOption, open_database
 from annotation.dictionary import Dictionary
-from annotation.exchange import FileFormat, Source, open_source, open_stream, read_items
+from annotation.exchange import FileFormat, Source, open_source, open_stream, read_items_or_errors
 from annotation.pair_senses import with_senses
 from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.terminal import ProgressLine, show_json, show_line
-from annotation.types import ImportSummary, NewPair, NewRating
+from annotation.types import ImportSummary, ReadItem
 from db import DEFAULT_URL
 from db.command import CallError
 
@@ -114,7 +114,7 @@ class _Reader:
         self._done = 0
         self._open: Source | None = None
 
-    def items(self) -> Iterator[NewPair | NewRating]:
+    def items(self) -> Iterator[ReadItem]:
         for name in self._files:
             with ExitStack() as stack:
                 if name == STDIN:
@@ -123,7 +123,7 @@ class _Reader:
                 else:
                     source = stack.enter_context(open_source(Path(name)))
                 self._open = source
-                yield from read_items(source, format=self._format, type=self._type)
+                yield from read_items_or_errors(source, format=self._format, type=self._type)
                 self._open = None
                 self._done += source.size or 0
 

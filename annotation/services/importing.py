@@ -23,7 +23,16 @@ from annotation.services.bulk import insert_rows, is_among
 from annotation.services.checks import shelf_of
 from annotation.services.imported_ratings import ImportedRating, RatingWriter
 from annotation.services.projects import as_project, find_project
-from annotation.types import ImportSummary, NewPair, NewRating, Project, User, to_quarters
+from annotation.types import (
+    ImportSummary,
+    NewPair,
+    NewRating,
+    Project,
+    ProjectSettings,
+    ReadItem,
+    User,
+    to_quarters,
+)
 from db import Database
 from db.models import Pair
 
@@ -50,7 +59,7 @@ class ImportService:
     def import_pairs(
         self,
         project_id: int,
-        items: Iterable[NewPair | NewRating],
+        items: Iterable[ReadItem],
         *,
         by: User | None = None,
         progress: Callable[[int], None] | None = None,
@@ -70,7 +79,8 @@ class ImportService:
 
         Raises:
             NotFoundError: there is no such project.
-            ImportFileError: an item cannot be used; the message begins with its place.
+            ImportFileError: an item cannot be used; the message begins with the place of the first, and tells
+                how many more there are.
         """
         now = self._clock()
         with self._database.session() as session:
@@ -93,7 +103,7 @@ class ImportService:
 def import_within(
     session: Session,
     project: Project,
-    items: Iterable[NewPair | NewRating],
+    items: Iterable[ReadItem],
     now: datetime,
     *,
     progress: Callable[[int], None] | None = None,
@@ -108,14 +118,73 @@ def import_within(
     if counts_rows:
         session.execute(_BY_INDEX)
     importer = _Importer(session, project, now)
-    for number, part in enumerate(_parts(items), start=1):
+    problems = _Problems()
+    for number, read in enumerate(_parts(items), start=1):
+        part = problems.without(read, project)
+        if problems.first is not None:  # nothing is imported: only how many they are is still to be told
+            continue
         importer.add(part)
         if counts_rows and number in _COUNTED_AFTER:
             session.execute(_COUNT_ROWS)
         done += len(part)
         if progress is not None:
             progress(done)
+    problems.tell()
     return importer.summary()
+
+
+class _Problems:
+    """The rows of an import that cannot be used, told by what they say alone."""
+
+    def __init__(self) -> None:
+        self.first: ImportFileError | None = None
+        self._others = 0
+
+    def without(self, items: Sequence[ReadItem], project: Project) -> list[NewPair | NewRating]:
+        """The items that can be used; the others are counted."""
+        good = []
+        for item in items:
+            try:
+                if isinstance(item, ImportFileError):
+                    raise item
+                _check(item, project.settings)
+                good.append(item)
+            except ImportFileError as problem:
+                if self.first is not None:
+                    self._others += 1
+                self.first = self.first or problem
+        return good
+
+    def tell(self) -> None:
+        """Raises:
+        ImportFileError: there are some.
+        """
+        if self.first is None:
+            return
+        if not self._others:
+            raise self.first
+        more = "1 more line has" if self._others == 1 else f"{self._others:,} more lines have"
+        raise ImportFileError(f"{str(self.first).removesuffix('.')} ({more} an error).")
+
+
+def _check(item: NewPair | NewRating, settings: ProjectSettings) -> None:
+    if item.type is not None and item.type not in settings.types:
+        raise ImportFileError(
+            f"{_where(item)}, field 'type': {item.type!r} is no type of the project, which has "
+            f"{', '.join(settings.types)}; mend it or add it to the project."
+        )
+    grades = [grade for _, grade in item.ratings] if isinstance(item, NewPair) else [item.grade]
+    for grade in grades:
+        if grade % settings.step != 0:
+            raise ImportFileError(
+                f"{_where(item)}: the grade {grade} is off the project's steps of {settings.step}; mend "
+                "it or make the step finer."
+            )
+    if isinstance(item, NewPair) and len(item.ratings) > settings.raters_per_pair:
+        raise ImportFileError(
+            f"{_where(item)}: {len(item.ratings)} ratings, but the project asks for "
+            f"{settings.raters_per_pair} of a pair; raise that number or leave ratings out."
+        )
 
 
 @dataclass(slots=True)
@@ -166,7 +235,6 @@ class _Importer:
         """
         part = self._look_up(items)
         for item in items:
-            self._check(item)
             if isinstance(item, NewPair):
                 self._sort(item, part)
             else:
@@ -212,26 +280,6 @@ class _Importer:
                     f"{_where(pair)}: the pair {pair.id!r} is a check pair of the project, and a rater who "
                     "met it twice would know; leave it out."
                 )
-
-    def _check(self, item: NewPair | NewRating) -> None:
-        settings = self._project.settings
-        if item.type is not None and item.type not in settings.types:
-            raise ImportFileError(
-                f"{_where(item)}, field 'type': {item.type!r} is no type of the project, which has "
-                f"{', '.join(settings.types)}; mend it or add it to the project."
-            )
-        grades = [grade for _, grade in item.ratings] if isinstance(item, NewPair) else [item.grade]
-        for grade in grades:
-            if grade % settings.step != 0:
-                raise ImportFileError(
-                    f"{_where(item)}: the grade {grade} is off the project's steps of {settings.step}; mend "
-                    "it or make the step finer."
-                )
-        if isinstance(item, NewPair) and len(item.ratings) > settings.raters_per_pair:
-            raise ImportFileError(
-                f"{_where(item)}: {len(item.ratings)} ratings, but the project asks for "
-                f"{settings.raters_per_pair} of a pair; raise that number or leave ratings out."
-            )
 
     def _sort(self, pair: NewPair, part: _Part) -> None:
         print = part.prints[id(pair)]
@@ -329,8 +377,8 @@ def _where(item: NewPair | NewRating) -> str:
     return item.place or f"Pair {_id(item)!r}"
 
 
-def _parts(items: Iterable[NewPair | NewRating]) -> Iterator[list[NewPair | NewRating]]:
-    part: list[NewPair | NewRating] = []
+def _parts(items: Iterable[ReadItem]) -> Iterator[list[ReadItem]]:
+    part: list[ReadItem] = []
     characters = 0
     for item in items:
         part.append(item)

@@ -12,7 +12,7 @@ import gradio as gr
 from annotation.comparison import comparison_type
 from annotation.dictionary import Dictionary
 from annotation.errors import AnnotationError, ImportFileError
-from annotation.exchange import open_source, read_items
+from annotation.exchange import open_source, read_items_or_errors
 from annotation.formats import SUFFIXES
 from annotation.pair_senses import with_senses
 from annotation.services.accounts import AccountService
@@ -72,7 +72,9 @@ class ImportHandlers:
             progress(None, desc="Reading")
             with open_source(path, name=path.name) as source:
                 # All of it before the transaction begins: nobody can save a grade while that lasts.
-                read = read_items(source, type=type or self.projects.get(project_id).settings.only_type)
+                read = read_items_or_errors(
+                    source, type=type or self.projects.get(project_id).settings.only_type
+                )
                 items = list(with_senses(read, self.dictionary.open_or_none))
             summary = self.importing.import_pairs(
                 project_id, items, by=user, progress=_shown_on(progress, len(items)), files=[path.name]

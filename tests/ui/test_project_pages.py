@@ -284,6 +284,21 @@ def test_an_upload_that_cannot_be_used_is_one_sentence(imports, tmp_path, name, 
     assert sentence in said
 
 
+def test_the_first_error_is_told_with_the_number_of_others(imports, tmp_path):
+    path = tmp_path / "new.tsv"
+    rows = (
+        "1\tword2sense\ta\tb",
+        "2\tsentence2phrase\ta\tb",
+        "3\tnone2none\ta\tb",
+        "4\tsentence2phrase\t\tb",
+    )
+    path.write_text("\n".join(("id\ttype\tleft\tright", *rows)), encoding="utf-8")
+    said, _ = import_file(imports, path)
+    assert "new.tsv, line 2, field &#x27;type&#x27;: &#x27;word2sense&#x27; is no type of the project" in said
+    assert "mend it or add it to the project (2 more lines have an error)." in said
+    assert imports.projects.counts(1).pairs == 3
+
+
 def test_a_file_that_names_no_type_has_the_only_one_of_its_project(imports, tmp_path):
     project = imports.projects.create(ProjectSettings("One", types=("phrase2word",)))
     asked = Asked(query_params={"project": str(project.id)})

@@ -96,7 +96,11 @@ def test_a_word_reads_as_people_write_it():
 
 def read(text: str, wordnet: WordNet | None, name: str = "word2sense.test.input.tsv") -> list[NewPair]:
     source = open_stream(BufferedReader(BytesIO(text.encode())), name)  # type: ignore[arg-type]
-    return list(with_senses(read_items(source), lambda: wordnet))  # type: ignore[arg-type]
+    items = list(with_senses(read_items(source), lambda: wordnet))
+    for item in items:
+        if isinstance(item, ImportFileError):
+            raise item
+    return items  # type: ignore[return-value]
 
 
 def test_an_import_takes_the_texts_of_each_sense_from_wordnet(wordnet):
