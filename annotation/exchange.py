@@ -97,13 +97,21 @@ def read_items(
 
 
 def read_items_or_errors(
-    source: Source, *, format: FileFormat | None = None, type: str | None = None
+    source: Source,
+    *,
+    format: FileFormat | None = None,
+    type: str | None = None,
+    only_type: str | None = None,
 ) -> Iterator[ReadItem]:
-    """As `read_items`, but an error stands in the place of its row, and is the last where no row follows."""
+    """As `read_items`, but an error stands in the place of its row, and is the last where no row follows.
+
+    Args:
+        only_type: that of the project, where it has one: of rows whose file names none either.
+    """
     named = type_of_name(source.name)
-    default = type or (named if named in COMPARISON_TYPES else None)
+    default = type or (named if named in COMPARISON_TYPES else only_type)
     try:
-        for row in read_rows(source, format=format, type=type or named):
+        for row in read_rows(source, format=format, type=type or named or only_type):
             reader = _RowReader(row.fields, f"{source.name}, line {row.line}", default)
             try:
                 item: ReadItem = reader.item()
@@ -123,7 +131,11 @@ def read_larger_items(
 
 
 def read_known_pairs(
-    source: Source, *, format: FileFormat | None = None, type: str | None = None
+    source: Source,
+    *,
+    format: FileFormat | None = None,
+    type: str | None = None,
+    only_type: str | None = None,
 ) -> Iterator[KnownPair]:
     """The pairs of an open file with their fields `grade` (or `gold`) and, if wished, `explanation`.
 
@@ -131,13 +143,14 @@ def read_known_pairs(
         source: from `open_source`.
         format: None finds it out from the name's suffix and the first line.
         type: the comparison type of rows that name none.
+        only_type: that of the project, where it has one: of rows whose file names none either.
 
     Raises:
         ImportFileError: a row cannot be used; the message names file, line, field and value.
     """
     named = type_of_name(source.name)
-    default = type or (named if named in COMPARISON_TYPES else None)
-    for row in read_rows(source, format=format, type=type or named):
+    default = type or (named if named in COMPARISON_TYPES else only_type)
+    for row in read_rows(source, format=format, type=type or named or only_type):
         yield _RowReader(row.fields, f"{source.name}, line {row.line}", default).known_pair()
 
 

@@ -37,15 +37,19 @@ _LEAST_TITLE = 3
 LONGEST_TITLE = 25
 """Words; two letters of a script without spaces count as one."""
 
-_SENTENCE_END = re.compile(r"[.,:;…。．，：；、।۔][\"'”’»)\]]*$")
+LONGEST_TITLE_LINE = 300
+"""Characters."""
+
+_SENTENCE_END = re.compile(r"[.,:;!…。．，：；！、।۔][\"'”’»)\]]*$")
 _NO_TITLE = re.compile(r"arxiv:|https?:|\bdoi\b|[@©]", re.IGNORECASE)
 
 
 def with_title_line(document: Document) -> Document:
     """A plain text that begins with its title, with the title apart; any other document as it is.
 
-    The title is the first of `blocks`: two words or more, but not many, which end as no sentence does and are
-    no item of a list; and a piece of at least twice the length follows. `Document.text` stays as it is.
+    The title is the first of `blocks`, on lines of its own: two words or more, but not many, which end as no
+    statement does and are no item of a list; and a piece of at least twice the length follows.
+    `Document.text` stays as it is.
     """
     if document.title:
         return document
@@ -60,7 +64,10 @@ def with_title_line(document: Document) -> Document:
         return document
     rest = text[len(title) :]
     body = rest.lstrip()
-    return replace(document, title=title, body=body, title_break=rest[: len(rest) - len(body)])
+    space = rest[: len(rest) - len(body)]
+    if "\t" in space or not space:  # the first cell of a table
+        return document
+    return replace(document, title=title, body=body, title_break=space)
 
 
 def document_blocks(document: Document) -> Iterator[tuple[str, int]]:
@@ -112,7 +119,9 @@ def blocks(text: str) -> Iterator[Span]:
 def _may_be_title(piece: str) -> bool:
     words = _FIRST_WORD.findall(piece)
     count = sum(0.5 if _WIDE.match(word) else 1 for word in words)
-    if "\t" in piece or _LIST_MARK.match(piece) or not 2 <= count <= LONGEST_TITLE:
+    if "\t" in piece or len(piece) > LONGEST_TITLE_LINE or _LIST_MARK.match(piece):
+        return False
+    if not 2 <= count <= LONGEST_TITLE:
         return False
     return not any(pattern.search(piece) for pattern in (_SENTENCE_END, _GOES_ON, _NO_TITLE))
 

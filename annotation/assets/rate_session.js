@@ -2,11 +2,11 @@
 (() => {
   "use strict";
   const parts = (window.kpdemoRate ??= {});
+  parts.HOLD = 1000;
   const AHEAD = 2;
   const RECENT = 20;
   const UNDO_TIME = 5000;
   const ELSEWHERE = 60_000;
-  const HOLD = 1000;
   const GRADING = /^([0-4[\]]|Arrow(Left|Right)|Enter)$/;
   const KEY_PATIENCE = 30_000;  // older keys were meant for a pair that nobody had seen yet
 
@@ -153,7 +153,7 @@
     // While the next pair is on its way, keys wait for it.
     press(key) {
       if (this.isHeld && GRADING.test(key)) {
-        this.say("Another pair is shown now: the key was not used.");
+        this.say(`${this.pair ? "Another pair is shown now" : "The pair is gone"}: the key was not used.`);
         return;
       }
       if (!this.keysWait || (key === "Backspace" && !this.typed.length)) {
@@ -287,7 +287,7 @@
       this.holding = setTimeout(() => {
         this.isHeld = false;
         this.changed();
-      }, HOLD);
+      }, parts.HOLD);
     }
 
     // The server may not have it yet from the other tab, and give the pair out once more.

@@ -66,7 +66,7 @@ def import_files(
     database = open_database(database_url)
     into = ProjectService(database).get(project)
     stdin = _whole(sys.stdin.buffer) if STDIN in files else None
-    reader = _Reader(files, stdin, format, type or into.settings.only_type)
+    reader = _Reader(files, stdin, format, type, into.settings.only_type)
     names = [Path(name).name for name in files]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     with ProgressLine("Importing", total=total, unit="rows") as line:
@@ -105,12 +105,17 @@ class _Reader:
     """Reads the files one after the other, and knows how far it is."""
 
     def __init__(
-        self, files: Sequence[str], stdin: BinaryIO | None, format: FileFormat | None, type: str | None
+        self,
+        files: Sequence[str],
+        stdin: BinaryIO | None,
+        format: FileFormat | None,
+        type: str | None,
+        only_type: str | None,
     ) -> None:
         self._files = files
         self._stdin = stdin
         self._format = format
-        self._type = type
+        self._types = {"type": type, "only_type": only_type}
         self._done = 0
         self._open: Source | None = None
 
@@ -123,7 +128,7 @@ class _Reader:
                 else:
                     source = stack.enter_context(open_source(Path(name)))
                 self._open = source
-                yield from read_items_or_errors(source, format=self._format, type=self._type)
+                yield from read_items_or_errors(source, format=self._format, **self._types)
                 self._open = None
                 self._done += source.size or 0
 

@@ -156,7 +156,7 @@ def _read(file: str, project: Project, type: str | None, wordnet: Path | None) -
     if not Path(file).is_file():
         raise CallError(f"{file}: no such file; check the name.")
     with open_source(Path(file)) as source:
-        pairs = read_known_pairs(source, type=type or project.settings.only_type)
+        pairs = read_known_pairs(source, type=type, only_type=project.settings.only_type)
         return known_with_senses(pairs, Dictionary(wordnet).open_or_none)
 
 

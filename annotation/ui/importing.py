@@ -72,9 +72,8 @@ class ImportHandlers:
             progress(None, desc="Reading")
             with open_source(path, name=path.name) as source:
                 # All of it before the transaction begins: nobody can save a grade while that lasts.
-                read = read_items_or_errors(
-                    source, type=type or self.projects.get(project_id).settings.only_type
-                )
+                only = self.projects.get(project_id).settings.only_type
+                read = read_items_or_errors(source, type=type, only_type=only)
                 items = list(with_senses(read, self.dictionary.open_or_none))
             summary = self.importing.import_pairs(
                 project_id, items, by=user, progress=_shown_on(progress, len(items)), files=[path.name]

@@ -270,9 +270,9 @@ def read_quality_form(
     )
 
 
-def _read(path: Path, type: str | None) -> list[KnownPair]:
+def _read(path: Path, only_type: str | None) -> list[KnownPair]:
     with open_source(path, name=path.name) as source:
-        pairs = list(read_known_pairs(source, type=type))
+        pairs = list(read_known_pairs(source, only_type=only_type))
     if not pairs:
         raise ImportFileError(f"{path.name} has no pairs: a row for each, under a header.")
     return pairs

@@ -32,12 +32,6 @@ from kpdemo.types import (
 MOST_KEYPHRASES = 12
 """Of one passage that are read."""
 
-NEAR = 0.1
-"""The least score of a passage that helps; others are found and shown.
-
-The ranker that ships has hardly met passages that were as far (`thinned` of `train multilingual`).
-"""
-
 ABSENT_CANDIDATES = 50
 """So many of the best are told; R@50 counts them."""
 
@@ -109,16 +103,16 @@ class RankingPredictor:
     def _answer(
         self, document: Document, hits: Sequence[Hit], top_k: int | None, threshold: float | None
     ) -> RetrievalPrediction:
-        candidates = candidates_of(document)
+        candidates, near = candidates_of(document), self.model.near
         help = [
             Help(text, place, hit.score)
-            for place, hit in enumerate(hit for hit in hits if hit.score >= NEAR)
+            for place, hit in enumerate(hit for hit in hits if hit.score >= near)
             for text in hit.passage.keyphrases[:MOST_KEYPHRASES]
         ]
         without = self._predict(document, candidates, (), top_k, threshold)
         helped = self._predict(document, candidates, help, top_k, threshold) if help else without
         has_index = self.folder is not None
-        return RetrievalPrediction(tuple(map(_passage, hits)), helped, without, NEAR, retrieves=has_index)
+        return RetrievalPrediction(tuple(map(_passage, hits)), helped, without, near, retrieves=has_index)
 
     def _predict(
         self,

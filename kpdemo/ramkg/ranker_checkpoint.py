@@ -19,6 +19,9 @@ from kpdemo.simckp.counting import ExpectedF1
 from kpdemo.sums import write_sums
 
 LEXICON = "lexicon.json.gz"
+NEAR = 0.4
+"""Of a ranker that has met hardly any passage but the nearest; a lower score leads such a one astray."""
+
 _ENCODER, _WITH, _WITHOUT = "encoder.", "with_retrieval.", "without_retrieval."
 
 
@@ -29,6 +32,7 @@ class RankerModel:
     base: ranks without.
     passages: m, so many passages are retrieved.
     languages: it was trained for, by ISO 639-1 code.
+    near: the least score of a passage that helps.
     """
 
     knowledge: Knowledge
@@ -36,6 +40,7 @@ class RankerModel:
     base: Choosing | None
     passages: int
     languages: frozenset[str]
+    near: float = NEAR
 
 
 def save_ranker(folder: Path, model: RankerModel, *, name: str, card: str) -> None:
@@ -55,6 +60,7 @@ def save_ranker(folder: Path, model: RankerModel, *, name: str, card: str) -> No
         "counting": counting,
         "passages": model.passages,
         "languages": sorted(model.languages),
+        "near": model.near,
     }
     write_folder(folder, state, stored_tokenizer(reader), config, card=card, storage="fp16")
     model.knowledge.lexicon.save(folder / LEXICON)
@@ -83,6 +89,7 @@ def load_ranker(folder: Path, *, device: torch.device) -> RankerModel:
             base=_choosing(config["counting"], weights, _WITHOUT),
             passages=int(config["passages"]),
             languages=frozenset(config["languages"]),
+            near=float(config.get("near", NEAR)),
         )
 
 

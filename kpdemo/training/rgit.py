@@ -61,6 +61,9 @@ class Thinning:
     skipped: Annotated[int, Field(ge=0)] = 0
 
 
+WAYS = (Thinning(), Thinning(), Thinning(skipped=1), Thinning(0.1), Thinning(0.01), Thinning(0.001))
+
+
 @dataclass(frozen=True)
 class MultilingualTraining:
     """Attributes:
@@ -72,9 +75,11 @@ class MultilingualTraining:
     passages: the corpus in which passages are found, besides.
     validation: documents in two languages on which recall is measured; their passages have to be in the
         corpus under the same id.
+    rounds: its `final_generator` is not used: the last rankers are trained as `thinned` says.
     retriever: how a round's encoder is trained; its sources are not used.
     epochs: visits of each pair in a round.
     thinned: how the passages are found that the model's ranker learns with, one way drawn for each document.
+    near: the least score of a passage that helps the model; the ranker should have met such.
     languages: told of the model.
     card: Markdown that the model card begins with.
     device: of the encoder.
@@ -98,7 +103,8 @@ class MultilingualTraining:
     temperature: Annotated[float, Field(gt=0)] = 0.05
     batch_size: Annotated[int, Field(ge=2)] = 128
     epochs: Annotated[int, Field(ge=1)] = 20
-    thinned: Annotated[tuple[Thinning, ...], Field(min_length=1)] = (Thinning(),)
+    thinned: Annotated[tuple[Thinning, ...], Field(min_length=1)] = WAYS
+    near: Annotated[float, Field(ge=-1, le=1)] = 0.1
     ranker: RankerTraining = field(default_factory=RankerTraining)
     seed: int = 42
     device: str = "auto"
@@ -173,7 +179,7 @@ class RetrieverRounds:
         size = max(round(thinning.share * len(vectors)), read)
         part = np.sort(np.random.default_rng(self._config.seed).permutation(len(vectors))[:size])
         index = faiss.IndexFlatIP(vectors.shape[1])
-        index.add(vectors[part])
+        index.add(vectors if size == len(vectors) else vectors[part])
         reader = load_reader(model / RETRIEVER, device=self._device)
         scores, places = index.search(reader.documents(documents), read)
         scores, places = scores[:, thinning.skipped :], places[:, thinning.skipped :]
@@ -239,6 +245,7 @@ class RankerRounds:
             base=None if retrieval else choosing,
             passages=self._config.rounds.passages,
             languages=frozenset(self._config.languages),
+            near=self._config.near,
         )
 
     def predict(self, model: Path, inputs: Sequence[Augmented]) -> list[list[str]]:

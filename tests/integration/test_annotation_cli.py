@@ -105,6 +105,14 @@ def test_the_only_type_of_a_project_need_not_be_named(call):
     assert call("import", "Two", "pairs.csv", "--type", "other")[0] == 0
 
 
+def test_a_file_named_for_another_type_than_the_only_one_is_refused(call):
+    call("project", "create", "words", "--types", "phrase2word")
+    Path("paragraph2sentence.trial.input.tsv").write_text("A long one.\tShort.\ttrial-p2s-1\n")
+    status, _, errors = call("import", "words", "paragraph2sentence.trial.input.tsv")
+    assert status == 1
+    assert "'paragraph2sentence' is no type of the project" in errors
+
+
 def test_the_tasks_own_files_are_imported_by_their_names(call):
     call("project", "create", "clss")
     Path("word2sense.trial.input.tsv").write_text("pot#n\tbasket%1:06:00::\tbasket#n#1\ttrial-w2s-1\n")

@@ -11,7 +11,7 @@ from kpdemo.candidates.chunks import candidate_key, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.evaluation import phrases
 from kpdemo.evaluation.phrases import noun_ngrams, noun_phrases
-from kpdemo.lines import LONGEST_TITLE, blocks, document_blocks, with_title_line
+from kpdemo.lines import LONGEST_TITLE, LONGEST_TITLE_LINE, blocks, document_blocks, with_title_line
 from kpdemo.ramkg import phrases as ramkg_phrases
 from kpdemo.ramkg.phrases import mine_phrases
 from kpdemo.simckp.examples import encoder_text
@@ -79,10 +79,16 @@ def test_a_first_line_that_is_a_title_is_taken_for_one(title, between):
 @pytest.mark.parametrize(
     "first",
     ["Molecules", "We weigh neighbours.", "- graph kernels", "1. Weighing neighbours", "Dear Sir or Madam,",
-     "arXiv:2204.01234v1 3 May 2022", "graph\tkernels", "weigh " * (LONGEST_TITLE + 1)],
+     "arXiv:2204.01234v1 3 May 2022", "graph\tkernels", "weigh " * (LONGEST_TITLE + 1),
+     "We weigh neighbours!", f"weigh {'n' * LONGEST_TITLE_LINE}"],
 )  # fmt: skip
 def test_another_first_line_is_text(first):
     document = Document(f"{first}\n\n{LONG}")
+    assert with_title_line(document) is document
+
+
+def test_the_first_cell_of_a_table_is_no_title():
+    document = Document(f"Graph kernels\tSolubility\nWeighing\t{LONG}")
     assert with_title_line(document) is document
 
 

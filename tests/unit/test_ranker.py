@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,10 +22,11 @@ from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.phrases import mine_phrases, phrase_key
 from kpdemo.ramkg.predictor import load_ranking_predictor
 from kpdemo.ramkg.ranker import Ranker
-from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
+from kpdemo.ramkg.ranker_checkpoint import NEAR, RankerModel, load_ranker, save_ranker
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.ramkg.subwords import SubwordEncoder, SubwordReader, read_bags, save_reader, train_tokenizer
 from kpdemo.ramkg.terms import Lexicon, count_terms, learn_translations
+from kpdemo.sums import write_sums
 from kpdemo.training.ranker import RankerTraining, mine_documents, train_ranker
 from kpdemo.types import Document
 
@@ -79,7 +81,7 @@ def model(reader, tmp_path_factory) -> RankerModel:
     )
     alone = [Augmented(document) for document in documents]
     base, _, _ = train_ranker(mined, alone, reader, config, folder / "without", retrieval=False)
-    return RankerModel(knowledge, helped, base, 1, frozenset({"fr"}))
+    return RankerModel(knowledge, helped, base, 1, frozenset({"fr"}), near=0.2)
 
 
 @pytest.fixture(scope="module")
@@ -276,3 +278,12 @@ def test_a_language_nothing_is_known_of_is_ranked_by_its_text(stored):
     [answer] = predictor.predict([Document(theses(1)[0].body, language="de")])
     assert answer.present[0].score > 0.01
     assert answer.absent == ()
+
+
+def test_a_ranker_stored_before_far_passages_were_learnt_from_keeps_them_out(stored, model, tmp_path):
+    folder = shutil.copytree(stored, tmp_path / "ranker")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    assert config.pop("near") == model.near
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    write_sums(folder)
+    assert load_ranker(folder, device=torch.device("cpu")).near == NEAR
