@@ -118,7 +118,7 @@ def test_a_lost_session_leads_back_to_the_same_place(browser: Browser, site: Sit
     page = site.page(browser, "Dora", "/annotate/?from=here")
     site.services.accounts.sign_out_everywhere("Dora")
     page.reload()
-    expect(page.get_by_role("status")).to_contain_text("nothing you typed is lost")
+    expect(page.get_by_role("status")).to_contain_text("what you graded and typed is kept")
     sign_in(page, "dora", "a wild guess")
     expect(page.get_by_role("alert")).to_be_visible()
     expect(page.get_by_label("Name")).to_have_value("dora")
