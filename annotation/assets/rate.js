@@ -236,7 +236,7 @@
     if (!hasKeys || !KEYS.has(key) || !isFree(event.target, key)) return;
     if (session.training.isOn && key === "Backspace") return;
     event.preventDefault();
-    if (!event.repeat || REPEATABLE.has(key)) session.press(key);
+    if (!event.repeat || REPEATABLE.has(key)) session.keys.press(key);
   };
   document.addEventListener("keydown", pressed);
 
@@ -244,7 +244,7 @@
 
   document.addEventListener("visibilitychange", () => {
     if (!session) return;
-    session.look();
+    session.keys.look();
     if (document.hidden) session.form?.pause();
     else {
       session.form?.resume();

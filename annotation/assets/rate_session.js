@@ -2,13 +2,10 @@
 (() => {
   "use strict";
   const parts = (window.kpdemoRate ??= {});
-  parts.HOLD = 1000;
   const AHEAD = 2;
   const RECENT = 20;
   const UNDO_TIME = 5000;
   const ELSEWHERE = 60_000;
-  const GRADING = /^([0-4[\]]|Arrow(Left|Right)|Enter)$/;
-  const KEY_PATIENCE = 30_000;  // older keys were meant for a pair that nobody had seen yet
 
   class Session {
     constructor({ store, step, mayRevise, changed, say, opened }) {
@@ -25,17 +22,15 @@
       this.earlier = null;
       this.form = null;
       this.last = null;
-      this.typed = [];
+      this.keys = new parts.Keys(this);
       this.notices = [];
       this.elsewhere = new Map();
-      this.isHeld = false;  // the pair has changed without the rater's doing: no key for the old one grades the new one
-      this.holding = 0;
       this.training = new parts.Training();
     }
 
     get pair() { return this.earlier ?? this.ready[0] ?? null; }
     get isReadOnly() { return this.training.isHeld || this.#isKept; }
-    get isLocked() { return this.isHeld || this.isReadOnly; }
+    get isLocked() { return this.keys.isHeld || this.isReadOnly; }
     get #isKept() { return this.earlier !== null && this.earlier.grade !== null && !this.mayRevise; }
     get phase() {
       if (this.pair) return "pair";
@@ -150,44 +145,6 @@
       this.show();
     }
 
-    // While the next pair is on its way, keys wait for it.
-    press(key) {
-      if (this.isHeld && GRADING.test(key)) {
-        this.say(`${this.pair ? "Another pair is shown now" : "The pair is gone"}: the key was not used.`);
-        return;
-      }
-      if (!this.keysWait || (key === "Backspace" && !this.typed.length)) {
-        this.#act(key);
-        return;
-      }
-      this.typed.push({ key, at: Date.now() });
-      this.changed();
-    }
-
-    #act(key) {
-      if (/^[0-4]$/.test(key)) this.choose(Number(key) * parts.QUARTERS);
-      else if (key === "[" || key === "ArrowLeft") this.move(-1);
-      else if (key === "]" || key === "ArrowRight") this.move(1);
-      else if (key === "Enter") this.submit();
-      else if (key === "Backspace") this.back();
-      else {
-        this.typed = [];
-        this.opened(key);
-      }
-    }
-
-    #replay() {
-      while (this.typed.length && !this.keysWait) {
-        const { key, at } = this.typed.shift();
-        if (this.pair && Date.now() - at < KEY_PATIENCE) {
-          this.#act(key);
-          continue;
-        }
-        this.typed = [];
-        if (this.pair) this.notify("Keys that you typed while there was no connection were not used: nobody had seen the pair.");
-      }
-    }
-
     // What the server says
 
     received(answer, entry) {
@@ -204,7 +161,7 @@
         this.mayRevise = answer.project.may_revise;
       }
       if (answer.pairs) this.#take(answer.pairs, Boolean(answer.waiting), Boolean(answer.project));
-      this.#replay();
+      this.keys.replay();
     }
 
     #takeTraining(answer, entry) {
@@ -234,7 +191,7 @@
       this.ready = first && !isGone ? [first, ...given.filter((pair) => pair.id !== first.id)].slice(0, AHEAD) : given;
       this.isWaiting = isWaiting;
       this.isSynced = true;
-      if (isGone && wasShown) this.#hold();
+      if (isGone && wasShown) this.keys.hold();
       this.show();
       if (isGone && wasShown) this.notify("The pair that was shown here is no longer yours to grade.");
     }
@@ -265,7 +222,7 @@
       this.ready = this.ready.filter((pair) => pair.id !== id);
       if (isShown) {
         this.form = null;
-        this.#hold();
+        this.keys.hold();
       }
       this.#askAnew();
       this.show();
@@ -274,21 +231,6 @@
 
     // And the server has it: the count of answers is a newer one.
     savedElsewhere() { this.sender.askQueue(); }
-
-    #hold() {
-      this.isHeld = true;
-      this.typed = [];
-    }
-
-    // The hold lasts until the new pair has been in sight for a moment.
-    look() {
-      clearTimeout(this.holding);
-      if (!this.isHeld || !this.pair || document.hidden) return;
-      this.holding = setTimeout(() => {
-        this.isHeld = false;
-        this.changed();
-      }, parts.HOLD);
-    }
 
     // The server may not have it yet from the other tab, and give the pair out once more.
     #isOnItsWayElsewhere(id) { return Date.now() - (this.elsewhere.get(id) ?? 0) < ELSEWHERE; }
@@ -321,7 +263,7 @@
       if (form?.pair.id !== pair?.id || form?.isEarlier !== Boolean(this.earlier)) {
         form?.pause();
         this.form = pair && new parts.Form(pair, Boolean(this.earlier), this.store);
-        this.look();
+        this.keys.look();
       }
       this.changed();
     }

@@ -234,7 +234,7 @@
     message.hidden = phase === "pair";
     message.querySelector("a").hidden = phase !== "done";
     if (phase !== "pair") {
-      const typed = session.typed.map(({ key }) => key).join(" ");
+      const typed = session.keys.typed.map(({ key }) => key).join(" ");
       setText(message.querySelector("span"), MESSAGES[phase](session) + (typed ? ` Typed already: ${typed}` : ""));
     }
     const isNewPair = phase === "pair" && showPair(root, session);

@@ -33,6 +33,7 @@ RATE_SCRIPTS = tuple(
         "rate_form.js",
         "rate_training.js",
         "rate_sender.js",
+        "rate_keys.js",
         "rate_session.js",
         "rate_view.js",
         "rate.js",
