@@ -108,11 +108,8 @@ def read_items_or_errors(
     Args:
         only_type: that of the project, where it has one: of rows whose file names none either.
     """
-    named = type_of_name(source.name)
-    default = type or (named if named in COMPARISON_TYPES else only_type)
     try:
-        for row in read_rows(source, format=format, type=type or named or only_type):
-            reader = _RowReader(row.fields, f"{source.name}, line {row.line}", default)
+        for reader in _row_readers(source, format, type, only_type):
             try:
                 item: ReadItem = reader.item()
             except ImportFileError as error:
@@ -148,10 +145,18 @@ def read_known_pairs(
     Raises:
         ImportFileError: a row cannot be used; the message names file, line, field and value.
     """
+    for reader in _row_readers(source, format, type, only_type):
+        yield reader.known_pair()
+
+
+def _row_readers(
+    source: Source, format: FileFormat | None, type: str | None, only_type: str | None
+) -> Iterator[_RowReader]:
+    """Of each row; its type is the one named here, else by the file's name, else the project's only one."""
     named = type_of_name(source.name)
     default = type or (named if named in COMPARISON_TYPES else only_type)
     for row in read_rows(source, format=format, type=type or named or only_type):
-        yield _RowReader(row.fields, f"{source.name}, line {row.line}", default).known_pair()
+        yield _RowReader(row.fields, f"{source.name}, line {row.line}", default)
 
 
 def fingerprint(type: str, left: str, right: str) -> str:

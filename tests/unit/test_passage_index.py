@@ -239,7 +239,8 @@ def test_another_encoder_is_refused(tmp_path):
     build(tmp_path / "index")
     other = SeededEncoder(identity="b" * 64)
     other.config = EncoderConfig("other")
-    message = r"seeded \(a{12}\), not with other \(b{12}\): build it anew with `python -m .* other`"
+    told = r"built with the encoder seeded \(a{12}\), not with other \(b{12}\)"
+    message = told + r": build it anew with `python -m kpdemo index build --model other`\."
     with pytest.raises(PassageIndexError, match=message):
         PassageIndex.open(tmp_path / "index").retrieve(other, [passage(1)], 1)
     with pytest.raises(PassageIndexError, match=message):
