@@ -7,14 +7,19 @@ import json
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.storage import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
 TAGGER_ASSET = Path(__file__).parent.parent / "assets" / "tagger.json.gz"
 
@@ -34,6 +39,9 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_DECIMALS = 2  # of the weights that are stored
+_UNITS = 10**_DECIMALS
+_START, _END = ("-START-", "-START2-"), ("-END-", "-END2-")
 _CURLY = str.maketrans("’‘“”–—", "''\"\"--")
 
 
@@ -57,13 +65,58 @@ def tagger_form(word: str) -> str:
 
 @dataclass(frozen=True)
 class Tagger:
-    """NLTK's averaged perceptron (Honnibal 2013) with weights of our own training."""
+    """NLTK's averaged perceptron (Honnibal 2013) with weights of our own training, read as an array.
 
-    _perceptron: Any
+    Attributes:
+        tags: descending: of equals NLTK takes the last by the alphabet, and `argmax` the first.
+        certain: the tag of words that have only one.
+        rows: of `weights`, for each feature with its value, such as "i word kernel".
+        weights: (N, tags) int16, in units of the last decimal that is stored.
+    """
+
+    tags: tuple[str, ...]
+    certain: Mapping[str, str]
+    rows: Mapping[str, int]
+    weights: NDArray[np.int16]
+
+    @classmethod
+    def of(
+        cls, tags: Iterable[str], certain: Mapping[str, str], weights: Mapping[str, Mapping[str, float]]
+    ) -> Tagger:
+        """From what NLTK's perceptron holds: for each feature the weight of some tags.
+
+        Raises:
+            KeyError, ValueError: a weight is of no tag, or too large.
+        """
+        ordered = tuple(sorted(tags, reverse=True))
+        column = {tag: number for number, tag in enumerate(ordered)}
+        rows = weights.values()
+        places = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+        columns = np.fromiter(map(column.__getitem__, chain.from_iterable(rows)), dtype=np.intp)
+        values = np.fromiter(chain.from_iterable(row.values() for row in rows), dtype=np.float64)
+        if np.abs(values).max(initial=0.0) * _UNITS > np.iinfo(np.int16).max:
+            raise ValueError("a weight is too large")
+        dense = np.zeros((len(rows), len(ordered)), dtype=np.int16)
+        dense[places, columns] = np.rint(values * _UNITS)
+        return cls(ordered, certain, {feature: number for number, feature in enumerate(weights)}, dense)
 
     def tag(self, words: Sequence[str]) -> list[str]:
-        """One Penn tag a word, in order."""
-        return [tag for _, tag in self._perceptron.tag([tagger_form(word) for word in words])]
+        """One Penn tag a word, in order: the same as by NLTK's `PerceptronTagger`."""
+        forms = [tagger_form(word) for word in words]
+        context = [*_START, *map(_normal, forms), *_END]
+        last, second = _START
+        tags = []
+        for position, word in enumerate(forms):
+            tag = self.certain.get(word) or self._best(_features(position, word, context, last, second))
+            tags.append(tag)
+            last, second = tag, last
+        return tags
+
+    def _best(self, features: Iterable[str]) -> str:
+        known = [row for feature in features if (row := self.rows.get(feature)) is not None]
+        # In the order of the features, as NLTK adds: the rounding of the sums tells equal tags apart.
+        scores = (self.weights[known] / _UNITS).sum(axis=0)
+        return self.tags[int(scores.argmax())]
 
     def accuracy(self, sentences: Iterable[Sequence[tuple[str, str]]]) -> float:
         """Share of words tagged as in `sentences`, each a sequence of (word, tag)."""
@@ -82,22 +135,16 @@ def load_tagger(path: Path = TAGGER_ASSET) -> Tagger:
     Raises:
         ModelLoadError: the file is missing or damaged.
     """
-    from nltk.tag.perceptron import PerceptronTagger
-
     try:
         stored = json.loads(gzip.decompress(path.read_bytes()))
-        perceptron = PerceptronTagger(load=False)
-        perceptron.tagdict = stored["tagdict"]
-        perceptron.classes = perceptron.model.classes = set(stored["tags"])
-        perceptron.model.weights = stored["weights"]
+        return Tagger.of(stored["tags"], stored["tagdict"], stored["weights"])
     except FileNotFoundError as error:
         raise ModelLoadError(f"No tagger at {path}: run `python -m kpdemo train tagger`.") from error
-    except (OSError, EOFError, ValueError, KeyError, TypeError, IndexError) as error:
+    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelLoadError(f"The tagger {path} is damaged ({error}): restore the file.") from error
-    return Tagger(perceptron)
 
 
-def save_tagger(perceptron: Any, path: Path, *, smallest: float = 0.05, decimals: int = 2) -> None:
+def save_tagger(perceptron: Any, path: Path, *, smallest: float = 0.05) -> None:
     """Write an NLTK perceptron compactly: weights below `smallest` dropped, the rest rounded.
 
     The bytes depend on the weights only (no time stamp), so a repeated training gives the same file.
@@ -106,10 +153,45 @@ def save_tagger(perceptron: Any, path: Path, *, smallest: float = 0.05, decimals
     weights = {}
     for feature, row in sorted(perceptron.model.weights.items()):
         kept = {
-            tag: round(weight, decimals) for tag, weight in sorted(row.items()) if abs(weight) >= smallest
+            tag: round(weight, _DECIMALS) for tag, weight in sorted(row.items()) if abs(weight) >= smallest
         }
         if kept:
             weights[feature] = kept
     stored = {"tags": tags, "tagdict": dict(sorted(perceptron.tagdict.items())), "weights": weights}
     text = json.dumps(stored, separators=(",", ":"), ensure_ascii=False)
     replace_file(path, gzip.compress(text.encode(), compresslevel=9, mtime=0))
+
+
+def _normal(word: str) -> str:
+    """The word as NLTK's tagger keeps it for its neighbours."""
+    if "-" in word and not word.startswith("-"):
+        return "!HYPHEN"
+    if word.isdigit() and len(word) == 4:
+        return "!YEAR"
+    return "!DIGITS" if word[:1].isdigit() else word.lower()
+
+
+def _features(position: int, word: str, context: Sequence[str], last: str, second: str) -> tuple[str, ...]:
+    """As NLTK names and orders them.
+
+    Args:
+        context: the normal form of each word of the sentence, with `_START` and `_END`.
+        last, second: the tags of the word before and of the one before that.
+    """
+    before2, before, normal, after, after2 = context[position : position + 5]
+    return (
+        "bias",
+        f"i suffix {word[-3:]}",
+        f"i pref1 {word[:1]}",
+        f"i-1 tag {last}",
+        f"i-2 tag {second}",
+        f"i tag+i-2 tag {last} {second}",
+        f"i word {normal}",
+        f"i-1 tag+i word {last} {normal}",
+        f"i-1 word {before}",
+        f"i-1 suffix {before[-3:]}",
+        f"i-2 word {before2}",
+        f"i+1 word {after}",
+        f"i+1 suffix {after[-3:]}",
+        f"i+2 word {after2}",
+    )
