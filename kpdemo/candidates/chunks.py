@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kpdemo.candidates.tagger import Tagger, Token, tokenize
 from kpdemo.lines import document_blocks
@@ -163,6 +164,7 @@ def _ngrams(stems: Sequence[str], tags: Sequence[str], config: CandidateConfig) 
                 yield " ".join(words)
 
 
+@lru_cache(maxsize=100_000)
 def _has_letter(word: str) -> bool:
     """Or a digit: a phrase neither begins nor ends with a bare mark."""
     return any(character.isalnum() for character in word)

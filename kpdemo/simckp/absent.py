@@ -59,9 +59,10 @@ def merge_candidates(
     return _absent(document, merged)
 
 
-def spelt_as(document: Document, phrase: str) -> str:
-    """The phrase without hyphens when the text uses none, as some collections write."""
-    return phrase if _HYPHEN.search(document.text) else _HYPHEN.sub(" ", phrase)
+def spelt_as(document: Document, phrases: Iterable[str]) -> list[str]:
+    """The phrases without hyphens when the text uses none, as some collections write."""
+    hyphens = _HYPHEN.search(document.text) is not None
+    return [phrase if hyphens else _HYPHEN.sub(" ", phrase) for phrase in phrases]
 
 
 def _both(first: AbsentCandidate, second: AbsentCandidate) -> AbsentCandidate:
@@ -82,9 +83,10 @@ def _absent(document: Document, merged: dict[str, AbsentCandidate]) -> list[Abse
     text = StemmedText(document)
     keys = list(merged)
     held = {keys[number] for number in TermIndex(keys).read(document).numbers}
-    candidates = (
-        replace(candidate, text=spelt_as(document, candidate.text))
-        for key, candidate in merged.items()
-        if key not in held
-    )
-    return [candidate for candidate in candidates if not text.contains(candidate.text)]
+    left = [candidate for key, candidate in merged.items() if key not in held]
+    spelt = spelt_as(document, (candidate.text for candidate in left))
+    return [
+        replace(candidate, text=phrase)
+        for candidate, phrase in zip(left, spelt, strict=True)
+        if not text.contains(phrase)
+    ]

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -164,18 +165,18 @@ class PhraseBank:
     ) -> list[Retrieved]:
         present = np.asarray(text.numbers, dtype=np.int64)
         numbers = found[~np.isin(found, present)][: max(count, self.score.scored)]
-        similarity = self.vectors[numbers] @ document
-        _, likeness = self._nearest(numbers, present)
+        vectors = self.vectors[numbers]
+        similarity = vectors @ document
         scores = (
             similarity
             + self.score.frequency * self.log_frequency[numbers]
             + self.score.words * self._shares_of_words(numbers, text)
-            + self.score.likeness * likeness
+            + self.score.likeness * self._likeness(vectors @ self.vectors[present].T)
             + self.score.association * self._votes(document, present)[numbers]
         )
         best = np.argsort(-scores, kind="stable")[:count]
         told = present[~np.isin(present, list(text.doubtful))]
-        evidence, _ = self._nearest(numbers[best], told)
+        evidence = self._evidence(numbers[best], told)
         return [
             Retrieved(
                 self.texts[numbers[row]],
@@ -188,19 +189,40 @@ class PhraseBank:
 
     def _shares_of_words(self, numbers: NDArray[np.int64], text: TextTerms) -> NDArray[np.float32]:
         """(K,) of the words of each term, how many stand in the text."""
-        keys = (self.keys[number].split(" ") for number in numbers)
-        shares = [sum(word in text.stems for word in words) / len(words) for words in keys]
-        return np.array(shares, dtype=np.float32)
+        rows, lengths = self._words
+        held = np.zeros(len(self._stems) + 1, dtype=bool)  # the last one fills short terms up
+        held[[self._stems[stem] for stem in text.stems if stem in self._stems]] = True
+        shares: NDArray[np.float64] = held[rows[numbers]].sum(axis=1) / lengths[numbers]
+        return shares.astype(np.float32)
 
-    def _nearest(
-        self, numbers: NDArray[np.int64], present: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """For each of K terms the nearest terms of the text, best first, and their mean cosine (K,)."""
-        cosine = self.vectors[numbers] @ self.vectors[present].T  # (K, S)
-        nearest = np.argsort(-cosine, axis=1, kind="stable")[:, : self.score.nearest]
-        if not nearest.shape[1]:
-            return present[nearest], np.zeros(len(numbers), dtype=np.float32)
-        return present[nearest], np.take_along_axis(cosine, nearest, axis=1).mean(axis=1)
+    @cached_property
+    def _stems(self) -> dict[str, int]:
+        """The words of all terms, numbered."""
+        words = dict.fromkeys(stem for key in self.keys for stem in key.split(" "))
+        return {stem: number for number, stem in enumerate(words)}
+
+    @cached_property
+    def _words(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The words of each term by their numbers, filled up, and how many they are: (N, longest), (N,)."""
+        words = [[self._stems[stem] for stem in key.split(" ")] for key in self.keys]
+        lengths = np.array(list(map(len, words)))
+        rows = np.full((len(words), lengths.max()), len(self._stems), dtype=np.int32)
+        rows[np.arange(rows.shape[1]) < lengths[:, None]] = list(chain.from_iterable(words))
+        return rows, lengths
+
+    def _likeness(self, cosine: NDArray[np.float32]) -> NDArray[np.float32]:
+        """(K,) the mean cosine of K terms to the terms of the text that are nearest, from (K, S)."""
+        count = min(self.score.nearest, cosine.shape[1])
+        if not count:
+            return np.zeros(len(cosine), dtype=np.float32)
+        nearest: NDArray[np.float32] = torch.from_numpy(cosine).topk(count, dim=1).values.numpy()
+        mean: NDArray[np.float32] = nearest.mean(axis=1)
+        return mean
+
+    def _evidence(self, numbers: NDArray[np.int64], told: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each of K terms the nearest of the text's terms, best first."""
+        cosine = self.vectors[numbers] @ self.vectors[told].T  # (K, S)
+        return told[np.argsort(-cosine, axis=1, kind="stable")[:, : self.score.nearest]]
 
     def _votes(self, document: NDArray[np.float32], present: NDArray[np.int64]) -> NDArray[np.float32]:
         """(N,) what the terms of the text say of all terms, going by what documents use together."""

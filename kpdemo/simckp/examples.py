@@ -140,17 +140,19 @@ class _Spans:
 
 def _features(document: Document, candidates: Sequence[Candidate]) -> NDArray[np.float32]:
     """(P, F) where and how often each candidate occurs, each feature between 0 and about 1."""
-    length = max(len(document.text), 1)
-    features = np.zeros((len(candidates), len(FEATURES)), dtype=np.float32)
-    for row, candidate in enumerate(candidates):
-        first, last = candidate.spans[0][0], candidate.spans[-1][0]
-        words = candidate.key.count(" ") + 1
-        features[row] = (
-            first < document.body_start,
-            math.log1p(len(candidate.spans)) / 3,
-            first / length,
-            (last - first) / length,
-            words / 6,
-            words == 1,
-        )
-    return features
+    if not candidates:
+        return np.zeros((0, len(FEATURES)), dtype=np.float32)
+    length, body_start = max(len(document.text), 1), document.body_start
+    first = np.array([candidate.spans[0][0] for candidate in candidates])
+    last = np.array([candidate.spans[-1][0] for candidate in candidates])
+    counts = [math.log1p(len(candidate.spans)) for candidate in candidates]
+    words = np.array([candidate.key.count(" ") + 1 for candidate in candidates])
+    columns = (
+        first < body_start,
+        np.array(counts) / 3,
+        first / length,
+        (last - first) / length,
+        words / 6,
+        words == 1,
+    )
+    return np.stack(columns, axis=1).astype(np.float32)

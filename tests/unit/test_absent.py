@@ -63,8 +63,8 @@ def test_nothing_proposed_gives_nothing():
 
 def test_a_text_without_hyphens_is_answered_without_hyphens():
     plain = Document("we study real time systems")
-    assert spelt_as(plain, "state-of-the-art – A-B") == "state of the art – A B"
-    assert spelt_as(DOCUMENT, "state-of-the-art") == "state-of-the-art"
+    assert spelt_as(plain, ["state-of-the-art – A-B"]) == ["state of the art – A B"]
+    assert spelt_as(DOCUMENT, ["state-of-the-art"]) == ["state-of-the-art"]
     assert merge_candidates(plain, [GeneratedPhrase("real-time-systems", -1.0)], []) == []
 
 
