@@ -71,7 +71,7 @@ class PassageIndex:
             effort: another nprobe or ef_search than the index's own.
         """
         manifest = self.manifest
-        if not len(self) or not manifest.structure:
+        if not (manifest.passages and manifest.structure):
             return self.search_exactly(queries, count)
         wanted = manifest.effort if effort is None else effort
         return search_structure(self._structure, manifest.index, self.store.vectors, queries, count, wanted)

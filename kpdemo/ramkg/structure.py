@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ _LEAST_OF_A_LIST = 39  # FAISS warns when k-means has fewer vectors for a centro
 _MOST_OF_A_LIST = 64  # and more than this gain little
 _BITS = 8
 _LEAST_FOR_CODES = _LEAST_OF_A_LIST << _BITS
+_CACHE_LINE = 64  # bytes
 _REFINED = 10  # of compressed vectors so many times K are compared again
 
 
@@ -80,7 +82,8 @@ def read_structure(path: Path, *, passages: int, width: int, whole: bool = False
 
     Args:
         passages, width: N and D, which it must have.
-        whole: into memory, to be added to; else it stays on the disk as far as FAISS can map it.
+        whole: into memory, to be added to; else it stays on the disk as far as FAISS can map it, but for the
+            centroids of its lists, which each query is compared with.
 
     Raises:
         PassageIndexError: it is missing or damaged.
@@ -97,6 +100,8 @@ def read_structure(path: Path, *, passages: int, width: int, whole: bool = False
             f"The index file {path} holds {index.ntotal:,} vectors of width {index.d}, not {passages:,} of "
             f"{width}: build the index anew."
         )
+    if not whole and isinstance(index, faiss.IndexIVF):
+        _hold_centroids(index)
     return index
 
 
@@ -115,10 +120,7 @@ def search_structure(
         effort: nprobe or ef_search.
     """
     count = min(count, len(vectors))
-    if config.type == "hnsw":
-        parameters = _faiss().SearchParametersHNSW(efSearch=max(effort, count))
-    else:
-        parameters = _faiss().SearchParametersIVF(nprobe=effort)
+    parameters = _parameters(config.type, max(effort, count) if config.type == "hnsw" else effort)
     if config.type != "ivfpq":
         found: Found = index.search(queries, count, params=parameters)
         return found
@@ -158,6 +160,33 @@ def overlap(exact: NDArray[np.int64], found: NDArray[np.int64]) -> float:
     if not exact.size:
         raise ValueError("no neighbours to compare")
     return float(np.mean([np.isin(row, other).mean() for row, other in zip(exact, found, strict=True)]))
+
+
+def _hold_centroids(index: Any) -> None:
+    """In memory from a cache line's boundary on: as they lie in the file, a search takes a fifth longer."""
+    faiss = _faiss()
+    quantizer = faiss.downcast_index(index.quantizer)
+    held = _aligned(quantizer.reconstruct_n(0, quantizer.ntotal))
+    codes = quantizer.codes
+    quantizer.codes = codes.create_view(faiss.swig_ptr(held), held.nbytes, codes.owner)
+    faiss.add_to_referenced_objects(index, held)  # else Python frees what `index` reads
+
+
+def _aligned(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A copy that begins where a cache line does."""
+    memory = np.empty(vectors.nbytes + _CACHE_LINE, dtype=np.uint8)
+    first = -memory.ctypes.data % _CACHE_LINE
+    copy = memory[first : first + vectors.nbytes].view(np.float32).reshape(vectors.shape)
+    copy[:] = vectors
+    return copy
+
+
+@lru_cache(maxsize=64)  # to make them takes half as long as a search through few vectors
+def _parameters(kind: str, effort: int) -> Any:
+    """How FAISS is told of an effort; it only reads them, so that all searches may share them."""
+    if kind == "hnsw":
+        return _faiss().SearchParametersHNSW(efSearch=effort)
+    return _faiss().SearchParametersIVF(nprobe=effort)
 
 
 def _recipe(config: IndexConfig, vectors: NDArray[np.float32]) -> str:

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from kpdemo.documents import LineError
-from kpdemo.errors import ConfigError, InputError, PassageIndexError
+from kpdemo.errors import InputError, PassageIndexError
 from kpdemo.ramkg import building
 from kpdemo.ramkg.appending import lock
 from kpdemo.ramkg.building import add_passages, build_index, partial_folder
@@ -20,7 +18,6 @@ from kpdemo.ramkg.index import PassageIndex
 from kpdemo.ramkg.manifest import MANIFEST, PASSAGES, VECTORS
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.ramkg.store import passage_key
-from kpdemo.ramkg.structure import build_structure, overlap, search_exactly, search_structure
 from kpdemo.types import Document
 from tests.passages import SeededEncoder, numbered, passage
 
@@ -61,18 +58,6 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != ".lock"}
 
 
-@settings(max_examples=30)
-@given(st.integers(1, 60), st.integers(1, 5), st.integers(1, 80), st.integers(0, 2**32 - 1))
-def test_exact_search_is_that_of_numpy(passages, queries, count, seed):
-    random = np.random.default_rng(seed)
-    vectors, asked = (random.normal(size=(n, 8)).astype(np.float32) for n in (passages, queries))
-    scores, numbers = search_exactly(vectors, asked, count)
-    products = asked @ vectors.T
-    best = np.argsort(-products, axis=1, kind="stable")[:, :count]
-    np.testing.assert_array_equal(numbers, best)
-    np.testing.assert_allclose(scores, np.take_along_axis(products, best, axis=1), rtol=1e-5, atol=1e-5)
-
-
 def test_a_flat_index_finds_what_its_encoder_says(tmp_path):
     index = build(tmp_path / "index")
     encoder = SeededEncoder()
@@ -98,22 +83,6 @@ def test_more_lists_looked_through_find_more(tmp_path):
     assert recalls == sorted(recalls)
     assert recalls[-1] == 1.0
     assert index.manifest.effort == 1
-
-
-def test_the_best_of_compressed_vectors_are_compared_again():
-    vectors = np.random.default_rng(3).normal(size=(10_000, 4)).astype(np.float32)
-    config = IndexConfig("ivfpq", nlist=8, pq_m=1)
-    structure = build_structure(config, vectors)
-    scores, numbers = search_structure(structure, config, vectors, vectors[:20], 10, effort=8)
-    exact, nearest = search_exactly(vectors, vectors[:20], 10)
-    _, coarse = structure.search(vectors[:20], 10)
-    assert overlap(nearest, numbers) > overlap(nearest, coarse)
-    np.testing.assert_allclose(scores[:, 0], exact[:, 0], rtol=1e-5)
-
-
-def test_an_index_of_few_passages_has_no_codes():
-    with pytest.raises(ConfigError, match=r"ivfpq learns its codes from 9,984 passages .* use --type flat"):
-        build_structure(IndexConfig("ivfpq"), np.ones((100, 8), dtype=np.float32))
 
 
 @pytest.mark.parametrize("where", ["encode", "commit", "structure", "rename"])
@@ -316,8 +285,3 @@ def test_vectors_must_be_finite(tmp_path, monkeypatch):
     )
     with pytest.raises(PassageIndexError, match='no finite vector for the passage "p0"'):
         build(tmp_path / "index")
-
-
-def test_the_share_of_the_neighbours_found_is_counted():
-    exact, found = np.array([[1, 2], [3, 4]]), np.array([[2, 9, 1], [3, 8, -1]])
-    assert overlap(exact, found) == 0.75
