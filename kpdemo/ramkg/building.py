@@ -257,8 +257,7 @@ def _with_structure(folder: Path, manifest: Manifest, earlier: Manifest | None) 
     if earlier is None:
         structure = build_structure(manifest.index, vectors)
     else:
-        path = folder / earlier.structure
-        structure = read_structure(path, passages=earlier.passages, width=earlier.width, whole=True)
+        structure = read_structure(folder / earlier.structure, vectors[: earlier.passages], whole=True)
         add_vectors(structure, vectors[earlier.passages :])
     path = folder / f"structure-{manifest.passages}.faiss"
     write_structure(structure, path)

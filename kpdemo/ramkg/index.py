@@ -149,9 +149,7 @@ class PassageIndex:
 
     @cached_property
     def _structure(self) -> Any:
-        manifest = self.manifest
-        path = self.folder / manifest.structure
-        return read_structure(path, passages=manifest.passages, width=manifest.width)
+        return read_structure(self.folder / self.manifest.structure, self.store.vectors)
 
     def _neighbours(self, queries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The exactly nearest (Q, K) of some passages (Q,)."""

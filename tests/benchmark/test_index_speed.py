@@ -141,7 +141,7 @@ def test_search_beside_plain_faiss(tmp_path, capsys, count, kind):
         print(f"  {'queries':>7} {'plain FAISS':>12} {'index':>9} {'overhead':>9} {'with passages':>14}")
         for queries in (1, 32):
             asked, documents = vectors[:queries].copy(), [Document("")] * queries
-            times = 2 if kind == "flat" or count > 100_000 else 20
+            times = 2 if count > (10_000 if kind == "flat" else 100_000) else 20
             theirs, ours, ratio = in_turns(
                 partial(peer.search, asked, COUNT), partial(index.search, asked, COUNT), times
             )

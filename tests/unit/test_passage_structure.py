@@ -64,7 +64,7 @@ def test_a_structure_on_the_disk_finds_what_it_finds_in_memory(tmp_path, config)
     vectors = np.random.default_rng(3).normal(size=(10_000, 8)).astype(np.float32)
     path = tmp_path / "structure.faiss"
     write_structure(build_structure(config, vectors), path)
-    read = [read_structure(path, passages=10_000, width=8, whole=whole) for whole in (True, False)]
+    read = [read_structure(path, vectors, whole=whole) for whole in (True, False)]
     whole, mapped = (search_structure(structure, config, vectors, vectors[:200], 10, 8) for structure in read)
     for expected, found in zip(whole, mapped, strict=True):
         np.testing.assert_array_equal(found, expected)
