@@ -26,10 +26,10 @@ from kpdemo.commands.options import (
     PROGRAM,
     STDIN,
     STDOUT,
-    BatchSizeOption,
     CallError,
     Device,
     DeviceOption,
+    PredictBatchSizeOption,
     Problems,
     check_file,
     counted,
@@ -134,7 +134,7 @@ experiments.register(app)
 class BatchOptions:
     """How a file of documents is predicted; see `kpdemo.batch.predict_file`."""
 
-    batch_size: int
+    batch_size: int | None
     top_k: int | None
     threshold: float | None
     identity: str
@@ -224,7 +224,7 @@ def predict(
         ),
     ] = None,
     device: DeviceOption = Device.AUTO,
-    batch_size: BatchSizeOption = 32,
+    batch_size: PredictBatchSizeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the one document's result as JSON.")] = False,
 ) -> None:
     """Find the keyphrases of one document, or of a file of many.
@@ -269,7 +269,7 @@ def evaluate(
     ] = None,
     language: LanguageOption = None,
     device: DeviceOption = Device.AUTO,
-    batch_size: BatchSizeOption = 32,
+    batch_size: PredictBatchSizeOption = None,
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Only the first N documents of each file.")
     ] = None,
@@ -625,22 +625,23 @@ def _in_their_languages(documents: Sequence[Document], language: str) -> list[Do
 def _evaluate_model(
     datasets: dict[str, list[Document]],
     predictor: Predictor,
-    batch_size: int,
+    batch_size: int | None,
     progress: ProgressLine,
     problems: Problems,
 ) -> Report:
-    from kpdemo.batch import predict_each
+    from kpdemo.batch import batch_size_for, predict_each
     from kpdemo.evaluation.protocol import evaluate as measure
     from kpdemo.evaluation.report import Report
 
     started = time.perf_counter()
+    size = batch_size or batch_size_for(predictor)
     figures = {}
     done = 0
     progress.set_total(sum(len(documents) for documents in datasets.values()))
     for name, documents in datasets.items():
         predictions = []
-        for first in range(0, len(documents), batch_size):
-            batch = documents[first : first + batch_size]
+        for first in range(0, len(documents), size):
+            batch = documents[first : first + size]
             for document, outcome in zip(batch, predict_each(predictor, batch), strict=True):
                 if isinstance(outcome, InputError):
                     problems(LineError(0, f'{name}, document "{document.id}": {outcome}'))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from tokenizers import ByteLevelBPETokenizer
+from tokenizers import ByteLevelBPETokenizer, Tokenizer
 from tokenizers.implementations import BertWordPieceTokenizer
 from transformers import (
     BartConfig,
@@ -114,6 +114,11 @@ def _byte_tokenizer() -> PreTrainedTokenizerFast:
         eos_token="</s>",
         cls_token="<s>",
     )
+
+
+def tiny_tokenizer() -> Tokenizer:
+    """The tokenizer of the tiny models."""
+    return _byte_tokenizer().backend_tokenizer
 
 
 def tiny_extractor(folder: Path) -> SimckpPredictor:

@@ -36,6 +36,10 @@ class Device(StrEnum):
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 BatchSizeOption = Annotated[int, typer.Option(min=1, metavar="N", help="How many documents at a time.")]
+PredictBatchSizeOption = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="How many documents at a time; by default 32, on a GPU 512."),
+]
 DeviceOption = Annotated[Device, typer.Option(help="Where to compute; auto takes a GPU when there is one.")]
 
 

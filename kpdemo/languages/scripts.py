@@ -34,7 +34,11 @@ UNSPACED = f"{HAN}{KANA}{HANGUL}{SOUTHEAST}"
 
 def scripts(text: str) -> Counter[str]:
     """How many of the first letters belong to each script, by the first word of their Unicode names."""
-    return Counter(map(script_of, islice(filter(str.isalpha, text), LETTERS_SAMPLED)))
+    letters = Counter(islice(filter(str.isalpha, text), LETTERS_SAMPLED))
+    found: Counter[str] = Counter()
+    for letter, count in letters.items():
+        found[script_of(letter)] += count
+    return found
 
 
 @lru_cache(maxsize=20_000)

@@ -85,6 +85,7 @@ class PhraseBank:
         stored: the vectors as on disk, see `kpdemo.simckp.quantized`.
         associations: of the terms; votes for each other.
         encoder: the hash of the pair encoder that the vectors belong to.
+        device: where the terms nearest to a document are looked for.
     """
 
     texts: tuple[str, ...]
@@ -94,6 +95,7 @@ class PhraseBank:
     associations: Associations
     encoder: str
     score: BankScore = BankScore()
+    device: str = "cpu"
 
     @classmethod
     def build(
@@ -133,13 +135,10 @@ class PhraseBank:
         return TermIndex(self.keys, self.texts)
 
     @cached_property
-    def _index(self) -> Any:
-        """A FAISS index of inner products; a last coordinate carries the frequency's part of the score."""
-        import faiss  # here, because only retrieval needs it
-
-        index = faiss.IndexFlatIP(self.vectors.shape[1] + 1)
-        index.add(np.hstack([self.vectors, self.score.frequency * self.log_frequency[:, None]]))
-        return index
+    def _columns(self) -> Tensor:
+        """(D + 1, N) on the device: the vectors; a last row carries the frequency's part of the score."""
+        frequency = self.score.frequency * self.log_frequency[:, None]
+        return torch.from_numpy(np.hstack([self.vectors, frequency])).to(self.device).T
 
     def search(
         self, documents: NDArray[np.float32], count: int, texts: Sequence[TextTerms] | None = None
@@ -154,7 +153,8 @@ class PhraseBank:
         read = texts or [TextTerms()] * len(documents)
         wanted = max(count, self.score.scored) + max((len(text.numbers) for text in read), default=0)
         queries = np.hstack([documents, np.ones((len(documents), 1), dtype=np.float32)])
-        _, found = self._index.search(queries, min(wanted, len(self)))
+        scores = torch.from_numpy(queries).to(self.device) @ self._columns  # (B, N)
+        found = scores.topk(min(wanted, len(self)), dim=1).indices.cpu().numpy()
         return [
             self._rank(document, numbers, text, count)
             for document, numbers, text in zip(documents, found, read, strict=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,7 @@ def load_bank(folder: Path, *, device: str = "auto") -> Retriever:
     target = choose_device(device)
     with opened_folder(folder, BANK_KIND) as stored:
         module = build_dual(stored.config, stored.weights).to(target).eval()
-        bank = PhraseBank.load(folder / BANK, encoder=state_hash(stored.weights))
+        bank = replace(PhraseBank.load(folder / BANK, encoder=state_hash(stored.weights)), device=target.type)
         encoder = PairEncoder(module, stored.tokenizer, stored.padding, int(stored.config["length"]))
     return Retriever(encoder, bank, stored.selection)
 

@@ -12,19 +12,15 @@ from tokenizers import Tokenizer
 from torch.nn import functional
 
 from kpdemo.simckp.dual_encoder import DualEncoder
-from kpdemo.simckp.reading import (
-    LONGEST_TEXT,
-    Tower,
-    document_tokens,
-    encode_rows,
-    phrase_tokens,
-    text_tokens,
-)
+from kpdemo.simckp.reading import Tower, encode_rows
+from kpdemo.simckp.tokens import LONGEST_TEXT, document_tokens, phrase_tokens, text_tokens
 from kpdemo.types import Document
 
 DOCUMENT_BATCH = 16
 PHRASE_BATCH = 128
 TEXT_BATCH = 32
+GPU_BATCHES = 8
+"""So many are read as one on a GPU, which is idle with fewer texts."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,12 @@ class PairEncoder:
 
     def documents(self, documents: Sequence[Document]) -> NDArray[np.float32]:
         """(B, D) vectors of length 1."""
-        rows = [document_tokens(document, self.tokenizer, self.length) for document in documents]
+        return self.read_documents(
+            [document_tokens(document, self.tokenizer, self.length) for document in documents]
+        )
+
+    def read_documents(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        """As `documents`, from their `document_tokens`."""
         return self._encode(self.module.documents, rows, DOCUMENT_BATCH)
 
     def phrases(self, phrases: Sequence[str]) -> NDArray[np.float32]:
@@ -79,6 +80,7 @@ class PairEncoder:
     def _encode(self, tower: Tower, rows: Sequence[Sequence[int]], size: int) -> NDArray[np.float32]:
         if not rows:
             return np.zeros((0, self.module.phrase_projection.out_features), dtype=np.float32)
+        size = size if self.device.type == "cpu" else size * GPU_BATCHES
         with torch.inference_mode():
             vectors = encode_rows(tower, rows, padding=self.padding, device=self.device, size=size)
         return vectors.numpy()

@@ -89,7 +89,12 @@ class SimckpPredictor:
 
     def score(self, documents: Sequence[Document]) -> list[tuple[list[Candidate], NDArray[np.float32]]]:
         """The candidates of each document and their raw scores, (P,)."""
-        mined = [self._mine(document) for document in documents]
+        return self.score_mined([self._mine(document) for document in documents])
+
+    def score_mined(
+        self, mined: Sequence[tuple[list[Candidate], Example]]
+    ) -> list[tuple[list[Candidate], NDArray[np.float32]]]:
+        """As `score`, of documents whose candidates and examples are known already."""
         scores = score_examples(self.module, [example for _, example in mined], padding=self.padding)
         return [(candidates, row) for (candidates, _), row in zip(mined, scores, strict=True)]
 

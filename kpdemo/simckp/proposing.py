@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -14,6 +14,7 @@ from kpdemo.simckp.bank import Retrieved
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.decoding import GeneratedPhrase, SimckpGenerator, over_generate
 from kpdemo.simckp.pair_checkpoint import Retriever
+from kpdemo.simckp.terms import TextTerms
 from kpdemo.types import Document
 
 RETRIEVED = 50
@@ -33,21 +34,26 @@ class Proposer:
     retrieved: int = RETRIEVED
 
     def propose(
-        self, documents: Iterable[Document], vectors: NDArray[np.float32] | None = None
+        self,
+        documents: Iterable[Document],
+        vectors: NDArray[np.float32] | None = None,
+        texts: Sequence[TextTerms] | None = None,
     ) -> Iterator[list[AbsentCandidate]]:
         """The candidates of each document, in order; documents are read as the answers are taken.
 
         Args:
             vectors: (B, D) of the documents by the bank's encoder, when they are known already.
+            texts: the bank's terms in each document, when they are known already.
         """
         waiting = iter(documents)
         first = 0
         while batch := list(islice(waiting, BATCH)):
             generated = self.generated(batch)
-            known = None if vectors is None else vectors[first : first + len(batch)]
-            for document, phrases, terms in zip(
-                batch, generated, self.retrieved_terms(batch, known), strict=True
-            ):
+            own = slice(first, first + len(batch))
+            retrieved = self.retrieved_terms(
+                batch, None if vectors is None else vectors[own], None if texts is None else texts[own]
+            )
+            for document, phrases, terms in zip(batch, generated, retrieved, strict=True):
                 yield merge_candidates(document, phrases, terms)
             first += len(batch)
 
@@ -58,15 +64,19 @@ class Proposer:
         return list(over_generate(self.generator, documents, search=self.search, batch_size=BATCH))
 
     def retrieved_terms(
-        self, documents: list[Document], vectors: NDArray[np.float32] | None = None
+        self,
+        documents: list[Document],
+        vectors: NDArray[np.float32] | None = None,
+        texts: Sequence[TextTerms] | None = None,
     ) -> list[list[Retrieved]]:
         """The bank's best terms for each document; none without a bank.
 
         Args:
-            vectors: (B, D) of the documents by the bank's encoder, when they are known already.
+            vectors, texts: see `propose`.
         """
         if self.retriever is None:
             return [[] for _ in documents]
         bank = self.retriever.bank
         queries = self.retriever.encoder.documents(documents) if vectors is None else vectors
-        return bank.search(queries, self.retrieved, [bank.terms.read(document) for document in documents])
+        read = [bank.terms.read(document) for document in documents] if texts is None else texts
+        return bank.search(queries, self.retrieved, read)

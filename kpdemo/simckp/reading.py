@@ -1,47 +1,18 @@
-"""Documents and phrases as the dual encoder reads them."""
+"""Token ids to vectors, in batches of like length."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 import torch
-from tokenizers import Tokenizer
 from torch import Tensor
 
-from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.halving import in_halves
-from kpdemo.types import Document
 
 TOO_LARGE = "The device's memory does not hold a single text: use --device cpu."
-LONGEST_PHRASE = 24
-"""Tokens of a phrase, special tokens included."""
-LONGEST_TEXT = 256
-"""Tokens of a text of any kind that is compared with another: a paragraph is read whole."""
 
 Tower = Callable[[Tensor, Tensor], Tensor]
 """Token ids and their mask, (N, T) long each, to vectors (N, D)."""
-
-_HYPHENS = str.maketrans(dict.fromkeys("-‐‑–", " "))  # corpora differ in them: "real time", "real-time"
-
-
-def document_tokens(document: Document, tokenizer: Tokenizer, length: int) -> list[int]:
-    """The ids of the first `length` tokens, special tokens included."""
-    return _tokens(encoder_text(document), tokenizer, length)
-
-
-def phrase_tokens(phrase: str, tokenizer: Tokenizer) -> list[int]:
-    return _tokens(phrase, tokenizer, LONGEST_PHRASE)
-
-
-def text_tokens(text: str, tokenizer: Tokenizer, length: int = LONGEST_TEXT) -> list[int]:
-    return _tokens(text, tokenizer, length)
-
-
-def _tokens(text: str, tokenizer: Tokenizer, length: int) -> list[int]:
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(length)
-    ids: list[int] = tokenizer.encode(text.translate(_HYPHENS)).ids
-    return ids
 
 
 def padded(rows: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:

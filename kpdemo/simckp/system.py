@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,7 +18,7 @@ import numpy as np
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.prmu import PhraseKinds
-from kpdemo.selection import keep
+from kpdemo.selection import check_options, keep
 from kpdemo.simckp import generator_checkpoint, labeller
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.checkpoint import base_of, kind_of, load_checkpoint
@@ -28,13 +30,18 @@ from kpdemo.simckp.pair_checkpoint import load_bank, load_reranker
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection, SimckpPredictor
 from kpdemo.simckp.proposing import Proposer
+from kpdemo.simckp.read_ahead import LEAST, DocumentReader, ReadAhead, ReadDocument, processes_for
 from kpdemo.simckp.reranker import Ranking, Reranker
+from kpdemo.simckp.terms import TermIndex
 from kpdemo.text import readable_documents
 from kpdemo.types import Document, Keyphrase, PointKind, Prediction, VectorPoint, VectorSpace
 
 BANK, RERANKER = "bank", "reranker"
-LEAST = 5
+LEAST_ABSENT = 5
 """Absent keyphrases that are given at least, as by the paper's rule (SimCKP, section 5.3)."""
+
+PART = 128
+"""Documents that go through the networks together."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +50,13 @@ class SystemPredictor:
 
     Attributes:
         reranker: may be None when there is one source of candidates, whose own score ranks them then.
+        processes: read the documents of long calls ahead of the networks; 0 for none.
     """
 
     extractor: SimckpPredictor
     proposer: Proposer
     reranker: Reranker | None = None
+    processes: int = 0
 
     finds_absent: ClassVar[bool] = True
 
@@ -71,6 +80,7 @@ class SystemPredictor:
         threshold: float | None = None,
     ) -> list[Prediction]:
         """See `kpdemo.types.Predictor`; a score is the estimated share of such candidates that are gold."""
+        check_options(top_k, threshold)
         found = self._predict(readable_documents(documents), top_k, threshold)
         return [prediction for prediction, _ in found]
 
@@ -78,17 +88,59 @@ class SystemPredictor:
         self, documents: Sequence[Document], top_k: int | None, threshold: float | None
     ) -> list[tuple[Prediction, Ranking]]:
         """Each prediction with all absent candidates that it was chosen from."""
-        extracted = self.extractor.predict(documents, top_k=top_k, threshold=threshold)
+        ahead = self._ahead is not None and len(documents) >= LEAST
+        read = self._ahead.read(documents) if self._ahead and ahead else map(self.reader.read_one, documents)
         return [
-            (_with_absent(prediction, ranking, top_k, threshold), ranking)
-            for prediction, ranking in zip(extracted, self.rank(documents), strict=True)
+            answer
+            for first in range(0, len(documents), PART)
+            for answer in self._answer(
+                documents[first : first + PART], list(islice(read, PART)), top_k, threshold
+            )
         ]
+
+    def _answer(
+        self,
+        documents: Sequence[Document],
+        read: Sequence[ReadDocument],
+        top_k: int | None,
+        threshold: float | None,
+    ) -> list[tuple[Prediction, Ranking]]:
+        scored = self.extractor.score_mined([(one.candidates, one.example) for one in read])
+        rankings = self._rank(documents, read)
+        answers = []
+        for document, (candidates, scores), ranking in zip(documents, scored, rankings, strict=True):
+            present = self.extractor.choose(document, candidates, scores, top_k=top_k, threshold=threshold)
+            answers.append((_with_absent(present, ranking, top_k, threshold), ranking))
+        return answers
+
+    @cached_property
+    def reader(self) -> DocumentReader:
+        """Reads documents for the networks, here or in other processes."""
+        extractor, retriever = self.extractor, self.proposer.retriever
+        config = extractor.module.config
+        return DocumentReader(
+            extractor.tagger,
+            extractor.tokenizer,
+            config.candidates,
+            config.window,
+            config.overlap,
+            retriever.encoder.tokenizer if retriever else None,
+            retriever.encoder.length if retriever else 0,
+            retriever.bank.terms if retriever else TermIndex(()),
+        )
+
+    @cached_property
+    def _ahead(self) -> ReadAhead | None:
+        return ReadAhead(self.reader, self.processes) if self.processes else None
 
     def rank(self, documents: Sequence[Document]) -> list[Ranking]:
         """All absent candidates of each document, best first."""
+        return self._rank(documents, list(map(self.reader.read_one, documents)))
+
+    def _rank(self, documents: Sequence[Document], read: Sequence[ReadDocument]) -> list[Ranking]:
         retriever = self.proposer.retriever
-        vectors = retriever.encoder.documents(documents) if retriever else None
-        candidates = list(self.proposer.propose(documents, vectors))
+        vectors = retriever.encoder.read_documents([one.tokens for one in read]) if retriever else None
+        candidates = list(self.proposer.propose(documents, vectors, [one.terms for one in read]))
         if self.reranker is not None:
             shares = retriever is not None and self.reranker.encoder is retriever.encoder
             return self.reranker.rank(
@@ -186,7 +238,8 @@ def load_system(
             f"{folder} has a bank and a generator, but no reranker to compare their phrases: "
             f"add one as {folder / RERANKER}, see `python -m kpdemo train reranker`."
         )
-    return SystemPredictor(extractor, Proposer(retriever, generator), reranker)
+    processes = processes_for(extractor.device)
+    return SystemPredictor(extractor, Proposer(retriever, generator), reranker, processes)
 
 
 def _part_folder(folder: Path, name: str) -> Path | None:
@@ -212,7 +265,7 @@ def _rank_as_proposed(
         )
         for number in order
     )
-    own = selection.count(scores, LEAST) if selection else LEAST
+    own = selection.count(scores, LEAST_ABSENT) if selection else LEAST_ABSENT
     return Ranking(keyphrases, min(own, len(scores)))
 
 

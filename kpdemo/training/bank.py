@@ -21,8 +21,9 @@ from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, projected
 from kpdemo.simckp.pair_checkpoint import state_hash, stored_state
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.quantized import Storage
-from kpdemo.simckp.reading import Tower, encode_rows, phrase_tokens
+from kpdemo.simckp.reading import Tower, encode_rows
 from kpdemo.simckp.terms import TermIndex
+from kpdemo.simckp.tokens import phrase_tokens
 from kpdemo.training.bank_model import BankModel
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.bounds import Positive, Rate, Share

@@ -15,8 +15,8 @@ from tokenizers import Tokenizer
 from tqdm import tqdm
 
 from kpdemo.errors import ConfigError
-from kpdemo.simckp.reading import document_tokens
 from kpdemo.simckp.terms import TermIndex, term_key
+from kpdemo.simckp.tokens import document_tokens
 from kpdemo.training.arrays import load_arrays, save_arrays, tokenizer_hash
 from kpdemo.training.sources import Source, draw_documents, source_sizes
 from kpdemo.training.terms import bare

@@ -19,8 +19,9 @@ from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.counting import Counting
 from kpdemo.simckp.losses import contrastive_loss
 from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.reading import document_tokens, padded, phrase_tokens
+from kpdemo.simckp.reading import padded
 from kpdemo.simckp.reranker import CandidateBatch, RerankerModel, candidate_features
+from kpdemo.simckp.tokens import document_tokens, phrase_tokens
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.candidates import ProposedDocument
 from kpdemo.training.loop import LoopConfig, Metrics

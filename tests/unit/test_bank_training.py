@@ -23,7 +23,7 @@ from kpdemo.simckp.generator_checkpoint import save_generator
 from kpdemo.simckp.pair_checkpoint import BANK, load_bank, load_reranker
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.proposing import Proposer
-from kpdemo.simckp.system import load_system
+from kpdemo.simckp.system import PART, load_system
 from kpdemo.simckp.terms import TermIndex, term_key
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.sums import write_sums
@@ -311,6 +311,12 @@ class TestTraining:
         assert prediction.present
         card = (folder / "model" / "MODEL_CARD.md").read_text(encoding="utf-8")
         assert card.startswith("# Of four topics\n\nNot for use.\n\n## tiny: present keyphrases")
+
+    def test_documents_that_are_read_ahead_get_the_same_keyphrases(self, folder):
+        model = load_system(folder / "model", device="cpu")
+        documents = [Document(f"{text} in case {number}") for number in range(35) for text in TOPICS]
+        assert len(documents) > PART
+        assert replace(model, processes=2).predict(documents) == model.predict(documents)
 
     def test_parts_that_do_not_fit_leave_the_old_model(self, folder, tmp_path):
         config = tmp_path / "config.toml"

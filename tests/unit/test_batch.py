@@ -72,6 +72,14 @@ def output(tmp_path: Path) -> Path:
     return tmp_path / "predictions.jsonl"
 
 
+@pytest.mark.parametrize(("device", "sizes"), [("cpu", [32, 8]), ("cuda", [40])])
+def test_batches_are_larger_on_a_gpu(device: str, sizes: list[int], tmp_path: Path) -> None:
+    predictor = CountingPredictor(device=device)
+    object.__setattr__(predictor, "sizes", [])
+    predict_file(predictor, write_documents(tmp_path / "docs.jsonl", 40), tmp_path / "predictions.jsonl")
+    assert predictor.sizes == sizes
+
+
 def test_every_document_gets_a_line_in_order(source: Path, output: Path) -> None:
     seen: list[BatchSummary] = []
     summary = predict_file(FakePredictor(), source, output, batch_size=3, top_k=2, progress=seen.append)

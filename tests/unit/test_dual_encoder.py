@@ -8,7 +8,8 @@ import torch
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, contrastive_loss_over
-from kpdemo.simckp.reading import document_tokens, padded, phrase_tokens
+from kpdemo.simckp.reading import padded
+from kpdemo.simckp.tokens import document_tokens, phrase_tokens
 from kpdemo.types import Document
 from tests.tiny import tiny_bart, tiny_bert
 

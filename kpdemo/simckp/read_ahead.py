@@ -1,0 +1,169 @@
+"""Documents as the networks take them, read in this process or, for a GPU, ahead of them in others.
+
+Reading a text takes a processor core longer than a GPU computes with it. No PyTorch here: the processes are
+there sooner without it, and take less memory.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import weakref
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from kpdemo.candidates.chunks import Candidate, CandidateConfig, mine_candidates
+from kpdemo.candidates.tagger import Tagger
+from kpdemo.errors import ModelStoppedError
+from kpdemo.simckp.examples import Example, build_example
+from kpdemo.simckp.terms import TermIndex, TextTerms
+from kpdemo.simckp.tokens import document_tokens
+from kpdemo.types import Document, Span
+from kpdemo.worker.client import ModelWorker
+
+MOST_PROCESSES = 15
+CHUNK = 16
+"""Documents that a process reads at a time."""
+LEAST = 4 * CHUNK
+"""Documents from which on others read: to hand fewer over takes as long as to read them."""
+
+_AHEAD = 4  # chunks for each process, that none waits for the networks
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDocument:
+    """Attributes:
+    example: of the extractor, with a row for each of `candidates`.
+    tokens: of the bank's encoder; none without a bank.
+    terms: of the bank, in the text.
+    """
+
+    candidates: list[Candidate]
+    example: Example
+    tokens: list[int]
+    terms: TextTerms
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Hundreds of small objects, pickled as a few large ones: in a fifth of the time."""
+        phrases = [(candidate.key, candidate.spans) for candidate in self.candidates]
+        places = [(window, candidate, len(tokens)) for window, candidate, tokens in self.example.rows]
+        tokens = np.concatenate([np.zeros(0, dtype=np.int64), *(row[2] for row in self.example.rows)])
+        example = (self.example.windows, places, tokens, self.example.features)
+        return _unpickled, (phrases, example, self.tokens, self.terms)
+
+
+def _unpickled(
+    phrases: Sequence[tuple[str, tuple[Span, ...]]],
+    example: Sequence[Any],
+    tokens: list[int],
+    terms: TextTerms,
+) -> ReadDocument:
+    windows, places, flat, features = example
+    ends = accumulate(length for _, _, length in places)
+    rows = [
+        (window, candidate, flat[end - length : end])
+        for (window, candidate, length), end in zip(places, ends, strict=True)
+    ]
+    candidates = [Candidate(key, spans) for key, spans in phrases]
+    return ReadDocument(candidates, Example(windows, rows, features), tokens, terms)
+
+
+@dataclass(frozen=True)
+class DocumentReader:
+    """All that a document is read with; other processes take it as a pickle.
+
+    Attributes:
+        window, overlap: of the extractor, in tokens.
+        bank_tokenizer, bank_length: of the bank's encoder; None and 0 without a bank.
+        terms: of the bank; none without one.
+    """
+
+    tagger: Tagger
+    tokenizer: Tokenizer
+    candidates: CandidateConfig
+    window: int
+    overlap: int
+    bank_tokenizer: Tokenizer | None
+    bank_length: int
+    terms: TermIndex
+
+    def read(self, documents: Sequence[Document]) -> list[ReadDocument]:
+        return list(map(self.read_one, documents))
+
+    def read_one(self, document: Document) -> ReadDocument:
+        candidates = mine_candidates(document, self.tagger, self.candidates)
+        example = build_example(
+            document, candidates, self.tokenizer, window=self.window, overlap=self.overlap
+        )
+        bank = self.bank_tokenizer
+        tokens = document_tokens(document, bank, self.bank_length) if bank else []
+        return ReadDocument(candidates, example, tokens, self.terms.read(document))
+
+
+class ReadAhead:
+    """Processes with a `DocumentReader` each.
+
+    They start with the first documents and end with the program, or when nothing refers to this object.
+    """
+
+    def __init__(self, reader: DocumentReader, processes: int) -> None:
+        self._reader = reader
+        self._ahead = _AHEAD * processes
+        self._threads = ThreadPoolExecutor(processes)  # one waits for each process
+        self._idle: SimpleQueue[ModelWorker] = SimpleQueue()
+        workers = [ModelWorker(partial(_given, reader)) for _ in range(processes)]
+        for worker in workers:
+            self._idle.put(worker)
+        weakref.finalize(self, _close, workers)
+
+    def read(self, documents: Sequence[Document]) -> Iterator[ReadDocument]:
+        """The documents in their order; those that follow are read meanwhile."""
+        waiting: deque[Future[list[ReadDocument]]] = deque()
+        try:
+            for first in range(0, len(documents), CHUNK):
+                waiting.append(self._threads.submit(self._ask, documents[first : first + CHUNK]))
+                if len(waiting) > self._ahead:
+                    yield from waiting.popleft().result()
+            while waiting:
+                yield from waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def _ask(self, documents: Sequence[Document]) -> list[ReadDocument]:
+        worker = self._idle.get()
+        try:
+            read: list[ReadDocument] = worker.call("reader", "read", list(documents))
+        except ModelStoppedError as error:
+            logger.warning("a process that reads documents ahead stopped (%s)", error)
+            return self._reader.read(documents)
+        finally:
+            self._idle.put(worker)
+        return read
+
+
+def processes_for(device: str) -> int:
+    """How many processes read ahead for networks on `device`: one a core that is left, for a GPU only."""
+    others = (os.cpu_count() or 1) - 1
+    return min(others, MOST_PROCESSES) if device == "cuda" and others > 1 else 0
+
+
+def _given(reader: DocumentReader, _name: str) -> Any:
+    """What a `ModelWorker` calls to load, where the reader came along."""
+    return reader
+
+
+def _close(workers: Sequence[ModelWorker]) -> None:
+    for worker in workers:
+        worker.close()
