@@ -169,11 +169,16 @@ def batch_stages(system: SystemPredictor, documents: Sequence[Document]) -> dict
             merge_candidates(d, [], terms) for d, terms in zip(known, found, strict=True)
         ],
     }
+    seconds = {name: best_of_three(run) / len(documents) for name, run in parts.items()}
     if system.processes:
         ahead, many = ReadAhead(system.reader, system.processes), known * 8
-        list(ahead.read(many))
-        parts["reading ahead, × 8"] = lambda: list(ahead.read(many))
-    return {name: min(timeit.repeat(run, number=1, repeat=3)) / len(documents) for name, run in parts.items()}
+        list(ahead.read(many))  # the processes start
+        seconds["reading ahead"] = best_of_three(lambda: list(ahead.read(many))) / len(many)
+    return seconds
+
+
+def best_of_three(run: Callable[[], object]) -> float:
+    return min(timeit.repeat(run, number=1, repeat=3))
 
 
 def report_milliseconds(capsys, title: str, seconds: dict[str, float]) -> None:
