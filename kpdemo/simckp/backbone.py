@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, AutoTokenizer
 
@@ -30,7 +31,7 @@ def load_backbone(name: str, *, attention: str = "sdpa") -> tuple[nn.Module, Any
         ModelLoadError: it cannot be loaded, or has no fast tokenizer (offsets need one).
     """
     with _load_errors(name):
-        model = AutoModel.from_pretrained(_source(name), attn_implementation=attention)
+        model = AutoModel.from_pretrained(_source(name), attn_implementation=attention, dtype=torch.float32)
     return encoder_of(model), load_tokenizer(name)
 
 
@@ -40,7 +41,9 @@ def load_encoder_decoder(name: str, *, attention: str = "sdpa") -> tuple[Any, An
     Args, Raises: as `load_backbone`.
     """
     with _load_errors(name):
-        model = AutoModelForSeq2SeqLM.from_pretrained(_source(name), attn_implementation=attention)
+        model = AutoModelForSeq2SeqLM.from_pretrained(
+            _source(name), attn_implementation=attention, dtype=torch.float32
+        )
     return model, _fresh_tokenizer(name)
 
 
@@ -51,7 +54,9 @@ def load_pooler(name: str) -> nn.Module:
         ModelLoadError: the model cannot be loaded, or has no trained layer of the kind.
     """
     with _load_errors(name):
-        model, loaded = AutoModel.from_pretrained(_source(name), output_loading_info=True)
+        model, loaded = AutoModel.from_pretrained(
+            _source(name), output_loading_info=True, dtype=torch.float32
+        )
     pooler = getattr(model, "pooler", None)
     if not isinstance(pooler, nn.Module) or any("pooler." in key for key in loaded["missing_keys"]):
         raise ModelLoadError(f"The encoder {name!r} has no trained pooler: choose another pooling.")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoModelForTokenClassification, AutoTokenizer
 
@@ -51,7 +52,7 @@ def open_hub_model(name: str, folder: Path, *, device: str = "auto") -> Predicto
             )
         generates = profile.task == "generation"
         auto = AutoModelForSeq2SeqLM if generates else AutoModelForTokenClassification
-        model, loaded = auto.from_pretrained(folder, output_loading_info=True)
+        model, loaded = auto.from_pretrained(folder, output_loading_info=True, dtype=torch.float32)
         missing = set(loaded["missing_keys"]) & {name for name, _ in model.named_parameters()}
         if missing:
             raise ModelLoadError(f"The model {name!r} lacks the weights {min(missing)}: give a trained one.")

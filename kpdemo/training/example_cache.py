@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from kpdemo.candidates.tagger import TAGGER_ASSET
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.simckp.examples import FEATURES, Example
+from kpdemo.simckp.model import Batch
 from kpdemo.training.arrays import load_arrays, save_arrays, tokenizer_hash
 from kpdemo.training.labelling import RANDOM_SEED, ExampleSettings, LabelledExample, label_document
 from kpdemo.training.sources import Source, draw_documents, source_sizes
+from kpdemo.training.workers import in_groups
 from kpdemo.types import Document
 
 CACHE_VERSION = 4
@@ -89,13 +89,47 @@ class ExampleCache:
             [(0, phrase, row) for phrase, row in enumerate(members)],
             arrays["features"][first:end].astype(np.float32),
         )
-        return LabelledExample(example, arrays["positive"][first:end], self._absent(index))
+        return LabelledExample(example, arrays["positive"][first:end], self.absent(index))
 
-    def _absent(self, index: int) -> tuple[NDArray[np.int64], ...]:
+    def absent(self, index: int) -> tuple[NDArray[np.int64], ...]:
+        """The token ids of each absent keyphrase of an example."""
         starts = self._absent_token_starts
         return tuple(
             self.absent_tokens[starts[phrase] : starts[phrase + 1]].astype(np.int64)
             for phrase in range(self._absent_starts[index], self._absent_starts[index + 1])
+        )
+
+    def batch(self, indices: Sequence[int], *, padding: int) -> Batch:
+        """What `kpdemo.simckp.batches.collate` makes of these examples, cut from the arrays in one go.
+
+        Args:
+            padding: the tokenizer's id for it.
+        """
+        chosen = np.asarray(indices)
+        documents = np.arange(len(chosen))
+        token_counts, phrase_counts = (
+            self._arrays[name][chosen] for name in ("token_counts", "phrase_counts")
+        )
+        real = np.arange(token_counts.max()) < token_counts[:, None]
+        input_ids = np.full(real.shape, padding, dtype=np.int64)
+        input_ids[real] = _cut(self._arrays["tokens"], self._token_starts, chosen)
+        phrases = self._phrase_starts
+        sizes = _cut(self._arrays["member_counts"], phrases, chosen).astype(np.int64)
+        member_starts = self._member_starts[phrases]
+        first_token = np.repeat(documents * real.shape[1], np.diff(member_starts)[chosen])
+        owners = torch.from_numpy(np.repeat(documents, phrase_counts))
+        return Batch(
+            input_ids=torch.from_numpy(input_ids),
+            attention_mask=torch.from_numpy(real).long(),
+            window_document=torch.from_numpy(documents),
+            members=torch.from_numpy(_cut(self._arrays["members"], member_starts, chosen) + first_token),
+            row_starts=torch.from_numpy(np.cumsum(sizes) - sizes),
+            row_phrase=torch.arange(len(sizes)),
+            row_window=owners,
+            phrase_document=owners,
+            features=torch.from_numpy(_cut(self._arrays["features"], phrases, chosen).astype(np.float32)),
+            positive=torch.from_numpy(_cut(self._arrays["positive"], phrases, chosen)),
+            documents=len(chosen),
         )
 
     def save(self, path: Path) -> None:
@@ -164,6 +198,16 @@ def _starts(counts: NDArray[Any]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
+def _cut(values: NDArray[Any], starts: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[Any]:
+    """The stretches of `values` that belong to the `chosen` examples, one after the other.
+
+    Args:
+        starts: (N + 1,) where the stretch of each example begins.
+    """
+    stretches = zip(starts[chosen].tolist(), starts[chosen + 1].tolist(), strict=True)
+    return np.concatenate([values[first:end] for first, end in stretches])
+
+
 def cached_examples(
     sources: Sequence[Source],
     folder: Path,
@@ -182,26 +226,12 @@ def cached_examples(
     if path.is_file():
         return ExampleCache.load(path)
     chosen = draw_documents(sources, folder, documents, seed)
-    examples = ExampleCache.join(_label_all(chosen, settings, workers or os.cpu_count() or 1))
+    label = partial(_label_group, settings)
+    examples = ExampleCache.join(in_groups(label, chosen, size=64, description="candidates", workers=workers))
     if not len(examples):
         raise ConfigError("No training document has a keyphrase and a candidate: check the sources.")
     examples.save(path)
     return examples
-
-
-def _label_all(
-    documents: Sequence[tuple[Document, int]], settings: ExampleSettings, workers: int
-) -> Iterator[ExampleCache]:
-    size = 64
-    groups = [documents[first : first + size] for first in range(0, len(documents), size)]
-    label = partial(_label_group, settings)
-    with (
-        ProcessPoolExecutor(workers) as pool,
-        tqdm(total=len(documents), desc="candidates", unit="doc") as bar,
-    ):
-        for group, labelled in zip(groups, pool.map(label, groups), strict=True):
-            yield labelled
-            bar.update(len(group))
 
 
 def _label_group(settings: ExampleSettings, group: Sequence[tuple[Document, int]]) -> ExampleCache:

@@ -19,7 +19,6 @@ from kpdemo.errors import ConfigError
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.selection import keep
 from kpdemo.simckp.backbone import check_reading, load_backbone
-from kpdemo.simckp.batches import collate
 from kpdemo.simckp.checkpoint import content_hash, load_weights
 from kpdemo.simckp.counting import Counting, learn_expected_f1
 from kpdemo.simckp.examples import Example, build_example
@@ -32,7 +31,7 @@ from kpdemo.training.batching import length_bucketed
 from kpdemo.training.bounds import Positive, Rate, Share
 from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.interpolation import copied_weights, interpolate
-from kpdemo.training.labelling import ExampleSettings, LabelledExample, gold_candidates
+from kpdemo.training.labelling import ExampleSettings, gold_candidates
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.sources import Source, read_source
 from kpdemo.types import Document, Keyphrase, Prediction
@@ -255,13 +254,12 @@ class ExamplePart:
             self._examples.lengths, self._weights, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
         )
 
-    def __getitem__(self, index: int) -> LabelledExample:
-        return self._examples[index]
+    def __getitem__(self, index: int) -> int:
+        return index  # a batch is cut from the cache in one go: a GPU waits for one put together by items
 
-    def documents(self, items: Sequence[LabelledExample]) -> Batch:
-        """The items as the extractor reads them."""
-        positive = [item.positive for item in items]
-        return collate([item.example for item in items], padding=self._padding, positive=positive)
+    def documents(self, numbers: Sequence[int]) -> Batch:
+        """The examples of these numbers as the extractor reads them."""
+        return self._examples.batch(numbers, padding=self._padding)
 
 
 class ExtractorPart(ExamplePart):
@@ -287,7 +285,7 @@ class ExtractorPart(ExamplePart):
     def parameter_groups(self) -> list[dict[str, Any]]:
         return trained_parameters(self.module, self.module.encoder.parameters(), self._config)
 
-    def collate(self, items: Sequence[LabelledExample]) -> Batch:
+    def collate(self, items: Sequence[int]) -> Batch:
         return self.documents(items)
 
     def loss(self, batch: Batch) -> Tensor:

@@ -45,7 +45,7 @@ from kpdemo.training.extractor import (
     training_examples,
 )
 from kpdemo.training.generation import GenerationValidation
-from kpdemo.training.labelling import LabelledExample, absent_keyphrases
+from kpdemo.training.labelling import absent_keyphrases
 from kpdemo.training.loop import Metrics, Progress, train
 from kpdemo.training.sources import read_source
 
@@ -206,9 +206,9 @@ class GeneratorPart(ExamplePart):
             pretrained += self.module.decoder.parameters()
         return trained_parameters(self.module, pretrained, self._config)
 
-    def collate(self, items: Sequence[LabelledExample]) -> GeneratorBatch:
+    def collate(self, items: Sequence[int]) -> GeneratorBatch:
         longest = self.module.decoder.longest
-        targets = [self._vocabulary.encode(item.absent, longest=longest) for item in items]
+        targets = [self._vocabulary.encode(self._examples.absent(item), longest=longest) for item in items]
         return GeneratorBatch(self.documents(items), pad_targets(targets))
 
     def loss(self, batch: GeneratorBatch) -> Tensor:

@@ -123,9 +123,10 @@ class LabellerPart(ExamplePart):
     def parameter_groups(self) -> list[dict[str, Any]]:
         return trained_parameters(self.module, self.module.encoder.parameters(), self._config)
 
-    def collate(self, items: Sequence[LabelledExample]) -> LabelBatch:
-        windows = [torch.from_numpy(item.example.windows[0]) for item in items]
-        tags = [torch.from_numpy(bio_tags(item)) for item in items]
+    def collate(self, items: Sequence[int]) -> LabelBatch:
+        examples = [self._examples[item] for item in items]
+        windows = [torch.from_numpy(item.example.windows[0]) for item in examples]
+        tags = [torch.from_numpy(bio_tags(item)) for item in examples]
         sizes = torch.tensor([len(window) for window in windows])
         input_ids = pad_sequence(windows, batch_first=True, padding_value=self._padding)
         return LabelBatch(

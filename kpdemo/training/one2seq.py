@@ -131,9 +131,10 @@ class One2SeqPart(ExamplePart):
             pretrained += self.module.decoder.parameters()
         return trained_parameters(self.module, pretrained, self._config)
 
-    def collate(self, items: Sequence[LabelledExample]) -> GeneratorBatch:
+    def collate(self, items: Sequence[int]) -> GeneratorBatch:
         longest = self.module.decoder.longest
-        targets = [self._vocabulary.encode(written_phrases(item), longest=longest) for item in items]
+        phrases = [written_phrases(self._examples[item]) for item in items]
+        targets = [self._vocabulary.encode(row, longest=longest) for row in phrases]
         return GeneratorBatch(self.documents(items), pad_targets(targets))
 
     def loss(self, batch: GeneratorBatch) -> Tensor:

@@ -6,13 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
-from tqdm import tqdm
 
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.terms import TermIndex, term_key
@@ -20,9 +20,11 @@ from kpdemo.simckp.tokens import document_tokens
 from kpdemo.training.arrays import load_arrays, save_arrays, tokenizer_hash
 from kpdemo.training.sources import Source, draw_documents, source_sizes
 from kpdemo.training.terms import bare
+from kpdemo.training.workers import in_groups
 from kpdemo.types import Document
 
 CACHE_VERSION = 1
+GROUP = 1024  # documents that a process reads for one copy of all terms
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,12 @@ class PairCache:
             arrays[f"{name}_counts"] = np.asarray([len(row) for row in rows], dtype=np.int32)
         return cls(arrays)
 
+    @classmethod
+    def join(cls, caches: Iterable[PairCache]) -> PairCache:
+        """All pairs of `caches`, in order."""
+        parts = [cls.build(())._arrays, *(cache._arrays for cache in caches)]
+        return cls({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+
 
 def cached_pairs(
     sources: Sequence[Source],
@@ -116,6 +124,7 @@ def cached_pairs(
     length: int,
     documents: int,
     seed: int,
+    workers: int | None = None,
 ) -> PairCache:
     """Pairs of `documents` documents drawn from all sources, read from `cache` when they are there.
 
@@ -137,11 +146,17 @@ def cached_pairs(
     if path.is_file():
         return PairCache.load(path)
     chosen = draw_documents(sources, folder, documents, seed)
-    pairs = PairCache.build(
-        (make_pair(document, index, tokenizer, length=length), repeat)
-        for document, repeat in tqdm(chosen, desc="terms", unit="doc")
-    )
+    make = partial(_pair_group, index, tokenizer, length)
+    pairs = PairCache.join(in_groups(make, chosen, size=GROUP, description="terms", workers=workers))
     if not len(pairs):
         raise ConfigError("No training document has a keyphrase of the bank: check the sources.")
     pairs.save(path)
     return pairs
+
+
+def _pair_group(
+    index: TermIndex, tokenizer: Tokenizer, length: int, group: Sequence[tuple[Document, int]]
+) -> PairCache:
+    return PairCache.build(
+        (make_pair(document, index, tokenizer, length=length), repeat) for document, repeat in group
+    )

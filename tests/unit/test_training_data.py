@@ -9,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from kpdemo.candidates.chunks import CandidateConfig, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, InputError
 from kpdemo.simckp.backbone import load_tokenizer
+from kpdemo.simckp.batches import collate
 from kpdemo.training import run
 from kpdemo.training.bank import BankTraining
 from kpdemo.training.example_cache import ExampleCache, cached_examples
@@ -101,6 +103,21 @@ def test_the_cache_gives_back_what_was_put_in(settings, tmp_path):
     assert tokenizer.decode(read.absent_tokens) == "nothing of it"
 
 
+def test_a_batch_cut_from_the_cache_is_the_one_put_together_by_items(settings):
+    tokenizer = load_tokenizer(settings.tokenizer).backend_tokenizer
+    documents = [Document(row["abstract"], keyphrases=tuple(row["keyphrases"])) for row in ROWS]
+    cache = ExampleCache.build((label_document(document, settings, tokenizer), 1) for document in documents)
+    numbers = [3, 0, 2, 0]
+    items = [cache[number] for number in numbers]
+    positive = [item.positive for item in items]
+    together = collate([item.example for item in items], padding=7, positive=positive)
+    cut = cache.batch(numbers, padding=7)
+    assert cut.documents == together.documents
+    for name, value in vars(together).items():
+        if name != "documents":
+            torch.testing.assert_close(getattr(cut, name), value, rtol=0, atol=0)
+
+
 def test_examples_are_made_once_and_again_when_the_settings_change(folder, settings, monkeypatch):
     sources = (Source("docs.jsonl.xz"), Source("docs.jsonl.xz", where={"cs": False}, repeat=3))
 
@@ -111,7 +128,7 @@ def test_examples_are_made_once_and_again_when_the_settings_change(folder, setti
 
     first = examples(1)
     assert sorted(first.weights.tolist()) == [1, 1, 1, 1, 3]
-    monkeypatch.setattr("kpdemo.training.example_cache._label_all", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr("kpdemo.training.example_cache.in_groups", lambda *_, **__: pytest.fail("made again"))
     assert examples(1).lengths.tolist() == first.lengths.tolist()
     with pytest.raises(pytest.fail.Exception, match="made again"):
         examples(2)
