@@ -1,0 +1,20 @@
+"""Pretrained encoders as they are loaded."""
+
+import pytest
+import torch
+from transformers import AutoModel
+
+from kpdemo.simckp.backbone import load_backbone, load_encoder_decoder
+from tests.tiny import tiny_bart, tiny_bert
+
+
+@pytest.mark.parametrize(
+    ("make", "load"),
+    [(tiny_bert, load_backbone), (tiny_bart, load_backbone), (tiny_bart, load_encoder_decoder)],
+)
+def test_weights_stored_in_halves_are_trained_whole(tmp_path, make, load):
+    """Adam's steps in fp16 end in NaN; Transformers gives a model the precision that it is stored in."""
+    folder = make(tmp_path)
+    AutoModel.from_pretrained(folder).half().save_pretrained(folder)
+    model, _ = load(str(folder))
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
