@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from kpdemo.training.bank import BankTraining, TrainedBank
+from kpdemo.training.bank import BankTraining, Refinement, TrainedBank
 from kpdemo.training.model_card import LICENCE, limit_note, machine, source_list
 from kpdemo.training.reranker import RerankerTraining, TrainedReranker
 
@@ -19,7 +19,6 @@ def bank_card(config: BankTraining, trained: TrainedBank, *, device: torch.devic
     """Markdown, all of it taken from the configuration and the run."""
     bank, loop, progress = trained.bank, config.loop, trained.progress
     score = bank.score
-    refined = config.refinement.loop.documents if config.refinement else 0
     return f"""# {config.name}: a bank of {len(bank):,} terms for absent keyphrases
 
 Trained by `python -m kpdemo train bank`. The terms are what at least {config.minimum} documents use as author
@@ -35,7 +34,6 @@ part of SimCKP.
 | documents with a keyphrase of the bank | {trained.documents:,} |
 | document visits | {progress.step * loop.batch_size:,} in {progress.step:,} steps of {loop.batch_size} |
 | weights of step | {progress.best_step:,}, the best on the validation documents |
-| document visits for the terms alone | {refined:,} |
 | time | {progress.seconds / 60:.0f} minutes on {machine(device)}, {loop.precision}, for the encoder |
 | tokens of a document | {config.length} |
 | seed | {loop.seed} |
@@ -47,11 +45,7 @@ Terms from:
 Documents from:
 
 {source_list(config.train)}
-
-Then, for the terms alone:
-
-{source_list(config.refinement.train) if config.refinement else "- none"}
-
+{_refined(config.refinement)}
 ## Validation
 
 {config.validation.path.name}{limit_note(config.validation)}: macro recall, and F1 of macro precision and
@@ -65,6 +59,16 @@ recall, over the documents with absent gold keyphrases. These documents chose th
 
 {_LIMITS}
 {LICENCE}"""
+
+
+def _refined(refinement: Refinement | None) -> str:
+    if refinement is None:
+        return ""
+    return f"""
+Then {refinement.loop.documents:,} visits for the terms alone, of documents from:
+
+{source_list(refinement.train)}
+"""
 
 
 def reranker_card(config: RerankerTraining, trained: TrainedReranker, *, device: torch.device) -> str:

@@ -4,6 +4,8 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
+from statistics import mean
 
 import pytest
 
@@ -12,7 +14,7 @@ from kpdemo.cli import main
 from kpdemo.errors import ModelLoadError
 from kpdemo.predictors import DEFAULT_FOLDER, PASSAGES_INDEX, model_folder
 from kpdemo.text import StemmedText
-from kpdemo.types import Document, Source
+from kpdemo.types import Document, Prediction, Source
 
 ABSTRACT = Document(
     title="A boundary integral equation for eddy currents",
@@ -107,9 +109,22 @@ def test_absent_keyphrases_are_new_to_the_text_and_say_where_they_come_from(pred
 
 def test_indexers_choose_more_and_longer_phrases_than_authors(predictor):
     indexer = kpdemo.load_predictor("indexer", device="cpu")
-    [authors], [indexers] = predictor.predict([ABSTRACT]), indexer.predict([ABSTRACT])
-    assert len(indexers.present) > len(authors.present)
-    assert indexers.absent_candidates == authors.absent_candidates  # one bank serves both
+    documents = english_examples()
+    authors, indexers = predictor.predict(documents), indexer.predict(documents)
+    for theirs, ours in zip(indexers, authors, strict=True):
+        assert len(theirs.present) > len(ours.present)
+        assert theirs.absent_candidates == ours.absent_candidates  # one bank serves both
+    assert mean_words(indexers) > mean_words(authors)
+
+
+def english_examples() -> list[Document]:
+    """Those of the page."""
+    rows = json.loads((Path(kpdemo.__file__).parent / "assets" / "examples.json").read_text(encoding="utf-8"))
+    return [Document(row["text"], title=row["title"]) for row in rows[:4]]
+
+
+def mean_words(predictions: list[Prediction]) -> float:
+    return mean(len(keyphrase.text.split()) for row in predictions for keyphrase in row.present)
 
 
 def test_they_are_small_and_say_where_they_come_from():
