@@ -134,11 +134,25 @@ class PhraseBank:
         """Finds the bank's terms in a document's text."""
         return TermIndex(self.keys, self.texts)
 
+    @property
+    def _rows(self) -> NDArray[np.float32]:
+        """(N, D + 1) the vectors; a last coordinate carries the frequency's part of the score."""
+        return np.hstack([self.vectors, self.score.frequency * self.log_frequency[:, None]])
+
+    @cached_property
+    def _index(self) -> Any:
+        """A FAISS index of inner products."""
+        import faiss  # here, because only retrieval needs it
+
+        rows = self._rows
+        index = faiss.IndexFlatIP(rows.shape[1])
+        index.add(rows)
+        return index
+
     @cached_property
     def _columns(self) -> Tensor:
-        """(D + 1, N) on the device: the vectors; a last row carries the frequency's part of the score."""
-        frequency = self.score.frequency * self.log_frequency[:, None]
-        return torch.from_numpy(np.hstack([self.vectors, frequency])).to(self.device).T
+        """(D + 1, N) on the device."""
+        return torch.from_numpy(self._rows).to(self.device).T
 
     def search(
         self, documents: NDArray[np.float32], count: int, texts: Sequence[TextTerms] | None = None
@@ -153,12 +167,21 @@ class PhraseBank:
         read = texts or [TextTerms()] * len(documents)
         wanted = max(count, self.score.scored) + max((len(text.numbers) for text in read), default=0)
         queries = np.hstack([documents, np.ones((len(documents), 1), dtype=np.float32)])
-        scores = torch.from_numpy(queries).to(self.device) @ self._columns  # (B, N)
-        found = scores.topk(min(wanted, len(self)), dim=1).indices.cpu().numpy()
+        found = self._best(queries, min(wanted, len(self)))
         return [
             self._rank(document, numbers, text, count)
             for document, numbers, text in zip(documents, found, read, strict=True)
         ]
+
+    def _best(self, queries: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+        """(B, count) the terms with the highest inner products for (B, D + 1), best first."""
+        numbers: NDArray[np.int64]
+        if self.device == "cpu":
+            _, numbers = self._index.search(queries, count)
+        else:
+            scores = torch.from_numpy(queries).to(self.device) @ self._columns  # (B, N)
+            numbers = scores.topk(count, dim=1).indices.cpu().numpy()
+        return numbers
 
     def _rank(
         self, document: NDArray[np.float32], found: NDArray[np.int64], text: TextTerms, count: int

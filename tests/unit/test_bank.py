@@ -1,6 +1,7 @@
 """The phrase bank: search against a brute-force oracle, its file, and what it refuses."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -87,6 +88,13 @@ def test_a_search_finds_what_a_loop_over_all_terms_finds(
     [found] = bank.search(document[None], wanted, [text])
     assert [term.text for term in found] == brute_force(bank, document, wanted, text)
     assert [term.score for term in found] == sorted((term.score for term in found), reverse=True)
+
+
+def test_a_search_as_on_a_gpu_finds_the_same():
+    bank, documents = bank_of(200, frequency=0.05), unit_vectors(7, 5)
+    on_device = replace(bank, device="cpu:0")  # any other than "cpu" takes the way of a GPU
+    texts = [TextTerms((number, 3 * number)) for number in range(7)]
+    assert on_device.search(documents, 20, texts) == bank.search(documents, 20, texts)
 
 
 def test_each_document_gets_its_own_terms():
