@@ -88,8 +88,8 @@ class SystemPredictor:
         self, documents: Sequence[Document], top_k: int | None, threshold: float | None
     ) -> list[tuple[Prediction, Ranking]]:
         """Each prediction with all absent candidates that it was chosen from."""
-        ahead = self._ahead is not None and len(documents) >= LEAST
-        read = self._ahead.read(documents) if self._ahead and ahead else map(self.reader.read_one, documents)
+        ahead = self._ahead if len(documents) >= LEAST else None
+        read = ahead.read(documents) if ahead else map(self.reader.read_one, documents)
         return [
             answer
             for first in range(0, len(documents), PART)
