@@ -230,7 +230,8 @@ class TestTerms:
         assert [(pair.gold.tolist(), pair.present.tolist()) for pair in pairs] == [
             ([0, 1], [0]), ([], [0]), ([2], [2])
         ]  # fmt: skip
-        PairCache.build(zip(pairs, (1, 1, 3), strict=True)).save(tmp_path / "cache.npz")
+        groups = [[(pairs[0], 1)], [(pairs[1], 1)], [(pairs[2], 3)]]
+        PairCache.join(map(PairCache.build, groups)).save(tmp_path / "cache.npz")
         opened = PairCache.load(tmp_path / "cache.npz")
         assert opened.repeats.tolist() == [1, 3]
         for found, pair in zip((opened[0], opened[1]), (pairs[0], pairs[2]), strict=True):
