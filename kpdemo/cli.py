@@ -229,9 +229,9 @@ def predict(
 ) -> None:
     """Find the keyphrases of one document, or of a file of many.
 
-    The model's own rule gives all keyphrases above its threshold, and at least five. --threshold gives
-    all with at least that score, --top-k exactly so many, or all there are. Both together give at most K
-    of those with at least that score.
+    The model's own rule gives so many keyphrases that the F1 to be expected is highest, and at least
+    five. --threshold gives all with at least that score, --top-k exactly so many, or all there are. Both
+    together give at most K of those with at least that score.
     """
     code = "" if language is None else read_language(language)
     if source is None and output is None:

@@ -86,7 +86,7 @@ class Tagger:
         """From what NLTK's perceptron holds: for each feature the weight of some tags.
 
         Raises:
-            KeyError, ValueError: a weight is of no tag, or too large.
+            KeyError, ValueError: a weight is of no tag, too large, or no number.
         """
         ordered = tuple(sorted(tags, reverse=True))
         column = {tag: number for number, tag in enumerate(ordered)}
@@ -94,8 +94,8 @@ class Tagger:
         places = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
         columns = np.fromiter(map(column.__getitem__, chain.from_iterable(rows)), dtype=np.intp)
         values = np.fromiter(chain.from_iterable(row.values() for row in rows), dtype=np.float64)
-        if np.abs(values).max(initial=0.0) * _UNITS > np.iinfo(np.int16).max:
-            raise ValueError("a weight is too large")
+        if not np.abs(values).max(initial=0.0) * _UNITS <= np.iinfo(np.int16).max:  # nor NaN
+            raise ValueError("a weight is too large or no number")
         dense = np.zeros((len(rows), len(ordered)), dtype=np.int16)
         dense[places, columns] = np.rint(values * _UNITS)
         return cls(ordered, certain, {feature: number for number, feature in enumerate(weights)}, dense)

@@ -7,7 +7,6 @@ there sooner without it, and take less memory.
 from __future__ import annotations
 
 import logging
-import os
 import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from tokenizers import Tokenizer
 
 from kpdemo.candidates.chunks import Candidate, CandidateConfig, mine_candidates
 from kpdemo.candidates.tagger import Tagger
+from kpdemo.cores import usable_cores
 from kpdemo.errors import ModelStoppedError
 from kpdemo.simckp.examples import Example, build_example
 from kpdemo.simckp.terms import TermIndex, TextTerms
@@ -155,7 +155,7 @@ class ReadAhead:
 
 def processes_for(device: str) -> int:
     """How many processes read ahead for networks on `device`: one a core that is left, for a GPU only."""
-    others = (os.cpu_count() or 1) - 1
+    others = usable_cores() - 1
     return min(others, MOST_PROCESSES) if device == "cuda" and others > 1 else 0
 
 

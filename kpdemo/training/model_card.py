@@ -138,6 +138,7 @@ def _training(
 | time | {progress.seconds / 60:.0f} minutes on {machine(device)}, {loop.precision} |
 | learning rate | {_rates(config)} |
 | temperature | {config.model.temperature:g} |
+| weights stored as | {config.storage} |
 | seed | {loop.seed} |
 
 Sources:
@@ -161,9 +162,16 @@ def _present(config: ExtractorTraining, selection: Selection, metrics: Metrics) 
     calibration = selection.calibration
     return f"""{_measured(config, metrics)}
 
-A similarity s becomes the score 1 / (1 + exp(-({calibration.slope:.3f} s + {calibration.intercept:.3f}))),
-the share of candidates of that similarity which were gold. {_kept(selection)}, and the best
+{_scored(config)}, s, becomes the score
+1 / (1 + exp(-({calibration.slope:.3f} s + {calibration.intercept:.3f}))),
+the share of candidates of that s which were gold. {_kept(selection)}, and the best
 {config.model.minimum} when that is fewer.{_gain(metrics)}"""
+
+
+def _scored(config: ExtractorTraining) -> str:
+    """What the calibration turns into a score."""
+    head = "cosine" if config.model.head == "similarity" else "logit"
+    return f"The sum of {head} and learnt prior" if config.model.prior else f"A {head}"
 
 
 def _gain(metrics: Metrics) -> str:

@@ -36,6 +36,7 @@ part of SimCKP.
 | weights of step | {progress.best_step:,}, the best on the validation documents |
 | time | {progress.seconds / 60:.0f} minutes on {machine(device)}, {loop.precision}, for the encoder |
 | tokens of a document | {config.length} |
+| weights stored as | {config.storage} |
 | seed | {loop.seed} |
 
 Terms from:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
+from kpdemo.cores import usable_cores
 from kpdemo.errors import ConfigError
 from kpdemo.languages.names import ENGLISH
 from kpdemo.ramkg.iterate import Augmented, Pair, Retrieved, RgitConfig, RgitData
@@ -259,7 +259,7 @@ class RankerRounds:
     def mined(self, documents: Sequence[Document]) -> list[Mined]:
         """The phrases of the documents, each mined once."""
         new = [document for document in documents if document.id not in self._mined]
-        for item in mine_documents(new, os.cpu_count() or 1):
+        for item in mine_documents(new, usable_cores()):
             self._mined[item.document.id] = item
         return [self._mined[document.id] for document in documents]
 

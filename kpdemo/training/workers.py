@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
 
 from tqdm import tqdm
+
+from kpdemo.cores import usable_cores
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -29,7 +30,7 @@ def in_groups(
     """
     groups = [items[first : first + size] for first in range(0, len(items), size)]
     with (
-        ProcessPoolExecutor(workers or os.cpu_count() or 1) as pool,
+        ProcessPoolExecutor(workers or usable_cores()) as pool,
         tqdm(total=len(items), desc=description, unit="doc") as bar,
     ):
         for group, made in zip(groups, pool.map(make, groups), strict=True):

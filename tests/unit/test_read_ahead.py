@@ -148,7 +148,7 @@ def test_no_process_outlives_the_program(end):
 
 
 def test_other_processes_read_for_a_gpu_where_there_are_cores(monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 16)
+    monkeypatch.setattr("kpdemo.simckp.read_ahead.usable_cores", lambda: 16)
     assert (processes_for("cuda"), processes_for("cpu")) == (15, 0)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr("kpdemo.simckp.read_ahead.usable_cores", lambda: 2)
     assert processes_for("cuda") == 0
