@@ -147,7 +147,7 @@ def test_twenty_pairs_typed_without_a_pause_are_graded_as_typed(open_desk):
     assert desk.watch.complaints == []
 
 
-def test_the_next_pair_is_there_within_100_ms_of_submit_also_when_it_is_long(open_desk):
+def test_the_next_pair_is_there_long_before_the_network_answers_also_when_it_is_long(open_desk):
     long = "A long sentence with many words in it. " * 2600
     desk = open_desk([*phrases(1), NewPair("long", "paragraph2sentence", long, long)])
     page = desk.open()
@@ -162,7 +162,7 @@ def test_the_next_pair_is_there_within_100_ms_of_submit_also_when_it_is_long(ope
     assert long.startswith(shown)
     assert len(shown) > 1000
     assert whole_text(page, "left", long) == long
-    assert milliseconds < 100, milliseconds
+    assert milliseconds < LATENCY / 2
 
 
 def test_saved_means_that_the_server_has_committed_it(open_desk):
