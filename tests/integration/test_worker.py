@@ -22,6 +22,7 @@ from kpdemo.types import Document
 from kpdemo.worker import ModelWorker, client
 from kpdemo.worker.process import ModelProcess
 from tests.fakes import FakePredictor
+from tests.processes import exists
 from tests.remote import load, load_and_note
 
 ROOT = Path(__file__).parents[2]
@@ -44,15 +45,6 @@ def own_worker() -> Iterator[ModelWorker]:
 def process_of(worker: ModelWorker) -> int:
     [prediction] = worker.open("obedient").predict(["tell"])
     return int(prediction.absent_candidates[0])
-
-
-def exists(process: int) -> bool:
-    """Also of a zombie."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def wait_for(condition: Callable[[], bool], patience: float = 20.0) -> bool:

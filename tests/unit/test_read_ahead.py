@@ -19,6 +19,7 @@ from kpdemo.simckp.examples import Example
 from kpdemo.simckp.read_ahead import CHUNK, DocumentReader, ReadAhead, ReadDocument, processes_for
 from kpdemo.simckp.terms import TermIndex, TextTerms
 from kpdemo.types import Document
+from tests.processes import exists
 
 DOCUMENTS = [Document(f"Graph kernels compare {number} molecules.", id=str(number)) for number in range(70)]
 
@@ -48,16 +49,8 @@ class Refuses:
         return [document.id for document in documents]
 
 
-def runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 def has_ended(process: int) -> bool:
-    return any(not runs(process) or time.sleep(0.1) for _ in range(100))
+    return any(not exists(process) or time.sleep(0.1) for _ in range(100))
 
 
 def test_what_others_read_is_what_is_read_here():
@@ -137,7 +130,7 @@ def test_no_process_outlives_the_program(end):
     with program:
         processes = [int(number) for number in program.stdout.readline().split()]
         assert processes
-        assert all(map(runs, processes))
+        assert all(map(exists, processes))
         if end is None:
             program.stdin.write(b"\n")
             program.stdin.flush()

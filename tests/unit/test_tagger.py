@@ -53,7 +53,7 @@ def test_of_equal_tags_the_last_by_the_alphabet_is_given():
     assert Tagger.of(["A", "C", "B"], {"the": "A"}, {}).tag(["x", "the"]) == ["C", "A"]
 
 
-@pytest.mark.parametrize("row", [{"XX": 0.5}, {"NN": 400.0}, {"NN": "much"}, 0.5])
+@pytest.mark.parametrize("row", [{"XX": 0.5}, {"NN": 400.0}, {"NN": "much"}, {"NN": float("nan")}, 0.5])
 def test_weights_that_make_no_sense_are_explained(tmp_path, row):
     path = tmp_path / "tagger.json.gz"
     stored = {"tags": ["NN"], "tagdict": {}, "weights": {"bias": row}}
