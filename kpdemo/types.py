@@ -68,7 +68,8 @@ class Keyphrase:
     """A predicted keyphrase; `score` is between 0 and 1, higher is better.
 
     `spans` are all its occurrences in the document's text, in order; an absent keyphrase has none, but
-    may tell its `source`, its `kind`, and as `evidence` the phrases that speak for it, best first.
+    may tell its `source`, its `kind`, and as `evidence` the phrases that speak for it, best first: of the
+    document, spelt as there, or of a passage that was retrieved.
     """
 
     text: str

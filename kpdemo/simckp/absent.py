@@ -22,7 +22,7 @@ class AbsentCandidate:
     Attributes:
         generated: the generator's log-probability; None when it did not propose the phrase.
         retrieved: the bank's score; None when it did not propose the phrase.
-        evidence: the terms that speak for it, best first.
+        evidence: the terms that speak for it as the document writes them, best first.
     """
 
     text: str

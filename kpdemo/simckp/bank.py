@@ -65,7 +65,7 @@ class Retrieved:
     Attributes:
         similarity: the cosine of its vector and the document's.
         score: what it is ranked by; see `BankScore`.
-        evidence: the terms that speak for it, best first.
+        evidence: the terms that speak for it as the document writes them, best first.
     """
 
     text: str
@@ -162,7 +162,7 @@ class PhraseBank:
         Args:
             documents: (B, D) vectors of the pair encoder the bank was built with, of length 1.
             texts: what `terms` read in each document: the terms that stand in the text are never given,
-                but vote for those like them, and the nearest that are not doubtful are told as evidence.
+                but vote for those like them, and the nearest that are spelt there are told as evidence.
         """
         read = texts or [TextTerms()] * len(documents)
         wanted = max(count, self.score.scored) + max((len(text.numbers) for text in read), default=0)
@@ -198,14 +198,14 @@ class PhraseBank:
             + self.score.association * self._votes(document, present)[numbers]
         )
         best = np.argsort(-scores, kind="stable")[:count]
-        told = present[~np.isin(present, list(text.doubtful))]
+        told = np.fromiter(sorted(text.spelt), dtype=np.int64)
         evidence = self._evidence(numbers[best], told)
         return [
             Retrieved(
                 self.texts[numbers[row]],
                 float(similarity[row]),
                 float(scores[row]),
-                tuple(self.texts[number] for number in speaking),
+                tuple(text.spelt[number] for number in speaking.tolist()),
             )
             for row, speaking in zip(best, evidence, strict=True)
         ]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kpdemo.text import phrase_key, stem, word_spans
-from kpdemo.types import Document
+from kpdemo.types import Document, Span
 
 LONGEST = 6
 """Words of the longest term."""
@@ -30,13 +30,14 @@ class TextTerms:
     Attributes:
         numbers: the terms that stand in it, ascending.
         stems: all of its words.
-        doubtful: those of `numbers` that are no evidence, since their words stand together only over a full
-            stop, a bracket or the like, or an acronym of theirs ("ELF") is written as another word ("elf").
+        spelt: those of `numbers` that are evidence, as the text writes them first. The others are not, since
+            their words stand together only over a full stop, a bracket or the like, or an acronym of theirs
+            ("ELF") is written as another word ("elf").
     """
 
     numbers: tuple[int, ...] = ()
     stems: frozenset[str] = frozenset()
-    doubtful: frozenset[int] = frozenset()
+    spelt: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class _Word:
 
     text: str
     stem: str
+    span: Span
     joined: bool
 
 
@@ -65,17 +67,20 @@ class TermIndex:
 
     def read(self, document: Document) -> TextTerms:
         """The terms whose stems stand contiguously in the title or in the body, marks left out."""
-        parts = [_words(part) for part in (document.title, document.body)]
         has_capitals = any(map(str.isupper, document.text))
         found: set[int] = set()
-        certain: set[int] = set()
-        for number, place in (hit for part in parts for hit in self._in_text(part)):
-            found.add(number)
-            whole = number not in certain and all(word.joined for word in place[1:])
-            if whole and (not has_capitals or self._spells(number, place)):
-                certain.add(number)
-        stems = frozenset(word.stem for part in parts for word in part)
-        return TextTerms(tuple(sorted(found)), stems, frozenset(found - certain))
+        stems: set[str] = set()
+        spelt: dict[int, str] = {}
+        for part in (document.title, document.body):
+            words = _words(part)
+            stems.update(word.stem for word in words)
+            for number, place in self._in_text(words):
+                found.add(number)
+                whole = number not in spelt and all(word.joined for word in place[1:])
+                if whole and (not has_capitals or self._spells(number, place)):
+                    (start, _), (_, end) = place[0].span, place[-1].span
+                    spelt[number] = " ".join(part[start:end].split())
+        return TextTerms(tuple(sorted(found)), frozenset(stems), spelt)
 
     def _in_text(self, text: Sequence[_Word]) -> Iterator[tuple[int, Sequence[_Word]]]:
         for first in range(len(text)):
@@ -104,6 +109,7 @@ def _words(text: str) -> list[_Word]:
     for start, end in word_spans(text):
         word = text[start:end]
         if any(map(str.isalnum, word)):
-            found.append(_Word(word, stem(word), _JOINT.fullmatch(text, before, start) is not None))
+            joined = _JOINT.fullmatch(text, before, start) is not None
+            found.append(_Word(word, stem(word), (start, end), joined))
             before = end
     return found

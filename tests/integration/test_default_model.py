@@ -103,6 +103,8 @@ def test_absent_keyphrases_are_new_to_the_text_and_say_where_they_come_from(pred
     assert not [k.text for k in prediction.absent if text.contains(k.text)]
     assert {k.source for k in prediction.absent} == {Source.RETRIEVED}
     assert all(k.kind is not None and k.evidence for k in prediction.absent)
+    read = " ".join(ABSTRACT.text.split())
+    assert {phrase for k in prediction.absent for phrase in k.evidence if phrase not in read} == set()
     found = " ".join(k.text.lower() for k in prediction.absent)
     assert "magnetic" in found  # what eddy currents go with
 

@@ -69,7 +69,7 @@ def test_a_read_document_survives_its_pickle():
     rows = [(0, 0, np.array([1, 2])), (0, 1, np.array([2])), (1, 1, np.array([1]))]
     candidates = [Candidate("graph kernel", ((0, 13), (20, 33))), Candidate("kernel", ((6, 13),))]
     example = Example(windows, rows, np.ones((2, 6), dtype=np.float32))
-    terms = TextTerms((3,), frozenset(["graph"]), frozenset([3]))
+    terms = TextTerms((3,), frozenset(["graph"]), {3: "graphs"})
     for document in (
         ReadDocument(candidates, example, [0, 5, 2], terms),
         ReadDocument([], Example(windows, [], np.zeros((0, 6), dtype=np.float32)), [], TextTerms()),
