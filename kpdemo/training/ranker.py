@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -31,6 +30,7 @@ from kpdemo.simckp.counting import ExpectedF1, learn_expected_f1
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import LoopConfig, Metrics, train
+from kpdemo.training.workers import process_pool
 from kpdemo.types import Document
 
 HELD_OUT = 10
@@ -96,7 +96,7 @@ def mine_documents(documents: Sequence[Document], workers: int) -> list[Mined]:
     """The phrases of many documents, by several processes."""
     if workers <= 1 or len(documents) <= _TOGETHER:
         return [_mine(document) for document in documents]
-    with ProcessPoolExecutor(workers) as pool:
+    with process_pool(workers) as pool:
         return list(pool.map(_mine, documents, chunksize=_TOGETHER))
 
 

@@ -25,7 +25,6 @@ from kpdemo.training.labelling import ExampleSettings, gold_candidates, label_do
 from kpdemo.training.reranker import RerankerTraining
 from kpdemo.training.sources import Source, read_source
 from kpdemo.training.tagger import TaggerConfig, train_tagger
-from kpdemo.training.workers import in_groups
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 
@@ -117,11 +116,6 @@ def test_a_batch_cut_from_the_cache_is_the_one_put_together_by_items(settings):
     for name, value in vars(together).items():
         if name != "documents":
             torch.testing.assert_close(getattr(cut, name), value, rtol=0, atol=0)
-
-
-def test_groups_come_in_order_however_many_processes_make_them():
-    made = in_groups(tuple, range(10), size=4, description="documents", workers=2)
-    assert list(made) == [(0, 1, 2, 3), (4, 5, 6, 7), (8, 9)]
 
 
 def test_examples_are_made_once_and_again_when_the_settings_change(folder, settings, monkeypatch):
