@@ -26,34 +26,37 @@ def collate(
     input_ids = pad_sequence(windows, batch_first=True, padding_value=padding)
     length = input_ids.shape[1]
     sizes = torch.tensor([len(window) for window in windows])
-    members: list[NDArray[np.int64]] = []
-    row_phrase: list[int] = []
-    row_window: list[int] = []
-    first_window = first_phrase = 0
-    for example in examples:
-        for window, candidate, tokens in example.rows:
-            members.append(tokens + (first_window + window) * length)
-            row_phrase.append(first_phrase + candidate)
-            row_window.append(first_window + window)
-        first_window += len(example.windows)
-        first_phrase += len(example.features)
-    row_sizes = np.array([len(tokens) for tokens in members], dtype=np.int64)
+    rows = [example.rows for example in examples]
+    window_counts = np.array([len(example.windows) for example in examples])
+    phrase_counts = np.array([len(example.features) for example in examples])
+    row_counts = np.array(list(map(len, rows)))
+    row_sizes = np.concatenate([own.sizes for own in rows])
+    row_window = np.concatenate([own.windows for own in rows]) + _offsets(window_counts, row_counts)
+    row_phrase = np.concatenate([own.candidates for own in rows]) + _offsets(phrase_counts, row_counts)
+    members = np.concatenate([own.tokens for own in rows]) + np.repeat(row_window * length, row_sizes)
+    documents = np.arange(len(examples))
     return Batch(
         input_ids=input_ids,
         attention_mask=(torch.arange(length) < sizes[:, None]).long(),
-        window_document=_owners([len(example.windows) for example in examples]),
-        members=torch.from_numpy(np.concatenate(members) if members else np.zeros(0, dtype=np.int64)),
+        window_document=torch.from_numpy(np.repeat(documents, window_counts)),
+        members=torch.from_numpy(members),
         row_starts=torch.from_numpy(np.cumsum(row_sizes) - row_sizes),
-        row_phrase=torch.tensor(row_phrase, dtype=torch.long),
-        row_window=torch.tensor(row_window, dtype=torch.long),
-        phrase_document=_owners([len(example.features) for example in examples]),
+        row_phrase=torch.from_numpy(row_phrase),
+        row_window=torch.from_numpy(row_window),
+        phrase_document=torch.from_numpy(np.repeat(documents, phrase_counts)),
         features=torch.from_numpy(np.concatenate([example.features for example in examples])),
         positive=torch.from_numpy(np.concatenate(positive))
         if positive
-        else torch.zeros(first_phrase, dtype=torch.bool),
+        else torch.zeros(phrase_counts.sum(), dtype=torch.bool),
         documents=len(examples),
     )
 
 
-def _owners(counts: list[int]) -> torch.Tensor:
-    return torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts))
+def _offsets(counts: NDArray[np.int64], row_counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each row of all examples, how many windows or phrases the examples before its own have.
+
+    Args:
+        counts: of windows or phrases, for each example.
+        row_counts: of rows, for each example.
+    """
+    return np.repeat(np.cumsum(counts) - counts, row_counts)

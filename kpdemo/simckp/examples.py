@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,16 +19,48 @@ _TITLE_END = "."  # in the place of white space, so that offsets stay; the encod
 
 
 @dataclass(frozen=True)
+class Rows:
+    """The tokens of candidates; a row is a candidate in a window that holds it, and both ascend.
+
+    Attributes:
+        windows, candidates: (R,) int64, their numbers.
+        sizes: (R,) int64, how many tokens each row has.
+        tokens: (M,) int64, their positions in the window, ascending in each row, one row after the other.
+    """
+
+    windows: NDArray[np.int64]
+    candidates: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, places: NDArray[np.int64]) -> Rows:
+        """From (3, N) the window, candidate and position of single tokens, in any order, some repeated."""
+        windows, candidates, positions = places
+        count, width = (values.max(initial=0) + 1 for values in (candidates, positions))
+        rows, tokens = np.divmod(np.unique((windows * count + candidates) * width + positions), width)
+        held, sizes = np.unique(rows, return_counts=True)
+        return cls(*np.divmod(held, count), sizes, tokens)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __iter__(self) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
+        """The window, the candidate and the tokens of each row."""
+        tokens = np.split(self.tokens, np.cumsum(self.sizes)[:-1]) if len(self) else []
+        return zip(self.windows.tolist(), self.candidates.tolist(), tokens, strict=True)
+
+
+@dataclass(frozen=True)
 class Example:
     """Attributes:
     windows: token ids of each reading, special tokens included.
-    rows: (window, candidate, token positions in that window), for each candidate in each window it is in;
-        both ascend.
+    rows: the tokens of the candidates in the windows.
     features: (P, F) float32, one row a candidate; see `FEATURES`.
     """
 
     windows: list[NDArray[np.int64]]
-    rows: list[tuple[int, int, NDArray[np.int64]]]
+    rows: Rows
     features: NDArray[np.float32]
 
 
@@ -62,12 +94,7 @@ def build_example(
         for encoding, special in zip(read, masks, strict=True)
     ]
     firsts = [int(np.argmin(special)) for special in masks]
-    spans = _Spans.of(candidates)
-    rows = spans.rows(offsets, firsts, whole=True)
-    seen = {candidate for _, candidate, _ in rows}
-    if len(seen) < len(candidates):  # longer than the overlap, or beyond the last window read
-        rows += [row for row in spans.rows(offsets, firsts, whole=False) if row[1] not in seen]
-        rows.sort(key=lambda row: row[:2])
+    rows = _rows(_Spans.of(candidates), offsets, firsts, len(candidates))
     return Example(windows, rows, _features(document, candidates))
 
 
@@ -76,6 +103,23 @@ def encode_windows(tokenizer: Tokenizer, text: str, window: int, overlap: int) -
     tokenizer.enable_truncation(window, stride=overlap)
     encoding = tokenizer.encode(text)
     return [encoding, *encoding.overflowing]
+
+
+def _rows(
+    spans: _Spans, offsets: Sequence[NDArray[np.int64]], firsts: Sequence[int], candidates: int
+) -> Rows:
+    """Args:
+    offsets: for each window, (T, 2) the character range of each token that is not special.
+    firsts: for each window, the position of the first of those tokens.
+    candidates: how many there are.
+    """
+    places = spans.places(offsets, firsts, whole=True)
+    unseen = np.ones(candidates, dtype=bool)
+    unseen[places[1]] = False
+    if unseen.any():  # longer than the overlap, or beyond the last window read
+        cut = spans.places(offsets, firsts, whole=False)
+        places = np.hstack([places, cut[:, unseen[cut[1]]]])
+    return Rows.of(places)
 
 
 @dataclass(frozen=True)
@@ -101,25 +145,25 @@ class _Spans:
         longest = int((spans[:, 1] - spans[:, 0]).max(initial=0))
         return cls(spans[order], owner[order], longest)
 
-    def rows(
+    def places(
         self, offsets: Sequence[NDArray[np.int64]], firsts: Sequence[int], *, whole: bool
-    ) -> list[tuple[int, int, NDArray[np.int64]]]:
-        """See `Example.rows`.
+    ) -> NDArray[np.int64]:
+        """(3, M) window, candidate and position of every token of every occurrence; see `_rows`.
 
         Args:
-            offsets: for each window, (T, 2) the character range of each token that is not special.
-            firsts: for each window, the position of the first of those tokens.
             whole: only occurrences that stand whole in a window; else also those it cuts.
         """
-        return [
-            (number, candidate, tokens + first)
-            for number, (ranges, first) in enumerate(zip(offsets, firsts, strict=True))
-            if len(ranges)
-            for candidate, tokens in self._window_rows(ranges, whole)
-        ]
+        found = [np.zeros((3, 0), dtype=np.int64)]
+        for window, (ranges, first) in enumerate(zip(offsets, firsts, strict=True)):
+            if len(ranges):
+                owners, tokens = self._in_window(ranges, whole)
+                found.append(np.stack([np.full_like(owners, window), owners, tokens + first]))
+        return np.hstack(found)
 
-    def _window_rows(self, ranges: NDArray[np.int64], whole: bool) -> list[tuple[int, NDArray[np.int64]]]:
-        """The union of the tokens of each candidate in one window."""
+    def _in_window(
+        self, ranges: NDArray[np.int64], whole: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The candidate and the number of every token of the occurrences in one window."""
         start, end = ranges[0, 0], ranges[-1, 1]
         near = slice(
             np.searchsorted(self.spans[:, 0], start if whole else start - self.longest),
@@ -127,15 +171,11 @@ class _Spans:
         )
         low, high = self.spans[near, 0], self.spans[near, 1]
         inside = high <= end if whole else high > start
-        owners = self.owner[near][inside].tolist()
         firsts = np.searchsorted(ranges[:, 1], low[inside], side="right")
         ends = np.searchsorted(ranges[:, 0], high[inside], side="left")
-        members: dict[int, set[int]] = {}
-        for candidate, first, stop in zip(owners, firsts.tolist(), ends.tolist(), strict=True):
-            members.setdefault(candidate, set()).update(range(first, stop))
-        return [
-            (candidate, np.array(sorted(tokens))) for candidate, tokens in sorted(members.items()) if tokens
-        ]
+        sizes = np.maximum(ends - firsts, 0)
+        tokens = np.arange(sizes.sum()) + np.repeat(firsts - (np.cumsum(sizes) - sizes), sizes)
+        return np.repeat(self.owner[near][inside], sizes), tokens
 
 
 def _features(document: Document, candidates: Sequence[Candidate]) -> NDArray[np.float32]:

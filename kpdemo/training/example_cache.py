@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kpdemo.candidates.tagger import TAGGER_ASSET
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.backbone import load_tokenizer
-from kpdemo.simckp.examples import FEATURES, Example
+from kpdemo.simckp.examples import FEATURES, Example, Rows
 from kpdemo.simckp.model import Batch
 from kpdemo.training.arrays import load_arrays, save_arrays, tokenizer_hash
 from kpdemo.training.labelling import RANDOM_SEED, ExampleSettings, LabelledExample, label_document
@@ -80,13 +80,15 @@ class ExampleCache:
         arrays = self._arrays
         tokens = arrays["tokens"][self._token_starts[index] : self._token_starts[index + 1]]
         first, end = self._phrase_starts[index], self._phrase_starts[index + 1]
-        members = [
-            arrays["members"][self._member_starts[phrase] : self._member_starts[phrase + 1]].astype(np.int64)
-            for phrase in range(first, end)
-        ]
+        rows = Rows(
+            np.zeros(end - first, dtype=np.int64),
+            np.arange(end - first),
+            arrays["member_counts"][first:end].astype(np.int64),
+            arrays["members"][self._member_starts[first] : self._member_starts[end]].astype(np.int64),
+        )
         example = Example(
             [tokens.astype(np.int64)],
-            [(0, phrase, row) for phrase, row in enumerate(members)],
+            rows,
             arrays["features"][first:end].astype(np.float32),
         )
         return LabelledExample(example, arrays["positive"][first:end], self.absent(index))
@@ -144,16 +146,16 @@ class ExampleCache:
         """From examples of one window each, with the number of times each is repeated in an epoch."""
         columns: dict[str, list[NDArray[Any]]] = {name: [] for name in _DTYPES}
         for item, repeat in labelled:
-            members = [tokens for _, _, tokens in item.example.rows]
+            rows = item.example.rows
             contrast = item.positive.any() and not item.positive.all()
-            if not members or not (contrast or item.absent):
+            if not rows or not (contrast or item.absent):
                 continue
             values = {
                 "token_counts": [item.tokens],
                 "tokens": item.example.windows[0],
-                "phrase_counts": [len(members)],
-                "member_counts": [len(tokens) for tokens in members],
-                "members": np.concatenate(members),
+                "phrase_counts": [len(rows)],
+                "member_counts": rows.sizes,
+                "members": rows.tokens,
                 "features": item.example.features,
                 "positive": item.positive,
                 "repeats": [repeat],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,11 +73,9 @@ def label_document(document: Document, settings: ExampleSettings, tokenizer: Tok
         overlap=settings.overlap,
         most_windows=settings.most_windows,
     )
-    seen = sorted({candidate for _, candidate, _ in example.rows})
-    number = {candidate: position for position, candidate in enumerate(seen)}
-    rows = [(window, number[candidate], tokens) for window, candidate, tokens in example.rows]
+    seen, numbers = np.unique(example.rows.candidates, return_inverse=True)
     return LabelledExample(
-        Example(example.windows, rows, example.features[seen]),
+        Example(example.windows, replace(example.rows, candidates=numbers), example.features[seen]),
         gold_candidates(document, candidates)[seen],
         tuple(phrase_tokens(phrase, tokenizer) for phrase in absent_keyphrases(document)),
     )
