@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import gradio as gr
 
 from kpdemo.errors import InputError, KpdemoError
-from kpdemo.predictors import ENGLISH_MODEL
+from kpdemo.predictors import model_folder
 from kpdemo.quick_start import import_nltk
 from kpdemo.text import phrase_key
-from kpdemo.types import Keyphrase, Prediction
+from kpdemo.types import Keyphrase
 from kpdemo.ui.figures import score_html
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
@@ -29,6 +29,12 @@ from kpdemo.ui.widgets import (
 )
 
 EMPTY = "Nothing compared yet. Tick models and press Compare: they read the text above, with its options."
+LEGEND = (
+    "“2 of 4” beside a keyphrase: so many of the models give it. A list that two models share, as one bank of "
+    "phrases makes it for both, counts once."
+)
+FIRST_TICKED = frozenset({"indexer", "tfidf", "multipartite"})
+"""Ticked beside the default model: another style, a statistical baseline and one by graphs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,45 +45,112 @@ class Column:
     answer: Answer | None = None
     problem: str = ""
 
-    @property
-    def prediction(self) -> Prediction:
-        return self.answer.prediction if self.answer else Prediction(())
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many lists hold a keyphrase.
+
+    Attributes:
+        votes: by the key of the phrase.
+        lists: that are different, so that a phrase can have at most so many votes.
+        same: for a model whose list counts as that of an earlier one, the name of that one.
+    """
+
+    votes: Counter[str]
+    lists: int
+    same: Mapping[str, str]
 
 
 def columns_html(columns: Sequence[Column]) -> str:
     """One list a model; a phrase that several models give says how many do."""
-    agreed = Counter(
-        key
-        for column in columns
-        for key in {_key(item, column) for item in column.prediction.present + column.prediction.absent}
+    answered = [(column.model, column.answer) for column in columns if column.answer]
+    present = _tally((name, _reader(answer), answer.prediction.present, answer) for name, answer in answered)
+    absent = _tally(
+        (name, _retrieved(answer) or name, answer.prediction.absent, answer)
+        for name, answer in answered
+        if answer.finds_absent
     )
-    lists = "".join(_column_html(column, agreed, len(columns)) for column in columns)
-    return f'<div class="compare-columns" id="compare-columns">{lists}</div>'
+    sections = "".join(_column_html(column, present, absent) for column in columns)
+    shared = any(votes > 1 for tally in (present, absent) for votes in tally.votes.values())
+    legend = f'<p class="small">{LEGEND}</p>' if shared or present.same or absent.same else ""
+    return f'{legend}<div class="compare-columns" id="compare-columns">{sections}</div>'
 
 
-def _column_html(column: Column, agreed: Counter[str], models: int) -> str:
-    if column.answer is None:
+def _tally(lists: Iterable[tuple[str, Hashable, Sequence[Keyphrase], Answer]]) -> Tally:
+    """Count each list once, by its origin."""
+    votes: Counter[str] = Counter()
+    first: dict[Hashable, str] = {}
+    same: dict[str, str] = {}
+    for model, origin, keyphrases, answer in lists:
+        if origin in first:
+            same[model] = first[origin]
+            continue
+        first[origin] = model
+        votes.update({_key(keyphrase, answer) for keyphrase in keyphrases})
+    return Tally(votes, len(first), same)
+
+
+def _reader(answer: Answer) -> Hashable:
+    """The model that read the text: one may answer to several names."""
+    return model_folder(answer.model)
+
+
+def _retrieved(answer: Answer) -> Hashable:
+    """A list of absent keyphrases: with the same scores to the last digit it came from the same place."""
+    return tuple((keyphrase.text, keyphrase.score) for keyphrase in answer.prediction.absent)
+
+
+def _column_html(column: Column, present: Tally, absent: Tally) -> str:
+    answer = column.answer
+    if answer is None:
         content = note_html(column.problem)
-        facts = ""
     else:
-        present, absent = (
-            "".join(_item_html(item, agreed[_key(item, column)], models) for item in side)
-            for side in (column.prediction.present, column.prediction.absent)
+        content = (
+            _notes_html(column.model, answer, present)
+            + _present_html(answer, present)
+            + _absent_html(column.model, answer, absent)
+            + f'<p class="small">{_facts(column.model, answer)}</p>'
         )
-        content = f"<ol>{present}</ol>" if present else note_html("No present keyphrase was found.")
-        content += f'<p class="small">Absent</p><ol>{absent}</ol>' if absent else ""
-        note = note_of(column.answer)
-        content = note_html(note) + content if note else content
-        facts = f'<p class="small">{column.answer.seconds:.2f} s</p>'
-    return f'<section class="compare-column"><h3>{escape(column.model)}</h3>{content}{facts}</section>'
+    return f'<section class="compare-column"><h3>{escape(column.model)}</h3>{content}</section>'
 
 
-def _key(keyphrase: Keyphrase, column: Column) -> str:
-    return phrase_key(keyphrase.text, column.prediction.language)
+def _notes_html(model: str, answer: Answer, present: Tally) -> str:
+    note = note_of(answer)
+    same = f"The same model as {escape(present.same[model])}, counted once." if model in present.same else ""
+    return (f'<p class="small">{same}</p>' if same else "") + (note_html(note) if note else "")
 
 
-def _item_html(keyphrase: Keyphrase, votes: int, models: int) -> str:
-    shared = f'<span class="votes">{votes} of {models}</span>' if votes > 1 else ""
+def _present_html(answer: Answer, tally: Tally) -> str:
+    items = _items_html(answer.prediction.present, answer, tally)
+    return items or note_html("No present keyphrase was found.")
+
+
+def _absent_html(model: str, answer: Answer, tally: Tally) -> str:
+    items = _items_html(answer.prediction.absent, answer, tally)
+    if not items:
+        return ""
+    if model not in tally.same:
+        return f'<p class="small">Absent</p>{items}'
+    same = escape(tally.same[model])
+    return f"<details><summary>Absent: the same list as {same}, counted once</summary>{items}</details>"
+
+
+def _facts(model: str, answer: Answer) -> str:
+    read = "" if answer.model == model else f" · read by {escape(answer.model)}"
+    return f"{answer.seconds:.2f} s{read}"
+
+
+def _key(keyphrase: Keyphrase, answer: Answer) -> str:
+    return phrase_key(keyphrase.text, answer.prediction.language)
+
+
+def _items_html(keyphrases: Sequence[Keyphrase], answer: Answer, tally: Tally) -> str:
+    items = "".join(_item_html(one, tally.votes[_key(one, answer)], tally.lists) for one in keyphrases)
+    return f"<ol>{items}</ol>" if items else ""
+
+
+def _item_html(keyphrase: Keyphrase, votes: int, lists: int) -> str:
+    shared = f'<span class="votes">{votes} of {lists}</span>' if votes > 1 else ""
     kind = ' class="shared"' if votes > 1 else ""
     look = "phrase" if keyphrase.spans else "phrase chip"
     phrase = f'<span class="{look}" dir="auto">{escape(keyphrase.text)}</span>'
@@ -121,7 +194,7 @@ class CompareHandlers:
 def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> None:
     """A heading, the models to tick, a button and their columns, under the page's own fields."""
     names = list(handlers.shelf.models)
-    ticked = [name for name in names if name != ENGLISH_MODEL]  # on English it is the default one again
+    ticked = [name for name in names if name == handlers.shelf.default or name in FIRST_TICKED]
     section_heading("Compare", "compare-heading")
     with gr.Row(elem_id="compare-controls", elem_classes="controls"):
         models = gr.CheckboxGroup(names, value=ticked, label="Models", elem_id="compare-models", scale=4)

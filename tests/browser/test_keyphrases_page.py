@@ -355,6 +355,8 @@ def test_an_empty_threshold_is_the_models_own_and_a_wrong_one_is_named(demo):
 
 def test_compare_shows_columns_and_what_they_agree_on(demo):
     write(demo, "The boundary integral equation has a boundary")
+    for model in ("first", "damaged"):
+        demo.locator("#compare-models").get_by_label(model).check()
     demo.locator("#compare-run").click()
     expect(demo.locator(".compare-column h3")).to_have_text(["default", "first", "damaged"])
     expect(demo.locator(".compare-column").last).to_contain_text("<damaged> is damaged")

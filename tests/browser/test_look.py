@@ -88,15 +88,17 @@ LINES_OF_WORDS = """root => [...root.querySelectorAll(".phrase")].flatMap(({ fir
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_compare_breaks_no_word_that_fits(page, serve, width):
-    models = dict.fromkeys(("default", "first", "second", "third", "fourth"), "fixed phrases")
-    nested = Nested(phrases=(LONG_WORDS, "representationalism"), absent=())
+    models = dict.fromkeys(("default", "indexer", "first", "tfidf", "multipartite"), "fixed phrases")
+    phrases = (LONG_WORDS, "representationalism")
     page.set_viewport_size({"width": width, "height": 900})
-    open_page(page, serve(app.AppContext(models, lambda name: nested)))
+    open_page(page, serve(app.AppContext(models, lambda name: Nested(name, phrases=phrases, absent=()))))
     write(page, f"{LONG_WORDS} is a view.")
+    ticked = page.locator("#compare-models label:has(:checked)")
+    expect(ticked).to_have_text(["default", "indexer", "tfidf", "multipartite"])
     page.locator("#compare-run").click()
     columns = page.locator("#compare-columns")
-    expect(columns.locator(".votes").first).to_have_text("5 of 5")
-    assert columns.evaluate(LINES_OF_WORDS) == [1, 1, 1] * 5
+    expect(columns.locator(".votes").first).to_have_text("4 of 4")
+    assert columns.evaluate(LINES_OF_WORDS) == [1, 1, 1] * 4
 
 
 SHADES = """() => {

@@ -188,16 +188,45 @@ def test_compare_needs_a_model(shelf):
         compare(shelf, [])
 
 
-def test_agreement_is_counted_by_stems():
-    def column(model, *phrases):
-        prediction = Prediction(tuple(Keyphrase(phrase, 0.5, ((0, 1),)) for phrase in phrases))
-        return Column(model, Answer(Question(None, model), prediction, model, "cpu", 0.1))
+def answered(model, *phrases, absent=(), reader=""):
+    prediction = Prediction(
+        tuple(Keyphrase(phrase, 0.5, ((0, 1),)) for phrase in phrases),
+        tuple(Keyphrase(phrase, score) for phrase, score in absent),
+    )
+    question = Question(None, model)
+    return Column(model, Answer(question, prediction, reader or model, "cpu", 0.1, finds_absent=bool(absent)))
 
+
+def test_agreement_is_counted_by_stems():
     html = columns_html(
-        [column("a", "neural networks", "tree"), column("b", "Neural network"), column("c", "<b>")]
+        [answered("a", "neural networks", "tree"), answered("b", "Neural network"), answered("c", "<b>")]
     )
     assert html.count("2 of 3") == 2
     assert "<b>" not in html
+
+
+def test_a_list_of_absent_keyphrases_that_two_models_share_has_one_vote():
+    bank = [("machine learning", 0.031), ("language models", 0.02)]
+    html = columns_html(
+        [
+            answered("default", "tree", absent=bank),
+            answered("indexer", "trees", absent=bank),
+            answered("generator", "shrub", absent=[("Machine learning", 0.4)]),
+        ]
+    )
+    assert html.count("2 of 3") == 2  # the present ones
+    assert html.count("2 of 2") == 3  # “machine learning”, of the bank and of the generator
+    assert "<summary>Absent: the same list as default, counted once</summary>" in html
+    assert "shared" in html and "“2 of 4” beside a keyphrase" in html
+
+
+def test_a_model_under_two_names_has_one_vote():
+    html = columns_html(
+        [answered("default", "arbre", reader="multilingual"), answered("multilingual", "arbre"), Column("x")]
+    )
+    assert "The same model as default, counted once." in html
+    assert "read by multilingual" in html
+    assert "2 of" not in html.partition('id="compare-columns"')[2]
 
 
 def run_files(shelf, paths, model="default"):
