@@ -30,8 +30,8 @@ from kpdemo.ui.widgets import (
 
 EMPTY = "Nothing compared yet. Tick models and press Compare: they read the text above, with its options."
 LEGEND = (
-    "“2 of 4” beside a keyphrase: so many of the models give it. A list that two models share, as one bank of "
-    "phrases makes it for both, counts once."
+    "“2 of 4” beside a keyphrase: so many of the models give it. A list that two models share, as one bank "
+    "of phrases makes it for both, counts once."
 )
 FIRST_TICKED = frozenset({"indexer", "tfidf", "multipartite"})
 """Ticked beside the default model: another style, a statistical baseline and one by graphs."""
