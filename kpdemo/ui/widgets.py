@@ -79,27 +79,39 @@ def empty_html(text: str) -> str:
     return f'<p class="empty">{escape(text)}</p>'
 
 
-EARLIER = "The answer below is to an earlier question."
+EARLIER = "Earlier answer"
 UNANSWERED = "What was asked last has no answer."
 
-# Gradio tells the reason in a toast, which goes, and to nobody else.
+# Gradio tells the reason in a toast, which would cover the page, and goes.
 _KEEP_REASON = f"""async (shown) => {{
   await new Promise((done) => setTimeout(done));
-  const toasts = document.querySelectorAll(".toast-body.error [data-testid='toast-text']");
-  const reason = [...toasts].at(-1)?.textContent.trim() || {json.dumps(UNANSWERED)};
-  const answer = (shown ?? "").replace(/^<p class="(note refusal|empty)".*?<\\/p>/s, "");
+  const toasts = [...document.querySelectorAll(".toast-body.error")];
+  const reasons = toasts.flatMap((toast) => [...toast.querySelectorAll("[data-testid='toast-text']")]);
+  const reason = reasons.at(-1)?.textContent.trim() || {json.dumps(UNANSWERED)};
+  for (const toast of toasts) toast.querySelector("[data-testid='toast-close']").click();
   const note = document.createElement("p");
   note.className = "note refusal";
-  note.setAttribute("role", "status");
-  note.textContent = answer ? `${{reason}} {EARLIER}` : reason;
-  return note.outerHTML + answer;
+  note.setAttribute("role", "alert");
+  note.textContent = reason;
+  const answer = (shown ?? "").replace(/^<p class="(note refusal|empty)".*?<\\/p>/s, "");
+  if (!answer || answer.startsWith('<details class="earlier"')) return note.outerHTML + answer;
+  return `${{note.outerHTML}}<details class="earlier"><summary>{EARLIER}</summary>${{answer}}</details>`;
 }}"""
+
+_COME_TO_REASON = """async () => {
+  await new Promise((done) => setTimeout(done));
+  document.querySelector("#RESULT .refusal")?.scrollIntoView({ block: "nearest" });
+}"""
 
 
 def keep_reason(asked: Dependency, result: gr.HTML) -> None:
-    """Leave the reason of a refusal on the page, in place of an answer or over an earlier one."""
-    name = f"keep_reason_of_{asked['api_name']}"
-    asked.failure(None, result, result, js=_KEEP_REASON, api_name=name, show_progress="hidden")
+    """Show the reason of a refusal in the place of an answer, with an earlier one folded under it."""
+    name = f"reason_of_{asked['api_name']}"
+    kept = asked.failure(
+        None, result, result, js=_KEEP_REASON, api_name=f"keep_{name}", show_progress="hidden"
+    )
+    seen = _COME_TO_REASON.replace("RESULT", str(result.elem_id))
+    kept.then(None, js=seen, api_name=f"come_to_{name}", show_progress="hidden")
 
 
 @dataclass(frozen=True, slots=True)

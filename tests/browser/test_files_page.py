@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.test_keyphrases_page import expect_refusal
+
 TEXT = "The boundary integral equation gives the surface current."
 
 
@@ -28,7 +30,7 @@ def upload(page, *paths):
 
 def test_no_file_is_a_sentence(files):
     files.locator("#files-run").click()
-    expect(files.get_by_test_id("toast-body").last).to_contain_text("No file is chosen")
+    expect_refusal(files, "No file is chosen", result="#files-result")
 
 
 def test_a_binary_file_is_a_sentence_without_our_paths(files, tmp_path):
@@ -36,9 +38,8 @@ def test_a_binary_file_is_a_sentence_without_our_paths(files, tmp_path):
     path.write_bytes(b"\x89PNG\x00\x01\x02")
     upload(files, path)
     files.locator("#files-run").click()
-    toast = files.get_by_test_id("toast-body").last
-    expect(toast).to_contain_text("picture.txt: not a text file")
-    assert "/" not in toast.inner_text()
+    expect_refusal(files, "picture.txt: not a text file", result="#files-result")
+    assert "/" not in files.locator("#files-result").inner_text()
 
 
 def test_documents_are_predicted_shown_and_downloaded(files, tmp_path):

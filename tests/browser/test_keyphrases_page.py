@@ -73,8 +73,12 @@ def choose_model(page: Page, option: str) -> None:
     page.get_by_role("option", name=option).click()
 
 
-def expect_toast(page: Page, text: str) -> None:
-    expect(page.get_by_test_id("toast-body").last).to_contain_text(text)
+def expect_refusal(page: Page, text: str, *, result: str = "#predict-result") -> None:
+    """The reason stands at the top of the result, in sight, and no toast over the page."""
+    refusal = page.locator(result).get_by_role("alert")
+    expect(refusal).to_contain_text(text)
+    expect(refusal).to_be_in_viewport()
+    expect(page.get_by_test_id("toast-body")).to_have_count(0)
 
 
 def marks(page: Page) -> dict[str, str]:
@@ -263,31 +267,41 @@ def test_bad_input_is_one_sentence_and_nothing_is_lost(demo, body, sentence):
     predict(demo, BODY, TITLE)
     write(demo, body)
     demo.locator("#predict-run").click()
-    expect_toast(demo, sentence)
+    expect_refusal(demo, sentence)
     expect(demo.locator("#predict-document textarea")).to_have_value(body)
-    expect(demo.locator("#predict-table")).to_be_visible()  # the last result stays
+    expect(demo.locator("#predict-table")).to_be_hidden()
+    demo.get_by_text(EARLIER).click()
+    expect(demo.locator("#predict-table")).to_be_visible()  # the last result stays, if it is wanted
 
 
-def test_the_reason_of_a_refusal_stays_over_an_earlier_answer_or_in_the_place_of_one(fresh):
+def test_a_refusal_folds_the_earlier_answer_once_and_goes_with_the_next_one(fresh):
     def ask(body: str, reason: str) -> None:
         write(fresh, body)
         fresh.locator("#predict-run").click()
         expect(refusal).to_have_text(reason)
 
-    refusal = fresh.get_by_role("status").and_(fresh.locator("#predict-result .refusal"))
+    refusal = fresh.get_by_role("alert").and_(fresh.locator("#predict-result .refusal"))
     empty, one_word = "The text is empty: give a title or some sentences.", "The text is only one word, “{}”"
     ask(" ", empty)
     expect(fresh.locator("#predict-result p")).to_have_count(1)
     ask("Entropy", f"{one_word.format('Entropy')}: give a sentence or more.")
     predict(fresh, BODY)
     expect(refusal).to_have_count(0)
-    ask("<b>Energy", f"{one_word.format('<b>Energy')}: give a sentence or more. {EARLIER}")
-    ask("", f"{empty} {EARLIER}")
-    expect(fresh.locator("#predict-text")).to_be_visible()
+    ask("<b>Energy", f"{one_word.format('<b>Energy')}: give a sentence or more.")
+    ask("", empty)
+    expect(fresh.get_by_text(EARLIER)).to_have_count(1)
+    expect(fresh.locator("#predict-text")).to_be_hidden()
     fresh.locator("#compare-run").click()
     expect(fresh.locator("#compare-result p")).to_have_text([empty])
     predict(fresh, BODY)
     expect(refusal).to_have_count(0)
+    expect(fresh.locator("#predict-text")).to_be_visible()
+
+
+def test_a_refusal_comes_into_sight_on_a_phone(narrow):
+    write(narrow, "Entropy")
+    narrow.locator("#predict-run").click()
+    expect_refusal(narrow, "The text is only one word")
 
 
 def test_html_and_scripts_are_shown_and_not_run(demo):
@@ -349,7 +363,7 @@ def test_an_empty_threshold_is_the_models_own_and_a_wrong_one_is_named(demo):
     assert "threshold" not in demo.locator("#predict-code").text_content()
     demo.get_by_label("Threshold").fill("high")
     demo.locator("#predict-run").click()
-    expect_toast(demo, "The threshold is “high”: give a number from 0 to 1")
+    expect_refusal(demo, "The threshold is “high”: give a number from 0 to 1")
     demo.get_by_label("Threshold").fill("")
 
 
@@ -366,7 +380,7 @@ def test_compare_shows_columns_and_what_they_agree_on(demo):
 def test_compare_needs_a_text(demo):
     write(demo, "")
     demo.locator("#compare-run").click()
-    expect_toast(demo, "The text is empty")
+    expect_refusal(demo, "The text is empty", result="#compare-result")
 
 
 class Waiting(Nested):
@@ -436,7 +450,7 @@ def test_a_damaged_model_leaves_the_others_usable(page, serve):
     expect(page.get_by_role("alert")).to_contain_text("The model default is damaged")
     write(page, BODY)
     page.locator("#predict-run").click()
-    expect_toast(page, "The model default is damaged")
+    expect_refusal(page, "The model default is damaged")
     choose_model(page, "first – first phrases")
     predict(page, BODY)
     expect(page.locator("#predict-facts")).to_contain_text("model first")

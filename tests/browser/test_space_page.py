@@ -10,8 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import app
+from kpdemo.ui.widgets import EARLIER
 from tests.browser.conftest import PATIENCE, Watch, open_page, serious_violations
-from tests.browser.test_keyphrases_page import BODY, TITLE, choose_model, expect_toast, write
+from tests.browser.test_keyphrases_page import BODY, TITLE, choose_model, expect_refusal, write
 from tests.browser.test_look import DOUBLED, PALE, UNNAMED, WIDTH
 from tests.fakes import FakePredictor, MappedPredictor, absent_keyphrases
 
@@ -110,15 +111,17 @@ def test_a_model_with_one_space_has_one_map_and_a_model_without_vectors_is_expla
     choose_model(space, "words –")
     open_tab(space)
     space.locator("#space-run").click()
-    expect_toast(space, "The model “words” compares no vectors")
-    expect(space.locator(CHART.format("extractor"))).to_be_visible()  # the last map stays
+    expect_refusal(space, "The model “words” compares no vectors", result="#space-facts")
+    expect(space.locator(CHART.format("extractor"))).to_be_hidden()
+    space.get_by_text(EARLIER).click()
+    expect(space.locator(CHART.format("extractor"))).to_be_visible()  # the last map stays, if it is wanted
 
 
 def test_without_a_text_the_page_says_what_to_do(page, space_address):
     open_page(page, space_address)
     open_tab(page)
     page.locator("#space-run").click()
-    expect_toast(page, "The text is empty")
+    expect_refusal(page, "The text is empty", result="#space-facts")
 
 
 def test_a_map_is_saved_as_a_picture(space):
