@@ -113,6 +113,15 @@ def test_the_language_can_be_chosen_and_the_text_runs_in_its_direction(fresh):
     expect(fresh.locator("#predict-shell")).to_contain_text("--language=he")
 
 
+def test_text_fields_run_in_the_direction_of_what_is_typed(demo):
+    for field in ("title", "document"):
+        box = demo.locator(f"#predict-{field} textarea")
+        for text, direction in (("قياس المعلومات", "rtl"), ("Measuring information", "ltr")):
+            box.fill(text)
+            assert box.evaluate("field => getComputedStyle(field).direction") == direction
+        box.fill("")
+
+
 def test_the_table_has_score_count_and_first_place(demo):
     predict(demo, BODY, TITLE)
     rows = demo.locator("#predict-table tbody tr")
