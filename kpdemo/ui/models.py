@@ -142,6 +142,13 @@ class ModelShelf:
             guarded = self._reader(question, row)
             return guarded.vectors(question.read, top_k=question.top_k, threshold=question.threshold)
 
+    def reader_of(self, question: Question) -> str:
+        """The name of the model that reads the question's document; see `kpdemo.languages.routing`."""
+        name = question.model
+        if name == DEFAULT_MODEL:
+            name = model_for(identified(question.document).language)
+        return name if name in self.models else question.model
+
     def card(self, name: str) -> str:
         """What a model is, in Markdown; it need not be loaded for that.
 
@@ -192,11 +199,7 @@ class ModelShelf:
             self._long_turns.release()
 
     def _reader(self, question: Question, row: _Row) -> _Guarded:
-        """The model that reads the question's document; see `kpdemo.languages.routing`."""
-        name = question.model
-        if name == DEFAULT_MODEL:
-            name = model_for(identified(question.document).language)
-        return self._open(name if name in self.models else question.model, row)
+        return self._open(self.reader_of(question), row)
 
     def _check_known(self, name: str) -> None:
         if name not in self.models:

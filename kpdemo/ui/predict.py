@@ -21,6 +21,7 @@ from kpdemo.ui.widgets import (
     QUIETLY,
     QuestionFields,
     empty_html,
+    escape,
     keep_reason,
     note_html,
     section_heading,
@@ -93,16 +94,26 @@ class PredictHandlers:
         """The text with its present keyphrases marked, their table, and ways to keep them."""
         with shown_to_user(KpdemoError):
             question = read_question(title, document, model, automatic, count, threshold, language)
-            return answer_html(self.shelf.answer(question))
+            answer = answer_html(self.shelf.answer(question))
+            reader = self.shelf.reader_of(question)
+            return answer if reader == question.model else answer + self._reader_html(reader)
 
     def choose_rule(self, automatic: bool) -> tuple[dict[str, object], dict[str, object]]:
         """The number counts when it is chosen by hand, the threshold when it is not."""
         return gr.update(interactive=not automatic), gr.update(interactive=automatic)
 
-    def describe_model(self, model: str) -> str:
-        """The card of a model."""
+    def describe_model(self, model: str) -> tuple[str, dict[str, object]]:
+        """The card of a model, and whose it is."""
         with shown_to_user(KpdemoError):
-            return markdown_html(self.shelf.card(model))
+            return markdown_html(self.shelf.card(model)), gr.update(label=_about(model))
+
+    def _reader_html(self, model: str) -> str:
+        """The card of a model that answered in place of the chosen one, folded."""
+        card = markdown_html(self.shelf.card(model))
+        return (
+            f'<details id="predict-reader"><summary>{escape(_about(model))}</summary>'
+            f'<div class="card">{card}</div></details>'
+        )
 
     def explain_problem(self) -> str:
         """A box that says why the default model cannot be used; empty when it can."""
@@ -231,7 +242,12 @@ def _model_field(handlers: PredictHandlers) -> gr.Dropdown:
     """The models, each with its line, and the card of the chosen one folded under them."""
     shelf = handlers.shelf
     model = gr.Dropdown(shelf.choices, value=shelf.default, label="Model", elem_id="predict-model")
-    with gr.Accordion("About this model", open=False, elem_id="predict-about"):
-        card = gr.HTML(handlers.describe_model(shelf.default), elem_id="predict-card", elem_classes="card")
-    model.change(handlers.describe_model, model, card, api_name="describe_model", **QUIETLY)
+    with gr.Accordion(_about(shelf.default), open=False, elem_id="predict-about") as about:
+        card, _ = handlers.describe_model(shelf.default)
+        shown = gr.HTML(card, elem_id="predict-card", elem_classes="card")
+    model.change(handlers.describe_model, model, [shown, about], api_name="describe_model", **QUIETLY)
     return model
+
+
+def _about(model: str) -> str:
+    return f"About the model {model}"

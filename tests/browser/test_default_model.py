@@ -56,6 +56,10 @@ def test_an_example_in_another_language_is_read_with_passages(page, address, lan
     expect(page.locator("#predict-facts")).to_contain_text(f"model multilingual · {language}", timeout=60_000)
     assert page.locator("#predict-passages .passage").count() >= 1
     assert page.locator("#predict-text mark").count() >= 3
+    page.get_by_text("About the model multilingual").click()
+    card = page.locator("#predict-reader .card")
+    expect(card).to_contain_text("Korean texts, with the help of English passages")
+    assert card.evaluate("card => card.scrollHeight <= card.clientHeight")
 
 
 @pytest.mark.skipif(not MULTILINGUAL_FOLDER.is_dir(), reason="the multilingual model is not installed")

@@ -192,10 +192,11 @@ def test_the_card_of_the_chosen_model_is_under_its_name(page, serve):
     cards = {"default": "# The trained one\n\n| a | b |\n|--|--|\n| 1 | 2 |", "first": "# First phrases"}
     open_page(page, serve(app.AppContext(MODELS, load, describe=lambda name: cards.get(name, ""))))
     expect(page.get_by_role("heading", name="The trained one")).to_be_hidden()
-    page.get_by_text("About this model").click()
+    page.get_by_role("button", name="About the model default").click()
     expect(page.get_by_role("heading", name="The trained one")).to_be_visible()
     choose_model(page, "first – first phrases")
     expect(page.get_by_role("heading", name="First phrases")).to_be_visible()
+    expect(page.get_by_role("button", name="About the model first")).to_be_visible()
 
 
 def test_ctrl_enter_in_the_text_predicts(demo):

@@ -21,7 +21,7 @@ from kpdemo.ui.predict import PredictHandlers, load_examples
 from kpdemo.ui.questions import LONGEST_TEXT
 from kpdemo.ui.results import Answer, Question
 from kpdemo.ui.uploads import MOST_FILES, SHOWN_ROWS, TURN_CHARACTERS
-from tests.fakes import FakePredictor, MappedPredictor, absent_keyphrases
+from tests.fakes import FakePredictor, FakeRetriever, MappedPredictor, absent_keyphrases
 
 MODELS = {"default": "the trained one", "first": "first phrases"}
 TEXT = "Neural networks learn from many examples of language."
@@ -100,11 +100,24 @@ def test_the_page_explains_a_damaged_default():
 
 def test_the_card_of_a_model_is_harmless_html():
     evil = "# {}\n\n<script>alert(1)</script> [a](javascript:alert(2)) ![p](https://example.org/p.png) ${{1}}"
-    html = PredictHandlers(ModelShelf(MODELS, load, evil.format)).describe_model("first")
+    html, about = PredictHandlers(ModelShelf(MODELS, load, evil.format)).describe_model("first")
+    assert about["label"] == "About the model first"
     assert "<h3" in html
     assert "first" in html
     for harmful in ("<script", 'href="javascript', "<img", "$", "{"):
         assert harmful not in html
+
+
+def test_an_answer_brings_the_card_of_its_model_when_that_is_not_the_chosen_one():
+    opened = {"default": FakePredictor(), "multilingual": FakeRetriever()}
+    handlers = PredictHandlers(
+        ModelShelf(dict.fromkeys(opened, ""), opened.__getitem__, "# Card of {}".format)
+    )
+    french = "Les noyaux de graphes comparent les molécules par leurs parties communes et par leur forme."
+    answers = [handlers.predict("", text, "default", True, 10, "") for text in (french, TEXT)]
+    assert "<summary>About the model multilingual</summary>" in answers[0]
+    assert "Card of multilingual</h3>" in answers[0]
+    assert "Card of" not in answers[1]
 
 
 def test_there_is_no_card_of_a_model_that_is_not_offered(shelf):
