@@ -68,9 +68,6 @@
 
   // Gradio gives some parts no name or a wrong role, which screen readers need, and text fields one direction.
   const named = () => {
-    for (const slider of document.querySelectorAll("input[type=range]:not([aria-label])")) {
-      slider.setAttribute("aria-label", slider.closest(".block")?.querySelector("label, [data-testid=block-info]")?.innerText.trim() || "Value");
-    }
     for (const field of document.querySelectorAll("[data-testid=textbox]:not([dir=auto])")) field.dir = "auto";
     for (const drop of document.querySelectorAll("button[aria-dropeffect][aria-label]")) drop.removeAttribute("aria-label");
     for (const group of document.querySelectorAll("fieldset.block:has(input[type=radio])")) {

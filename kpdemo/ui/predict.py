@@ -217,11 +217,8 @@ def _option_fields(handlers: PredictHandlers, title: gr.Textbox, document: gr.Te
             True, label="Automatic number: the model's own rule", elem_id="predict-automatic"
         )
         with gr.Row():
-            count = gr.Slider(
-                1,
-                LARGEST_COUNT,
-                value=10,
-                step=1,
+            count = gr.Number(  # without limits of its own: Gradio would change the number in silence
+                10,
                 label=f"How many, 1\u00a0to\u00a0{LARGEST_COUNT}",
                 interactive=False,
                 elem_id="predict-count",

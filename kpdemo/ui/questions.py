@@ -37,11 +37,7 @@ def read_question(
     check_readable(read, any_script=True)  # a model says itself which scripts it does not read
     if automatic:
         return Question(read, model, threshold=_read_threshold(threshold or ""))
-    if count is None or count != int(count) or not 1 <= count <= LARGEST_COUNT:
-        raise InputError(
-            f"The number of keyphrases is {count}: give a whole number from 1 to {LARGEST_COUNT}."
-        )
-    return Question(read, model, top_k=int(count))
+    return Question(read, model, top_k=_checked_count(count))
 
 
 def check_length(document: Document) -> None:
@@ -56,6 +52,15 @@ def check_length(document: Document) -> None:
             f"The text has {grouped(length)} characters and this page reads at most {grouped(LONGEST_TEXT)}: "
             "shorten it, or use the command line (python -m kpdemo predict), which has no limit."
         )
+
+
+def _checked_count(count: float | None) -> int:
+    if count is None or not 1 <= count <= LARGEST_COUNT or count != int(count):
+        given = "missing" if count is None else f"{count:g}"
+        raise InputError(
+            f"The number of keyphrases is {given}: give a whole number from 1 to {LARGEST_COUNT}."
+        )
+    return int(count)
 
 
 def _known_language(code: str) -> str:

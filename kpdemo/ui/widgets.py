@@ -39,7 +39,7 @@ class QuestionFields:
     document: gr.Textbox
     model: gr.Dropdown
     automatic: gr.Checkbox
-    count: gr.Slider
+    count: gr.Number
     threshold: gr.Textbox
     language: gr.Dropdown
 
