@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 # Gradio's pages start with inline scripts and its HTML components build functions from templates;
 # handlers in attributes are not needed and stay forbidden.
@@ -63,8 +63,9 @@ class SecurityMiddleware:
                 MutableHeaders(scope=message).update(headers)
             await send(message)
 
-        if is_foreign(scope["method"], Headers(scope=scope)):
-            refusal = PlainTextResponse("This request comes from another site.\n", status_code=403)
+        request = Headers(scope=scope)
+        if is_foreign(scope["method"], request):
+            refusal = PlainTextResponse(_refusal(request), status_code=403)
             await refusal(scope, receive, send_with_headers)
             return
         await self._app(scope, receive, send_with_headers)
@@ -78,4 +79,18 @@ def is_foreign(method: str, headers: Headers) -> bool:
     origin = headers.get("origin")
     if method in SAFE_METHODS or origin is None:
         return False
-    return urlsplit(origin).netloc != headers.get("host")
+    scheme, _, host = origin.partition("://")
+    return not host or _without_port(host, scheme) != _without_port(headers.get("host", ""), scheme)
+
+
+def _without_port(host: str, scheme: str) -> str:
+    """`host` without the port that `scheme` has anyway: browsers leave it out, some proxies name it."""
+    return host.removesuffix(_DEFAULT_PORTS.get(scheme, ""))
+
+
+def _refusal(headers: Headers) -> str:
+    origin, host = headers["origin"], headers.get("host", "without a name")
+    return (
+        f"A page of {origin} sent this to the host {host}: open the page at that host's address; behind a "
+        "proxy, have it pass on the header Host (docs/annotation.md, On a server).\n"
+    )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from fastapi.testclient import TestClient
 
 import app
 from tests.fakes import FakePredictor
 
+ROOT = Path(__file__).parents[2]
 CONTEXT = app.AppContext({"default": "a fake"}, FakePredictor)
 
 
@@ -38,10 +42,32 @@ def test_a_space_may_be_framed_by_its_own_site():
     assert "frame-ancestors https://huggingface.co" in policy
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://[::1"])
 def test_another_site_may_not_post(client, origin):
     response = client.post("/gradio_api/queue/join", json={}, headers={"Origin": origin})
     assert response.status_code == 403
+    assert f"A page of {origin} sent this to the host 127.0.0.1:7860: open" in response.text
+
+
+def documented_headers(host: str) -> dict[str, str]:
+    """What reaches the server through nginx set up as the documentation says, for a reader's `host`."""
+    text = (ROOT / "docs" / "annotation.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"```nginx\n(.*?)```", text, re.DOTALL)
+    [passed_to] = re.findall(r"proxy_pass http://([^/;]+);", block)
+    values = {"$http_host": host, "$scheme": "https", "$remote_addr": "203.0.113.9"}
+    named = dict(re.findall(r"proxy_set_header (\S+) (\S+);", block))
+    return {"Host": passed_to, **{name: values.get(value, value) for name, value in named.items()}}
+
+
+@pytest.mark.parametrize("host", ["demo.example", "demo.example:8443"])
+def test_a_page_behind_the_documented_proxy_may_post(client, host):
+    headers = {**documented_headers(host), "Origin": f"https://{host}"}
+    assert client.post("/gradio_api/queue/join", json={}, headers=headers).status_code == 422
+
+
+def test_a_proxy_may_name_the_port_that_browsers_leave_out(client):
+    headers = {"Origin": "https://demo.example", "Host": "demo.example:443"}
+    assert client.post("/gradio_api/queue/join", json={}, headers=headers).status_code == 422
 
 
 def test_our_own_page_and_programs_may_post(client):
