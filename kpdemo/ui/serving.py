@@ -20,6 +20,10 @@ GOODBYE_SECONDS = 1
 """An open page keeps a connection for as long as it is open: do not wait for its reader."""
 
 
+INSIDE = "10.0.0.0/8,100.64.0.0/10,127.0.0.0/8,172.16.0.0/12,192.168.0.0/16,::1,fc00::/7"
+"""Where the proxies of a Space speak from. Trusting everybody would let readers write their own address."""
+
+
 class ServeError(KpdemoError):
     """The pages cannot be served there."""
 
@@ -71,15 +75,24 @@ def serve(
         notes: what else there is to say at the start, a sentence each.
         behind_proxy: whether everybody comes through a proxy that says who asks, and how.
     """
-    config = uvicorn.Config(
-        pages,
-        log_level="warning",
-        timeout_graceful_shutdown=GOODBYE_SECONDS,
-        forwarded_allow_ips="*" if behind_proxy else None,
-    )
+    config = server_config(pages, behind_proxy=behind_proxy)
     print(f"Serving on {address_of(listener)} – Ctrl+C stops.", *notes, sep="\n", flush=True)
     with suppress(KeyboardInterrupt):
         PageServer(config).run(sockets=[listener])
+
+
+def server_config(pages: FastAPI, *, behind_proxy: bool) -> uvicorn.Config:
+    """How `pages` are served; who asks is the last address of X-Forwarded-For that no trusted proxy has.
+
+    The variable FORWARDED_ALLOW_IPS names the proxies; else they are on this machine, or `INSIDE`.
+    """
+    proxies = os.environ.get("FORWARDED_ALLOW_IPS", INSIDE) if behind_proxy else None
+    return uvicorn.Config(
+        pages,
+        log_level="warning",
+        timeout_graceful_shutdown=GOODBYE_SECONDS,
+        forwarded_allow_ips=proxies,
+    )
 
 
 def add_health(server: FastAPI, model: Callable[[], str], answers: Callable[[], bool]) -> None:

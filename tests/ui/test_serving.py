@@ -12,9 +12,11 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+from fastapi import FastAPI, Request
+from fastapi.testclient import TestClient
 
 import app
-from kpdemo.ui.serving import listen
+from kpdemo.ui.serving import listen, server_config
 
 
 @pytest.fixture
@@ -76,3 +78,31 @@ def test_an_answer_does_not_wait_until_the_reader_has_acknowledged_its_beginning
         connection, _ = listener.accept()
         with connection:
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def readers_address(peer: str, forwarded: str, *, behind_proxy: bool) -> str:
+    """Who asks, as the limits by address see it, of a request that `peer` passes on."""
+    pages = FastAPI()
+
+    @pages.get("/")
+    def answer(request: Request) -> str:
+        return request.client.host
+
+    config = server_config(pages, behind_proxy=behind_proxy)
+    config.load()
+    client = TestClient(config.loaded_app, client=(peer, 40_000))
+    return client.get("/", headers={"X-Forwarded-For": forwarded}).json()
+
+
+@pytest.mark.parametrize("forged", ["", "198.51.100.1, ", "198.51.100.2, 10.0.0.9, ", "nonsense, "])
+def test_in_a_space_nobody_writes_their_own_address(forged, monkeypatch):
+    monkeypatch.delenv("FORWARDED_ALLOW_IPS", raising=False)
+    passed_on = f"{forged}203.0.113.9, 10.16.0.3"
+    assert readers_address("10.16.4.7", passed_on, behind_proxy=True) == "203.0.113.9"
+    assert readers_address("203.0.113.9", passed_on, behind_proxy=True) == "203.0.113.9", "no proxy of ours"
+
+
+def test_elsewhere_only_this_machine_is_a_proxy(monkeypatch):
+    monkeypatch.delenv("FORWARDED_ALLOW_IPS", raising=False)
+    assert readers_address("127.0.0.1", "198.51.100.1, 203.0.113.9", behind_proxy=False) == "203.0.113.9"
+    assert readers_address("10.16.4.7", "198.51.100.1", behind_proxy=False) == "10.16.4.7"
