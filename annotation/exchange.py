@@ -300,8 +300,10 @@ class _RowReader:
             if _is_empty(entry):
                 continue
             if isinstance(entry, dict):
-                if set(entry) < {"rater", "grade"}:
+                if not {"rater", "grade"} <= set(entry):
                     raise self._error("ratings", f'{_shown(entry)} needs "rater" and "grade"')
+                if _is_empty(entry["grade"]):
+                    continue
                 yield self._rater(entry["rater"], "ratings"), self._grade(entry["grade"], "ratings")
             else:
                 yield str(number), self._grade(entry, "ratings")

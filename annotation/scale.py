@@ -27,7 +27,10 @@ class Scale:
 
     def allows(self, grade: Decimal) -> bool:
         low, high = self.points[0].value, self.points[-1].value
-        return grade.is_finite() and low <= grade <= high and grade % self.step == 0
+        if not (grade.is_finite() and low <= grade <= high):
+            return False
+        rounded = grade.quantize(self.step)
+        return rounded == grade and rounded % self.step == 0  # the remainder of 1E-2000000 itself would be 0
 
     def check(self, grade: Decimal) -> Decimal:
         """The grade itself.

@@ -85,7 +85,10 @@ def test_ratings_without_names_are_numbered(ratings):
     assert pair.ratings == (("1", Decimal(3)), ("2", Decimal("2.5")))
 
 
-@pytest.mark.parametrize("ratings", [[None, 0], ";0"])
+@pytest.mark.parametrize(
+    "ratings",
+    [[None, 0], ";0", [{"rater": "ana", "grade": None}, {"rater": "2", "grade": 0, "at": 1}], "ana=;2=0"],
+)
 def test_an_empty_place_is_no_rating_and_zero_is_one(ratings):
     [pair] = read(line(ratings=ratings))
     assert pair.ratings == (("2", Decimal(0)),)
@@ -200,6 +203,9 @@ def test_a_header_of_other_columns_and_scores_are_no_pairs(content, told):
         (line(ratings=float("inf")), "Infinity is no list"),
         (line(ratings="[3"), "is no list; write 3;2.5 or [3, 2.5]"),
         (line(ratings=[{"rater": "ana"}]), "needs \"rater\" and \"grade\""),
+        (line(ratings=[{"rater": "ana", "score": 3}]), "needs \"rater\" and \"grade\""),
+        (line(ratings="1E-2000000"), "1E-2000000 is not 0 to 4 in steps of 0.25"),
+        (line(ratings=["1E-30"]), "1E-30 is not 0 to 4"),
         (line(ratings=[{"rater": "", "grade": 1}]), "a rating without rater"),
         (line(ratings=[{"rater": "a", "grade": 1}, {"rater": "a", "grade": 1}]), "'a' rated the pair twice"),
         (line(ratings=[1], scale="0-10"), "field 'scale': '0-10' is not 0-4"),
