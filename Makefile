@@ -18,7 +18,7 @@ help: ## List the targets
 run: $(VENV)/.run ## Serve the pages on http://127.0.0.1:7860; accounts and ratings are in data/kpdemo.db
 	$(PYTHON_IN_VENV) app.py $(ARGS)
 
-test: $(VENV)/.dev chromium ## Run all tests
+test: $(VENV)/.dev chromium ## Run all tests; without PostgreSQL some are skipped (docs/architecture.md, Tests)
 	$(PYTHON_IN_VENV) -m pytest --numprocesses 2 --dist loadscope $(ARGS)
 
 chromium: $(VENV)/.dev ## Find or install Chromium for the browser tests

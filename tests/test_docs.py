@@ -133,6 +133,11 @@ def test_a_make_target_exists(target):
     assert re.search(rf"^{target}:.*## \w", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
+def test_developers_are_told_what_the_tests_need():
+    told = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## Tests")[2]
+    assert [name for name in ("`POSTGRESQL_URL`", "127.0.0.1:5432/test", "`CI`") if name not in told] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_to_files(page):
     links = [link.split("#")[0] for link in LINK.findall(page.read_text(encoding="utf-8"))]
