@@ -75,6 +75,7 @@ def stems(text: str, language: str = "") -> tuple[str, ...]:
     return tuple(stem(word, language) for word in words(text, language))
 
 
+@lru_cache(maxsize=50_000)  # an answer asks for each phrase several times, and texts of a field share them
 def phrase_key(text: str, language: str = "") -> str:
     """What makes two phrases the same: their stems, joined by single spaces."""
     return " ".join(stems(text, language))
@@ -89,7 +90,8 @@ class StemmedText:
 
     def __init__(self, document: Document) -> None:
         self._language = document.language
-        self._parts = [f" {self.key(part)} " for part in (document.title, document.body) if part]
+        parts = [stems(part, document.language) for part in (document.title, document.body) if part]
+        self._parts = [f" {' '.join(part)} " for part in parts]
 
     def key(self, phrase: str) -> str:
         """See `phrase_key`, in the language of the document."""

@@ -53,11 +53,13 @@ class Associations:
             weights: (S,) of each.
         """
         starts, partners, strength = self._rows
-        votes = np.zeros(len(self.uses), dtype=np.float32)
-        for voter, weight in zip(voters, weights, strict=True):
-            own = slice(starts[voter], starts[voter + 1])
-            votes[partners[own]] += weight * strength[own]
-        return votes
+        stretches = [slice(starts[voter], starts[voter + 1]) for voter in voters]
+        if not stretches:
+            return np.zeros(len(self.uses), dtype=np.float32)
+        weighed = [weight * strength[own] for weight, own in zip(weights, stretches, strict=True)]
+        named = np.concatenate([partners[own] for own in stretches])
+        votes = np.bincount(named, np.concatenate(weighed), minlength=len(self.uses))
+        return votes.astype(np.float32)
 
     @cached_property
     def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:

@@ -238,7 +238,8 @@ class PhraseBank:
         count = min(self.score.nearest, cosine.shape[1])
         if not count:
             return np.zeros(len(cosine), dtype=np.float32)
-        nearest: NDArray[np.float32] = torch.from_numpy(cosine).topk(count, dim=1).values.numpy()
+        first = cosine.shape[1] - count
+        nearest = np.partition(cosine, first, axis=1)[:, first:]
         mean: NDArray[np.float32] = nearest.mean(axis=1)
         return mean
 

@@ -69,7 +69,7 @@ def learn_expected_f1(
             "No validation document has a gold keyphrase among its candidates: give other ones."
         )
     curves = [_f1_by_count(scores, positive) for scores, positive in documents]
-    probabilities = [[calibration.probability(score) for score in scores.tolist()] for scores, _ in documents]
+    probabilities = [calibration.probabilities(scores).tolist() for scores, _ in documents]
 
     def mean_f1(gold: float) -> float:
         counts = [max(ExpectedF1(gold).count(values), minimum) for values in probabilities]

@@ -47,8 +47,8 @@ class Selection:
         """How many keyphrases a document with these candidates gets, at least `minimum`."""
         if self.counting is None:
             return own_count(similarities, self.threshold, minimum)
-        probabilities = [self.calibration.probability(similarity) for similarity in similarities]
-        return max(self.counting.count(probabilities), minimum)
+        probabilities = self.calibration.probabilities(np.asarray(similarities))
+        return max(self.counting.count(probabilities.tolist()), minimum)
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class SimckpPredictor:
         """The calibrated score of every candidate from the raw ones (P,), and which to give, best first."""
         similarities = scores.tolist()
         own = self.selection.count(similarities, self.module.config.minimum)
-        shown = [self.selection.calibration.probability(similarity) for similarity in similarities]
+        shown = self.selection.calibration.probabilities(scores).tolist()
         return shown, keep(shown, top_k=top_k, threshold=threshold, own=own)
 
 

@@ -19,6 +19,9 @@ from kpdemo.types import Document
 
 RETRIEVED = 50
 BATCH = 8
+"""Documents that are written for together."""
+SEARCHED = 128
+"""Documents that terms are looked up for together where nothing is written: one product of matrices."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class Proposer:
         """
         waiting = iter(documents)
         first = 0
-        while batch := list(islice(waiting, BATCH)):
+        together = SEARCHED if self.generator is None else BATCH
+        while batch := list(islice(waiting, together)):
             generated = self.generated(batch)
             own = slice(first, first + len(batch))
             retrieved = self.retrieved_terms(

@@ -6,7 +6,6 @@ The folder of a model is that of its extractor, or of its extractor-generator, a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -254,11 +253,12 @@ def _rank_as_proposed(
     """By the score of their only source: the bank's, which `selection` calibrates, or a log-probability."""
     kind_of = PhraseKinds(document)
     scores = [_score(candidate) for candidate in candidates]
+    shown = selection.calibration.probabilities(np.array(scores)) if selection else np.exp(scores)
     order = sorted(range(len(scores)), key=lambda number: -scores[number])
     keyphrases = tuple(
         Keyphrase(
             candidates[number].text,
-            selection.calibration.probability(scores[number]) if selection else math.exp(scores[number]),
+            float(shown[number]),
             source=candidates[number].source,
             kind=kind_of(candidates[number].text),
             evidence=candidates[number].evidence,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,13 @@ class Calibration:
     intercept: float = 0.0
 
     def probability(self, similarity: float) -> float:
-        return 1 / (1 + math.exp(-max(min(self.slope * similarity + self.intercept, 50.0), -50.0)))
+        return float(self.probabilities(np.array([similarity]))[0])
+
+    def probabilities(self, similarities: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+        """Of many, in any shape."""
+        logits = self.slope * similarities.astype(np.float64) + self.intercept
+        shares: NDArray[np.float64] = 1 / (1 + np.exp(-np.clip(logits, -50.0, 50.0)))
+        return shares
 
 
 def best_cutoff(scores: NDArray[np.float32], positive: NDArray[np.bool_]) -> float:

@@ -48,7 +48,7 @@ def test_a_phrase_of_one_source_says_which(generated, retrieved, source):
     "phrase", ["Graph kernel", "memory", "long-term memory", "long term memories", "–", " "]
 )
 def test_what_stands_in_the_text_or_has_no_word_is_left_out(phrase):
-    assert merge_candidates(DOCUMENT, [GeneratedPhrase(phrase, -1.0)], [Retrieved(phrase, 0.1, 0.1)]) == []
+    assert merge_candidates(DOCUMENT, [GeneratedPhrase(phrase, -1.0)], []) == []
 
 
 def test_a_phrase_that_would_straddle_title_and_body_is_absent():
