@@ -18,6 +18,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
@@ -330,24 +331,42 @@ def _table_rows(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     csv.field_size_limit(_LARGEST_CELL)
     header_line = stream.readline()
-    delimiter = _delimiter(header_line, suffix)
-    header = [name.strip().lower() for name in next(csv.reader([header_line], delimiter=delimiter), [])]
+    reader = csv.reader(chain([header_line], stream), delimiter=_delimiter(header_line, suffix), strict=True)
+    header = [name.strip().lower() for name in _next_row(reader, _where(str(path), 1)) or ()]
     if not set(_BODY_FIELDS) & set(header):
         raise InputError(f'{path}: no column "abstract" or "text" in the first line; name the columns there.')
-    reader = csv.reader(stream, delimiter=delimiter)
-    first = 2
+    while True:
+        first = reader.line_num + 1
+        where = _where(str(path), first)
+        try:
+            cells = _next_row(reader, where)
+        except InputError as error:
+            _report(error, first, on_error)
+            return  # which of the lines after it begin a row is not known
+        if cells is None:
+            return
+        if any(cells[len(header) :]):  # a spreadsheet may end all rows with empty cells
+            problem = f"{len(cells)} cells under {len(header)} columns; quote the text."
+            _report(InputError(f"{where}: {problem}"), first, on_error)
+        elif any(cells):
+            # An empty cell is a field left out, except that an empty text is an empty document.
+            named = zip(header, cells, strict=False)
+            yield first, {name: cell for name, cell in named if cell or name in _BODY_FIELDS}
+
+
+def _next_row(reader: Iterator[list[str]], where: str) -> list[str] | None:
     try:
-        for cells in reader:
-            if any(cells[len(header) :]):  # a spreadsheet may end all rows with empty cells
-                problem = f"{len(cells)} cells under {len(header)} columns; quote the text."
-                _report(InputError(f"{_where(str(path), first)}: {problem}"), first, on_error)
-            elif any(cells):
-                # An empty cell is a field left out, except that an empty text is an empty document.
-                named = zip(header, cells, strict=False)
-                yield first, {name: cell for name, cell in named if cell or name in _BODY_FIELDS}
-            first = reader.line_num + 2
+        return next(reader, None)
     except csv.Error as error:
-        raise InputError(f"{path}, line {first}: not a table row ({error}); fix the file.") from None
+        if "field larger" in str(error):
+            raise InputError(
+                f"{where}: a cell of more than {_LARGEST_CELL:,} characters, so reading ends here; look for "
+                'a " that is never closed, or shorten the text.'
+            ) from None
+        raise InputError(
+            f'{where}: a cell begins with " and has no " at its end, so reading ends here; '
+            'put the whole cell in quotes and write "" for each " in it.'
+        ) from None
 
 
 def _delimiter(header: str, suffix: str) -> str:

@@ -305,6 +305,15 @@ def test_only_the_first_rows_are_shown(shelf, tmp_path):
     assert f"Shown are the first {SHOWN_ROWS}" in html
 
 
+def test_what_follows_an_open_quote_in_a_table_is_said_not_to_be_read(shelf, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(f'id,text\n1,{TEXT}\n2,"{TEXT}\n3,{TEXT}\n', encoding="utf-8")
+    html, rows = run_files(shelf, [path])
+    assert [row["id"] for row in rows] == ["1"]
+    assert "table.csv, line 3: a cell begins with &quot;" in html
+    assert "so reading ends here" in html
+
+
 def test_a_text_that_is_too_long_is_refused_by_name_and_the_others_are_read(shelf, tmp_path):
     path = tmp_path / "mixed.jsonl"
     texts = {"short": TEXT, "huge": "word " * (LONGEST_TEXT // 5) + "x", "last": TEXT}

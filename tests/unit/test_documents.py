@@ -220,6 +220,26 @@ class TestTables:
         with pytest.raises(InputError, match="line 2: 3 cells under 2 columns"):
             list(read_documents(path))
 
+    @pytest.mark.parametrize("name", ["docs.csv", "docs.tsv"])
+    @pytest.mark.parametrize("cell", ['"Neural" networks', '"networks', '"networks\n4 graph "kernels"'])
+    def test_a_quote_that_is_not_closed_ends_reading_at_its_row(
+        self, tmp_path: Path, name: str, cell: str
+    ) -> None:
+        rows = f"id,text\n1,fine\n\n2,{cell}\n3,swallowed\n"
+        path = write(tmp_path / name, rows.replace(",", "\t") if name.endswith("tsv") else rows)
+        problems: list[LineError] = []
+        assert [document.id for document in read_documents(path, on_error=problems.append)] == ["1"]
+        [problem] = problems
+        assert problem.line == 4
+        assert problem.message.startswith(f'{path}, line 4: a cell begins with " and has no " at its end, so')
+        with pytest.raises(InputError, match=r"line 4: a cell .*, so reading ends here; put"):
+            list(read_documents(path))
+
+    def test_a_quote_in_the_header_that_is_not_closed_is_explained(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "docs.csv", 'id,"text\n1,fine\n')
+        with pytest.raises(InputError, match='line 1: a cell begins with "'):
+            list(read_documents(path, on_error=pytest.fail))
+
     def test_a_table_without_a_text_column_is_explained(self, tmp_path: Path) -> None:
         for content in ("", "a,b\n1,2\n"):
             with pytest.raises(InputError, match='no column "abstract" or "text" in the first line'):
