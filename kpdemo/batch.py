@@ -5,7 +5,8 @@ beginning of the input it is made with. A second run with the same settings goes
 that are already in `OUTPUT`; one with others is refused, so that no file mixes two models or two inputs.
 An input may grow meanwhile. The batches are cut from the input by position and a batch that is only
 partly in `OUTPUT` is predicted again as a whole, so an interrupted and resumed run writes the very bytes
-of an uninterrupted one.
+of an uninterrupted one. The documents that the model refused stand in `OUTPUT.refused.jsonl`, each written
+before its batch, so that a batch without them counts as whole.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from kpdemo.documents import (
 from kpdemo.errors import InputError, KpdemoError
 from kpdemo.languages.names import language_name
 from kpdemo.passages import SCORE_DIGITS, passage_rows
+from kpdemo.refused import Refusal, RefusedDocuments, refused_path
 from kpdemo.routed import read_with_passages
 from kpdemo.types import (
     Document,
@@ -358,36 +360,57 @@ class _Run:
         return replace(document, language=language) if language else document
 
     def _write_batch(self, batch: Sequence[tuple[int, Document]], writer: _StreamWriter) -> None:
-        missing = [document.id not in writer.done for _, document in batch]
-        self._counts = replace(self._counts, skipped=self._counts.skipped + missing.count(False))
-        if not any(missing):
+        missing = [(line, document) for line, document in batch if document.id not in writer.done]
+        self._counts = replace(self._counts, skipped=self._counts.skipped + len(batch) - len(missing))
+        reasons = [writer.refused.reason(document) for _, document in missing]
+        if all(reasons):
+            for (line, document), reason in zip(missing, reasons, strict=True):
+                self._fail(line, f'document "{document.id}": {reason}')
             return
+        outcomes = self._ask([document for _, document in batch])
+        rows = []
+        refusals = []
+        retrieved = self._counts.retrieved
+        for (line, document), outcome in zip(batch, outcomes, strict=True):
+            if isinstance(outcome, InputError):
+                self._fail(line, f'document "{document.id}": {outcome}')
+                refusals.append(Refusal.of(document, str(outcome)))
+            elif document.id not in writer.done:
+                rows.append(prediction_row(document.id, outcome.prediction, outcome))
+                retrieved += outcome.retrieves
+        writer.refuse(refusals)
+        writer.write(rows)
+        self._counts = replace(self._counts, done=self._counts.done + len(rows), retrieved=retrieved)
+
+    def _ask(self, documents: Sequence[Document]) -> list[RetrievalPrediction | InputError]:
         settings = self._settings
-        outcomes = ask_each(
-            [self._in_language(document) for _, document in batch],
+        return ask_each(
+            [self._in_language(document) for document in documents],
             lambda part: read_with_passages(
                 self._predictor, part, top_k=settings.top_k, threshold=settings.threshold
             ),
         )
-        rows = []
-        retrieved = self._counts.retrieved
-        for (line, document), is_missing, outcome in zip(batch, missing, outcomes, strict=True):
-            if isinstance(outcome, InputError):
-                self._fail(line, f'document "{document.id}": {outcome}')
-            elif is_missing:
-                rows.append(prediction_row(document.id, outcome.prediction, outcome))
-                retrieved += outcome.retrieves
-        writer.write(rows)
-        self._counts = replace(self._counts, done=self._counts.done + len(rows), retrieved=retrieved)
 
 
 class _StreamWriter:
     """Writes rows as lines, each batch in one go."""
 
-    def __init__(self, stream: BinaryIO, name: str, done: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        stream: BinaryIO,
+        name: str,
+        done: frozenset[str] = frozenset(),
+        refused: RefusedDocuments | None = None,
+    ) -> None:
         self._stream = stream
         self._name = name
         self.done = done
+        self.refused = refused or RefusedDocuments()
+
+    def refuse(self, refusals: Iterable[Refusal]) -> None:
+        """Remember them, before the rows of their batch are written."""
+        with _output_errors(self._name):
+            self.refused.add(refusals)
 
     def write(self, rows: Iterable[dict[str, Any]]) -> None:
         with _output_errors(self._name):
@@ -400,8 +423,8 @@ class _StreamWriter:
 class _FileWriter(_StreamWriter):
     """Appends to a file that may hold the beginning already."""
 
-    def __init__(self, stream: BinaryIO, name: str, done: frozenset[str]) -> None:
-        super().__init__(stream, name, done)
+    def __init__(self, stream: BinaryIO, name: str, done: frozenset[str], refused: RefusedDocuments) -> None:
+        super().__init__(stream, name, done, refused)
         self._synced = time.monotonic()
 
     def write(self, rows: Iterable[dict[str, Any]]) -> None:
@@ -433,7 +456,7 @@ def _open_writer(
         if not resumable:
             yield _StreamWriter(stream, str(path))
             return
-        writer = _FileWriter(stream, str(path), done)
+        writer = _FileWriter(stream, str(path), done, RefusedDocuments(refused_path(path)))
         try:
             yield writer
         finally:
@@ -470,6 +493,7 @@ def _resume(path: Path, source: str | Path | BinaryIO, settings: BatchSettings) 
     """The ids that `path` holds already, after it is made ready for appending."""
     beside = settings_path(path)
     if not path.exists() or path.stat().st_size == 0:
+        refused_path(path).unlink(missing_ok=True)  # of an output that was deleted
         _write_settings(beside, _with_head(settings, source, _HEAD_BYTES))
         return frozenset()
     earlier = _read_settings(beside)

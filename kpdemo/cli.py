@@ -96,6 +96,8 @@ A line of predictions.jsonl:
    "absent": [{{"text", "score", …}}, …]}}
 predictions.jsonl.settings.json, written beside it, keeps the model and the options, so that a file begun is
 continued with the same ones only; without it what is there cannot be continued.
+predictions.jsonl.refused.jsonl, if there is one, has the documents that the model refused, and why: they are
+asked for again when they were changed.
 """
 _EVALUATE_EXAMPLES = f"""
 Examples:

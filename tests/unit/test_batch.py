@@ -27,8 +27,9 @@ from kpdemo.batch import (
 )
 from kpdemo.documents import LineError
 from kpdemo.errors import InputError
+from kpdemo.refused import refused_path
 from kpdemo.types import Document, Keyphrase, Kind, Prediction, Source
-from tests.fakes import FakePredictor
+from tests.fakes import FakePredictor, FakeRetriever
 
 COUNT = 7
 
@@ -130,6 +131,64 @@ def test_a_run_cut_at_any_byte_ends_with_the_same_bytes(data: st.DataObject) -> 
         summary = predict_file(FakePredictor(), source, output, batch_size=3)
         assert output.read_bytes() == whole
         assert summary.done + summary.skipped == COUNT
+
+
+MIXED = [
+    '{"id": "a", "text": "Neural networks."}',
+    '{"id": "b", "text": ""}',
+    '{"id": "c", "text": "神经网络学习词向量"}',
+    '{"id": "d", "text": "Graph kernels."}',
+    '{"id": "e", "text": "Word"}',
+]
+
+
+def test_a_finished_file_is_not_predicted_again_for_what_was_refused(tmp_path: Path, output: Path) -> None:
+    source = tmp_path / "docs.jsonl"
+    source.write_text("\n".join(MIXED), encoding="utf-8")
+    first: list[LineError] = []
+    predict_file(FakePredictor(), source, output, batch_size=2, on_error=first.append)
+    predictor = CountingPredictor()
+    object.__setattr__(predictor, "sizes", [])
+    again: list[LineError] = []
+    summary = predict_file(predictor, source, output, batch_size=2, on_error=again.append)
+    assert predictor.sizes == []
+    assert summary == BatchSummary(skipped=2, failed=3)
+    assert again == first
+
+
+def test_a_refused_document_that_was_mended_is_predicted(tmp_path: Path, output: Path) -> None:
+    source = tmp_path / "docs.jsonl"
+    long = json.dumps({"id": "long", "text": "Neural networks. " * 5_000})  # what follows is not compared
+    source.write_text("\n".join([long, *MIXED]), encoding="utf-8")
+    predict_file(FakePredictor(), source, output, batch_size=2)
+    source.write_text(source.read_text("utf-8").replace('"Word"', '"Word vectors"'), encoding="utf-8")
+    summary = predict_file(FakePredictor(), source, output, batch_size=2)
+    assert summary == BatchSummary(done=1, skipped=3, failed=2)
+    assert predict_file(FakePredictor(), source, output) == BatchSummary(skipped=4, failed=2)
+
+
+def test_what_another_model_refused_goes_with_its_output(tmp_path: Path, output: Path) -> None:
+    source = tmp_path / "docs.jsonl"
+    source.write_text("\n".join(MIXED), encoding="utf-8")
+    predict_file(FakePredictor(), source, output)
+    output.unlink()
+    predict_file(FakeRetriever(), source, output)
+    assert [row["id"] for row in rows_of(output)] == ["a", "c", "d"]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data())
+def test_what_was_refused_is_kept_whatever_was_cut_off(data: st.DataObject) -> None:
+    with TemporaryDirectory() as folder:
+        source, output = Path(folder) / "docs.jsonl", Path(folder) / "predictions.jsonl"
+        source.write_text("\n".join(MIXED), encoding="utf-8")
+        predict_file(FakePredictor(), source, output, batch_size=2)
+        whole = [path.read_bytes() for path in (output, refused_path(output))]
+        assert whole[1].count(b"\n") == 3
+        for path, content in zip((output, refused_path(output)), whole, strict=True):
+            path.write_bytes(content[: data.draw(st.integers(0, len(content)))])
+        predict_file(FakePredictor(), source, output, batch_size=2)
+        assert [path.read_bytes() for path in (output, refused_path(output))] == whole
 
 
 def test_zeros_that_a_power_cut_left_are_cut_off(source: Path, output: Path) -> None:
