@@ -11,7 +11,7 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from io import TextIOWrapper
 from itertools import islice
@@ -55,6 +55,7 @@ from kpdemo.lines import with_title_line
 from kpdemo.types import Document, Prediction, Predictor, languages_of
 
 if TYPE_CHECKING:
+    from kpdemo.evaluation.protocol import DatasetFigures
     from kpdemo.evaluation.report import Report
     from kpdemo.terminal import ProgressLine
 
@@ -280,7 +281,9 @@ def evaluate(
 ) -> None:
     """Measure keyphrases against gold: F1@5, F1@M, R@50.
 
-    Each document by the words and stems of its language, and the documents of each language apart too.
+    Each document by the words and stems of its language, and the documents of each language apart too. A
+    model reads each document in its own language, as `predict` does; measured, a document in Latin letters
+    that names none has the language of most of them in its file.
     """
     if (predictions is None) == (model is None):
         raise CallError("Evaluate either --predictions FILE or --model NAME; give one of them.")
@@ -293,9 +296,7 @@ def evaluate(
     predictor = None if model is None else open_predictor(model, device)
     with progress_line("Evaluating") as progress:
         problems = Problems(progress)
-        datasets = {
-            name: _in_their_languages(_read_gold(path, limit, problems), code) for path, name in names.items()
-        }
+        datasets = {name: _read_gold(path, limit, problems, code) for path, name in names.items()}
         if predictor is not None:
             report = _evaluate_model(datasets, predictor, batch_size, progress, problems)
         else:
@@ -608,20 +609,21 @@ def dataset_name(path: Path) -> str:
     return name
 
 
-def _read_gold(path: str, limit: int | None, problems: Problems) -> list[Document]:
+def _read_gold(path: str, limit: int | None, problems: Problems, language: str = "") -> list[Document]:
+    """The documents, all in `language` where one is given."""
     documents = [document for _, document in islice(read_numbered(path, on_error=problems), limit)]
     if not any(document.keyphrases for document in documents):
         raise InputError(f'{path}: no document has gold "keyphrases"; give a file that has them.')
-    return documents
+    return [replace(document, language=language) for document in documents] if language else documents
 
 
-def _in_their_languages(documents: Sequence[Document], language: str) -> list[Document]:
-    """All in `language`, or where that is empty each in its own."""
+def _measure(
+    documents: Sequence[Document], predictions: Mapping[str, Prediction] | Sequence[Prediction]
+) -> DatasetFigures:
+    from kpdemo.evaluation.protocol import evaluate
     from kpdemo.languages.datasets import identified_together
 
-    if language:
-        return [replace(document, language=language) for document in documents]
-    return identified_together(documents)
+    return evaluate(identified_together(documents), predictions)
 
 
 def _evaluate_model(
@@ -632,7 +634,6 @@ def _evaluate_model(
     problems: Problems,
 ) -> Report:
     from kpdemo.batch import batch_size_for, predict_each
-    from kpdemo.evaluation.protocol import evaluate as measure
     from kpdemo.evaluation.report import Report
 
     started = time.perf_counter()
@@ -650,7 +651,7 @@ def _evaluate_model(
                 predictions.append(Prediction(()) if isinstance(outcome, InputError) else outcome)
             done += len(batch)
             progress.show(done)
-        figures[name] = measure(documents, predictions)
+        figures[name] = _measure(documents, predictions)
     seconds = round(time.perf_counter() - started, 3)
     return Report(figures, model=predictor.name, device=predictor.device, seconds=seconds)
 
@@ -659,7 +660,6 @@ def _evaluate_file(
     datasets: dict[str, list[Document]], path: Path, problems: Problems, *, partly: bool
 ) -> Report:
     from kpdemo.batch import read_predictions, recorded_model
-    from kpdemo.evaluation.protocol import evaluate as measure
     from kpdemo.evaluation.report import Report
 
     whole = not partly and not problems.count
@@ -680,7 +680,7 @@ def _evaluate_file(
             if document.id not in predictions:
                 problems(LineError(0, f'{name}, document "{document.id}": no prediction; counted as empty.'))
         found = {document.id: predictions.get(document.id, Prediction(())) for document in documents}
-        figures[name] = measure(documents, found)
+        figures[name] = _measure(documents, found)
     return Report(figures, model=recorded_model(path))
 
 

@@ -15,7 +15,7 @@ SAMPLE = 100
 
 
 def identified_together(documents: Sequence[Document]) -> list[Document]:
-    """Each document with its language, in their order.
+    """Each document with the language that it is measured in, in their order; no model is told.
 
     A document that does not tell has the language detected, unless it is written in Latin letters: then that
     of most such documents of the file. So one German abstract among English ones is measured as English, as

@@ -16,8 +16,9 @@ import pytest
 import kpdemo.cli
 from kpdemo.cli import dataset_name, main
 from kpdemo.errors import ModelLoadError
+from kpdemo.routed import RoutedPredictor
 from kpdemo.types import Predictor
-from tests.fakes import FakePredictor
+from tests.fakes import FakePredictor, FakeRetriever
 
 ROOT = Path(__file__).parents[2]
 UNREADABLE = Path("/proc/self/mem")
@@ -404,6 +405,22 @@ class TestEvaluate:
         assert (by_file["model"], by_file["device"]) == ("fake", None)
         assert (by_model["model"], by_model["device"]) == ("fake", "cpu")
         assert by_model["seconds"] >= 0
+
+    def test_a_document_in_another_language_than_its_file_is_read_as_by_predict(
+        self, run: Run, gold: Path, tmp_path: Path
+    ) -> None:
+        french = "Cette thèse compare des noyaux de graphes pour des molécules entre elles."
+        row = {"id": "fr", "text": french, "keyphrases": ["noyaux de graphes"]}
+        gold.write_text(f"{gold.read_text('utf-8')}{json.dumps(row)}\n", encoding="utf-8")
+        routed = RoutedPredictor({"default": FakePredictor(), "multilingual": FakeRetriever()})
+        output = tmp_path / "out.jsonl"
+        assert run("predict", "--input", gold, "--output", output, predictor=routed).status == 0
+        by_file = json.loads(run("evaluate", "--gold", gold, "--predictions", output, "--json").out)
+        by_model = json.loads(run("evaluate", "--gold", gold, "--model", "m", "--json", predictor=routed).out)
+        figures = by_model["datasets"]["gold.test"]
+        assert by_file["datasets"]["gold.test"] == figures
+        assert list(figures["languages"]) == ["en"]  # measured in that of the file
+        assert figures["present"]["skip_empty"]["R@M"] == 1.0  # which the English model would not find
 
     def test_recall_at_50_is_that_of_the_absent_candidates(
         self, run: Run, gold: Path, tmp_path: Path
