@@ -427,20 +427,28 @@ def read_language(written: str) -> str:
 
 
 def model_identity(model: str) -> str:
-    """What tells the weights of a checkpoint from others of its name; empty for what has no weights."""
+    """What tells the weights of a checkpoint from others of its name; empty for what has no weights.
+
+    Its card is prose and may be written anew: the hash is that of all other files.
+    """
     from kpdemo.languages.routing import DEFAULT_MODEL
     from kpdemo.predictors import BASELINES, DEFAULT_FOLDER, MULTILINGUAL_FOLDER, model_folder
+    from kpdemo.sums import SUMS, read_sums
 
     if model in BASELINES and model != "embedding":
         return ""
     folder = DEFAULT_FOLDER if model == "embedding" else model_folder(model)
-    digest = hashlib.sha256()
-    parts = sorted(folder.rglob("SHA256SUMS"))  # those of bank and reranker too
+    if not (folder / SUMS).is_file():
+        return ""
+    parts = sorted(folder.rglob(SUMS))  # those of bank and reranker too
     if model == DEFAULT_MODEL:
-        parts += sorted(MULTILINGUAL_FOLDER.rglob("SHA256SUMS"))  # which it leaves other languages to
-    for sums in parts:
-        digest.update(sums.read_bytes())
-    return digest.hexdigest() if (folder / "SHA256SUMS").is_file() else ""
+        parts += sorted(MULTILINGUAL_FOLDER.rglob(SUMS))  # which it leaves other languages to
+    digest = hashlib.sha256()
+    for part in parts:
+        for name, sha256 in sorted(read_sums(part.parent).items()):
+            if not name.endswith(".md"):
+                digest.update(f"{sha256}  {name}\n".encode())
+    return digest.hexdigest()
 
 
 def index_identity(model: str, index_folder: Path | None) -> str:

@@ -27,13 +27,7 @@ def check_sums(folder: Path, names: Collection[str]) -> None:
     Raises:
         ModelLoadError: a file is missing or its bytes are others.
     """
-    try:
-        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError as error:
-        raise ModelLoadError(f"No model at {folder}: {SUMS} is missing; give a checkpoint folder.") from error
-    except (OSError, ValueError) as error:
-        raise ModelLoadError(f"{folder / SUMS} cannot be read ({error}): restore the folder.") from error
-    expected = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    expected = read_sums(folder)
     if not set(names) <= expected.keys():
         raise ModelLoadError(f"{folder / SUMS} does not name all files of a model: restore the folder.")
     for name, digest in expected.items():
@@ -42,6 +36,21 @@ def check_sums(folder: Path, names: Collection[str]) -> None:
             raise ModelLoadError(f"The model in {folder} is incomplete: {name} is missing; restore it.")
         if sha256_of(path) != digest:
             raise ModelLoadError(f"The model file {path} is damaged (its SHA-256 differs): restore it.")
+
+
+def read_sums(folder: Path) -> dict[str, str]:
+    """The hash that each file of the folder has to have, by its name.
+
+    Raises:
+        ModelLoadError: the folder has no such list, or one that cannot be read.
+    """
+    try:
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise ModelLoadError(f"No model at {folder}: {SUMS} is missing; give a checkpoint folder.") from error
+    except (OSError, ValueError) as error:
+        raise ModelLoadError(f"{folder / SUMS} cannot be read ({error}): restore the folder.") from error
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
 def sha256_of(path: Path) -> str:

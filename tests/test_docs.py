@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import os
 import re
 import shlex
@@ -13,6 +14,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from kpdemo.cli import model_identity
+from kpdemo.predictors import shipped_models
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -187,6 +191,16 @@ def test_the_changelog_has_the_version_of_the_package():
         r"^## \[?([\w.]+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
     )
     assert {"Unreleased", version[1]} & set(headings)
+
+
+RESULTS = sorted((ROOT / "docs").glob("results*/*.json"))
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_results_of_a_shipped_model_were_measured_with_its_weights(path):
+    result = json.loads(path.read_text(encoding="utf-8"))
+    if result.get("model") in shipped_models():
+        assert result["identity"] == model_identity(result["model"])
 
 
 def test_the_worked_example_comes_out_as_written():

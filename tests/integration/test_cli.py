@@ -313,10 +313,12 @@ class TestManyDocuments:
         folder = tmp_path / "checkpoint"
         folder.mkdir()
         call = ["predict", "--input", documents, "--output", tmp_path / "out.jsonl", "--model", folder]
-        (folder / "SHA256SUMS").write_text("12ab  model.safetensors\n", encoding="utf-8")
+        sums = folder / "SHA256SUMS"
+        sums.write_text("56ef  MODEL_CARD.md\n12ab  model.safetensors\n", encoding="utf-8")
         assert run(*call).status == 0
-        assert run(*call).status == 0
-        (folder / "SHA256SUMS").write_text("34cd  model.safetensors\n", encoding="utf-8")
+        sums.write_text("78ab  MODEL_CARD.md\n12ab  model.safetensors\n", encoding="utf-8")
+        assert run(*call).status == 0  # only the card is another
+        sums.write_text("78ab  MODEL_CARD.md\n34cd  model.safetensors\n", encoding="utf-8")
         result = run(*call)
         assert result.status == 2
         assert "was begun with other weights of the model fake; " in result.err
