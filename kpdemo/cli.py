@@ -417,13 +417,12 @@ def open_predictor(model: str, device: Device, index_folder: Path | None = None)
 
 def read_language(written: str) -> str:
     """The code of the language that an option names."""
-    from kpdemo.languages.names import NAMES, language_code
+    from kpdemo.languages.names import known_language
 
-    code = language_code(written)
-    if code not in NAMES:
-        known = ", ".join(NAMES.values())
-        raise CallError(f"--language {written}: not a language known here; give one of {known}.")
-    return code
+    try:
+        return known_language(written)
+    except InputError as error:
+        raise CallError(f"--language {error}") from None
 
 
 def model_identity(model: str) -> str:

@@ -22,7 +22,7 @@ from kpdemo.evaluation.metrics import (
     score_kind,
     score_sets,
 )
-from kpdemo.languages.names import ENGLISH
+from kpdemo.languages.names import ENGLISH, known_language
 from kpdemo.text import StemmedText
 from kpdemo.types import Document, Prediction
 
@@ -83,7 +83,12 @@ def split_phrases(phrases: Iterable[str], source: StemmedText) -> SplitKeys:
 
 
 def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
-    """Compare a prediction with the document's own keyphrases."""
+    """Compare a prediction with the document's own keyphrases.
+
+    Raises:
+        InputError: the document is in a language that is not known; see `evaluate`.
+    """
+    gold = _in_known_language(gold)
     source = StemmedText(gold)
     wanted = split_phrases(gold.keyphrases, source)
     present = [keyphrase.text for keyphrase in prediction.present]
@@ -95,8 +100,18 @@ def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
             wanted.absent, split_phrases(absent, source).absent, split_phrases(candidates, source).absent
         ),
         pooled=score_sets(gold.keyphrases, [*present, *absent]),
-        language=gold.language or ENGLISH,
+        language=gold.language,
     )
+
+
+def _in_known_language(gold: Document) -> Document:
+    """With the language by its code: "EN", "en-US" and "English" are measured alike."""
+    if not gold.language:
+        return replace(gold, language=ENGLISH)
+    try:
+        return replace(gold, language=known_language(gold.language))
+    except InputError as error:
+        raise InputError(f'The language of the document "{gold.id}" is {error}') from None
 
 
 def evaluate(
@@ -105,12 +120,13 @@ def evaluate(
     """Measure predictions against the keyphrases of `golds`.
 
     Args:
-        golds: documents with their keyphrases; one of which no language is told is measured as English.
+        golds: documents with their keyphrases; a language is a code or a name of `kpdemo.languages.names`,
+            and a document that tells none is measured as English.
         predictions: by document id, or in the order of the documents.
 
     Raises:
         InputError: a document has no prediction, a prediction has no document, or two documents
-            share an id.
+            share an id, or one is in a language that is not known.
     """
     pairs = _by_id(golds, predictions) if isinstance(predictions, Mapping) else _in_order(golds, predictions)
     scores = [score_document(gold, prediction) for gold, prediction in pairs]

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from kpdemo.errors import InputError
+
 ENGLISH = "en"
 
 NAMES: Mapping[str, str] = MappingProxyType(
@@ -72,6 +74,18 @@ def language_code(written: str) -> str:
     """
     plain = written.strip().lower()
     return _CODES.get(plain) or _CODES.get(re.split(r"[-_]", plain)[0]) or plain
+
+
+def known_language(written: str) -> str:
+    """As `language_code`, of `NAMES` only.
+
+    Raises:
+        InputError: it is none of them.
+    """
+    code = language_code(written)
+    if code not in NAMES:
+        raise InputError(f"{written}: not a language known here; give one of {', '.join(NAMES.values())}.")
+    return code
 
 
 def language_name(code: str) -> str:

@@ -93,6 +93,20 @@ def test_figures_of_english_do_not_depend_on_whether_the_language_is_told():
     ]
 
 
+@pytest.mark.parametrize("written", ["EN", "en-US", "en_GB", "English", "eng"])
+def test_a_language_is_measured_alike_however_it_is_written(written):
+    gold = replace(DOCUMENT, keyphrases=("relational operators",), body="A relation is operated on.")
+    found = predict(absent=["relate operating"])  # the same by Porter's stems only
+    assert evaluate([gold], [found]).absent.skip_empty.f1_m == 1.0
+    assert evaluate([replace(gold, language=written)], [found]) == evaluate([gold], [found])
+
+
+def test_a_language_that_is_not_known_is_refused_with_its_document():
+    gold = replace(DOCUMENT, language="Klingon")
+    with pytest.raises(InputError, match='language of the document "d1" is Klingon: not a language known'):
+        evaluate([gold], [predict()])
+
+
 def test_a_worked_example():
     # present: gold 3; predictions kept: neural networks (right), slow (wrong), graph kernel (right).
     #   "deep learning" is not in the text, the second "Neural network" is a repetition: both go.
