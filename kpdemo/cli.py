@@ -533,9 +533,9 @@ def _predict_one(
     as_json: bool,
     has_index: bool,
 ) -> None:
-    from kpdemo.batch import document_record
     from kpdemo.languages.names import language_name
     from kpdemo.languages.notes import language_note
+    from kpdemo.prediction_files import document_record
     from kpdemo.routed import read_with_passages
     from kpdemo.text import check_readable
 
@@ -563,7 +563,8 @@ def _predict_one(
 def _predict_many(
     predictor: Predictor, source: str, output: str, options: BatchOptions, *, has_index: bool
 ) -> None:
-    from kpdemo.batch import ResumeError, predict_file
+    from kpdemo.batch import predict_file
+    from kpdemo.resuming import ResumeError
 
     input_stream: str | BinaryIO = sys.stdin.buffer if source == STDIN else source
     output_stream: str | BinaryIO = sys.stdout.buffer if output == STDOUT else output
@@ -666,8 +667,9 @@ def _evaluate_model(
 def _evaluate_file(
     datasets: dict[str, list[Document]], path: Path, problems: Problems, *, partly: bool
 ) -> Report:
-    from kpdemo.batch import read_predictions, recorded_model
     from kpdemo.evaluation.report import Report
+    from kpdemo.prediction_files import read_predictions
+    from kpdemo.resuming import recorded_model
 
     whole = not partly and not problems.count
     predictions = read_predictions(path, on_error=problems)

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kpdemo.batch import document_record
 from kpdemo.passages import SCORE_DIGITS, passage_rows
+from kpdemo.prediction_files import document_record
 from kpdemo.types import Keyphrase, RetrievalPrediction
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from typing import Any
 
 import gradio as gr
 
-from kpdemo.batch import read_predictions
 from kpdemo.bundles import bundle_of, count_phrases
 from kpdemo.documents import LineError, read_numbered
 from kpdemo.errors import InputError, KpdemoError
+from kpdemo.prediction_files import read_predictions
 from kpdemo.quick_start import import_nltk
 from kpdemo.types import Document, Prediction
 from kpdemo.ui.figures import counted, grouped

@@ -13,21 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kpdemo.batch import (
-    BatchSummary,
-    OutputError,
-    ResumeError,
-    document_record,
-    predict_each,
-    predict_file,
-    prediction_row,
-    read_predictions,
-    recorded_model,
-    settings_path,
-)
+from kpdemo.batch import BatchSummary, predict_each, predict_file
+from kpdemo.batch_output import OutputError
 from kpdemo.documents import LineError
 from kpdemo.errors import InputError
+from kpdemo.prediction_files import document_record, prediction_row, read_predictions
 from kpdemo.refused import refused_path
+from kpdemo.resuming import ResumeError, recorded_model, settings_path
 from kpdemo.types import Document, Keyphrase, Kind, Prediction, Source
 from tests.fakes import FakePredictor, FakeRetriever
 

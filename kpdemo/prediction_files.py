@@ -1,0 +1,132 @@
+"""Predictions as JSON: of one document, as a line of a file, and read back from one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from kpdemo.documents import LineError, ReportLine, read_rows
+from kpdemo.errors import InputError
+from kpdemo.passages import SCORE_DIGITS, passage_rows
+from kpdemo.types import Document, Keyphrase, Kind, Prediction, RetrievalPrediction, Source
+
+SECONDS_DIGITS = 3
+
+
+def document_record(
+    document: Document,
+    prediction: Prediction,
+    *,
+    model: str,
+    device: str,
+    seconds: float,
+    retrieval: RetrievalPrediction | None = None,
+) -> dict[str, Any]:
+    """The result of one document as `predict --json` and the page give it; spans count in "text".
+
+    Args:
+        retrieval: what a model that retrieves found; None for another model.
+    """
+    return {
+        "language": prediction.language,
+        **keyphrase_rows(prediction),
+        **({} if retrieval is None else {"passages": passage_rows(retrieval)}),
+        "model": model,
+        "device": device,
+        "seconds": round(seconds, SECONDS_DIGITS),
+        "text": document.text,
+        "text_offset": document.body_start,
+    }
+
+
+def prediction_row(
+    id: str, prediction: Prediction, retrieval: RetrievalPrediction | None = None
+) -> dict[str, Any]:
+    """A prediction as it stands in a predictions file."""
+    language = {"language": prediction.language} if prediction.language else {}
+    found = {"passages": passage_rows(retrieval)} if retrieval and retrieval.passages else {}
+    return {"id": id, **language, **keyphrase_rows(prediction), **found}
+
+
+def keyphrase_rows(prediction: Prediction) -> dict[str, list[Any]]:
+    """The keyphrases as plain values for JSON, without what the predictor does not tell."""
+    rows: dict[str, list[Any]] = {
+        "present": [
+            _scored(item) | {"spans": [list(span) for span in item.spans]} | _told(item)
+            for item in prediction.present
+        ],
+        "absent": [_scored(item) | _told(item) for item in prediction.absent],
+    }
+    if prediction.absent_candidates:
+        rows["absent_candidates"] = list(prediction.absent_candidates)
+    return rows
+
+
+def read_predictions(path: str | Path, *, on_error: ReportLine | None = None) -> dict[str, Prediction]:
+    """The predictions of a file, by the id of their document; spans are not read back.
+
+    Raises:
+        InputError: the file cannot be read; without `on_error`, also the first bad line.
+    """
+    predictions: dict[str, Prediction] = {}
+    for line, row in read_rows(path, on_error=on_error):
+        try:
+            id, prediction = _prediction_from_row(row)
+            if id in predictions:
+                raise InputError(f'"{id}" is predicted on an earlier line too; delete one of them.')
+        except InputError as error:
+            problem = LineError(line, f"{path}, line {line}: {error}")
+            if on_error is None:
+                raise InputError(problem.message) from None
+            on_error(problem)
+        else:
+            predictions[id] = prediction
+    return predictions
+
+
+def _prediction_from_row(row: dict[str, Any]) -> tuple[str, Prediction]:
+    id = row.get("id")
+    if not isinstance(id, (str, int)):
+        raise InputError('no field "id"; give a file that `predict --output` wrote.')
+    candidates = row.get("absent_candidates", [])
+    if not _are_strings(candidates):
+        raise InputError('"absent_candidates" is not a list of strings; fix or delete the line.')
+    present, absent = _keyphrases(row, "present"), _keyphrases(row, "absent")
+    language = row.get("language")
+    told = language if isinstance(language, str) else ""
+    return str(id), Prediction(present, absent, told, absent_candidates=tuple(candidates))
+
+
+def _keyphrases(row: dict[str, Any], side: str) -> tuple[Keyphrase, ...]:
+    try:
+        return tuple(_keyphrase(item) for item in row.get(side, []))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(f'"{side}" is not a list of {{"text", "score"}}; fix or delete the line.') from None
+
+
+def _keyphrase(item: dict[str, Any]) -> Keyphrase:
+    """One of a row; what others may have written under "kind", "source" and "evidence" is not an error."""
+    text, evidence = item["text"], item.get("evidence")
+    if not isinstance(text, str):
+        raise TypeError(text)
+    return Keyphrase(
+        text,
+        float(item.get("score", 0.0)),
+        source=next((source for source in Source if source == item.get("source")), None),
+        kind=next((kind for kind in Kind if kind == item.get("kind")), None),
+        evidence=tuple(evidence) if _are_strings(evidence) else (),
+    )
+
+
+def _are_strings(values: object) -> TypeGuard[list[str]]:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
+def _scored(keyphrase: Keyphrase) -> dict[str, Any]:
+    return {"text": keyphrase.text, "score": round(keyphrase.score, SCORE_DIGITS)}
+
+
+def _told(keyphrase: Keyphrase) -> dict[str, Any]:
+    """What is known of a keyphrase besides."""
+    known = {"kind": keyphrase.kind, "source": keyphrase.source, "evidence": list(keyphrase.evidence)}
+    return {name: value for name, value in known.items() if value}
