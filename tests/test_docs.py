@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kpdemo.cli import model_identity
+from kpdemo.identity import model_identity
 from kpdemo.predictors import shipped_models
 
 ROOT = Path(__file__).parent.parent

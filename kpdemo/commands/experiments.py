@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kpdemo.commands.gold import dataset_name
 from kpdemo.commands.options import (
     PROGRAM,
     CallError,
     Device,
     DeviceOption,
     check_file,
+    open_predictor,
+    parse_setting,
     progress_line,
     say,
 )
@@ -123,7 +126,6 @@ def experiments(
     Documents that chose weights and threshold (the configuration's validation) are left out where they are at
     hand.
     """
-    from kpdemo.cli import parse_setting
     from kpdemo.experiments.config import DEFAULT_CONFIG
     from kpdemo.experiments.multilingual_page import write_multilingual_page
     from kpdemo.experiments.page import write_page
@@ -170,8 +172,6 @@ def _train_variants(call: _Call) -> None:
 
 
 def _measure_model(call: _Call, gold: Sequence[str]) -> None:
-    from kpdemo.cli import open_predictor
-
     runs = _model_runs(call, gold)
     predictor = open_predictor(call.model, call.device)
     total = sum(map(len, runs.datasets.values()))
@@ -215,9 +215,9 @@ def _measure_retrieval(call: _Call, gold: Sequence[str], index: Path) -> None:
 
 def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:
     """The datasets without what chose a threshold, and what tells the model from others."""
-    from kpdemo.cli import dataset_name, model_identity
     from kpdemo.experiments.measuring import without
     from kpdemo.experiments.models import ModelRuns
+    from kpdemo.identity import model_identity
 
     chose = _chosen_on(call)
     datasets: dict[str, list[Document]] = {}

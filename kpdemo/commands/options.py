@@ -1,4 +1,4 @@
-"""What all commands share: how a call is refused, devices, files, progress and JSON."""
+"""What all commands share: how a call is refused, models, devices, files, progress and JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kpdemo.documents import LINE_SUFFIXES, LineError, count_lines, document_suffix
-from kpdemo.errors import InputError, KpdemoError
+from kpdemo.errors import InputError, KpdemoError, ModelLoadError
+from kpdemo.types import Predictor
 
 if TYPE_CHECKING:
     from kpdemo.terminal import ProgressLine
@@ -41,6 +42,18 @@ PredictBatchSizeOption = Annotated[
     typer.Option(min=1, metavar="N", help="How many documents at a time; by default 32, on a GPU 512."),
 ]
 DeviceOption = Annotated[Device, typer.Option(help="Where to compute; auto takes a GPU when there is one.")]
+ModelOption = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="A name of `models`, a checkpoint folder, or OWNER/NAME on the Hub."),
+]
+LanguageOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What the documents are written in, such as French or fr, whatever they say; "
+        "otherwise their own, or what is detected.",
+    ),
+]
 
 
 def check_file(name: str, suffixes: Sequence[str]) -> Path:
@@ -105,3 +118,35 @@ def exit_with(problems: Problems) -> None:
     """End with status 1 when something could not be used."""
     if problems.count:
         raise typer.Exit(1)
+
+
+def open_predictor(model: str, device: Device, index_folder: Path | None = None) -> Predictor:
+    """The model of that name or folder; its weights load with the first prediction."""
+    from kpdemo.predictors import available_models, load_predictor
+    from kpdemo.quick_start import import_nltk
+
+    import_nltk()
+    try:
+        return load_predictor(model, device=device.value, index=index_folder)
+    except ModelLoadError as error:
+        if model in available_models() or Path(model).exists():
+            raise
+        raise CallError(str(error)) from None
+
+
+def read_language(written: str) -> str:
+    """The code of the language that an option names."""
+    from kpdemo.languages.names import known_language
+
+    try:
+        return known_language(written)
+    except InputError as error:
+        raise CallError(f"--language {error}") from None
+
+
+def parse_setting(text: str) -> tuple[str, str]:
+    """Key and value of an option --set."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise CallError(f"--set {text}: not KEY=VALUE; write it as in --set loop.seed=7.")
+    return key.strip(), value

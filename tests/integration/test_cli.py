@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-import kpdemo.cli
-from kpdemo.cli import dataset_name, main
+from kpdemo.cli import main
+from kpdemo.commands.gold import dataset_name
 from kpdemo.errors import ModelLoadError
 from kpdemo.routed import RoutedPredictor
 from kpdemo.types import Predictor
@@ -27,7 +27,7 @@ TEXT = "Neural networks learn word embeddings. Networks of neurons learn."
 # The command line in a process of its own, with the fake instead of a model; SLOW is seconds a batch.
 FAKE_PROGRAM = """
 import os, sys, time
-import kpdemo.cli
+import kpdemo.cli, kpdemo.predictors
 from tests.fakes import FakePredictor
 
 class SlowPredictor(FakePredictor):
@@ -35,7 +35,7 @@ class SlowPredictor(FakePredictor):
         time.sleep(float(os.environ.get("SLOW", "0")))
         return super().predict(documents, top_k=top_k, threshold=threshold)
 
-kpdemo.cli.open_predictor = lambda *asked: SlowPredictor()
+kpdemo.predictors.load_predictor = lambda *asked, **options: SlowPredictor()
 sys.exit(kpdemo.cli.main())
 """
 
@@ -57,7 +57,8 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     def call(*arguments: object, stdin: str | bytes = b"", predictor: Predictor | None = None) -> Result:
         content = stdin.encode() if isinstance(stdin, str) else stdin
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-        monkeypatch.setattr(kpdemo.cli, "open_predictor", lambda *asked: predictor or FakePredictor())
+        opened = predictor or FakePredictor()
+        monkeypatch.setattr("kpdemo.predictors.load_predictor", lambda *asked, **options: opened)
         status = main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
         return Result(status, captured.out, captured.err)

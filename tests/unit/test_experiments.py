@@ -294,7 +294,7 @@ def test_a_model_of_one_piece_is_measured_as_a_whole(folder, monkeypatch):
         def predict(self, documents, **options):
             return [Prediction((), (Keyphrase("absent thing", 0.5),)) for _ in documents]
 
-    monkeypatch.setattr("kpdemo.cli.open_predictor", lambda *asked: Writer())
+    monkeypatch.setattr("kpdemo.predictors.load_predictor", lambda *asked, **options: Writer())
     gold = str(folder / "measured.jsonl")
     assert experiments(folder, "recall", "--model", "owner/writer", "--gold", gold) == 0
     page = (folder / "results.md").read_text(encoding="utf-8")
@@ -311,7 +311,7 @@ def test_validation_documents_that_are_not_at_hand_are_missed_aloud(folder, caps
 
 
 def test_the_space_of_a_document_is_stored_as_places(folder, monkeypatch):
-    monkeypatch.setattr("kpdemo.cli.open_predictor", lambda *asked: FakePredictor())
+    monkeypatch.setattr("kpdemo.predictors.load_predictor", lambda *asked, **options: FakePredictor())
     assert experiments(folder, "space", "--gold", str(folder / "measured.jsonl")) == 0
     assert stored(folder, "space-default")["spaces"].keys() == {"measured"}
 

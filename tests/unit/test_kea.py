@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kpdemo.cli import model_identity
 from kpdemo.errors import LanguageError, ModelLoadError, TrainingError
 from kpdemo.evaluation.kea import LanguageTables, load_kea, mine_candidates
 from kpdemo.evaluation.phrases import key_of
+from kpdemo.identity import model_identity
 from kpdemo.predictors import load_predictor
 from kpdemo.training import CHECKPOINT, run
 from kpdemo.training.kea import KeaTraining, train_kea

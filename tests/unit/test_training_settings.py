@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from kpdemo.cli import _TRAIN_EXAMPLES, parse_setting
+from kpdemo.commands.options import parse_setting
+from kpdemo.commands.train import EXAMPLES
 from kpdemo.config import DEFAULT_CONFIG, load_section
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.backbone import check_reading, load_backbone
@@ -45,7 +46,7 @@ def test_a_wrong_setting_is_refused_before_the_first_part_is_trained(monkeypatch
 
 
 def test_the_examples_of_the_help_name_settings_that_exist():
-    calls = re.findall(r"train (\w+) --config (\S+)(.*)", _TRAIN_EXAMPLES)
+    calls = re.findall(r"train (\w+) --config (\S+)(.*)", EXAMPLES)
     assert [part for part, _, _ in calls] == ["all", "extractor"]
     for part, config, options in calls:
         settings = dict(parse_setting(text) for text in re.findall(r"--set (\S+)", options))

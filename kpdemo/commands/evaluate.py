@@ -1,0 +1,178 @@
+"""`python -m kpdemo evaluate`: a model, or predictions of one, against gold keyphrases."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kpdemo.commands.gold import dataset_names, read_gold
+from kpdemo.commands.options import (
+    PROGRAM,
+    CallError,
+    Device,
+    DeviceOption,
+    LanguageOption,
+    PredictBatchSizeOption,
+    Problems,
+    check_file,
+    open_predictor,
+    print_json,
+    progress_line,
+    read_language,
+)
+from kpdemo.documents import LINE_SUFFIXES, LineError
+from kpdemo.errors import InputError
+from kpdemo.types import Document, Prediction, Predictor
+
+if TYPE_CHECKING:
+    from kpdemo.evaluation.protocol import DatasetFigures
+    from kpdemo.evaluation.report import Report
+    from kpdemo.terminal import ProgressLine
+
+EXAMPLES = f"""
+Examples:
+
+\b
+  {PROGRAM} evaluate --gold inspec.test.jsonl --model default
+  {PROGRAM} evaluate --gold inspec.test.jsonl --gold semeval2010.test.jsonl --model tfidf --json
+  {PROGRAM} evaluate --gold docs.jsonl --predictions predictions.jsonl --markdown
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Give `app` the command."""
+    app.command(epilog=EXAMPLES)(evaluate)
+
+
+def evaluate(
+    gold: Annotated[
+        list[str],
+        typer.Option(metavar="FILE", help="Documents with their keyphrases; may be given several times."),
+    ],
+    predictions: Annotated[
+        str | None, typer.Option(metavar="FILE", help="What `predict --output` wrote for these documents.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Predict with this model now, instead of --predictions."),
+    ] = None,
+    language: LanguageOption = None,
+    device: DeviceOption = Device.AUTO,
+    batch_size: PredictBatchSizeOption = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only the first N documents of each file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
+) -> None:
+    """Measure keyphrases against gold: F1@5, F1@M, R@50.
+
+    Each document by the words and stems of its language, and the documents of each language apart too. A
+    model reads each document in its own language, as `predict` does; measured, a document in Latin letters
+    that names none has the language of most of them in its file.
+    """
+    if (predictions is None) == (model is None):
+        raise CallError("Evaluate either --predictions FILE or --model NAME; give one of them.")
+    if as_json and as_markdown:
+        raise CallError("--json and --markdown exclude each other; give one of them.")
+    names = dataset_names(gold)
+    code = "" if language is None else read_language(language)
+    if predictions is not None:
+        check_file(predictions, LINE_SUFFIXES)
+    predictor = None if model is None else open_predictor(model, device)
+    with progress_line("Evaluating") as progress:
+        problems = Problems(progress)
+        datasets = {name: read_gold(path, limit, problems, code) for path, name in names.items()}
+        if predictor is not None:
+            report = _evaluate_model(datasets, predictor, batch_size, progress, problems)
+        else:
+            report = _evaluate_file(datasets, Path(str(predictions)), problems, partly=limit is not None)
+    _print_report(report, as_json=as_json, as_markdown=as_markdown)
+    if problems.count:
+        raise typer.Exit(1)
+
+
+def _evaluate_model(
+    datasets: dict[str, list[Document]],
+    predictor: Predictor,
+    batch_size: int | None,
+    progress: ProgressLine,
+    problems: Problems,
+) -> Report:
+    from kpdemo.batch import batch_size_for, predict_each
+    from kpdemo.evaluation.report import Report
+
+    started = time.perf_counter()
+    size = batch_size or batch_size_for(predictor)
+    figures = {}
+    done = 0
+    progress.set_total(sum(len(documents) for documents in datasets.values()))
+    for name, documents in datasets.items():
+        predictions = []
+        for first in range(0, len(documents), size):
+            batch = documents[first : first + size]
+            for document, outcome in zip(batch, predict_each(predictor, batch), strict=True):
+                if isinstance(outcome, InputError):
+                    problems(LineError(0, f'{name}, document "{document.id}": {outcome}'))
+                predictions.append(Prediction(()) if isinstance(outcome, InputError) else outcome)
+            done += len(batch)
+            progress.show(done)
+        figures[name] = _measure(documents, predictions)
+    seconds = round(time.perf_counter() - started, 3)
+    return Report(figures, model=predictor.name, device=predictor.device, seconds=seconds)
+
+
+def _evaluate_file(
+    datasets: dict[str, list[Document]], path: Path, problems: Problems, *, partly: bool
+) -> Report:
+    from kpdemo.evaluation.report import Report
+    from kpdemo.prediction_files import read_predictions
+    from kpdemo.resuming import recorded_model
+
+    whole = not partly and not problems.count
+    predictions = read_predictions(path, on_error=problems)
+    home: dict[str, str] = {}
+    for name, documents in datasets.items():
+        for document in documents:
+            if home.setdefault(document.id, name) != name:
+                raise InputError(
+                    f'The id "{document.id}" is in {home[document.id]} and {name}; evaluate one at a time.'
+                )
+    stray = next((id for id in predictions if id not in home), None)
+    if stray is not None and whole:
+        raise InputError(f'{path}: "{stray}" is no id of a gold document; give the gold that belongs to it.')
+    figures = {}
+    for name, documents in datasets.items():
+        for document in documents:
+            if document.id not in predictions:
+                problems(LineError(0, f'{name}, document "{document.id}": no prediction; counted as empty.'))
+        found = {document.id: predictions.get(document.id, Prediction(())) for document in documents}
+        figures[name] = _measure(documents, found)
+    return Report(figures, model=recorded_model(path))
+
+
+def _measure(
+    documents: Sequence[Document], predictions: Mapping[str, Prediction] | Sequence[Prediction]
+) -> DatasetFigures:
+    from kpdemo.evaluation.protocol import evaluate
+    from kpdemo.languages.datasets import identified_together
+
+    return evaluate(identified_together(documents), predictions)
+
+
+def _print_report(report: Report, *, as_json: bool, as_markdown: bool) -> None:
+    from kpdemo.evaluation.report import report_to_json, report_to_markdown
+
+    if as_json:
+        print_json(report_to_json(report))
+    elif as_markdown:
+        sys.stdout.write(report_to_markdown(report))
+    else:
+        from kpdemo.terminal import show_figures
+
+        show_figures(report_to_json(report))

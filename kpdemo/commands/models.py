@@ -1,0 +1,34 @@
+"""`python -m kpdemo models`: what --model takes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kpdemo.commands.options import print_json
+
+
+def register(app: typer.Typer) -> None:
+    """Give `app` the command."""
+    app.command()(models)
+
+
+def models(
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the names and descriptions as JSON.")
+    ] = False,
+) -> None:
+    """List the models and baselines that --model takes, and those of the Hugging Face Hub that are known.
+
+    A checkpoint folder and other models of the Hub may be given too.
+    """
+    from kpdemo.predictors import available_models, hub_models
+
+    known = available_models() | hub_models()
+    if as_json:
+        print_json(known)
+    else:
+        from kpdemo.terminal import show_models
+
+        show_models(known)

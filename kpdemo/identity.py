@@ -1,0 +1,47 @@
+"""What tells a model, and the passages that it retrieves, from others of the same name."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+
+def model_identity(model: str) -> str:
+    """What tells the weights of a checkpoint from others of its name; empty for what has no weights.
+
+    Its card is prose and may be written anew: the hash is that of all other files.
+    """
+    from kpdemo.languages.routing import DEFAULT_MODEL
+    from kpdemo.predictors import BASELINES, DEFAULT_FOLDER, MULTILINGUAL_FOLDER, model_folder
+    from kpdemo.sums import SUMS, read_sums
+
+    if model in BASELINES and model != "embedding":
+        return ""
+    folder = DEFAULT_FOLDER if model == "embedding" else model_folder(model)
+    if not (folder / SUMS).is_file():
+        return ""
+    parts = sorted(folder.rglob(SUMS))  # those of bank and reranker too
+    if model == DEFAULT_MODEL:
+        parts += sorted(MULTILINGUAL_FOLDER.rglob(SUMS))  # which it leaves other languages to
+    digest = hashlib.sha256()
+    for part in parts:
+        for name, sha256 in sorted(read_sums(part.parent).items()):
+            if not name.endswith(".md"):
+                digest.update(f"{sha256}  {name}\n".encode())
+    return digest.hexdigest()
+
+
+def index_identity(model: str, index_folder: Path | None) -> str:
+    """What tells the passages that a model retrieves from others; empty for one that retrieves none.
+
+    Raises:
+        PassageIndexError: there is no index in the folder, or it is damaged.
+    """
+    from kpdemo.predictors import PASSAGES_INDEX, takes_index
+
+    if not takes_index(model) or not (index_folder or PASSAGES_INDEX).is_dir():
+        return ""
+    from kpdemo.ramkg.manifest import read_manifest
+
+    manifest = read_manifest(index_folder or PASSAGES_INDEX)
+    return hashlib.sha256(repr(sorted(manifest.sha256.items())).encode()).hexdigest()
