@@ -9,14 +9,14 @@ import re
 import shlex
 import subprocess
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
 import yaml
 
 from kpdemo.identity import model_identity
-from kpdemo.predictors import shipped_models
+from kpdemo.predictors import model_folder, shipped_models
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -201,6 +201,119 @@ def test_results_of_a_shipped_model_were_measured_with_its_weights(path):
     result = json.loads(path.read_text(encoding="utf-8"))
     if result.get("model") in shipped_models():
         assert result["identity"] == model_identity(result["model"])
+
+
+MEASURED = {"KP20k": "kp20k_small.valid", "SemEval-2010": "semeval2010.test", "Inspec": "inspec.test"}
+"""What the label of a row or column begins with, and the file that was measured."""
+
+README_TABLE = re.compile(
+    r"^(Present|Absent) keyphrases, (\S+) / ([^\s,:]+).*?\n\n((?:\|[^\n]*\n)+)", re.M | re.S
+)
+README_REST = re.compile(
+    r"On the other ([\d,]+) [^\d.]+([.\d]+) / ([.\d]+) present and ([.\d]+) / ([.\d]+) absent"
+)
+"""Of the documents of KP20k, those that chose nothing."""
+
+CARD_TABLE = re.compile(r"^((?:\|.*R@50 \|\n)(?:\|.*\n)+)", re.M)
+
+Told = tuple[str, str, str, str, float]
+"""File, kind and measure, the figure that a page tells, and that of the committed result."""
+
+
+def cells_of(table: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+
+
+def file_of(label: str) -> str:
+    return MEASURED.get(re.split(r"[ ,]", label)[0], label)
+
+
+def result_of(model: str, file: str, documents: str) -> dict[str, dict] | None:
+    """The committed figures of a model by kind; None where none are of exactly so many documents."""
+    path = ROOT / "docs" / "results" / f"main-{model}.json"
+    datasets = json.loads(path.read_text(encoding="utf-8"))["datasets"] if path.is_file() else {}
+    found = datasets.get(file)
+    if found is None or f"{found['documents']:,}" != documents:
+        return None
+    return {kind: found[kind]["skip_empty"] for kind in ("present", "absent")}
+
+
+def told_by_the_readme() -> list[Told]:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    told = told_of_the_rest(readme)
+    documents: dict[str, str] = {}  # the second table has the columns of the first
+    for side, *measures, table in README_TABLE.findall(readme):
+        header, _, *rows = cells_of(table)
+        kind = side.lower()
+        for column, file in enumerate(map(file_of, header[1:]), start=1):
+            if counted := re.search(r"\(([\d,]+)\)|, ([\d,]+) of", header[column]):
+                documents[file] = counted[1] or counted[2]
+            for row in rows:
+                if found := result_of(row[0].strip("*"), file, documents.get(file, "")):
+                    figures = zip(measures, row[column].split(" / "), strict=True)
+                    told += [
+                        (file, kind, measure, figure, found[kind][measure]) for measure, figure in figures
+                    ]
+    return told
+
+
+def told_of_the_rest(readme: str) -> list[Told]:
+    [(documents, *figures)] = README_REST.findall(readme)
+    file = MEASURED["KP20k"]
+    found = result_of("default", file, documents)
+    assert found is not None, f"no result of the default model on {documents} documents of {file}"
+    asked = (("present", "F1@5"), ("present", "F1@M"), ("absent", "F1@5"), ("absent", "R@50"))
+    return [
+        (file, kind, measure, figure, found[kind][measure])
+        for (kind, measure), figure in zip(asked, figures, strict=True)
+    ]
+
+
+def told_by_the_card(model: str) -> list[Told]:
+    [table] = CARD_TABLE.findall((model_folder(model) / "MODEL_CARD.md").read_text(encoding="utf-8"))
+    (_, _, *names), _, *rows = cells_of(table)
+    told: list[Told] = []
+    for label, documents, *figures in rows:
+        if found := result_of(model, file_of(label), documents):
+            for name, figure in zip(names, figures, strict=True):
+                kind, measure = name.split(" ")
+                told.append((file_of(label), kind, measure, figure, found[kind][measure]))
+    return told
+
+
+@pytest.mark.parametrize(
+    "page", [told_by_the_readme, partial(told_by_the_card, "default"), partial(told_by_the_card, "indexer")]
+)
+def test_figures_are_those_of_the_committed_results(page):
+    wrong = [told for told in page() if f"{told[-1]:.3f}".removeprefix("0") != told[-2]]
+    assert wrong == []
+
+
+def test_the_check_of_figures_sees_those_of_the_default_model():
+    for told in (told_by_the_readme(), told_by_the_card("default")):
+        for file in ("semeval2010.test", "inspec.test"):
+            assert {(kind, measure) for name, kind, measure, *_ in told if name == file} == {
+                ("present", "F1@5"), ("present", "F1@M"), ("absent", "F1@5"), ("absent", "R@50"),
+            }  # fmt: skip
+
+
+def test_figures_in_other_languages_are_those_of_the_committed_results():
+    path = ROOT / "docs" / "results_multilingual" / "retrieval-multilingual.json"
+    datasets = json.loads(path.read_text(encoding="utf-8"))["datasets"]
+    wanted = {
+        "French theses": datasets["papyrus_fr.valid"]["languages"]["fr"],
+        "Chinese abstracts": datasets["csl_zh.valid"]["languages"]["zh"],
+        "Korean abstracts": datasets["academicmkp_zh_ko.valid"]["languages"]["ko"],
+    }
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    told = {
+        label: re.findall(r"^\| " + label + r".*? \| ([\d.]+).* \| ([\d.]+).*\|$", readme, re.M)
+        for label in wanted
+    }
+    assert told == {
+        label: [tuple(f"{100 * found[way]['pooled']['F1@M']:.1f}" for way in ("with", "without"))]
+        for label, found in wanted.items()
+    }
 
 
 def test_the_worked_example_comes_out_as_written():
