@@ -17,10 +17,10 @@ from kpdemo.batch import BatchSummary, predict_each, predict_file
 from kpdemo.batch_output import OutputError
 from kpdemo.documents import LineError
 from kpdemo.errors import InputError
-from kpdemo.prediction_files import document_record, prediction_row, read_predictions
+from kpdemo.prediction_files import read_predictions
 from kpdemo.refused import refused_path
 from kpdemo.resuming import ResumeError, recorded_model, settings_path
-from kpdemo.types import Document, Keyphrase, Kind, Prediction, Source
+from kpdemo.types import Document, Prediction
 from tests.fakes import FakePredictor, FakeRetriever
 
 COUNT = 7
@@ -371,21 +371,6 @@ def test_a_device_is_written_to_without_settings(source: Path) -> None:
     assert not settings_path(Path(os.devnull)).exists()
 
 
-def test_a_record_holds_all_of_one_document() -> None:
-    document = Document("They sort.", title="Neural networks")
-    [prediction] = FakePredictor(absent=("learning to rank",)).predict([document], top_k=1)
-    assert document_record(document, prediction, model="m", device="cpu", seconds=0.12345) == {
-        "language": "en",
-        "present": [{"text": "Neural networks", "score": 0.9, "spans": [[0, 15]]}],
-        "absent": [{"text": "learning to rank", "score": 0.5}],
-        "model": "m",
-        "device": "cpu",
-        "seconds": 0.123,
-        "text": "Neural networks\n\nThey sort.",
-        "text_offset": 17,
-    }
-
-
 def test_predictions_are_read_back(source: Path, output: Path) -> None:
     predict_file(FakePredictor(), source, output, top_k=1)
     predictions = read_predictions(output)
@@ -394,58 +379,3 @@ def test_predictions_are_read_back(source: Path, output: Path) -> None:
     assert [keyphrase.text for keyphrase in predictions["d0"].absent] == ["keyphrase prediction"]
     assert recorded_model(output) == "fake"
     assert recorded_model(source) is None
-
-
-TOLD = Prediction(
-    (Keyphrase("neural networks", 0.5),),
-    absent=(
-        Keyphrase("sorting networks", 0.25, source=Source.BOTH, kind=Kind.MIXED, evidence=("sort", "網路")),
-        Keyphrase("hardware", 0.125, kind=Kind.UNSEEN),
-        Keyphrase("circuits", 0.0625),
-    ),
-    absent_candidates=("hardware", "sorting networks", "circuits", "gates"),
-)
-
-
-def test_what_is_told_of_an_absent_keyphrase_and_nothing_else_is_written() -> None:
-    row = prediction_row("a", TOLD)
-    assert row["absent"] == [
-        {"text": "sorting networks", "score": 0.25, "kind": "mixed", "source": "both",
-         "evidence": ["sort", "網路"]},
-        {"text": "hardware", "score": 0.125, "kind": "unseen"},
-        {"text": "circuits", "score": 0.0625},
-    ]  # fmt: skip
-    assert row["absent_candidates"] == ["hardware", "sorting networks", "circuits", "gates"]
-    assert list(prediction_row("b", Prediction(()))) == ["id", "present", "absent"]
-
-
-def test_a_prediction_comes_back_as_it_was_written(output: Path) -> None:
-    output.write_text(json.dumps(prediction_row("a", TOLD)) + "\n", encoding="utf-8")
-    assert read_predictions(output) == {"a": TOLD}
-
-
-def test_what_others_call_kind_source_and_evidence_is_passed_over(output: Path) -> None:
-    item = {"text": "gates", "kind": 1, "source": "corpus", "evidence": {"a": 1}}
-    output.write_text(json.dumps({"id": "a", "absent": [item]}) + "\n", encoding="utf-8")
-    assert read_predictions(output)["a"].absent == (Keyphrase("gates", 0.0),)
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ({"present": []}, 'no field "id"'),
-        ({"id": "a", "present": "x"}, '"present" is not a list'),
-        ({"id": "a", "absent": [{"score": 1}]}, '"absent" is not a list'),
-        ({"id": "a", "present": [{"text": None}]}, '"present" is not a list'),
-        ({"id": "a", "absent_candidates": "gates"}, '"absent_candidates" is not a list of strings'),
-        ({"id": "a", "absent_candidates": [1]}, '"absent_candidates" is not a list of strings'),
-        ({"id": "ok"}, "predicted on an earlier line"),
-    ],
-)
-def test_a_line_that_is_no_prediction_is_named(output: Path, row: dict[str, object], message: str) -> None:
-    output.write_text(f'{{"id": "ok", "present": [], "absent": []}}\n{json.dumps(row)}\n', encoding="utf-8")
-    with pytest.raises(InputError, match=f"line 2: .*{message}"):
-        read_predictions(output)
-    problems: list[LineError] = []
-    assert list(read_predictions(output, on_error=problems.append)) == ["ok"]
-    assert [problem.line for problem in problems] == [2]

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kpdemo.documents import LineError
+from kpdemo.errors import InputError
+from kpdemo.prediction_files import document_record, prediction_row, read_predictions
+from kpdemo.types import Document, Keyphrase, Kind, Prediction, Source
+from tests.fakes import FakePredictor
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "predictions.jsonl"
+
+
+def test_a_record_holds_all_of_one_document() -> None:
+    document = Document("They sort.", title="Neural networks")
+    [prediction] = FakePredictor(absent=("learning to rank",)).predict([document], top_k=1)
+    assert document_record(document, prediction, model="m", device="cpu", seconds=0.12345) == {
+        "language": "en",
+        "present": [{"text": "Neural networks", "score": 0.9, "spans": [[0, 15]]}],
+        "absent": [{"text": "learning to rank", "score": 0.5}],
+        "model": "m",
+        "device": "cpu",
+        "seconds": 0.123,
+        "text": "Neural networks\n\nThey sort.",
+        "text_offset": 17,
+    }
+
+
+TOLD = Prediction(
+    (Keyphrase("neural networks", 0.5),),
+    absent=(
+        Keyphrase("sorting networks", 0.25, source=Source.BOTH, kind=Kind.MIXED, evidence=("sort", "網路")),
+        Keyphrase("hardware", 0.125, kind=Kind.UNSEEN),
+        Keyphrase("circuits", 0.0625),
+    ),
+    absent_candidates=("hardware", "sorting networks", "circuits", "gates"),
+)
+
+
+def test_what_is_told_of_an_absent_keyphrase_and_nothing_else_is_written() -> None:
+    row = prediction_row("a", TOLD)
+    assert row["absent"] == [
+        {"text": "sorting networks", "score": 0.25, "kind": "mixed", "source": "both",
+         "evidence": ["sort", "網路"]},
+        {"text": "hardware", "score": 0.125, "kind": "unseen"},
+        {"text": "circuits", "score": 0.0625},
+    ]  # fmt: skip
+    assert row["absent_candidates"] == ["hardware", "sorting networks", "circuits", "gates"]
+    assert list(prediction_row("b", Prediction(()))) == ["id", "present", "absent"]
+
+
+def test_a_prediction_comes_back_as_it_was_written(output: Path) -> None:
+    output.write_text(json.dumps(prediction_row("a", TOLD)) + "\n", encoding="utf-8")
+    assert read_predictions(output) == {"a": TOLD}
+
+
+def test_what_others_call_kind_source_and_evidence_is_passed_over(output: Path) -> None:
+    item = {"text": "gates", "kind": 1, "source": "corpus", "evidence": {"a": 1}}
+    output.write_text(json.dumps({"id": "a", "absent": [item]}) + "\n", encoding="utf-8")
+    assert read_predictions(output)["a"].absent == (Keyphrase("gates", 0.0),)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"present": []}, 'no field "id"'),
+        ({"id": "a", "present": "x"}, '"present" is not a list'),
+        ({"id": "a", "absent": [{"score": 1}]}, '"absent" is not a list'),
+        ({"id": "a", "present": [{"text": None}]}, '"present" is not a list'),
+        ({"id": "a", "absent_candidates": "gates"}, '"absent_candidates" is not a list of strings'),
+        ({"id": "a", "absent_candidates": [1]}, '"absent_candidates" is not a list of strings'),
+        ({"id": "ok"}, "predicted on an earlier line"),
+    ],
+)
+def test_a_line_that_is_no_prediction_is_named(output: Path, row: dict[str, object], message: str) -> None:
+    output.write_text(f'{{"id": "ok", "present": [], "absent": []}}\n{json.dumps(row)}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=f"line 2: .*{message}"):
+        read_predictions(output)
+    problems: list[LineError] = []
+    assert list(read_predictions(output, on_error=problems.append)) == ["ok"]
+    assert [problem.line for problem in problems] == [2]
