@@ -105,7 +105,7 @@ def _keyphrases(row: dict[str, Any], side: str) -> tuple[Keyphrase, ...]:
 
 
 def _keyphrase(item: dict[str, Any]) -> Keyphrase:
-    """One of a row; what others may have written under "kind", "source" and "evidence" is not an error."""
+    """One of a row; what others may have written under "kind" and the like is not an error."""
     text, evidence = item["text"], item.get("evidence")
     if not isinstance(text, str):
         raise TypeError(text)
@@ -115,6 +115,7 @@ def _keyphrase(item: dict[str, Any]) -> Keyphrase:
         source=next((source for source in Source if source == item.get("source")), None),
         kind=next((kind for kind in Kind if kind == item.get("kind")), None),
         evidence=tuple(evidence) if _are_strings(evidence) else (),
+        filler=item.get("filler") is True,
     )
 
 
@@ -128,5 +129,10 @@ def _scored(keyphrase: Keyphrase) -> dict[str, Any]:
 
 def _told(keyphrase: Keyphrase) -> dict[str, Any]:
     """What is known of a keyphrase besides."""
-    known = {"kind": keyphrase.kind, "source": keyphrase.source, "evidence": list(keyphrase.evidence)}
+    known = {
+        "kind": keyphrase.kind,
+        "source": keyphrase.source,
+        "evidence": list(keyphrase.evidence),
+        "filler": keyphrase.filler,
+    }
     return {name: value for name, value in known.items() if value}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kpdemo.errors import InputError
+from kpdemo.types import Keyphrase
 
 
 def check_options(top_k: int | None, threshold: float | None) -> None:
@@ -30,3 +32,16 @@ def keep(scores: Sequence[float], *, top_k: int | None, threshold: float | None,
         return order[:own]
     kept = [index for index in order if threshold is None or scores[index] >= threshold]
     return kept[:top_k]
+
+
+def mark_fillers(
+    kept: Sequence[Keyphrase], sure: int, *, top_k: int | None, threshold: float | None
+) -> tuple[Keyphrase, ...]:
+    """What `keep` gave, best first, with its fillers marked: there are none where so many were asked for.
+
+    Args:
+        sure: how many the predictor's own rule gives without a least number.
+    """
+    if top_k is not None or threshold is not None:
+        return tuple(kept)
+    return (*kept[:sure], *(replace(keyphrase, filler=True) for keyphrase in kept[sure:]))

@@ -223,24 +223,28 @@ def _present_table(keyphrases: Sequence[Keyphrase]) -> Table:
     table = _keyphrase_table("Present keyphrases")
     table.add_column("Count", justify="right")
     table.add_column("First at", justify="right")
-    for keyphrase in keyphrases:
-        table.add_row(*_scored(keyphrase), str(len(keyphrase.spans)), str(keyphrase.spans[0][0]))
-    return table
+    places = [(str(len(keyphrase.spans)), str(keyphrase.spans[0][0])) for keyphrase in keyphrases]
+    return _filled(table, keyphrases, places)
 
 
 def _absent_table(keyphrases: Sequence[Keyphrase]) -> Table:
-    """With a column for each thing that the predictor tells of any of them."""
-    table = _keyphrase_table("Absent keyphrases")
+    return _filled(_keyphrase_table("Absent keyphrases"), keyphrases, [()] * len(keyphrases))
+
+
+def _filled(table: Table, keyphrases: Sequence[Keyphrase], cells: Sequence[tuple[str, ...]]) -> Table:
+    """With the rows, and a column for each thing that the predictor tells of any of them."""
     columns = {
         "Kind": [keyphrase.kind or "" for keyphrase in keyphrases],
         "Source": [keyphrase.source or "" for keyphrase in keyphrases],
         "Evidence": [", ".join(keyphrase.evidence) for keyphrase in keyphrases],
+        "Filler": ["yes" if keyphrase.filler else "" for keyphrase in keyphrases],
     }
-    told = {name: cells for name, cells in columns.items() if any(cells)}
+    told = {name: values for name, values in columns.items() if any(values)}
     for name in told:
         table.add_column(name)
     for row, keyphrase in enumerate(keyphrases):
-        table.add_row(*_scored(keyphrase), *(_harmless(cells[row]) for cells in told.values()))
+        more = (_harmless(values[row]) for values in told.values())
+        table.add_row(*_scored(keyphrase), *cells[row], *more)
     return table
 
 

@@ -69,7 +69,8 @@ class Keyphrase:
 
     `spans` are all its occurrences in the document's text, in order; an absent keyphrase has none, but
     may tell its `source`, its `kind`, and as `evidence` the phrases that speak for it, best first: of the
-    document, spelt as there, or of a passage that was retrieved.
+    document, spelt as there, or of a passage that was retrieved. A `filler` falls short of the
+    predictor's own rule, and is given only to make up its least number.
     """
 
     text: str
@@ -78,6 +79,7 @@ class Keyphrase:
     source: Source | None = None
     kind: Kind | None = None
     evidence: tuple[str, ...] = ()
+    filler: bool = False
 
     @property
     def present(self) -> bool:

@@ -56,10 +56,11 @@ Spans count characters of "text": the text given, under the title of --title and
 follows a title begins at "text_offset". A first line that is a title is one without --title.
 "kind" is reordered (all its words are in the text), mixed (some are) or unseen (none is), "source" is
 generated, retrieved or both, "evidence" are phrases that speak for it, as the text or a retrieved passage
-writes them. What the model does not tell is left out, and a model that ranks more absent phrases than it
-gives adds "absent_candidates": ["…", …], from which R@50 is counted. A model that retrieves adds "passages":
-[{{"id", "title", "keyphrases", "score", "helps", "used"}}, …], nearest first: "helps" is false for one that
-is too far from the text, and "used" are the keyphrases that led to one of the result.
+writes them. "filler": true marks one that falls short of the model's own rule, and is given only to make up
+its least number. What the model does not tell is left out, and a model that ranks more absent phrases than
+it gives adds "absent_candidates": ["…", …], from which R@50 is counted. A model that retrieves adds
+"passages": [{{"id", "title", "keyphrases", "score", "helps", "used"}}, …], nearest first: "helps" is false
+for one that is too far from the text, and "used" are the keyphrases that led to one of the result.
 
 \b
 A line of docs.jsonl:

@@ -14,9 +14,8 @@ from kpdemo.prmu import PhraseKinds
 from kpdemo.ramkg.encoder import BagEncoder
 from kpdemo.ramkg.features import Help, Phrase, Ranked, candidates_of, rank_input
 from kpdemo.ramkg.index import Hit, PassageIndex
-from kpdemo.ramkg.ranker import Choosing
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker
-from kpdemo.selection import check_options, keep
+from kpdemo.selection import check_options, keep, mark_fillers
 from kpdemo.simckp.checkpoint import choose_device
 from kpdemo.text import readable_documents
 from kpdemo.types import (
@@ -129,26 +128,24 @@ class RankingPredictor:
         scores = choosing.probabilities(ranked).tolist()
         present = [number for number, phrase in enumerate(ranked.phrases) if phrase.spans]
         absent = [number for number, phrase in enumerate(ranked.phrases) if not phrase.spans]
-        if top_k is None and threshold is None:
-            chosen = _own_choice(choosing, scores)
-            counts = len(chosen & set(present)), len(chosen & set(absent))
-        else:
-            counts = 0, 0  # what was asked for decides
+        own = _best(scores, choosing.count(scores))
+        sure = _best(scores, choosing.counting.count(scores))
         kinds = PhraseKinds(document)
 
-        def kept(group: Sequence[int], own: int) -> tuple[Keyphrase, ...]:
-            return _kept(group, ranked, scores, help, kinds, top_k=top_k, threshold=threshold, own=own)
+        def kept(group: Sequence[int]) -> tuple[Keyphrase, ...]:
+            given = len(own & set(group))
+            found = _kept(group, ranked, scores, help, kinds, top_k=top_k, threshold=threshold, own=given)
+            return mark_fillers(found, len(sure & set(group)), top_k=top_k, threshold=threshold)
 
         best = sorted(absent, key=lambda number: -scores[number])[:ABSENT_CANDIDATES]
         candidates_told = tuple(ranked.phrases[number].text for number in best)
-        return Prediction(
-            kept(present, counts[0]), kept(absent, counts[1]), document.language, candidates_told
-        )
+        return Prediction(kept(present), kept(absent), document.language, candidates_told)
 
 
-def _own_choice(choosing: Choosing, scores: Sequence[float]) -> set[int]:
+def _best(scores: Sequence[float], count: int) -> set[int]:
+    """The numbers of so many with the highest scores."""
     order = np.argsort(-np.array(scores), kind="stable")
-    return set(order[: choosing.count(scores)].tolist())
+    return set(order[:count].tolist())
 
 
 def _kept(

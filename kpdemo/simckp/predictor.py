@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from kpdemo.candidates.chunks import Candidate, mine_candidates, surface
 from kpdemo.candidates.tagger import Tagger
 from kpdemo.languages.names import ENGLISH
-from kpdemo.selection import check_options, keep
+from kpdemo.selection import check_options, keep, mark_fillers
 from kpdemo.simckp.batches import collate
 from kpdemo.simckp.counting import ExpectedF1
 from kpdemo.simckp.examples import Example, build_example
@@ -109,11 +109,13 @@ class SimckpPredictor:
     ) -> Prediction:
         """The answer for a document from the raw scores (P,) of its candidates."""
         shown, kept = self._select(scores, top_k, threshold)
+        present = [
+            Keyphrase(surface(document, candidates[index]), shown[index], candidates[index].spans)
+            for index in kept
+        ]
+        sure = self.selection.count(scores.tolist(), 0)
         return Prediction(
-            present=tuple(
-                Keyphrase(surface(document, candidates[index]), shown[index], candidates[index].spans)
-                for index in kept
-            ),
+            present=mark_fillers(present, sure, top_k=top_k, threshold=threshold),
             language=document.language,
         )
 

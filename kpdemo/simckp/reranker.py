@@ -134,10 +134,12 @@ class Ranking:
     """Attributes:
     keyphrases: all candidates of a document, best first.
     own: how many of them the reranker's own rule gives.
+    sure: how many it would give if it had no least number.
     """
 
     keyphrases: tuple[Keyphrase, ...]
     own: int
+    sure: int
 
 
 @dataclass(frozen=True)
@@ -196,4 +198,4 @@ class Reranker:
             for number in order
         )
         own = min(self.selection.count(scores, self.model.config.minimum), len(scores))
-        return Ranking(keyphrases, own)
+        return Ranking(keyphrases, own, self.selection.count(scores, 0))

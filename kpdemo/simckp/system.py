@@ -17,7 +17,7 @@ import numpy as np
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.prmu import PhraseKinds
-from kpdemo.selection import check_options, keep
+from kpdemo.selection import check_options, keep, mark_fillers
 from kpdemo.simckp import generator_checkpoint, labeller
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.checkpoint import base_of, kind_of, load_checkpoint
@@ -265,8 +265,8 @@ def _rank_as_proposed(
         )
         for number in order
     )
-    own = selection.count(scores, LEAST_ABSENT) if selection else LEAST_ABSENT
-    return Ranking(keyphrases, min(own, len(scores)))
+    own = min(selection.count(scores, LEAST_ABSENT) if selection else LEAST_ABSENT, len(scores))
+    return Ranking(keyphrases, own, selection.count(scores, 0) if selection else own)
 
 
 def _score(candidate: AbsentCandidate) -> float:
@@ -280,9 +280,10 @@ def _with_absent(
 ) -> Prediction:
     ranked = ranking.keyphrases
     kept = keep([one.score for one in ranked], top_k=top_k, threshold=threshold, own=ranking.own)
+    absent = [ranked[number] for number in kept]
     return Prediction(
         prediction.present,
-        tuple(ranked[number] for number in kept),
+        mark_fillers(absent, ranking.sure, top_k=top_k, threshold=threshold),
         prediction.language,
         tuple(one.text for one in ranked),
     )

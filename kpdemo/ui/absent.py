@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from kpdemo.types import Keyphrase, Kind, Source
-from kpdemo.ui.figures import score_html
+from kpdemo.ui.figures import FILLER, filler_word, score_html
 from kpdemo.ui.marks import escape
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -55,14 +55,17 @@ def chip_html(text: str) -> str:
 
 
 def _items(keyphrases: Sequence[Keyphrase]) -> str:
-    return "".join(f"<li>{_item(keyphrase)}</li>" for keyphrase in keyphrases)
+    return "".join(
+        f"<li{' class=filler' * keyphrase.filler}>{_item(keyphrase)}</li>" for keyphrase in keyphrases
+    )
 
 
 def _item(keyphrase: Keyphrase) -> str:
-    words = " · ".join(
+    told = [
         f'<span title="{escape(meaning)}">{word}</span>'
         for word, meaning in (*_used(KINDS, [keyphrase.kind]), *_used(SOURCES, [keyphrase.source]))
-    )
+    ]
+    words = " · ".join(filter(None, [*told, filler_word(keyphrase)]))
     facts = f"{score_html(keyphrase.score)}<span>{words}</span>{_why(keyphrase)}"
     return f'{chip_html(keyphrase.text)}<div class="chip-facts">{facts}</div>'
 
@@ -81,6 +84,7 @@ def _legend(keyphrases: Sequence[Keyphrase]) -> str:
     used = [
         *_used(KINDS, [keyphrase.kind for keyphrase in keyphrases]),
         *_used(SOURCES, [keyphrase.source for keyphrase in keyphrases]),
+        *([("filler", FILLER)] if any(keyphrase.filler for keyphrase in keyphrases) else []),
     ]
     if not used:
         return ""

@@ -41,11 +41,11 @@ def keyphrases_csv(answer: Answer) -> str:
     """One keyphrase a row, the present ones first.
 
     `first` is the offset of the first character of the first occurrence; `kind` is "present", or of an absent
-    one "reordered", "mixed", "unseen" or, where the model does not tell, "absent".
+    one "reordered", "mixed", "unseen" or, where the model does not tell, "absent"; `filler` is "yes" or "no".
     """
     prediction = answer.prediction
     return _table(
-        ["keyphrase", "score", "count", "first", "kind", "source", "evidence"],
+        ["keyphrase", "score", "count", "first", "kind", "source", "evidence", "filler"],
         [
             *(_keyphrase_row(item, "present") for item in prediction.present),
             *(_keyphrase_row(item, item.kind or "absent") for item in prediction.absent),
@@ -77,7 +77,8 @@ def passages_csv(found: RetrievalPrediction) -> str:
 
 def _keyphrase_row(keyphrase: Keyphrase, kind: str) -> list[object]:
     first = keyphrase.spans[0][0] if keyphrase.spans else ""
-    told = [kind, keyphrase.source or "", _BETWEEN.join(keyphrase.evidence)]
+    filler = "yes" if keyphrase.filler else "no"
+    told = [kind, keyphrase.source or "", _BETWEEN.join(keyphrase.evidence), filler]
     return [keyphrase.text, _score(keyphrase.score), len(keyphrase.spans), first, *told]
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import html
+
+from kpdemo.types import Keyphrase
+
 NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
 
 
@@ -20,3 +24,13 @@ def score_html(score: float) -> str:
     width = round(100 * min(max(score, 0.0), 1.0))
     bar = f'<span class="bar" aria-hidden="true"><span style="width:{width}%"></span></span>'
     return f'<span class="score">{bar}{score:.2f}</span>'
+
+
+FILLER = "falls short of the model's own rule, and is given only to make up its least number"
+
+
+def filler_word(keyphrase: Keyphrase) -> str:
+    """The word that tells a filler, with its meaning; empty for any other keyphrase."""
+    return (
+        f'<span class="filler-word" title="{html.escape(FILLER)}">filler</span>' if keyphrase.filler else ""
+    )

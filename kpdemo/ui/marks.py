@@ -25,6 +25,7 @@ class Mark:
     span: Span
     label: str
     level: int
+    filler: bool
 
 
 def escape(text: str) -> str:
@@ -50,16 +51,20 @@ def layout(keyphrases: Iterable[Keyphrase], length: int) -> list[Mark]:
     keyphrase inside another keeps a line of its own.
     """
     labels: dict[Span, list[str]] = {}
+    sure: set[Span] = set()
     for keyphrase in keyphrases:
+        word = " · filler" if keyphrase.filler else ""
         for span in keyphrase.spans:
             if span[1] <= length:
-                labels.setdefault(span, []).append(f"{keyphrase.text} · {keyphrase.score:.2f}")
+                labels.setdefault(span, []).append(f"{keyphrase.text} · {keyphrase.score:.2f}{word}")
+        sure.update(() if keyphrase.filler else keyphrase.spans)
     occupied = bytearray(length)
     marks: list[Mark] = []
     for start, end in sorted(labels, key=lambda span: (span[1] - span[0], span)):
         level = min(max(occupied[start:end], default=0) + 1, MAX_LEVEL)
         occupied[start:end] = bytes([level]) * (end - start)
-        marks.append(Mark((start, end), "; ".join(labels[start, end]), level))
+        span = start, end
+        marks.append(Mark(span, "; ".join(labels[span]), level, filler=span not in sure))
     return sorted(marks, key=_reading_order)
 
 
@@ -106,8 +111,9 @@ def _move(stack: list[Mark], wanted: list[Mark], begun: set[Span]) -> str:
     for mark in wanted[common:]:
         identity = "" if mark.span in begun else f' id="{mark_id(mark.span)}"'
         begun.add(mark.span)
+        look = f"kp kp-{mark.level} filler" if mark.filler else f"kp kp-{mark.level}"
         opened.append(
-            f'<mark{identity} class="kp kp-{mark.level}" data-start="{mark.span[0]}" '
+            f'<mark{identity} class="{look}" data-start="{mark.span[0]}" '
             f'data-end="{mark.span[1]}" title="{escape(mark.label)}">'
         )
     return "</mark>" * (len(stack) - common) + "".join(opened)

@@ -109,6 +109,15 @@ def test_absent_keyphrases_are_new_to_the_text_and_say_where_they_come_from(pred
     assert "magnetic" in found  # what eddy currents go with
 
 
+def test_a_sentence_tells_its_keyphrases_from_what_fills_up_to_the_papers_minimum(predictor):
+    [prediction] = predictor.predict(["Graph kernels compare molecules by their common parts."])
+    assert [k.filler for k in prediction.present] == sorted(k.filler for k in prediction.present)
+    assert len(prediction.present) == len(prediction.absent) == 5
+    assert not prediction.present[0].filler
+    assert prediction.present[-1].filler
+    assert prediction.absent[-1].filler
+
+
 def test_indexers_choose_more_and_longer_phrases_than_authors(predictor):
     indexer = kpdemo.load_predictor("indexer", device="cpu")
     documents = english_examples()

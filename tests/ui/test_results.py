@@ -83,7 +83,7 @@ def test_a_spreadsheet_is_told_that_the_letters_are_unicode():
 
 def test_csv_holds_a_keyphrase_a_row():
     rows = list(csv.DictReader(io.StringIO(as_csv(answer()))))
-    present = {"kind": "present", "source": "", "evidence": ""}
+    present = {"kind": "present", "source": "", "evidence": "", "filler": "no"}
     assert rows == [
         {"keyphrase": "graph neural network", "score": "0.912346", "count": "1", "first": "20", **present},
         {"keyphrase": "graph", "score": "0.500000", "count": "2", "first": "0", **present},
@@ -96,8 +96,8 @@ def test_csv_holds_absent_keyphrases_under_the_present_ones():
     assert one["evidence"] == "networks; graphs"
     _, _, *rows = csv.DictReader(io.StringIO(as_csv(answer(absent=ABSENT))))
     assert [tuple(row.values()) for row in rows] == [
-        ("drug discovery", "0.400000", "0", "", "unseen", "both", "molecules; graph"),
-        ("chemistry", "0.200000", "0", "", "absent", "", ""),
+        ("drug discovery", "0.400000", "0", "", "unseen", "both", "molecules; graph", "no"),
+        ("chemistry", "0.200000", "0", "", "absent", "", "", "no"),
     ]
 
 
@@ -140,6 +140,20 @@ def test_one_thing_is_not_counted_as_several(number, text):
 def test_the_table_has_count_and_a_link_to_the_first_place():
     html = answer_html(answer())
     assert '<td class="number">2</td><td class="number"><a href="#kp-0-5"' in html
+
+
+def test_a_filler_says_so_in_text_and_table_and_files():
+    present = (PRESENT[0], replace(PRESENT[1], filler=True))
+    html = answer_html(answer(present, absent=(replace(ABSENT[1], filler=True),)))
+    [row] = re.findall('<tr class="filler">.*?</tr>', html)
+    assert ">graph</th>" in row
+    assert ">filler</span>" in row
+    assert re.findall('<mark[^>]* class="kp kp-[1-4] filler"[^>]* title="graph · 0.50 · filler"', html)
+    assert "<li class=filler>" in html
+    assert "A filler falls short of the model&#x27;s own rule" in html
+    assert ">filler<" not in answer_html(answer())
+    assert [row.get("filler") for row in json.loads(as_json(answer(present)))["present"]] == [None, True]
+    assert [row["filler"] for row in csv.DictReader(io.StringIO(as_csv(answer(present))))] == ["no", "yes"]
 
 
 def test_no_keyphrase_is_said_in_a_sentence():

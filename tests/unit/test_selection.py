@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from kpdemo.errors import InputError
 from kpdemo.predictors import available_models, load_predictor
-from kpdemo.selection import check_options, keep
+from kpdemo.selection import check_options, keep, mark_fillers
+from kpdemo.types import Keyphrase
 
 SCORES = st.lists(st.floats(0, 1), max_size=12)
 
@@ -47,3 +48,14 @@ def test_every_baseline_follows_the_same_rule(name):
     assert len(two.present) == 2
     with pytest.raises(InputError):
         predictor.predict([text], threshold=7)
+
+
+def test_what_only_the_least_number_gives_is_a_filler_and_what_was_asked_for_is_not():
+    kept = [Keyphrase("graph kernel", 0.4), Keyphrase("molecule", 0.03)]
+
+    def fillers(sure, **options):
+        marked = mark_fillers(kept, sure, **{"top_k": None, "threshold": None, **options})
+        return [keyphrase.filler for keyphrase in marked]
+
+    assert [fillers(0), fillers(1), fillers(5)] == [[True, True], [False, True], [False, False]]
+    assert fillers(0, top_k=2) == fillers(0, threshold=0.0) == [False, False]

@@ -82,6 +82,7 @@ def test_absent_keyphrases_come_from_the_bank_with_source_and_kind(folder):
     assert {keyphrase.source for keyphrase in prediction.absent} == {Source.RETRIEVED}
     assert prediction.absent_candidates == tuple(keyphrase.text for keyphrase in prediction.absent)
     assert all(keyphrase.evidence == ("Graph kernels",) for keyphrase in prediction.absent)
+    assert all(keyphrase.filler for keyphrase in prediction.absent)  # see SELECTION
 
 
 def test_what_stands_in_the_text_is_present_and_never_absent(folder):

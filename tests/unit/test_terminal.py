@@ -35,6 +35,17 @@ def test_what_no_absent_keyphrase_tells_has_no_column(capsys):
     assert "Absent" not in shown(capsys)
 
 
+def test_fillers_are_told_where_there_are_any(capsys):
+    assert "Filler" not in shown(capsys, Keyphrase("hardware", 0.25))
+    out = shown(capsys, Keyphrase("gates", 0.5), Keyphrase("hardware", 0.25, filler=True))
+    assert [
+        line.split("│")[-2].strip() for line in out.splitlines() if "0.500" in line or "0.250" in line
+    ] == [
+        "",
+        "yes",
+    ]
+
+
 def test_evidence_moves_no_cursor(capsys):
     out = shown(capsys, Keyphrase("hardware", 0.25, evidence=("gates\x1b[2Jand\r[bold]",)))
     assert "\x1b" not in out
