@@ -15,7 +15,7 @@ import logging
 import lzma
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -39,6 +39,7 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile(r"[\r\n]")
 _LINE_END_HYPHEN = re.compile(r"(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[a-zß-öø-ÿ])")
+_NUMBER = re.compile(r"\d+")
 _NOT_A_TITLE = re.compile(r"^(?:microsoft \w+ - |untitled|document\d*$|slide )|\.\w{2,5}$", re.IGNORECASE)
 
 
@@ -113,7 +114,8 @@ def read_documents(path: str | Path, *, on_error: ReportLine | None = None) -> I
     same names. A .txt, .md or .pdf file is one document, with the file's name as its id:
 
     - text is taken as it is, so that offsets count from the file's own characters; where its first line is a
-      title (`kpdemo.lines`), that is the document's, here and in the two others;
+      title (`kpdemo.lines`), that is the document's, here and in the two others, but for a line that heads
+      the second page of a PDF too;
     - a first "# heading" of a Markdown file is the title, the rest stays as it is;
     - PDF text is joined over hyphens at line ends, and its title is that of the metadata, if any.
 
@@ -144,8 +146,10 @@ def read_whole(path: Path, *, title: str = "") -> Document:
         InputError: the file cannot be read.
     """
     with _file_errors(path):
-        document = _parse_whole(path, document_suffix(path))
-    return replace(document, title=title) if title else with_title_line(document)
+        document, may_begin_with_title = _parse_whole(path, document_suffix(path))
+    if title:
+        return replace(document, title=title)
+    return with_title_line(document) if may_begin_with_title else document
 
 
 def parse_documents(
@@ -376,7 +380,8 @@ def _delimiter(header: str, suffix: str) -> str:
     return ";" if ";" in header and "," not in header else ","
 
 
-def _parse_whole(path: Path, suffix: str) -> Document:
+def _parse_whole(path: Path, suffix: str) -> tuple[Document, bool]:
+    """The document of a file, and whether its first line may be a title."""
     with _open_bytes(path) as stream:
         content = stream.read()
     name = path.name
@@ -385,7 +390,7 @@ def _parse_whole(path: Path, suffix: str) -> Document:
     if suffix == ".pdf":
         return _read_pdf(content, path, name)
     text = decode_text(content, name=str(path))
-    return markdown_document(text, id=name) if suffix == ".md" else Document(text, id=name)
+    return (markdown_document(text, id=name) if suffix == ".md" else Document(text, id=name)), True
 
 
 def markdown_document(text: str, *, id: str = "") -> Document:
@@ -411,7 +416,7 @@ def _heading_text(line: str) -> str:
     return open_end.rstrip() if open_end[-1:].strip() == "" else text  # "C#" keeps its mark
 
 
-def _read_pdf(content: bytes, path: Path, id: str) -> Document:
+def _read_pdf(content: bytes, path: Path, id: str) -> tuple[Document, bool]:
     pages, title = _pdf_pages(content, path)
     text = "\n\n".join(_LINE_END_HYPHEN.sub("", page.strip()) for page in pages).strip()
     text = _SURROGATE.sub("\ufffd", text.replace("\x00", ""))
@@ -419,7 +424,13 @@ def _read_pdf(content: bytes, path: Path, id: str) -> Document:
         raise InputError(
             f"{path}: no text in this PDF, only pictures perhaps; run text recognition (OCR) on it."
         )
-    return Document(text, title=_sensible_title(title), id=id)
+    return Document(text, title=_sensible_title(title), id=id), not _has_running_header(pages)
+
+
+def _has_running_header(pages: Sequence[str]) -> bool:
+    """Whether the first two pages begin with the same line, numbers apart."""
+    lines = [_NUMBER.sub("", page.strip().partition("\n")[0]).split() for page in pages[:2]]
+    return len(lines) == 2 and lines[0] == lines[1]
 
 
 def _pdf_pages(content: bytes, path: Path) -> tuple[list[str], str]:

@@ -41,14 +41,17 @@ LONGEST_TITLE_LINE = 300
 """Characters."""
 
 _SENTENCE_END = re.compile(r"[.,:;!…。．，：；！、।۔][\"'”’»)\]]*$")
-_NO_TITLE = re.compile(r"arxiv:|https?:|\bdoi\b|[@©]", re.IGNORECASE)
+_IN_A_JOURNAL = r"^proceedings of|^journal of|\b(?:vol|no|pp|pages|issn|isbn)\b\.?:?\s*\d|\(\d{4}\)\s*[\d:,]"
+_IN_A_PROGRAM = r"[{}<>=;_\\]|\(\)|//|/\*"
+_NO_TITLE = re.compile(rf"arxiv:|https?:|\bdoi\b|[@©]|{_IN_A_JOURNAL}|{_IN_A_PROGRAM}", re.IGNORECASE)
 
 
 def with_title_line(document: Document) -> Document:
     """A plain text that begins with its title, with the title apart; any other document as it is.
 
     The title is the first of `blocks`, on lines of its own: two words or more, but not many, which end as no
-    statement does and are no item of a list; and a piece of at least twice the length follows.
+    statement does, begin with no small word in a text that has capitals, and are no item of a list, no line
+    of a program and none that names a journal; and a piece of at least twice the length follows.
     `Document.text` stays as it is.
     """
     if document.title:
@@ -61,6 +64,8 @@ def with_title_line(document: Document) -> Document:
     if not _may_be_title(title.strip()) or not any(
         len(text[start:stop].strip()) >= 2 * length for start, stop in pieces
     ):
+        return document
+    if _begins_small(title) and any(map(str.isupper, text)):
         return document
     rest = text[len(title) :]
     body = rest.lstrip()
@@ -124,6 +129,10 @@ def _may_be_title(piece: str) -> bool:
     if not 2 <= count <= LONGEST_TITLE:
         return False
     return not any(pattern.search(piece) for pattern in (_SENTENCE_END, _GOES_ON, _NO_TITLE))
+
+
+def _begins_small(text: str) -> bool:
+    return next((word.islower() for word in text.split() if any(map(str.isalpha, word))), False)
 
 
 def _table_rows(lines: Sequence[str]) -> list[bool]:

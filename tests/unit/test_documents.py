@@ -315,6 +315,18 @@ class TestPdf:
         assert document.body == "We train neural networks on a GPU-\nCluster."
 
     @pytest.mark.parametrize(
+        ("second", "title"), [("Under Review at Nets 2", ""), ("Kim et al. 2", "Under Review at Nets 1")]
+    )
+    def test_a_line_that_heads_the_second_page_too_is_no_title(self, tmp_path: Path, second, title) -> None:
+        body = "We train many neural networks on one GPU, and tell how long each of them takes there."
+        writer = PdfWriter()
+        for number, head in enumerate(("Under Review at Nets 1", second)):
+            writer.append(make_pdf(tmp_path / f"{number}.pdf", [head, "", body]))
+        writer.write(tmp_path / "paper.pdf")
+        [document] = read_documents(tmp_path / "paper.pdf")
+        assert document.title == title
+
+    @pytest.mark.parametrize(
         "title", ["Microsoft Word - paper.doc", "Untitled 1", "final version.tex", "Paper"]
     )
     def test_a_title_made_by_a_program_is_left_out(self, tmp_path: Path, title: str) -> None:

@@ -68,7 +68,9 @@ def test_a_title_stands_apart_from_the_body(between, body):
     assert pieces(f"{TITLE}{between}{body}") == [TITLE, " ".join(body.split())]
 
 
-@pytest.mark.parametrize("title", [TITLE, "Why do molecules dissolve?", "\n 图神经网络预测分子的溶解度"])
+@pytest.mark.parametrize(
+    "title", [TITLE, "Why do molecules dissolve?", "iPhone at work", "\n 图神经网络预测分子的溶解度"]
+)
 @pytest.mark.parametrize("between", ["\n", "\r\n", " \n\n", "\n \n  "])
 def test_a_first_line_that_is_a_title_is_taken_for_one(title, between):
     read = with_title_line(Document(f"{title}{between}{LONG}", id="7", language="en"))
@@ -80,11 +82,18 @@ def test_a_first_line_that_is_a_title_is_taken_for_one(title, between):
     "first",
     ["Molecules", "We weigh neighbours.", "- graph kernels", "1. Weighing neighbours", "Dear Sir or Madam,",
      "arXiv:2204.01234v1 3 May 2022", "graph\tkernels", "weigh " * (LONGEST_TITLE + 1),
-     "We weigh neighbours!", f"weigh {'n' * LONGEST_TITLE_LINE}"],
+     "We weigh neighbours!", f"weigh {'n' * LONGEST_TITLE_LINE}", "import numpy as np", "from math import pi",
+     "def weigh(atom) -> None", "public class Atom {", "int main()", "/* Copyright Acme", "#include <io.h>",
+     "Journal of Chemistry", "Journal of Machine Learning Research 12 (2011) 1-25",
+     "IEEE Transactions on Neural Networks, Vol. 3, No. 2, March", "Proceedings of ACL, pages 1-8"],
 )  # fmt: skip
 def test_another_first_line_is_text(first):
     document = Document(f"{first}\n\n{LONG}")
     assert with_title_line(document) is document
+
+
+def test_where_all_is_small_a_title_is_too():
+    assert with_title_line(Document(f"graph attention\n\n{LONG.lower()}")).title == "graph attention"
 
 
 def test_the_first_cell_of_a_table_is_no_title():
