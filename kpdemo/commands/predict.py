@@ -33,7 +33,7 @@ from kpdemo.commands.options import (
 from kpdemo.documents import DOCUMENT_SUFFIXES, WHOLE_SUFFIXES, document_suffix, read_text, read_whole
 from kpdemo.identity import index_identity, model_identity
 from kpdemo.lines import with_title_line
-from kpdemo.types import Document, Predictor, languages_of
+from kpdemo.types import Document, Predictor, finds_absent, languages_of
 
 EXAMPLES = f"""
 Examples:
@@ -217,7 +217,7 @@ def _predict_one(
     has_index: bool,
 ) -> None:
     from kpdemo.languages.names import language_name
-    from kpdemo.languages.notes import language_note
+    from kpdemo.languages.notes import prediction_note
     from kpdemo.prediction_files import document_record
     from kpdemo.routed import read_with_passages
     from kpdemo.text import check_readable
@@ -228,7 +228,8 @@ def _predict_one(
     [found] = read_with_passages(predictor, [document], top_k=top_k, threshold=threshold)
     seconds = time.perf_counter() - started
     prediction, retrieval = found.prediction, found if found.retrieves else None
-    if note := language_note(prediction.language, predictor.name, languages_of(predictor)):
+    languages, can_find = languages_of(predictor), finds_absent(predictor)
+    if note := prediction_note(prediction, predictor.name, languages, finds_absent=can_find):
         say(note)
     if has_index and retrieval is None:
         language = language_name(prediction.language)

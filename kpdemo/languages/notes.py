@@ -6,15 +6,33 @@ from collections.abc import Collection
 
 from kpdemo.languages.names import NAMES, language_name
 from kpdemo.languages.routing import SERVED
+from kpdemo.types import Prediction
 
 MOST_NAMED = 4
 NO_MODEL = "no model that ships was made for this language: docs/languages.md says how to use another"
 
 
-def language_note(language: str, model: str, languages: Collection[str]) -> str:
+def prediction_note(
+    prediction: Prediction, model: str, languages: Collection[str], *, finds_absent: bool
+) -> str:
+    """As `language_note`, of an answer.
+
+    Args:
+        finds_absent: whether the model can give absent keyphrases.
+    """
+    lacks_absent = finds_absent and not (prediction.absent or prediction.absent_candidates)
+    return language_note(prediction.language, model, languages, lacks_absent=lacks_absent)
+
+
+def language_note(
+    language: str, model: str, languages: Collection[str], *, lacks_absent: bool = False
+) -> str:
     """One sentence; empty when the model was made for the language, or does not tell for which it was made.
 
     For a language that no model which ships was made for, it says where to read about others.
+
+    Args:
+        lacks_absent: the model finds absent keyphrases in other languages, but none in this one.
 
     >>> language_note("fr", "default", {"en"})
     "This text is French; the model 'default' was made for English, so treat its answer with care."
@@ -23,7 +41,11 @@ def language_note(language: str, model: str, languages: Collection[str]) -> str:
         return ""
     made_for = _listed([NAMES[code] for code in NAMES if code in languages])
     reason = f"was made for {made_for}" if made_for else "was not made for it"
-    advice = "so treat its answer with care"
+    advice = (
+        "so it gives no absent keyphrases; treat the present ones with care"
+        if lacks_absent
+        else "so treat its answer with care"
+    )
     others = "" if language in SERVED else f" ({NO_MODEL})"
     return f"This text is {language_name(language)}; the model '{model}' {reason}, {advice}{others}."
 

@@ -47,6 +47,9 @@ PART = 128
 class SystemPredictor:
     """A `Predictor` of present and absent keyphrases.
 
+    Texts in others than its `languages` get present ones only: bank and generator would give English ones for
+    words that the texts share with English by their spelling alone.
+
     Attributes:
         reranker: may be None when there is one source of candidates, whose own score ranks them then.
         processes: read the documents of long calls ahead of the networks; 0 for none.
@@ -133,10 +136,23 @@ class SystemPredictor:
         return ReadAhead(self.reader, self.processes) if self.processes else None
 
     def rank(self, documents: Sequence[Document]) -> list[Ranking]:
-        """All absent candidates of each document, best first."""
+        """All absent candidates of each document, best first; none of one in a language that is not read."""
         return self._rank(documents, list(map(self.reader.read_one, documents)))
 
     def _rank(self, documents: Sequence[Document], read: Sequence[ReadDocument]) -> list[Ranking]:
+        own = [number for number, document in enumerate(documents) if self._reads(document)]
+        rankings = [Ranking((), 0)] * len(documents)
+        found = self._rank_own([documents[number] for number in own], [read[number] for number in own])
+        for number, ranking in zip(own, found, strict=True):
+            rankings[number] = ranking
+        return rankings
+
+    def _reads(self, document: Document) -> bool:
+        return not document.language or document.language in self.languages
+
+    def _rank_own(self, documents: Sequence[Document], read: Sequence[ReadDocument]) -> list[Ranking]:
+        if not documents:
+            return []
         retriever = self.proposer.retriever
         vectors = retriever.encoder.read_documents([one.tokens for one in read]) if retriever else None
         candidates = list(self.proposer.propose(documents, vectors, [one.terms for one in read]))

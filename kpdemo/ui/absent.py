@@ -43,10 +43,17 @@ def absent_html(keyphrases: Sequence[Keyphrase]) -> str:
     )
 
 
-def nothing_absent_html(*, possible: bool) -> str:
-    """What stands in the place of the list: that there is none, or never will be."""
-    present_only = "Absent keyphrases: this model gives present ones only."
-    reason = "No absent keyphrase was found." if possible else present_only
+def nothing_absent_html(*, possible: bool, foreign: str = "") -> str:
+    """What stands in the place of the list: that there is none, or never will be.
+
+    Args:
+        foreign: the name of the text's language where the model was made for others.
+    """
+    reason = "No absent keyphrase was found."
+    if not possible:
+        reason = "Absent keyphrases: this model gives present ones only."
+    elif foreign:
+        reason = f"Absent keyphrases: this model gives none for {escape(foreign)} texts."
     return f'<p class="small" id="predict-absent">{reason}</p>'
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kpdemo.languages.names import NAMES, language_name
-from kpdemo.languages.notes import language_note
+from kpdemo.languages.notes import prediction_note
 from kpdemo.languages.segmenting import SEGMENTED
 from kpdemo.lines import with_title_line
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
@@ -80,7 +80,9 @@ def present_rule(language: str) -> str:
 
 def note_of(answer: Answer) -> str:
     """That the model was made for other languages than that of the text; empty when it was not."""
-    return language_note(answer.prediction.language, answer.model, answer.languages)
+    return prediction_note(
+        answer.prediction, answer.model, answer.languages, finds_absent=answer.finds_absent
+    )
 
 
 def device_name(device: str) -> str:
@@ -185,7 +187,9 @@ def _lists(answer: Answer) -> str:
     shown = shown_length(answer.question.document.text)
     found = _table(present, shown) if present else _nothing_found(answer)
     if not absent:
-        return found + nothing_absent_html(possible=answer.finds_absent)
+        code = answer.prediction.language
+        foreign = language_name(code) if answer.languages and code not in answer.languages else ""
+        return found + nothing_absent_html(possible=answer.finds_absent, foreign=foreign)
     return f'<div class="keyphrase-lists"><div>{found}</div>{absent_html(absent)}</div>'
 
 

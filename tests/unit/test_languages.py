@@ -159,6 +159,10 @@ def test_a_model_for_another_language_is_named():
     assert language_note("fr", "default", {"en"}) == (
         "This text is French; the model 'default' was made for English, so treat its answer with care."
     )
+    assert language_note("fr", "default", {"en"}, lacks_absent=True) == (
+        "This text is French; the model 'default' was made for English, so it gives no absent keyphrases; "
+        "treat the present ones with care."
+    )
     assert "was made for English and Polish," in language_note("ko", "m", {"pl", "en"})
     assert "was not made for it," in language_note("th", "yake", {"ar", "da", "de", "fr", "it"})
     assert language_note("fr", "m", {"fr"}) == language_note("fr", "m", ()) == ""

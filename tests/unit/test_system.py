@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,15 @@ def test_what_stands_in_the_text_is_present_and_never_absent(folder):
     [prediction] = load_predictor(folder).predict([DOCUMENT], top_k=50)
     assert "graph kernels" not in prediction.absent_candidates
     assert "graph kernels" in {keyphrase.text.lower() for keyphrase in prediction.present}
+
+
+@pytest.mark.parametrize("language", ["de", "es", "it", "pt", "nl", "pl"])
+def test_a_text_in_a_language_that_the_bank_is_not_in_has_no_absent_keyphrases(folder, language):
+    foreign = replace(DOCUMENT, language=language)
+    together = load_predictor(folder).predict([foreign, DOCUMENT, foreign], top_k=3)
+    assert [len(one.absent) for one in together] == [0, 3, 0]
+    assert together[0].absent_candidates == ()
+    assert together[0].present
 
 
 def test_the_options_hold_for_absent_keyphrases_too(folder):
