@@ -51,7 +51,8 @@ class CandidateConfig:
 class Candidate:
     """A phrase with every place where it occurs.
 
-    `key` is its Porter stems joined by spaces, hyphens left out: what makes two phrases the same.
+    `key` is its stems in the language of the document, joined by spaces, hyphens left out: what makes two
+    phrases the same.
     """
 
     key: str
@@ -67,7 +68,7 @@ def mine_candidates(
     none is longer than `LONGEST_KEYPHRASE`.
     """
     config = config or CandidateConfig()
-    parts = [_read(text, offset) for text, offset in document_blocks(document)]
+    parts = [_read(text, offset, document.language) for text, offset in document_blocks(document)]
     keys: set[str] = set()
     for tokens, stems in parts:
         words = [token.text for token in tokens]
@@ -88,7 +89,7 @@ def random_candidates(
     Args:
         without: keys that are not to be drawn.
     """
-    parts = [_read(text, offset) for text, offset in document_blocks(document)]
+    parts = [_read(text, offset, document.language) for text, offset in document_blocks(document)]
     starts = [(stems, first) for _, stems in parts for first in range(len(stems))]
     chance = random.Random(f"{seed} {document.text}")
     keys: set[str] = set()
@@ -109,9 +110,9 @@ def surface(document: Document, candidate: Candidate) -> str:
     return " ".join(document.text[start:end].split())
 
 
-def candidate_key(phrase: str) -> str:
+def candidate_key(phrase: str, language: str = "") -> str:
     """The key under which `phrase` would be mined: for finding gold keyphrases among candidates."""
-    _, stems = _read(phrase, 0)
+    _, stems = _read(phrase, 0, language)
     return " ".join(word for word in stems if word not in _HYPHENS)
 
 
@@ -124,9 +125,10 @@ def _located(parts: Sequence[tuple[list[Token], list[str]]], keys: set[str], lon
     return [Candidate(key, tuple(spans)) for key, spans in found.items()]
 
 
-def _read(text: str, offset: int) -> tuple[list[Token], list[str]]:
+def _read(text: str, offset: int, language: str) -> tuple[list[Token], list[str]]:
     tokens = [Token(word, start + offset, end + offset) for word, start, end in tokenize(text)]
-    return tokens, [stem(token.text) for token in tokens]
+    stems = (stem(token.text, language) if _has_letter(token.text) else token.text for token in tokens)
+    return tokens, list(stems)  # marks as they are: a dash of another language would become a hyphen
 
 
 def _chunks(tags: Sequence[str]) -> Iterator[tuple[int, int]]:

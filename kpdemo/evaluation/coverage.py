@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from kpdemo.candidates.chunks import Candidate, candidate_key
-from kpdemo.text import StemmedText, phrase_key
+from kpdemo.text import StemmedText
 from kpdemo.types import Document
 
 
@@ -49,10 +49,10 @@ def measure_coverage(
     count = gold = found = mined = 0
     for document in documents:
         source = StemmedText(document)
-        wanted = {phrase_key(phrase): phrase for phrase in document.keyphrases if source.contains(phrase)}
+        wanted = {source.key(phrase): phrase for phrase in document.keyphrases if source.contains(phrase)}
         keys = {candidate.key for candidate in mine(document)}
         count += 1
         gold += len(wanted)
-        found += sum(candidate_key(phrase) in keys for phrase in wanted.values())
+        found += sum(candidate_key(phrase, document.language) in keys for phrase in wanted.values())
         mined += len(keys)
     return Coverage(count, gold, found, mined)

@@ -87,14 +87,14 @@ def _with_random_negatives(
     """The candidates that are gold, and a random run of words for each of the others."""
     is_gold = gold_candidates(document, candidates)
     gold = [candidate for candidate, right in zip(candidates, is_gold, strict=True) if right]
-    keys = {candidate_key(keyphrase) for keyphrase in document.keyphrases}
+    keys = {candidate_key(keyphrase, document.language) for keyphrase in document.keyphrases}
     others = len(candidates) - len(gold)
     return gold + random_candidates(document, others, config, without=keys, seed=RANDOM_SEED)
 
 
 def gold_candidates(document: Document, candidates: Sequence[Candidate]) -> NDArray[np.bool_]:
     """(P,) true where a candidate is one of the document's keyphrases."""
-    gold = {candidate_key(keyphrase) for keyphrase in document.keyphrases}
+    gold = {candidate_key(keyphrase, document.language) for keyphrase in document.keyphrases}
     return np.array([candidate.key in gold for candidate in candidates], dtype=bool)
 
 

@@ -11,9 +11,11 @@ from kpdemo.candidates.chunks import (
     _chunks,
     candidate_key,
     mine_candidates,
+    surface,
 )
 from kpdemo.candidates.tagger import load_tagger, tokenize
 from kpdemo.errors import ModelLoadError
+from kpdemo.places import PhrasePlaces
 from kpdemo.text import StemmedText
 from kpdemo.types import Document
 
@@ -215,3 +217,15 @@ def test_a_damaged_tagger_is_explained(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(ModelLoadError, match="damaged"):
         load_tagger(path)
+
+
+def test_in_another_language_a_phrase_stands_wherever_its_snowball_stems_do():
+    title = "Planung kommunaler Nahwärmenetze"
+    body = "Wir planen die Kosten von Nahwärmenetzen in einer Stadt mit kommunalen Häusern und ihrem Haus."
+    document = Document(body, title=title, language="de")
+    found = {one.key: one for one in mine_candidates(document, load_tagger())}
+    spans = found[candidate_key("Nahwärmenetz", "de")].spans
+    assert [document.text[start:end] for start, end in spans] == ["Nahwärmenetze", "Nahwärmenetzen"]
+    places = PhrasePlaces(document)
+    for candidate in found.values():
+        assert candidate.spans == places.of(surface(document, candidate))
