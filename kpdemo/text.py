@@ -14,6 +14,7 @@ from itertools import islice
 from kpdemo.errors import InputError, LanguageError
 from kpdemo.languages import identified, wording
 from kpdemo.languages.names import ENGLISH
+from kpdemo.languages.routing import MULTILINGUAL_MODEL
 from kpdemo.languages.scripts import SCRIPT_NAMES, UNSPACED, scripts
 from kpdemo.types import Document, Span
 
@@ -27,6 +28,9 @@ _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 
 LONGEST_KEYPHRASE = 100
 """Characters: what is longer is no phrase but data, such as an encoded picture or a chain of bases."""
+
+READ_ALL = ("positionrank", "multipartite")
+"""Baselines that read every script, with the best figures among those that do."""
 
 LONGEST_SHOWN = 40
 LEAST_UNSPACED = 5
@@ -134,9 +138,10 @@ def _check_latin(found: Counter[str]) -> None:
     if others.total() * 2 > found.total():
         script = others.most_common(1)[0][0]
         name = SCRIPT_NAMES.get(script, script.capitalize())
+        readers = " or ".join((MULTILINGUAL_MODEL, *READ_ALL) if script in ("CJK", "HANGUL") else READ_ALL)
         raise LanguageError(
             f"The text is mostly in {name} script, which this model does not read: "
-            "choose another model, or give a text in a script that it reads."
+            f"choose the model {readers}, or give a text in a script that it reads."
         )
 
 

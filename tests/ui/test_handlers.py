@@ -43,7 +43,7 @@ def predict(shelf, document=TEXT, title="", model="default"):
 
 
 def test_a_script_that_is_not_read_promises_no_language(shelf):
-    with pytest.raises(gr.Error, match=r"Arabic script.*: choose another model, or give a text in a script"):
+    with pytest.raises(gr.Error, match=r"Arabic script.*: choose the model positionrank or multipartite, or"):
         predict(shelf, "تقدم هذه الورقة طريقة جديدة")
 
 

@@ -4,8 +4,10 @@ from threading import Barrier, Thread
 
 import pytest
 
-from kpdemo.errors import ModelLoadError
+from kpdemo.errors import LanguageError, ModelLoadError
 from kpdemo.predictors import BASELINES, DEFAULT_MODEL, LazyPredictor, available_models, load_predictor
+from kpdemo.text import READ_ALL, check_readable
+from kpdemo.types import Document
 from tests.fakes import FakePredictor
 
 
@@ -47,3 +49,18 @@ def test_a_model_is_loaded_once_however_many_ask():
     for thread in threads:
         thread.join()
     assert len(loads) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "تستخدم الشبكات العصبية في معالجة اللغة الطبيعية والتعرف على الكلام.",
+        "רשתות נוירונים משמשות לעיבוד שפה טבעית ולזיהוי דיבור.",
+    ],
+)
+def test_a_refusal_names_models_that_read_the_script(text):
+    with pytest.raises(LanguageError) as refused:
+        check_readable(Document(text))
+    for name in READ_ALL:
+        assert name in str(refused.value)
+        assert load_predictor(name).predict([text])[0].present
