@@ -149,7 +149,13 @@ def readable_documents(documents: Sequence[Document | str], *, any_script: bool 
     """The documents, each with its language; a plain string is one without a title.
 
     Errors as in `check_readable`.
+
+    Raises:
+        TypeError: a single document is given where a list of them is taken.
     """
+    if isinstance(documents, str | Document):
+        kind = "one string" if isinstance(documents, str) else "one Document"
+        raise TypeError(f"The documents must be a list, not {kind}: put it into one, as in predict([text]).")
     read = [Document(document) if isinstance(document, str) else document for document in documents]
     for document in read:
         check_readable(document, any_script=any_script)

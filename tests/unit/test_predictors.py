@@ -64,3 +64,12 @@ def test_a_refusal_names_models_that_read_the_script(text):
     for name in READ_ALL:
         assert name in str(refused.value)
         assert load_predictor(name).predict([text])[0].present
+
+
+@pytest.mark.parametrize("given", ["Graph kernels compare molecules.", Document("Graph kernels compare.")])
+@pytest.mark.parametrize("name", ["default", "english", "multilingual", "tfidf", "yake"])
+def test_one_document_that_is_in_no_list_is_refused_in_a_sentence(name, given):
+    with pytest.raises(
+        TypeError, match=r"must be a list, not one .*: put it into one, as in predict\(\[text\]\)"
+    ):
+        load_predictor(name).predict(given)
