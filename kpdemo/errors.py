@@ -29,6 +29,10 @@ class ModelStoppedError(KpdemoError):
     """The process of a model died before it had answered."""
 
 
+class StoppedError(KpdemoError):
+    """Whoever asked did not want to wait for the answer."""
+
+
 class BusyError(KpdemoError):
     """Too many others wait for the same."""
 

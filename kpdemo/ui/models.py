@@ -31,6 +31,8 @@ from kpdemo.types import (
     uses_passages,
 )
 from kpdemo.ui.results import Answer, Question
+from kpdemo.ui.stop import Stop
+from kpdemo.worker import RemotePredictor
 
 WARM_UP = Document("A short sentence warms the model up before the first reader comes.", title="Warm-up")
 WARM_UP_PATIENCE = 15.0
@@ -114,18 +116,23 @@ class ModelShelf:
         self._warm.wait(patience)
         return self._short.problems.get(self.default, "")
 
-    def answer(self, question: Question) -> Answer:
+    def answer(self, question: Question, stop: Stop | None = None) -> Answer:
         """Ask a model; the time of the answer counts neither loading nor waiting for others.
 
         The default model leaves languages that another one of the shelf was made for to that one.
 
+        Args:
+            stop: ends the work, if the models are in a process of their own, or else the wait for it.
+
         Raises:
+            StoppedError: by `stop`.
             ModelLoadError: the model is unknown, or cannot be loaded.
             InputError: the document cannot be read.
             BusyError: the text is long, and so are `MOST_LONG` others that wait.
         """
+        stop = stop or Stop()
         with self._row_of(question) as row:
-            answer = self._reader(question, row).answer(question)
+            answer = self._reader(question, row, stop).answer(question, stop)
         if answer.retrieval is None:
             return answer
         return replace(answer, question=replace(question, index=self._index_of(question.model)))
@@ -198,17 +205,17 @@ class ModelShelf:
         finally:
             self._long_turns.release()
 
-    def _reader(self, question: Question, row: _Row) -> _Guarded:
-        return self._open(self.reader_of(question), row)
+    def _reader(self, question: Question, row: _Row, stop: Stop | None = None) -> _Guarded:
+        return self._open(self.reader_of(question), row, stop)
 
     def _check_known(self, name: str) -> None:
         if name not in self.models:
             known = ", ".join(self.models)
             raise ModelLoadError(f"There is no model “{name}”: choose one of {known}.")
 
-    def _open(self, name: str, row: _Row) -> _Guarded:
+    def _open(self, name: str, row: _Row, stop: Stop | None = None) -> _Guarded:
         self._check_known(name)
-        with row.lock:
+        with (stop or Stop()).turn(row.lock):
             if name not in row.opened:
                 row.opened[name] = _Guarded(self._start(name, row), row.lock)
                 row.problems.pop(name, None)
@@ -280,8 +287,8 @@ class _Guarded:
         with self._lock:
             return read_with_passages(self._predictor, documents, top_k=top_k, threshold=threshold)
 
-    def answer(self, question: Question) -> Answer:
-        with self._lock:
+    def answer(self, question: Question, stop: Stop) -> Answer:
+        with stop.turn(self._lock), stop.ended_by(self._interrupt):
             started = time.perf_counter()
             [found] = read_with_passages(
                 self._predictor, [question.read], top_k=question.top_k, threshold=question.threshold
@@ -297,6 +304,11 @@ class _Guarded:
             languages=self.languages,
             retrieval=found if found.retrieves else None,
         )
+
+    def _interrupt(self) -> None:
+        """End what the predictor works at, if it is in another process; what runs in this one goes on."""
+        if isinstance(self._predictor, RemotePredictor):
+            self._predictor.interrupt()
 
     def vectors(
         self, document: Document, *, top_k: int | None = None, threshold: float | None = None

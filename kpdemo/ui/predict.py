@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import anyio.to_thread
 import gradio as gr
+from gradio.events import Dependency
 
 from kpdemo.errors import KpdemoError
 from kpdemo.languages.names import NAMES
@@ -15,6 +18,7 @@ from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.models import LONG_TEXT, WARM_UP_PATIENCE, ModelShelf
 from kpdemo.ui.questions import LARGEST_COUNT, read_question
 from kpdemo.ui.results import answer_html
+from kpdemo.ui.stop import Stop
 from kpdemo.ui.theme import ASSETS
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
@@ -24,6 +28,7 @@ from kpdemo.ui.widgets import (
     escape,
     keep_reason,
     note_html,
+    note_script,
     section_heading,
     shown_to_user,
 )
@@ -39,6 +44,8 @@ COUNT_CHARACTERS = """(text) => {
   const patience = count < LONG_TEXT ? "" : "A long text may take a minute. ";
   return `<p class="count">${patience}${grouped} ${count === 1 ? "character" : "characters"}</p>`;
 }""".replace("LONG_TEXT", str(LONG_TEXT))
+
+STOPPED = "Stopped: the text was not read. Press Predict to read it after all."
 
 READING = "Reading LENGTH characters: this may take a minute or more."
 
@@ -90,13 +97,34 @@ class PredictHandlers:
         count: float,
         threshold: str,
         language: str = "",
+        *,
+        stop: Stop | None = None,
     ) -> str:
         """The text with its present keyphrases marked, their table, and ways to keep them."""
         with shown_to_user(KpdemoError):
             question = read_question(title, document, model, automatic, count, threshold, language)
-            answer = answer_html(self.shelf.answer(question))
+            answer = answer_html(self.shelf.answer(question, stop))
             reader = self.shelf.reader_of(question)
             return answer if reader == question.model else answer + self._reader_html(reader)
+
+    async def predict_until_stopped(
+        self,
+        title: str,
+        document: str,
+        model: str,
+        automatic: bool,
+        count: float,
+        threshold: str,
+        language: str = "",
+    ) -> str:
+        """As `predict`; when Gradio cancels the event, the model stops too."""
+        stop = Stop()
+        fields = (title, document, model, automatic, count, threshold, language)
+        try:
+            work = partial(self.predict, *fields, stop=stop)
+            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        finally:
+            stop.ask()  # the thread that was left alone would work on for nobody
 
     def choose_rule(self, automatic: bool) -> tuple[dict[str, object], dict[str, object]]:
         """The number counts when it is chosen by hand, the threshold when it is not."""
@@ -144,15 +172,19 @@ def build_predict_tab(
         with gr.Column(scale=7, min_width=320):
             section_heading("Keyphrases", "predict-heading")
             problem = gr.HTML("", elem_id="predict-problem")
-            reading = gr.HTML("", elem_id="predict-reading")
+            with gr.Row(elem_id="predict-wait"):
+                reading = gr.HTML("", elem_id="predict-reading")
+                stop = gr.Button("Stop", scale=0, min_width=80, elem_id="predict-stop")
             result = gr.HTML(empty_html(EMPTY), elem_id="predict-result")
     places = ResultPlaces(reading, result)
-    _on_predict(run.click, handlers, fields, places, api_name="predict")
+    asked: list[dict[str, Any]] = [_on_predict(run.click, handlers, fields, places, api_name="predict")]
     for number, (example, button) in enumerate(zip(examples, buttons, strict=True), start=1):
         shown = button.click(
             None, None, [title, document], js=example.script, api_name=f"show_example_{number}"
         )
-        _on_predict(shown.then, handlers, fields, places, api_name=f"predict_example_{number}")
+        asked.append(_on_predict(shown.then, handlers, fields, places, api_name=f"predict_example_{number}"))
+    stop.click(None, cancels=asked)
+    stop.click(None, result, result, js=note_script(STOPPED), api_name="tell_stop", show_progress="hidden")
     fields.automatic.change(
         handlers.choose_rule,
         fields.automatic,
@@ -171,11 +203,11 @@ def _on_predict(
     places: ResultPlaces,
     *,
     api_name: str,
-) -> None:
+) -> Dependency:
     texts = [fields.title, fields.document]
     event(None, texts, places.reading, js=TELL_LENGTH, api_name=f"tell_length_of_{api_name}")
-    answered = event(
-        handlers.predict,
+    answered: Dependency = event(
+        handlers.predict_until_stopped,
         fields.all,
         places.result,
         api_name=api_name,
@@ -185,6 +217,7 @@ def _on_predict(
     )
     keep_reason(answered, places.result)
     answered.success(None, js=COME_TO_RESULT, api_name=f"come_to_result_of_{api_name}")
+    return answered
 
 
 def _text_fields() -> tuple[gr.Textbox, gr.Textbox]:

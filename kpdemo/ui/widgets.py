@@ -82,13 +82,9 @@ def empty_html(text: str) -> str:
 EARLIER = "Earlier answer"
 UNANSWERED = "What was asked last has no answer."
 
-# Gradio tells the reason in a toast, which would cover the page, and goes.
-_KEEP_REASON = f"""async (shown) => {{
-  await new Promise((done) => setTimeout(done));
-  const toasts = [...document.querySelectorAll(".toast-body.error")];
-  const reasons = toasts.flatMap((toast) => [...toast.querySelectorAll("[data-testid='toast-text']")]);
-  const reason = reasons.at(-1)?.textContent.trim() || {json.dumps(UNANSWERED)};
-  for (const toast of toasts) toast.querySelector("[data-testid='toast-close']").click();
+_NOTE = f"""async (shown) => {{
+  const reason = await (REASON)(shown ?? "");
+  if (!reason) return shown;
   const note = document.createElement("p");
   note.className = "note refusal";
   note.setAttribute("role", "alert");
@@ -98,18 +94,32 @@ _KEEP_REASON = f"""async (shown) => {{
   return `${{note.outerHTML}}<details class="earlier"><summary>{EARLIER}</summary>${{answer}}</details>`;
 }}"""
 
+# Gradio tells the reason in a toast, which would cover the page, and goes.
+_REASON = f"""async (shown) => {{
+  await new Promise((done) => setTimeout(done));
+  const toasts = [...document.querySelectorAll(".toast-body.error")];
+  const reasons = toasts.flatMap((toast) => [...toast.querySelectorAll("[data-testid='toast-text']")]);
+  for (const toast of toasts) toast.querySelector("[data-testid='toast-close']").click();
+  const told = shown.startsWith('<p class="note refusal"');  // of what was stopped
+  return reasons.at(-1)?.textContent.trim() || (told ? "" : {json.dumps(UNANSWERED)});
+}}"""
+
 _COME_TO_REASON = """async () => {
   await new Promise((done) => setTimeout(done));
   document.querySelector("#RESULT .refusal")?.scrollIntoView({ block: "nearest" });
 }"""
 
 
+def note_script(text: str) -> str:
+    """JavaScript that puts a note in the place of a result, and folds the answer that was there under it."""
+    return _NOTE.replace("REASON", f"() => {json.dumps(text)}")
+
+
 def keep_reason(asked: Dependency, result: gr.HTML) -> None:
     """Show the reason of a refusal in the place of an answer, with an earlier one folded under it."""
     name = f"reason_of_{asked['api_name']}"
-    kept = asked.failure(
-        None, result, result, js=_KEEP_REASON, api_name=f"keep_{name}", show_progress="hidden"
-    )
+    script = _NOTE.replace("REASON", _REASON)
+    kept = asked.failure(None, result, result, js=script, api_name=f"keep_{name}", show_progress="hidden")
     seen = _COME_TO_REASON.replace("RESULT", str(result.elem_id))
     kept.then(None, js=seen, api_name=f"come_to_{name}", show_progress="hidden")
 

@@ -62,6 +62,12 @@ class ModelWorker:
         """
         return self._ask(Call(model, method, arguments, options))
 
+    def interrupt(self) -> None:
+        """End the process in mid-work: what it works at raises ModelStoppedError, and another starts."""
+        with self._change:
+            if self._process is not None:
+                self._process.end()
+
     def close(self) -> None:
         """End the process; who still waits for an answer gets a ModelStoppedError."""
         with self._change:
@@ -146,6 +152,10 @@ class RemotePredictor:
     @property
     def languages(self) -> frozenset[str]:
         return self.description.languages
+
+    def interrupt(self) -> None:
+        """See `ModelWorker.interrupt`: it ends whatever any model of the process works at."""
+        self.worker.interrupt()
 
     def predict(
         self,

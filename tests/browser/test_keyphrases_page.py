@@ -7,6 +7,7 @@ import io
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -17,10 +18,15 @@ import app
 from kpdemo.errors import ModelLoadError
 from kpdemo.languages.notes import NO_MODEL
 from kpdemo.types import Keyphrase
+from kpdemo.ui.models import LONG_TEXT
+from kpdemo.ui.predict import STOPPED
 from kpdemo.ui.questions import LARGEST_COUNT
 from kpdemo.ui.widgets import EARLIER
+from kpdemo.worker import ModelWorker
+from tests import remote
 from tests.browser.conftest import MODELS, Nested, Watch, load, open_page, serious_violations
 from tests.fakes import FakePredictor, absent_keyphrases
+from tests.processes import exists
 
 TITLE = "A boundary integral equation"
 BODY = "The integral equation gives the surface current. A boundary integral equation is exact."
@@ -428,6 +434,31 @@ def test_a_long_text_says_that_it_is_being_read_and_hides_what_was_said_before(p
     Waiting.go.set()
     expect(page.locator("#predict-cut")).to_be_visible()
     expect(reading).to_be_hidden()
+
+
+def test_a_long_text_that_is_stopped_is_read_no_more_and_the_next_one_is(page, serve, tmp_path):
+    with ModelWorker(partial(remote.load_and_note, tmp_path)) as worker:
+        address = serve(app.AppContext({"obedient": "obeys"}, remote.load, load_apart=worker.open))
+        open_page(page, address)
+        stop, body = page.get_by_role("button", name="Stop"), f"compute {tmp_path / 'begun'}".ljust(LONG_TEXT)
+        predict(page, BODY)
+        expect(stop).to_be_hidden()
+        write(page, body)
+        page.locator("#predict-run").click()
+        expect(stop).to_be_in_viewport()
+        while not (tmp_path / "begun").is_file():
+            page.wait_for_timeout(20)
+        [process] = (tmp_path / "obedient").read_text(encoding="utf-8").split()
+        assert exists(int(process))
+        stop.click()
+        expect_refusal(page, STOPPED)
+        expect(stop).to_be_hidden()
+        expect(page.locator("#predict-facts")).to_be_hidden()
+        expect(page.locator("#predict-document textarea")).to_have_value(body)
+        while exists(int(process)):
+            page.wait_for_timeout(20)
+        predict(page, BODY * 300)
+        expect(page.locator("#predict-result .refusal")).to_have_count(0)
 
 
 def test_a_short_text_is_read_while_others_wait_for_long_ones(browser, serve):

@@ -137,6 +137,18 @@ def test_a_model_that_dies_loses_one_question_in_a_sentence(own_worker, end, cau
     assert not exists(before)
 
 
+def test_an_interrupted_model_leaves_off_in_mid_work_and_answers_the_next_question(own_worker, tmp_path):
+    predictor, before = own_worker.open("obedient"), process_of(own_worker)
+    with ThreadPoolExecutor(1) as pool:
+        question = pool.submit(predictor.predict, [f"compute {tmp_path / 'begun'}"])
+        assert wait_for((tmp_path / "begun").is_file)
+        predictor.interrupt()
+        with pytest.raises(ModelStoppedError):
+            question.result(20)
+    assert not exists(before)
+    assert process_of(own_worker) != before
+
+
 def test_a_model_that_dies_while_nobody_asks_leaves_no_zombie_and_loses_nothing(own_worker):
     before = process_of(own_worker)
     os.kill(before, signal.SIGKILL)

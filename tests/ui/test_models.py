@@ -9,12 +9,13 @@ from threading import Event
 
 import pytest
 
-from kpdemo.errors import BusyError, ModelLoadError
+from kpdemo.errors import BusyError, ModelLoadError, StoppedError
 from kpdemo.evaluation.baselines import FirstPhrases
 from kpdemo.predictors import DEFAULT_FOLDER, LazyPredictor
 from kpdemo.types import Document, PointKind, finds_absent
 from kpdemo.ui.models import MOST_LONG, ModelShelf
 from kpdemo.ui.results import Question
+from kpdemo.ui.stop import Stop
 from tests.fakes import FakePredictor, MappedPredictor
 
 MODELS = {"default": "the trained one", "first": "first phrases"}
@@ -97,6 +98,38 @@ def test_one_long_text_too_many_is_told_to_come_back(busy_with_long_texts):
     for ask in (shelf.answer, shelf.spaces):
         with pytest.raises(BusyError, match="3 other long texts are being read"):
             ask(long)
+
+
+def test_whoever_stops_waiting_leaves_the_turn_to_others(busy_with_long_texts):
+    shelf, long = busy_with_long_texts
+    Apart.go.clear()
+    shelf._long_turns.release()  # room for one that waits
+    stop = Stop()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(shelf.answer, long, stop)
+        while shelf._long_turns._value:
+            time.sleep(0.001)
+        stop.ask()
+        with pytest.raises(StoppedError):
+            waiting.result(20)
+    assert shelf._long_turns.acquire(blocking=False)
+
+
+def test_a_question_that_was_stopped_before_it_began_is_not_read():
+    read = []
+
+    class Reader(FakePredictor):
+        def predict(self, documents, **options):
+            read.extend(documents)
+            return super().predict(documents, **options)
+
+    shelf, stop = ModelShelf(MODELS, Reader), Stop()
+    shelf.answer(QUESTION)
+    stop.ask()
+    before = len(read)
+    with pytest.raises(StoppedError):
+        shelf.answer(QUESTION, stop)
+    assert len(read) == before
 
 
 @pytest.mark.parametrize("ask", ["open", "card"])
