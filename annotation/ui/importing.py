@@ -29,6 +29,7 @@ KEPT_MINUTES = 10
 
 FROM_FILE = "as the file says"
 NOTHING_YET = "Choose a file and press Import. Either all of its rows are imported or none."
+STILL_CHOSEN = "The file is still chosen; to choose another one, remove it with × first."
 SHOWN_DUPLICATES = 20
 FORMATS_HTML = (
     "<details><summary>What a file looks like</summary><ul>"
@@ -79,8 +80,7 @@ class ImportHandlers:
                 project_id, items, by=user, progress=_shown_on(progress, len(items)), files=[path.name]
             )
         except AnnotationError as error:
-            # Without the upload in the field, the mended file can be chosen at once.
-            return failure_html(str(error)), gr.File(value=None)
+            return refused(error, upload)
         path.unlink(missing_ok=True)
         return summary_html(summary), gr.File(value=None)
 
@@ -136,9 +136,12 @@ def build_import_section(handlers: ImportHandlers) -> ImportSection:
     return ImportSection(show_after, imported)
 
 
-def failure_html(sentence: str) -> str:
-    """Why nothing was imported; not to be taken for a success."""
-    return f'<p class="note failed" role="alert"><b>Nothing was imported.</b> {escape(sentence)}</p>'
+def refused(error: AnnotationError, upload: str | None) -> tuple[str, Any]:
+    """Why nothing was imported, not to be taken for a success, and the box: it keeps what is still there."""
+    is_there = bool(upload) and Path(upload or "").is_file()
+    sentence = escape(f"{error} {STILL_CHOSEN}" if is_there else str(error))
+    said = f'<p class="note failed" role="alert"><b>Nothing was imported.</b> {sentence}</p>'
+    return said, gr.skip() if is_there else gr.File(value=None)
 
 
 def summary_html(summary: ImportSummary) -> str:

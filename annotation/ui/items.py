@@ -21,7 +21,7 @@ from annotation.services.withdrawal import WithdrawalService
 from annotation.services.writing_plan import Plan
 from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
 from annotation.ui.asking import asked_project
-from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, failure_html
+from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, refused
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, section_heading, shown_to_user
 
@@ -81,7 +81,7 @@ class ItemsHandlers:
                 found = list(read_larger_items(source, type=type or only))
             summary = self.items.import_items(project_id, found, by=user, files=[path.name])
         except AnnotationError as error:
-            return failure_html(str(error)), gr.File(value=None)
+            return refused(error, upload)
         path.unlink(missing_ok=True)
         return summary_html(summary), gr.File(value=None)
 

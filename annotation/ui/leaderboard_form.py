@@ -109,7 +109,7 @@ class SystemFormHandlers:
             kept = self.systems.add(project_id, measured_on, system, origin=choice.what, by=user)
         except AnnotationError as error:
             failed = f'<p class="note failed" role="alert"><b>Nothing was added.</b> {escape(str(error))}</p>'
-            return failed, gr.skip(), *(_box_after(box, str(error)) for box in choice.boxes), gr.skip()
+            return failed, gr.skip(), *(_box_after(box) for box in choice.boxes), gr.skip()
         scored = sum(score is not None for score in system.scores)
         said = done_html(f"Added {system.name}: {counted(scored, 'score')}.")
         return said, "", *(gr.File(value=None) for _ in choice.boxes), kept
@@ -139,9 +139,9 @@ class SystemFormHandlers:
         return gr.Dropdown(choices=[(entry.name, entry.id) for entry in entries], value=None)
 
 
-def _box_after(files: Sequence[Path], error: str) -> Any:
-    """A box is emptied if a file of it is at fault, so that the mended one can be chosen at once."""
-    return gr.File(value=None) if any(file.name in error for file in files) else gr.skip()
+def _box_after(files: Sequence[Path]) -> Any:
+    """Files stay chosen, unless one of them was deleted meanwhile."""
+    return gr.skip() if all(file.is_file() for file in files) else gr.File(value=None)
 
 
 def build_system_form(

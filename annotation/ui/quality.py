@@ -21,7 +21,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityOverview, QualityService
 from annotation.types import KnownPair, Role, User
 from annotation.ui.asking import asked_project
-from annotation.ui.importing import checked_upload, failure_html
+from annotation.ui.importing import checked_upload, refused
 from annotation.ui.quality_html import checks_html, standings_html, summary_html, training_html
 from annotation.ui.settings_form import decimal_of, whole_of
 from annotation.ui.wording import counted
@@ -115,7 +115,7 @@ class QualityHandlers:
             bring = {"training": self.known_pairs.import_training, "checks": self.known_pairs.import_checks}
             summary = bring[kind](project_id, pairs, by=user, files=[path.name])
         except AnnotationError as error:
-            return failure_html(str(error)), gr.File(value=None), *(gr.skip() for _ in range(4))
+            return *refused(error, upload), *(gr.skip() for _ in range(4))
         path.unlink(missing_ok=True)
         shown = _shown(self.quality.overview(project_id))
         return summary_html(summary, KINDS[kind]), gr.File(value=None), *shown

@@ -94,6 +94,8 @@ def test_a_bad_row_is_one_sentence_and_nothing_is_imported_or_lost(site, browser
     expect(page.locator("#import-result .note")).to_contain_text("new.tsv, line 3, field 'left'")
     expect(page.get_by_role("alert")).to_contain_text("Nothing was imported.")
     assert site.services.projects.counts(project).pairs == 12
+    expect(page.locator("#import-file")).to_contain_text("new")
+    page.locator("#import-file").get_by_label("Clear").click()
     upload(page, "mended.tsv", TSV.replace("1\t", "a\t").replace("2\tsent", "b\tsent"))
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.locator("#import-result")).to_contain_text("Imported 2 pairs and 0 ratings.")

@@ -256,12 +256,13 @@ def import_file(imports: ImportHandlers, path: Any, name: str = "root") -> tuple
     return imports.import_file(Asked(name), None if path is None else str(path), "", gr.Progress())
 
 
-def test_an_imported_upload_is_deleted_and_a_refused_one_stays(imports, tmp_path):
+def test_an_imported_upload_is_deleted_and_a_refused_one_stays_chosen(imports, tmp_path):
     path = tmp_path / "new.tsv"
     path.write_text("id\ttype\tleft\tright\n9\tsentence2phrase\t\tb\n", encoding="utf-8")
     said, file = import_file(imports, path)
     assert said.startswith('<p class="note failed" role="alert"><b>Nothing was imported.</b> ')
-    assert file.value is None  # the mended file can be chosen
+    assert file == gr.skip()
+    assert "The file is still chosen" in said
     assert "new.tsv, line 2, field &#x27;left&#x27;" in said
     assert str(tmp_path) not in said
     assert path.is_file()
@@ -280,8 +281,9 @@ def test_an_imported_upload_is_deleted_and_a_refused_one_stays(imports, tmp_path
 def test_an_upload_that_cannot_be_used_is_one_sentence(imports, tmp_path, name, sentence):
     if name == "pairs.tsv.gz":
         (tmp_path / name).write_bytes(b"\x1f\x8b")
-    said, _ = import_file(imports, None if name is None else tmp_path / name)
+    said, file = import_file(imports, None if name is None else tmp_path / name)
     assert sentence in said
+    assert (file == gr.skip()) == (name == "pairs.tsv.gz")  # an upload that is gone leaves the box
 
 
 def test_the_first_error_is_told_with_the_number_of_others(imports, tmp_path):
