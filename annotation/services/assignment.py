@@ -11,7 +11,7 @@ from annotation.assignment import Queue, RaterPair, Saved
 from annotation.clock import Clock, utcnow
 from annotation.errors import AssignmentError
 from annotation.notes import LONGEST_NOTE, kept_text
-from annotation.services.checks import claim_check, read_checks
+from annotation.services.checks import claim_check, read_checks, shelf_of
 from annotation.services.claims import (
     claim_pairs,
     held_pairs,
@@ -111,7 +111,8 @@ class AssignmentService:
         returned = 0
         while True:
             with self._database.session() as session:
-                some = return_expired(session.connection(), project_id, self._clock())
+                shelf_id = shelf_of(session, project_id) or 0
+                some = return_expired(session.connection(), project_id, shelf_id, self._clock())
             returned += some
             if not some:
                 return returned
@@ -137,7 +138,7 @@ class AssignmentService:
         if answered is not None and answered.is_check:
             answered, rated, skipped = None, 0, 0  # nothing has changed among the pairs of the project
         if desk.has_expired:
-            return_expired(connection, desk.project.id, now, but_rater=desk.rater_id)
+            return_expired(connection, desk.project.id, desk.shelf_id, now, but_rater=desk.rater_id)
         rows = held_pairs(connection, desk, now)
         own = [row for row in rows if row.project_id == desk.project.id]
         known = self._progress.remembered(desk, rated=rated, skipped=skipped)

@@ -201,7 +201,7 @@ _EXPIRED = (
     select(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair_id)
     .join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id)
     .where(
-        ASSIGNMENTS.c.project_id == PROJECT,
+        ASSIGNMENTS.c.project_id.in_((PROJECT, SHELF)),
         IS_HELD,
         ASSIGNMENTS.c.lease_expires_at <= bindparam("now"),
         ASSIGNMENTS.c.rater_id != bindparam("but_rater"),
@@ -236,9 +236,14 @@ _GIVE_SLOTS = (
 )
 
 
-def return_expired(connection: Connection, project_id: int, now: datetime, *, but_rater: int = 0) -> int:
-    """Give back pairs whose lease ran out, at most a hundred, and none of `but_rater`; how many."""
-    wanted = {"project": project_id, "now": now, "but_rater": but_rater}
+def return_expired(
+    connection: Connection, project_id: int, shelf_id: int, now: datetime, *, but_rater: int = 0
+) -> int:
+    """Give back pairs whose lease ran out, at most a hundred, and none of `but_rater`; how many.
+
+    A check pair is nobody else's to have: its rater is given it again when he comes back and one is due.
+    """
+    wanted = {"project": project_id, "shelf": shelf_id, "now": now, "but_rater": but_rater}
     return _return(connection, connection.execute(_EXPIRED, wanted).all())
 
 

@@ -82,7 +82,7 @@ class Desk:
     rater_id: int
     lease: timedelta
     has_expired: bool
-    """Somebody else's lease ran out."""
+    """Somebody else's lease ran out, of a pair or of a check pair."""
     is_paused: bool = False
     must_train: bool = False
     """The project has training pairs, and the rater has neither passed nor been excused."""
@@ -129,6 +129,9 @@ _RATES_HERE = and_(
 )
 _HELD = ASSIGNMENTS.alias("held")
 _SHELF = PROJECTS.alias("shelf")
+_SHELF_ID = (
+    select(_SHELF.c.id).where(_SHELF.c.checks_of_id == PROJECTS.c.id).correlate(PROJECTS).scalar_subquery()
+)
 _MY_STATE: Select[Any] = (
     select(literal_column("1"))
     .select_from(STATES)
@@ -151,7 +154,7 @@ DESK_COLUMNS = (
         select(literal_column("1"))
         .select_from(_HELD)
         .where(
-            _HELD.c.project_id == PROJECTS.c.id,
+            _HELD.c.project_id.in_((PROJECTS.c.id, _SHELF_ID)),
             _HELD.c.state == literal_column("'held'"),
             _HELD.c.lease_expires_at <= bindparam("now"),
             _HELD.c.rater_id != RATER,
@@ -173,11 +176,7 @@ DESK_COLUMNS = (
     .correlate(PROJECTS)
     .scalar_subquery()
     .label("check_every"),
-    select(_SHELF.c.id)
-    .where(_SHELF.c.checks_of_id == PROJECTS.c.id)
-    .correlate(PROJECTS)
-    .scalar_subquery()
-    .label("shelf_id"),
+    _SHELF_ID.label("shelf_id"),
 )
 _DESK = select(*DESK_COLUMNS).where(PROJECTS.c.id == PROJECT, PROJECTS.c.checks_of_id.is_(None))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from decimal import Decimal
 from itertools import pairwise
 from threading import Thread
@@ -20,8 +21,10 @@ from annotation.errors import (
     TrainingError,
 )
 from annotation.quality import QualitySettings
+from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import Services, open_services
 from annotation.services.quality import state_of
+from annotation.services.ratings import RatingService
 from annotation.training import TrainingPhase
 from annotation.types import KnownPair, NewPair, SkipReason
 from annotation.ui.remarks import remarks_html, remarks_table
@@ -316,6 +319,37 @@ def test_two_raters_at_once_get_every_check(make):
     place.settings(check_every=4)
     seen = at_once([lambda rater=rater: place.work(rater) for rater in place.world.raters])
     assert [sum(text.startswith("a docked") for text in each) for each in seen] == [3, 3, 3, 3]
+    check_finished(place.world)
+    assert check_database(place.world.database).problems == ()
+
+
+def test_a_check_whose_lease_ends_is_given_back_and_comes_again_once(make):
+    place = make(pairs=8, raters=2, k=2)
+    first, second = place.world.raters
+    place.services.known_pairs.import_checks(place.project, [known("c1")])
+    place.settings(check_every=2)
+    clock = [LONG_AGO]
+    assignment = AssignmentService(place.world.database, lambda: clock[0])
+    ratings = RatingService(place.world.database, lambda: clock[0])
+
+    def held_by(rater: int) -> list[str]:
+        with place.world.database.reading() as session:
+            held = (
+                select(Pair.right)
+                .join(Assignment)
+                .where(Assignment.rater_id == rater, Assignment.state == "held")
+            )
+            return sorted(session.scalars(held))
+
+    queue = assignment.queue(place.project, first)
+    while "a docked c1" not in held_by(first):
+        queue = ratings.rate(queue.pairs[0].id, first, Decimal(2)).queue
+    clock[0] += timedelta(minutes=31)
+    assert place.work(second).count("a docked c1") == 1  # nobody waits for somebody else's check
+    assert assignment.queue(place.project, second).pairs == ()
+    assert held_by(first) == []
+    assert place.work(first).count("a docked c1") == 1
+    assert [place.standing(rater).checks for rater in (first, second)] == [1, 1]
     check_finished(place.world)
     assert check_database(place.world.database).problems == ()
 
