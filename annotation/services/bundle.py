@@ -115,7 +115,7 @@ def open_services(
         items=ItemService(database),
         withdrawal=WithdrawalService(database),
         writing=writing,
-        editing=EditingService(database),
+        editing=EditingService(database, dictionary=dictionary),
         writing_reports=WritingReportService(database),
         quality=QualityService(database),
         known_pairs=KnownPairService(database),

@@ -6,7 +6,7 @@ Whoever saw the grade requested for an item is barred from grading its pair, in 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -15,10 +15,11 @@ from sqlalchemy.orm import Session
 
 from annotation.authoring import LONGEST_WRITTEN, Check
 from annotation.clock import Clock, utcnow
-from annotation.errors import NotFoundError, WritingError
+from annotation.dictionary import Dictionary
+from annotation.errors import NotFoundError, WordNetError, WritingError
 from annotation.notes import LONGEST_NOTE, clean_text, kept_text
-from annotation.pair_senses import senses_from_json
-from annotation.senses import PairSenses
+from annotation.pair_senses import described, senses_as_json, senses_from_json
+from annotation.senses import WORD_TO_SENSE, PairSenses, is_meant_as_key, is_sense_key
 from annotation.services.audit import record
 from annotation.services.desk import repeated_if_undone
 from annotation.services.pair_texts import senses_of
@@ -35,6 +36,8 @@ from db.models import User as UserRow
 
 EDITORS = (Role.EDITOR, Role.ADMINISTRATOR)
 LISTED = 200
+_SHOWN = 60
+"""Characters of a key in a message."""
 Result = TypeVar("Result")
 
 
@@ -65,6 +68,8 @@ class Submitted:
     version: int
     senses: PairSenses | None = None
     """Of a word and a sense what raters will see of it."""
+    no_meaning: str = ""
+    """Why there is none of a sense that was typed by its key, in a sentence."""
     check: Check | None = None
     steps: tuple[Step, ...] = ()
 
@@ -72,9 +77,12 @@ class Submitted:
 class EditingService:
     """Every call checks that the user is an editor or administrator of the project."""
 
-    def __init__(self, database: Database, clock: Clock = utcnow) -> None:
+    def __init__(
+        self, database: Database, clock: Clock = utcnow, dictionary: Dictionary | None = None
+    ) -> None:
         self._database = database
         self._clock = clock
+        self._dictionary = dictionary or Dictionary()
 
     def queue(self, project_id: int, editor_id: int, limit: int = LISTED) -> tuple[Submitted, ...]:
         """The texts that wait, the first submitted first.
@@ -125,7 +133,11 @@ class EditingService:
                 .where(WritingChange.item_id == writing.item_id)
                 .order_by(WritingChange.id)
             )
-            return _submitted(session, writing, item, name, check, tuple(Step(*step) for step in steps))
+            found = _submitted(session, writing, item, name, check, tuple(Step(*step) for step in steps))
+        if found.senses is not None:
+            return found
+        senses, reason = self._looked_up(found.type, found.text)
+        return replace(found, senses=senses, no_meaning=reason)
 
     def accept(
         self, project_id: int, writing_id: int, editor_id: int, *, version: int, text: str | None = None
@@ -150,7 +162,11 @@ class EditingService:
                 remember(session, row, "edited", editor_id, now)
             item = session.get_one(LargerItem, row.item_id)
             barred = {editor_id, *viewers_of(session, item.id)}
-            pair_id = add_pair(session, project, item, row.text, row.grade, barred, now, row.senses)
+            chosen = row.senses
+            if senses_of(session, project_id, item.type, row.text, chosen) is None:
+                found, _ = self._looked_up(item.type, row.text)
+                chosen = None if found is None else {"key": row.text, **senses_as_json(found)}
+            pair_id = add_pair(session, project, item, row.text, row.grade, barred, now, chosen)
             item.pair_id = pair_id
             row.state, row.updated_at = "accepted", now
             remember(session, row, "accepted", editor_id, now)
@@ -194,6 +210,23 @@ class EditingService:
             return zeros
 
         return self._written(make)
+
+    def _looked_up(self, type: str, text: str) -> tuple[PairSenses | None, str]:
+        """What WordNet says of a sense that was typed by its key, or why there is nothing, in a sentence."""
+        if type != WORD_TO_SENSE or not is_meant_as_key(text):
+            return None, ""
+        try:
+            wordnet = self._dictionary.open()
+        except WordNetError as error:
+            return None, f"Raters will see this key without its meaning. {error}"
+        found = described(text, wordnet) if is_sense_key(text) else None
+        if found is not None:
+            return found, ""
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        return None, (
+            f"WordNet has no sense with the key “{shown}”, which raters would see without a meaning: write one "
+            "such as top%2:38:04::, or send it back."
+        )
 
     def _refuse(
         self, project_id: int, writing_id: int, editor_id: int, note: str, version: int, action: str

@@ -35,7 +35,7 @@ def text_html(text: Submitted) -> str:
     """The requested grade, the larger item, what is to be said of the text, and what was done with it."""
     kind, point = comparison_type(text.type), CLSS_POINTS[text.grade]
     genre = f", {text.genre}" if text.genre else ""
-    warnings = [text.check.problem, *text.check.warnings] if text.check else []
+    warnings = [text.no_meaning, *((text.check.problem, *text.check.warnings) if text.check else ())]
     notes = "".join(note_html(warning) for warning in warnings if warning)
     return (
         f'<div class="write-head"><span class="write-grade">{point.value}</span><div>'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import replace
 from decimal import Decimal
 
@@ -17,6 +18,7 @@ from annotation.senses import PairSenses, WordFlag
 from annotation.services import writing
 from annotation.services.bundle import Services, open_services
 from annotation.types import NewPair, ProjectSettings, Role, User
+from annotation.ui.review_html import text_html
 from annotation.wordnet import WordNet
 from db.models import Writing
 from tests import tiny_wordnet as tiny
@@ -176,5 +178,36 @@ def test_an_editors_own_sense_has_no_meanings_of_the_writers(services):
     assert (text.senses.word_definition, text.senses.sense.words) == (tiny.POINTER.gloss, "keyboard (noun)")
     services.editing.accept(made.id, text.id, editor, version=text.version, text=tiny.DEVICE.key)
     [pair] = services.assignment.queue(made.id, rater).pairs
-    assert (pair.right, pair.senses) == (tiny.DEVICE.key, None)
-    assert services.senses.undescribed(made.id) == 1
+    assert pair.right == tiny.DEVICE.key
+    assert (pair.senses.word_definition, pair.senses.sense.words) == ("", "device (noun)")
+
+
+@pytest.mark.parametrize(
+    ("text", "has_wordnet", "told"),
+    [
+        (tiny.KEYBOARD.key, True, "keyboard (noun)"),
+        (tiny.KEYBOARD.key, False, "Raters will see this key without its meaning. There is no WordNet in"),
+        ("mouse%1:99:99::", True, "WordNet has no sense with the key “mouse%1:99:99::”"),
+        ("mouse#n#1", True, "WordNet has no sense with the key “mouse#n#1”"),
+        ("what moves a <b>pointer</b>", False, ""),
+    ],
+)
+def test_an_editor_sees_the_meaning_of_a_typed_key_or_why_there_is_none(
+    services, database, tmp_path, text, has_wordnet, told
+):
+    here = services if has_wordnet else open_services(database, tmp_path)
+    made = here.projects.create(ProjectSettings("typed", types=(TYPE,)))
+    here.items.import_items(made.id, [NewItem("1", TYPE, "mouse#n")])
+    here.items.change_plan(made.id, has_zeros=False)
+    writer, editor, rater = (
+        person(here, role.value, made.id, role).id for role in (Role.WRITER, Role.EDITOR, Role.RATER)
+    )
+    task = here.writing.desk(made.id, writer).task
+    here.writing.submit(task.id, writer, text, task.version)
+    seen = here.editing.text(made.id, task.id, editor)
+    assert told in (seen.senses.sense.words if seen.senses else seen.no_meaning)
+    assert bool(seen.no_meaning) == (bool(told) and seen.senses is None)
+    assert html.escape(told) in text_html(seen)
+    here.editing.accept(made.id, task.id, editor, version=seen.version)
+    [pair] = here.assignment.queue(made.id, rater).pairs
+    assert pair.senses == seen.senses
