@@ -224,7 +224,7 @@ class EditingService:
             return found, ""
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
         return None, (
-            f"WordNet has no sense with the key “{shown}”, which raters would see without a meaning: write one "
+            f"WordNet has no sense with the key “{shown}”, which raters would see without meaning: write one "
             "such as top%2:38:04::, or send it back."
         )
 
