@@ -1,10 +1,12 @@
-"""Importing pairs whose grade is known: for training, and as hidden check pairs."""
+"""Pairs whose grade is known, for training and as hidden checks: importing them, and correcting a grade."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import func, select, update
@@ -12,15 +14,17 @@ from sqlalchemy.orm import Session
 
 from annotation.assignment import position_of
 from annotation.clock import Clock, utcnow
-from annotation.errors import ImportFileError
+from annotation.errors import ImportFileError, NotFoundError
 from annotation.exchange import fingerprint
 from annotation.pair_senses import senses_as_json
 from annotation.quality import MOST_CHECK_PAIRS, MOST_TRAINING_PAIRS
+from annotation.scale import CLSS
 from annotation.services.audit import record
+from annotation.services.checks import shelf_of
 from annotation.services.projects import find_project
 from annotation.services.quality import begin_checks_anew
 from annotation.services.users import id_of
-from annotation.types import KnownPair, NewPair, User, to_quarters
+from annotation.types import KnownPair, NewPair, User, from_quarters, to_quarters
 from db import Database
 from db.models import Pair, Project, TrainingPair
 
@@ -33,6 +37,23 @@ class KnownSummary:
     pairs: int
     duplicates: tuple[str, ...] = ()
     """Ids that were already there, and were left out."""
+
+
+class KnownKind(StrEnum):
+    TRAINING = "training"
+    CHECK = "check"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownLine:
+    """A training pair in use, or a check pair, as administrators see it."""
+
+    kind: KnownKind
+    id: int
+    external_id: str
+    left: str
+    right: str
+    grade: Decimal
 
 
 class KnownPairService:
@@ -141,6 +162,62 @@ class KnownPairService:
             self._record(session, "check pairs imported", project, len(new), files, by)
         return KnownSummary(len(new), tuple(duplicates))
 
+    def known(self, project_id: int) -> tuple[KnownLine, ...]:
+        """The training pairs in use and then the check pairs, each in the order of their import.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            training = session.scalars(
+                select(TrainingPair)
+                .where(TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None))
+                .order_by(TrainingPair.import_order)
+            )
+            lines = [_line(KnownKind.TRAINING, row) for row in training]
+            checks = session.scalars(
+                select(Pair)
+                .where(Pair.project_id == shelf_of(session, project.id))
+                .order_by(Pair.import_order)
+            )
+            return (*lines, *(_line(KnownKind.CHECK, row) for row in checks))
+
+    def set_grade(
+        self, project_id: int, kind: KnownKind, pair_id: int, grade: Decimal, *, by: User | None = None
+    ) -> Decimal:
+        """Correct the known grade of a pair; what it was.
+
+        Grades of an attempt that is not finished, and all of a check pair, are compared with the new one;
+        finished attempts stay as they were judged.
+
+        Raises:
+            NotFoundError: there is no such project, or no such pair in use.
+            GradeError: the grade is not on the scale.
+        """
+        quarters = to_quarters(CLSS.check(grade))
+        with self._database.session() as session:
+            project = find_project(session, project_id, lock=True)
+            row = _in_use(session, project, kind, pair_id)
+            before = _quarters(row)
+            if before != quarters:
+                if isinstance(row, TrainingPair):
+                    row.quarters = quarters
+                else:
+                    row.intended_quarters = quarters
+                record(
+                    session,
+                    self._clock(),
+                    "known grade changed",
+                    user_id=id_of(by),
+                    project_id=project.id,
+                    kind=kind.value,
+                    pair=row.external_id,
+                    before=str(from_quarters(before)),
+                    after=str(from_quarters(quarters)),
+                )
+        return from_quarters(before)
+
     def _record(
         self,
         session: Session,
@@ -159,6 +236,29 @@ class KnownPairService:
             pairs=pairs,
             files=list(files),
         )
+
+
+def _in_use(session: Session, project: Project, kind: KnownKind, pair_id: int) -> TrainingPair | Pair:
+    if kind is KnownKind.TRAINING:
+        training = session.get(TrainingPair, pair_id)
+        if training and training.project_id == project.id and training.retired_at is None:
+            return training
+    else:
+        check = session.get(Pair, pair_id)
+        if check and check.project_id == shelf_of(session, project.id):
+            return check
+    raise NotFoundError(f"There is no {kind} pair {pair_id} in use here: choose another one.")
+
+
+def _quarters(row: TrainingPair | Pair) -> int:
+    """The known grade; a check pair keeps it where others have the one that was asked for."""
+    quarters = row.quarters if isinstance(row, TrainingPair) else row.intended_quarters
+    assert quarters is not None
+    return quarters
+
+
+def _line(kind: KnownKind, row: TrainingPair | Pair) -> KnownLine:
+    return KnownLine(kind, row.id, row.external_id, row.left, row.right, from_quarters(_quarters(row)))
 
 
 def _new_pairs(

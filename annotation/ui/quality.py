@@ -16,18 +16,26 @@ from annotation.formats import SUFFIXES
 from annotation.pair_senses import known_with_senses
 from annotation.quality import LONGEST_INTERVAL, QualitySettings
 from annotation.services.accounts import AccountService
-from annotation.services.known_pairs import KnownPairService
+from annotation.services.known_pairs import KnownLine, KnownPairService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityOverview, QualityService
 from annotation.types import KnownPair, Role, User
 from annotation.ui.asking import asked_project
 from annotation.ui.importing import checked_upload, refused
-from annotation.ui.quality_html import checks_html, standings_html, summary_html, training_html
+from annotation.ui.quality_html import (
+    checks_html,
+    known_html,
+    known_label,
+    standings_html,
+    summary_html,
+    training_html,
+)
 from annotation.ui.settings_form import decimal_of, whole_of
 from annotation.ui.wording import counted
 from kpdemo.ui.widgets import QUIETLY, done_html, escape, section_heading, shown_to_user
 
 NARROW = 140
+SHOWN_PARTS = 5
 KINDS = {"training": "training pair", "checks": "check pair"}
 _COLUMNS = "TSV, CSV or JSON Lines with <code>id, type, left, right, grade</code>, the known grade"
 FIELDS = {
@@ -44,7 +52,11 @@ CHECKS_SAY = (
     "each of them once at most. They never count for agreement, gold, exports or the progress of the "
     "project; only the share of accepted grades is shown, to administrators, below."
 )
-Shown = tuple[str, str, str, gr.Dropdown]
+CORRECTING_SAYS = (
+    "A corrected grade counts for attempts that are not finished, and for all grades of a check pair, also "
+    "earlier ones. Finished attempts stay as they were judged."
+)
+Shown = tuple[str, str, str, gr.Dropdown, gr.Dropdown]
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,7 @@ class QualityHandlers:
             float(settings.training_distance),
             settings.check_every,
             float(settings.check_distance),
-            *_shown(overview),
+            *self._shown(overview, project_id),
         )
 
     def save(self, request: gr.Request, *values: object) -> tuple[Any, ...]:
@@ -74,7 +86,7 @@ class QualityHandlers:
         with shown_to_user(AnnotationError):
             project_id, user = self._asked(request)
             self.quality.change(project_id, read_quality_form(*values), by=user)
-            return done_html("Saved."), *_shown(self.quality.overview(project_id))
+            return done_html("Saved."), *self._shown(self.quality.overview(project_id), project_id)
 
     def import_training(self, request: gr.Request, upload: str | None) -> tuple[Any, ...]:
         """Training pairs from a file, all of them or none."""
@@ -90,7 +102,7 @@ class QualityHandlers:
             project_id, user = self._asked(request)
             retired = self.known_pairs.retire_training(project_id, by=user)
             said = f"{counted(retired, 'training pair')} no longer used; what raters did with them is kept."
-            return done_html(said), *_shown(self.quality.overview(project_id))
+            return done_html(said), *self._shown(self.quality.overview(project_id), project_id)
 
     def excuse(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """Let a rater work without training."""
@@ -100,7 +112,41 @@ class QualityHandlers:
                 raise SettingsError("No rater is chosen: choose who may work without training.")
             self.quality.excuse(project_id, name, by=user)
             said = done_html(f"{name} may work without training.")
-            return said, *_shown(self.quality.overview(project_id))
+            return said, *self._shown(self.quality.overview(project_id), project_id)
+
+    def show_known(self, request: gr.Request, chosen: str | None) -> tuple[str, Any]:
+        """The texts of a pair, and the grade that is known of it."""
+        with shown_to_user(AnnotationError):
+            project_id, _ = self._asked(request)
+            line = self._line(project_id, chosen)
+        return known_html(line), float(line.grade)
+
+    def set_known(self, request: gr.Request, chosen: str | None, grade: object) -> tuple[Any, ...]:
+        """Correct the known grade of a pair."""
+        with shown_to_user(AnnotationError):
+            project_id, user = self._asked(request)
+            line = self._line(project_id, chosen)
+            number = decimal_of(grade, "known grade")
+            before = self.known_pairs.set_grade(project_id, line.kind, line.id, number, by=user)
+            said = done_html(f"The known grade of {line.external_id} is {number}; it was {before}.")
+            return said, *self._shown(self.quality.overview(project_id), project_id)
+
+    def _line(self, project_id: int, chosen: str | None) -> KnownLine:
+        lines = {_token(line): line for line in self.known_pairs.known(project_id)}
+        if chosen not in lines:
+            raise SettingsError("No pair is chosen: choose one of the list.")
+        return lines[chosen]
+
+    def _shown(self, overview: QualityOverview, project_id: int) -> Shown:
+        names = [standing.user.name for standing in overview.standings]
+        known = [(known_label(line), _token(line)) for line in self.known_pairs.known(project_id)]
+        return (
+            training_html(overview),
+            checks_html(overview),
+            standings_html(overview),
+            gr.Dropdown(choices=names, value=None),
+            gr.Dropdown(choices=known),  # the one that is chosen stays
+        )
 
     def _asked(self, request: gr.Request) -> tuple[int, User]:
         project_id = asked_project(request)
@@ -115,9 +161,9 @@ class QualityHandlers:
             bring = {"training": self.known_pairs.import_training, "checks": self.known_pairs.import_checks}
             summary = bring[kind](project_id, pairs, by=user, files=[path.name])
         except AnnotationError as error:
-            return *refused(error, upload), *(gr.skip() for _ in range(4))
+            return *refused(error, upload), *(gr.skip() for _ in range(SHOWN_PARTS))
         path.unlink(missing_ok=True)
-        shown = _shown(self.quality.overview(project_id))
+        shown = self._shown(self.quality.overview(project_id), project_id)
         return summary_html(summary, KINDS[kind]), gr.File(value=None), *shown
 
 
@@ -147,13 +193,14 @@ def build_quality_section(handlers: QualityHandlers) -> QualitySection:
             checked = _upload("checks")
     said = gr.HTML("", elem_id="quality-said")
     save = gr.Button("Save these settings", variant="primary", elem_id="quality-save")
+    known = _known_fields()
     section_heading("Raters", "quality-raters-heading")
     raters = gr.HTML("", elem_id="quality-raters", js_on_load=None)
     with gr.Row(elem_classes="form-row"):
         chosen = gr.Dropdown([], label="Rater", allow_custom_value=True, elem_id="quality-rater", scale=3)
         excuse = gr.Button("Excuse from training", elem_id="quality-excuse", scale=1, min_width=160)
     fields = [pass_mark, training_distance, check_every, check_distance]
-    shown = [training, checks, raters, chosen]
+    shown = [training, checks, raters, chosen, known.pair]
     events = (
         save.click(handlers.save, fields, [said, *shown], api_name="save_quality"),
         trained.run.click(
@@ -174,6 +221,12 @@ def build_quality_section(handlers: QualityHandlers) -> QualitySection:
         ),
         clear.click(handlers.clear_training, outputs=[said, *shown], api_name="clear_training"),
         excuse.click(handlers.excuse, chosen, [said, *shown], api_name="excuse_rater"),
+        known.run.click(
+            handlers.set_known, [known.pair, known.grade], [known.said, *shown], api_name="set_known_grade"
+        ),
+    )
+    known.pair.input(
+        handlers.show_known, known.pair, [known.texts, known.grade], api_name="show_known_pair", **QUIETLY
     )
 
     def show_when(event: Any) -> None:
@@ -200,6 +253,37 @@ def _upload(kind: str) -> _Upload:
     gr.HTML(f'<p class="small">{FIELDS[kind]}</p>', elem_id=f"quality-{kind}-fields")
     run = gr.Button(f"Import {KINDS[kind]}s", elem_id=f"quality-{kind}-run")
     return _Upload(file, run, gr.HTML("", elem_id=f"quality-{kind}-result"))
+
+
+@dataclass(frozen=True)
+class _KnownFields:
+    pair: gr.Dropdown
+    texts: gr.HTML
+    grade: gr.Number
+    run: gr.Button
+    said: gr.HTML
+
+
+def _known_fields() -> _KnownFields:
+    section_heading("Known grades", "quality-known-heading")
+    gr.HTML(f'<p class="small">{CORRECTING_SAYS}</p>', elem_id="quality-known-says")
+    with gr.Row(elem_classes="form-row"):
+        pair = gr.Dropdown(
+            [], label="Training or check pair", allow_custom_value=True, elem_id="quality-known", scale=5
+        )
+        grade = gr.Number(
+            None,
+            label="Known grade",
+            minimum=0,
+            maximum=4,
+            step=0.25,
+            min_width=NARROW,
+            elem_id="quality-known-grade",
+            scale=1,
+        )
+        run = gr.Button("Set this grade", elem_id="quality-known-set", scale=1, min_width=160)
+    texts = gr.HTML("", elem_id="quality-known-texts", js_on_load=None)
+    return _KnownFields(pair, texts, grade, run, gr.HTML("", elem_id="quality-known-said"))
 
 
 def _training_fields() -> tuple[gr.Number, gr.Number]:
@@ -278,11 +362,5 @@ def _read(path: Path, only_type: str | None) -> list[KnownPair]:
     return pairs
 
 
-def _shown(overview: QualityOverview) -> Shown:
-    names = [standing.user.name for standing in overview.standings]
-    return (
-        training_html(overview),
-        checks_html(overview),
-        standings_html(overview),
-        gr.Dropdown(choices=names, value=None),
-    )
+def _token(line: KnownLine) -> str:
+    return f"{line.kind}:{line.id}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from annotation.services.known_pairs import KnownSummary
+from annotation.services.known_pairs import KnownLine, KnownSummary
 from annotation.services.quality import QualityOverview, Standing
 from annotation.ui.wording import counted, grouped, time_html
 from kpdemo.ui.widgets import done_html, empty_html, escape
 
+LABEL = 60
 NO_RATERS = "No raters yet. Add one in the tab Members."
 
 
@@ -24,6 +25,21 @@ def checks_html(overview: QualityOverview) -> str:
     every = overview.settings.check_every
     rate = f"One pair in {every} is one of them." if every else "None is given out: say how often, and save."
     return f"<p>{escape(counted(overview.check_pairs, 'check pair'))}. {escape(rate)}</p>"
+
+
+def known_label(line: KnownLine) -> str:
+    """A line of the list of pairs: which it is, and how its smaller item begins."""
+    words = " ".join(line.right.split())
+    shown = words if len(words) <= LABEL else f"{words[: LABEL - 1]}…"
+    return f"{line.kind} {line.external_id}: {shown}"
+
+
+def known_html(line: KnownLine) -> str:
+    """Both items of a pair."""
+    sides = "".join(
+        f'<div class="rate-text" dir="auto">{escape(text)}</div>' for text in (line.left, line.right)
+    )
+    return f'<div class="rate-items known-pair" role="group" aria-label="The pair">{sides}</div>'
 
 
 def summary_html(summary: KnownSummary, noun: str) -> str:

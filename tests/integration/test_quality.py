@@ -15,6 +15,7 @@ from annotation.assignment import Progress
 from annotation.errors import (
     AccessError,
     AssignmentError,
+    GradeError,
     ImportFileError,
     NotFoundError,
     SettingsError,
@@ -23,6 +24,7 @@ from annotation.errors import (
 from annotation.quality import QualitySettings
 from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import Services, open_services
+from annotation.services.known_pairs import KnownKind
 from annotation.services.quality import state_of
 from annotation.services.ratings import RatingService
 from annotation.training import TrainingPhase
@@ -321,6 +323,46 @@ def test_two_raters_at_once_get_every_check(make):
     assert [sum(text.startswith("a docked") for text in each) for each in seen] == [3, 3, 3, 3]
     check_finished(place.world)
     assert check_database(place.world.database).problems == ()
+
+
+def test_a_known_grade_is_corrected_for_what_is_not_judged_yet(make):
+    place = make(pairs=4, raters=2, k=2)
+    services, [rater, other] = place.services, place.world.raters
+    services.known_pairs.import_training(place.project, [known("t1", "4"), known("t2", "0")])
+    services.known_pairs.import_checks(place.project, [known("c1", "4")])
+    place.settings(check_every=2, check_distance=Decimal("0.5"), training_distance=Decimal("0.5"))
+    place.train(rater, "4", "0")
+    place.work(rater, "2")
+    place.train(other, "4")
+    lines = {line.external_id: line for line in services.known_pairs.known(place.project)}
+    assert [line.kind for line in lines.values()] == ["training", "training", "check"]
+    assert place.standing(rater).accepted_checks == 0
+    for id, grade, before in (("t1", "2", 4), ("c1", "2", 4)):
+        line = lines[id]
+        assert services.known_pairs.set_grade(place.project, line.kind, line.id, Decimal(grade)) == before
+    assert place.standing(rater).accepted_checks == 1
+    assert [a.accepted for a in place.standing(rater).attempts] == [2]  # judged already
+    assert services.training.queue(place.project, other).progress.accepted == 0
+    [_, event] = services.events.recent(place.project)[:2]
+    assert (event.action, event.detail["before"], event.detail["after"]) == ("known grade changed", "4", "2")
+
+
+def test_only_known_grades_on_the_scale_of_pairs_in_use_are_set(make):
+    place, elsewhere = make(), make()
+    service = place.services.known_pairs
+    service.import_training(place.project, [known("t1")])
+    [line] = service.known(place.project)
+    with pytest.raises(GradeError, match=r"0 to 4 in steps of 0\.25, not 4\.1"):
+        service.set_grade(place.project, line.kind, line.id, Decimal("4.1"))
+    for project, kind, pair in (
+        (elsewhere.project, line.kind, line.id),
+        (place.project, KnownKind.CHECK, place.world.pairs[0]),
+    ):
+        with pytest.raises(NotFoundError, match="in use here"):
+            service.set_grade(project, kind, pair, Decimal(1))
+    service.retire_training(place.project)
+    with pytest.raises(NotFoundError, match="There is no training pair"):
+        service.set_grade(place.project, line.kind, line.id, Decimal(1))
 
 
 def test_a_check_whose_lease_ends_is_given_back_and_comes_again_once(make):
