@@ -37,6 +37,7 @@ FORMATS_HTML = (
 )
 
 
+STILL_CHOSEN = "The files are still chosen: remove a wrong one with × before you choose another."
 CALIBRATED = (
     "Fits the scores, type by type, to the grades of other pairs by isotonic regression: they come onto the "
     "scale of people, and their order stays but for ties. A pair that is in both sets is refused."
@@ -108,7 +109,8 @@ class SystemFormHandlers:
             system = reader.system(choice, measured_on)
             kept = self.systems.add(project_id, measured_on, system, origin=choice.what, by=user)
         except AnnotationError as error:
-            failed = f'<p class="note failed" role="alert"><b>Nothing was added.</b> {escape(str(error))}</p>'
+            told = escape(f"{error} {STILL_CHOSEN}" if any(choice.boxes) else str(error))
+            failed = f'<p class="note failed" role="alert"><b>Nothing was added.</b> {told}</p>'
             return failed, gr.skip(), *(_box_after(box) for box in choice.boxes), gr.skip()
         scored = sum(score is not None for score in system.scores)
         said = done_html(f"Added {system.name}: {counted(scored, 'score')}.")
