@@ -36,6 +36,10 @@ from db.models import User as UserRow
 
 EDITORS = (Role.EDITOR, Role.ADMINISTRATOR)
 LISTED = 200
+NO_WORDNET = (
+    "Raters will see this key without its meaning, as there is no WordNet on this server: its administrator "
+    "can add one, see docs/annotation.md."
+)
 _SHOWN = 60
 """Characters of a key in a message."""
 Result = TypeVar("Result")
@@ -217,8 +221,8 @@ class EditingService:
             return None, ""
         try:
             wordnet = self._dictionary.open()
-        except WordNetError as error:
-            return None, f"Raters will see this key without its meaning. {error}"
+        except WordNetError:
+            return None, NO_WORDNET
         found = described(text, wordnet) if is_sense_key(text) else None
         if found is not None:
             return found, ""

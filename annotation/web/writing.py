@@ -9,6 +9,7 @@ from starlette.requests import Request
 
 from annotation.authoring import Check, Task, WritingDesk, WrittenText
 from annotation.comparison import comparison_type
+from annotation.senses import WORD_TO_SENSE, word_label
 from annotation.services.writing import WritingService
 from annotation.sizes import guidance
 from annotation.types import User
@@ -95,7 +96,7 @@ def _task(task: Task) -> Answer:
         "type_label": kind.label,
         "larger_label": kind.larger,
         "smaller_label": kind.smaller,
-        "left": task.left,
+        "left": _word_or_text(task.type, task.left),
         "grade": task.grade,
         "text": task.text,
         "version": task.version,
@@ -105,6 +106,11 @@ def _task(task: Task) -> Answer:
         "guidance": "" if task.bounds is None else guidance(task.bounds),
         "check": None if task.check is None else _check(task.check),
     }
+
+
+def _word_or_text(type: str, left: str) -> str:
+    """The larger item as raters see it: "mouse (noun)" of "mouse#n"."""
+    return word_label(left) if type == WORD_TO_SENSE else left
 
 
 def _check(check: Check) -> Answer:
@@ -120,7 +126,7 @@ def _written(text: WrittenText) -> Answer:
     return {
         "id": text.id,
         "type_label": comparison_type(text.type).label,
-        "left": text.left[:300],
+        "left": _word_or_text(text.type, text.left)[:300],
         "text": text.text,
         "grade": text.grade,
         "state": text.state,

@@ -116,6 +116,7 @@ def test_a_writer_chooses_a_sense_for_the_word_that_he_is_given(senses_site, bro
     services.items.change_plan(project, has_zeros=False)
     page = senses_site.page(browser, "Wim", f"/annotate/write?project={project}")
     watch.over(page, senses_site.address)
+    expect(page.locator("#write-left")).to_have_text("mouse (noun)")
     page.get_by_role("link", name="Choose a sense of WordNet for this word").click()
     expect(page.locator("#senses-task")).to_contain_text("mouse (noun)")
     expect(page.locator("#senses-task")).to_contain_text("Choose a sense that deserves the grade")
