@@ -37,7 +37,7 @@ from annotation.ui.agreement_tables import (
 from annotation.ui.asking import asked_project
 from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.tables import file_name, table_html
-from annotation.ui.wording import time_html
+from annotation.ui.wording import figure, time_html
 from kpdemo.ui.charts import Chart, chart_buttons, show_chart
 from kpdemo.ui.widgets import QUIETLY, empty_html, note_html, section_heading, shown_to_user
 
@@ -269,7 +269,7 @@ def charts_of(report: AgreementReport) -> dict[str, Chart | None]:
         "without": alpha_chart(
             [f"without {names[row.rater]}" for row in report.left_out],
             [Series("without one rater", tuple(row.alpha for row in report.left_out))],
-            reference=None if whole is None else (f"with everybody {whole:.3f}", whole),
+            reference=None if whole is None else (f"with everybody {figure(whole)}", whole),
         ),
         "together": alpha_chart(
             [pair_label(report, row.first, row.second) for row in report.rater_pairs],
