@@ -37,6 +37,8 @@ from kpdemo.ui.widgets import (
 
 NO_PAIRS = "No pairs yet. Import a file of pairs, then invite raters."
 NO_EVENTS = "Nothing was done yet."
+DIGEST_LENGTH = 12
+"""Letters of a SHA-256 that tell files apart."""
 TABS = ("pairs", "members", "quality", "settings", "gold", "events")
 LEAVE = "address => { if (address) location.assign(address); }"
 SAVED = "Saved. Raters see the new settings with their next pair."
@@ -240,11 +242,13 @@ def events_html(events: Sequence[Event]) -> str:
 
 def _detail(event: Event) -> str:
     return ", ".join(
-        f"{name.replace('_', ' ')} {_value(value)}"
+        f"{name.replace('_', ' ')} {_value(name, value)}"
         for name, value in event.detail.items()
         if value not in (None, "", [], {})
     )
 
 
-def _value(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+def _value(name: str, value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)[:DIGEST_LENGTH] if name.endswith("sha256") else str(value)

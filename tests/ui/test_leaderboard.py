@@ -7,6 +7,7 @@ import io
 import json
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 
 import gradio as gr
@@ -271,7 +272,7 @@ def test_what_cannot_be_calibrated_is_refused_and_files_stay_in_their_boxes(form
     said, _, files, _, training, taught, _ = add(form, rated, "", run, training=grades, training_scores=short)
     assert "taught.txt, line 3: &#x27;x&#x27; is no number" in said
     assert (files, training, taught) == (gr.skip(), gr.skip(), gr.skip())
-    short[0].unlink()
+    Path(short[0]).unlink()
     assert add(form, rated, "", run, training=grades, training_scores=short)[5].value is None
     said = add(form, rated, "", what="lcs", training=grades)[0]
     assert "no scored pair of phrase2word to calibrate on" in said
