@@ -141,7 +141,7 @@ class SystemPredictor:
 
     def _rank(self, documents: Sequence[Document], read: Sequence[ReadDocument]) -> list[Ranking]:
         own = [number for number, document in enumerate(documents) if self._reads(document)]
-        rankings = [Ranking((), 0)] * len(documents)
+        rankings = [Ranking((), 0, 0)] * len(documents)
         found = self._rank_own([documents[number] for number in own], [read[number] for number in own])
         for number, ranking in zip(own, found, strict=True):
             rankings[number] = ranking
