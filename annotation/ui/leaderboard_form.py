@@ -37,7 +37,6 @@ FORMATS_HTML = (
 )
 
 
-STILL_CHOSEN = "The files are still chosen: remove a wrong one with × before you choose another."
 CALIBRATED = (
     "Fits the scores, type by type, to the grades of other pairs by isotonic regression: they come onto the "
     "scale of people, and their order stays but for ties. A pair that is in both sets is refused."
@@ -109,9 +108,8 @@ class SystemFormHandlers:
             system = reader.system(choice, measured_on)
             kept = self.systems.add(project_id, measured_on, system, origin=choice.what, by=user)
         except AnnotationError as error:
-            told = escape(f"{error} {STILL_CHOSEN}" if any(choice.boxes) else str(error))
-            failed = f'<p class="note failed" role="alert"><b>Nothing was added.</b> {told}</p>'
-            return failed, gr.skip(), *(_box_after(box) for box in choice.boxes), gr.skip()
+            failed = f'<p class="note failed" role="alert"><b>Nothing was added.</b> {escape(str(error))}</p>'
+            return failed, gr.skip(), *(_box_after(box, str(error)) for box in choice.boxes), gr.skip()
         scored = sum(score is not None for score in system.scores)
         said = done_html(f"Added {system.name}: {counted(scored, 'score')}.")
         return said, "", *(gr.File(value=None) for _ in choice.boxes), kept
@@ -141,9 +139,9 @@ class SystemFormHandlers:
         return gr.Dropdown(choices=[(entry.name, entry.id) for entry in entries], value=None)
 
 
-def _box_after(files: Sequence[Path]) -> Any:
-    """Files stay chosen, unless one of them was deleted meanwhile."""
-    return gr.skip() if all(file.is_file() for file in files) else gr.File(value=None)
+def _box_after(files: Sequence[Path], error: str) -> Any:
+    """A box is emptied if a file of it is at fault, so that the mended one can be chosen at once."""
+    return gr.File(value=None) if any(file.name in error for file in files) else gr.skip()
 
 
 def build_system_form(
