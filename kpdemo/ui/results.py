@@ -188,7 +188,7 @@ def _lists(answer: Answer) -> str:
     found = _table(present, shown) if present else _nothing_found(answer)
     if not absent:
         code = answer.prediction.language
-        foreign = language_name(code) if answer.languages and code not in answer.languages else ""
+        foreign = language_name(code) if code and answer.languages and code not in answer.languages else ""
         return found + nothing_absent_html(possible=answer.finds_absent, foreign=foreign)
     return f'<div class="keyphrase-lists"><div>{found}</div>{absent_html(absent)}</div>'
 

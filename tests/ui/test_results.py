@@ -168,6 +168,11 @@ def test_without_absent_keyphrases_the_page_says_whether_the_model_could_have_so
     assert 'id="predict-absent-heading"' not in answer_html(answer())
 
 
+def test_a_text_of_no_known_language_is_not_told_that_its_language_has_no_absent_keyphrases():
+    unknown = replace(answer(), prediction=Prediction(PRESENT), languages=frozenset({"en"}))
+    assert "No absent keyphrase was found." in answer_html(unknown)
+
+
 def test_an_absent_keyphrase_has_its_score_and_says_in_words_what_it_is():
     html = answer_html(answer(absent=ABSENT))
     first, second = re.findall(r"<li>.*?</li>", html)
