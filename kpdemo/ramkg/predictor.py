@@ -14,6 +14,7 @@ from kpdemo.prmu import PhraseKinds
 from kpdemo.ramkg.encoder import BagEncoder
 from kpdemo.ramkg.features import Help, Phrase, Ranked, candidates_of, rank_input
 from kpdemo.ramkg.index import Hit, PassageIndex
+from kpdemo.ramkg.others import retrieve_others
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker
 from kpdemo.selection import check_options, keep, mark_fillers
 from kpdemo.simckp.checkpoint import choose_device
@@ -90,7 +91,7 @@ class RankingPredictor:
             return [[] for _ in documents]
         with self._lock:
             index = self._index
-        return index.retrieve(self.encoder, documents, self.model.passages)
+        return retrieve_others(index, self.encoder, documents, self.model.passages)
 
     @cached_property
     def _index(self) -> PassageIndex:

@@ -17,6 +17,7 @@ from kpdemo.ramkg.generator_checkpoint import load_ramkg_generator
 from kpdemo.ramkg.index import Hit, PassageIndex
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.manifest import Manifest, read_manifest
+from kpdemo.ramkg.others import retrieve_others
 from kpdemo.text import readable_documents
 from kpdemo.types import (
     Document,
@@ -50,11 +51,7 @@ class PassageSource:
 
     def hits(self, documents: Sequence[Document], count: int) -> list[list[Hit]]:
         """The `count` best passages for each document, best first; none is the document itself."""
-        found = self.index.retrieve(self.encoder, documents, count + 1)
-        return [
-            [hit for hit in hits if not document.id or hit.passage.id != document.id][:count]
-            for document, hits in zip(documents, found, strict=True)
-        ]
+        return retrieve_others(self.index, self.encoder, documents, count)
 
 
 @dataclass(frozen=True)

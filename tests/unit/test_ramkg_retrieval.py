@@ -17,7 +17,7 @@ from kpdemo.training.loop import LoopConfig
 from kpdemo.training.ramkg import RamkgTraining, train_ramkg
 from kpdemo.training.sources import Source
 from kpdemo.types import Document, RetrievalPredictor, uses_passages
-from tests.tiny_multilingual import DOCUMENTS, FRENCH, KOREAN, t5, write_documents
+from tests.tiny_multilingual import DOCUMENTS, FRENCH, t5, write_documents
 
 PASSAGES = [
     Document("We compare graphs.", "Graph kernels", "en1", ("graph kernels", "chemistry"), "en"),
@@ -26,15 +26,14 @@ PASSAGES = [
 
 
 class TwoPassages:
-    """An index that finds the document itself, if it is there, and then `PASSAGES`."""
+    """An index that finds `PASSAGES` for every document."""
 
-    def __init__(self, *own: Document) -> None:
-        self.own = own
+    def __init__(self) -> None:
         self.asked: list[int] = []
 
     def retrieve(self, encoder, documents, count):
         self.asked.append(len(documents))
-        return [[Hit(passage, 0.5) for passage in (*self.own, *PASSAGES)][:count] for _ in documents]
+        return [[Hit(passage, 0.5) for passage in PASSAGES][:count] for _ in documents]
 
 
 @pytest.fixture(scope="module")
@@ -79,12 +78,6 @@ def test_the_keyphrases_of_the_passages_stand_before_the_document(trained):
     ]
     assert found.passages[0].text == "We compare graphs."
     assert found.without == RamkgGenerator(trained.writer).predict([FRENCH])[0]
-
-
-def test_a_document_is_no_passage_for_itself(trained):
-    source = PassageSource(TwoPassages(KOREAN), None)
-    assert [hit.passage.id for hit in source.hits([KOREAN], 2)[0]] == ["en1", "en2"]
-    assert [hit.passage.id for hit in source.hits([FRENCH], 2)[0]] == ["ko1", "en1"]
 
 
 @pytest.mark.parametrize(
