@@ -121,6 +121,24 @@ def test_a_compound_may_start_with_a_preposition():
     assert "in hous system" not in keys("in house system", {"in": "IN"})
 
 
+@pytest.mark.parametrize(
+    ("text", "whole", "cut"),
+    [
+        ("search and n-grams", ["search and n grams", "n grams", "n", "grams"], ["search and n"]),
+        ("p‐values and the k‐NN rule", ["p values and the k NN", "k NN rule"], ["p values and the k"]),
+        ("a state-of-the-art model", ["state of the art model", "the art model"], []),
+        ("use state-of-the-art models", ["use state of the art"], ["use state", "use state of the"]),
+        ("graph kernels - a survey", ["graph kernels"], []),
+        ("text search and n grams, text search and n-grams", ["search and n"], []),
+    ],
+)
+def test_no_candidate_that_began_before_a_hyphenated_compound_ends_inside_it(text, whole, cut):
+    tags = {"and": "IN", "the": "DT", "of": "IN", "a": "DT", ",": ",", "-": "HYPH", "‐": "HYPH"}
+    found = keys(text, tags)
+    assert {candidate_key(phrase) for phrase in whole} <= set(found)
+    assert not {candidate_key(phrase) for phrase in cut} & set(found)
+
+
 @pytest.mark.parametrize("joiner", ["/", "-"])
 def test_a_chain_without_end_has_few_candidates(joiner):
     chain = joiner.join(f"w{number}x" for number in range(600))
