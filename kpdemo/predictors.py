@@ -33,7 +33,6 @@ ENGLISH_MODEL = "english"
 _ASSETS = Path(__file__).parent / "assets"
 DEFAULT_FOLDER = _ASSETS / "default"
 MULTILINGUAL_FOLDER = _ASSETS / MULTILINGUAL_MODEL
-PASSAGES_FILE = _ASSETS / "passages" / "passages.jsonl"
 PASSAGES_INDEX = _ASSETS / "passages" / "index"
 
 _SIMCKP = "SimCKP, trained on author keywords"

@@ -28,11 +28,6 @@ class PhraseKinds:
         return Kind.REORDERED if all(found) else Kind.MIXED
 
 
-def phrase_kind(phrase: str, document: Document) -> Kind:
-    """The kind of one phrase; for many of one document `PhraseKinds` stems the text only once."""
-    return PhraseKinds(document)(phrase)
-
-
 def _words(phrase: str, language: str) -> list[str]:
     if language in SEGMENTED:
         found = [phrase[start:end] for start, end, _ in segments(phrase, language)]

@@ -12,10 +12,7 @@ from kpdemo.lines import document_blocks
 from kpdemo.text import LONGEST_KEYPHRASE, stem
 from kpdemo.types import Document, Span
 
-# The grammar of the released code, in NLTK's notation; `_chunks` is the same in one pass.
-_INSIDE = "IN|CD|DT|FW|GW|AFX|POS|HYPH|LS|ADD|:|NN.*|VB.*|JJ.*|RB.*"
-CHUNK_GRAMMAR = f"PHRASE: {{<{_INSIDE}>+<CC|RP|{_INSIDE}>*}}"
-
+# The grammar of the released code in sets: <inside>+<CC|RP|inside>*.
 _CHUNK_TAGS = frozenset({"IN", "CD", "DT", "FW", "GW", "AFX", "POS", "HYPH", "LS", "ADD", ":"})
 _CHUNK_PREFIXES = ("NN", "VB", "JJ", "RB")
 _NOT_FIRST = frozenset({"CC", "RP"})
@@ -149,7 +146,7 @@ def _compound_starts(parts: Iterable[Sequence[Token]]) -> dict[int, int]:
 
 
 def _chunks(tags: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Half-open ranges of `tags` that `CHUNK_GRAMMAR` matches."""
+    """Half-open ranges of `tags` that are chunks: CC and RP may stand in one, but not first."""
     first = None
     for position, tag in enumerate(tags):
         inside = tag in _CHUNK_TAGS or tag.startswith(_CHUNK_PREFIXES)

@@ -97,7 +97,7 @@ class Kea(Baseline):
 
     def score(self, document: Document) -> list[Scored]:
         tables = self._tables(document)
-        candidates = mine_candidates(document, self.longest)
+        candidates = mine_ngrams(document, self.longest)
         rows = tables.features(document, candidates)
         return [(candidate, tables.probability(row)) for candidate, row in zip(candidates, rows, strict=True)]
 
@@ -114,7 +114,7 @@ class Kea(Baseline):
         return self.tables[document.language]
 
 
-def mine_candidates(document: Document, longest: int) -> list[Candidate]:
+def mine_ngrams(document: Document, longest: int) -> list[Candidate]:
     """Runs of at most `longest` words that could be a keyphrase, with all their places.
 
     In English noun phrases, else what neither begins nor ends with a stop word and holds no punctuation.

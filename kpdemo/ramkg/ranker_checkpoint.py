@@ -14,7 +14,7 @@ from kpdemo.ramkg.features import Knowledge
 from kpdemo.ramkg.ranker import Choosing, Ranker
 from kpdemo.ramkg.subwords import build_reader, reader_config, stored_tokenizer
 from kpdemo.ramkg.terms import Lexicon
-from kpdemo.simckp.checkpoint import CARD, opened_folder, write_folder
+from kpdemo.simckp.checkpoint import opened_folder, write_folder
 from kpdemo.simckp.counting import ExpectedF1
 from kpdemo.sums import write_sums
 
@@ -64,12 +64,6 @@ def save_ranker(folder: Path, model: RankerModel, *, name: str, card: str) -> No
     }
     write_folder(folder, state, stored_tokenizer(reader), config, card=card, storage="fp16")
     model.knowledge.lexicon.save(folder / LEXICON)
-    write_sums(folder)
-
-
-def write_card(folder: Path, card: str) -> None:
-    """Give a stored model another card."""
-    (folder / CARD).write_text(card, encoding="utf-8")
     write_sums(folder)
 
 

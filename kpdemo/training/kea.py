@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from kpdemo.candidates.chunks import Candidate
 from kpdemo.errors import TrainingError
-from kpdemo.evaluation.kea import Features, Kea, LanguageTables, mine_candidates
+from kpdemo.evaluation.kea import Features, Kea, LanguageTables, mine_ngrams
 from kpdemo.evaluation.metrics import pooled_average, score_sets
 from kpdemo.evaluation.phrases import key_of
 from kpdemo.languages import identified
@@ -67,7 +67,7 @@ def train_kea(config: KeaTraining) -> Kea:
     for document, _ in tqdm(drawn, desc="candidates", unit="doc"):
         own = identified(document)
         gold = frozenset(key for phrase in own.keyphrases if (key := key_of(phrase, own)))
-        candidates = mine_candidates(own, config.longest)
+        candidates = mine_ngrams(own, config.longest)
         if candidates:
             groups[own.language].append(_Mined(own, candidates, gold))
     tables = {language: learn_tables(language, groups[language], config) for language in sorted(groups)}

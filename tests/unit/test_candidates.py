@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from nltk import RegexpParser, Tree
 
 from kpdemo.candidates.chunks import (
-    CHUNK_GRAMMAR,
     CandidateConfig,
     _chunks,
     candidate_key,
@@ -18,6 +17,10 @@ from kpdemo.errors import ModelLoadError
 from kpdemo.places import PhrasePlaces
 from kpdemo.text import StemmedText
 from kpdemo.types import Document
+
+# The released code's, in NLTK's notation.
+INSIDE = "IN|CD|DT|FW|GW|AFX|POS|HYPH|LS|ADD|:|NN.*|VB.*|JJ.*|RB.*"
+CHUNK_GRAMMAR = f"PHRASE: {{<{INSIDE}>+<CC|RP|{INSIDE}>*}}"
 
 TAGS = [
     "IN",

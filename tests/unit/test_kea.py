@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kpdemo.errors import LanguageError, ModelLoadError, TrainingError
-from kpdemo.evaluation.kea import LanguageTables, load_kea, mine_candidates
+from kpdemo.evaluation.kea import LanguageTables, load_kea, mine_ngrams
 from kpdemo.evaluation.phrases import key_of
 from kpdemo.identity import model_identity
 from kpdemo.predictors import load_predictor
@@ -104,7 +104,7 @@ def test_a_file_of_predictions_tells_one_model_from_another(folder):
 
 def test_the_document_itself_is_left_out_of_its_features():
     document = Document("Le graphe.", language="fr")
-    [candidate] = mine_candidates(document, 4)
+    [candidate] = mine_ngrams(document, 4)
     tables = LanguageTables(10, {candidate.key: 1}, {candidate.key: 1})
     [counted] = tables.features(document, [candidate])
     [left_out] = tables.features(document, [candidate], gold=frozenset({candidate.key}))
@@ -114,7 +114,7 @@ def test_the_document_itself_is_left_out_of_its_features():
 
 def test_words_of_no_content_may_stand_inside_a_candidate_only():
     document = Document("Le sac à dos rouge, et le chat.", language="fr")
-    keys = {candidate.key for candidate in mine_candidates(document, 4)}
+    keys = {candidate.key for candidate in mine_ngrams(document, 4)}
     assert key_of("sac à dos", document) in keys
     assert key_of("le sac", document) not in keys
     assert key_of("rouge et", document) not in keys

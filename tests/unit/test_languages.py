@@ -14,7 +14,7 @@ from kpdemo.languages.notes import language_note
 from kpdemo.languages.segmenting import segments
 from kpdemo.languages.wording import folded
 from kpdemo.places import PhrasePlaces
-from kpdemo.prmu import phrase_kind
+from kpdemo.prmu import PhraseKinds
 from kpdemo.text import StemmedText, check_readable, phrase_key, readable_documents, stem, word_spans, words
 from kpdemo.types import Document, Kind
 
@@ -133,11 +133,11 @@ def test_english_words_and_stems_are_those_of_the_published_evaluation():
 
 
 def test_kinds_of_absent_phrases_go_by_the_words_of_a_segmenter():
-    document = Document(CHINESE, language="zh")
-    assert phrase_kind("关键词抽取", document) is Kind.PRESENT
-    assert phrase_kind("抽取关键词", document) is Kind.REORDERED
-    assert phrase_kind("关键词生成", document) is Kind.MIXED
-    assert phrase_kind("语音识别", document) is Kind.UNSEEN
+    kind = PhraseKinds(Document(CHINESE, language="zh"))
+    assert kind("关键词抽取") is Kind.PRESENT
+    assert kind("抽取关键词") is Kind.REORDERED
+    assert kind("关键词生成") is Kind.MIXED
+    assert kind("语音识别") is Kind.UNSEEN
 
 
 def test_korean_particles_are_no_content():

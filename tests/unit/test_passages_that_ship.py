@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from kpdemo.documents import read_documents
-from kpdemo.predictors import PASSAGES_FILE
+from kpdemo.predictors import PASSAGES_INDEX
 from kpdemo.text import StemmedText, phrase_key, words
 
 FEWEST = 420
@@ -17,7 +17,7 @@ SHINGLE = 5
 
 @pytest.fixture(scope="module")
 def passages():
-    return list(read_documents(PASSAGES_FILE))
+    return list(read_documents(PASSAGES_INDEX.with_name("passages.jsonl")))
 
 
 def test_there_are_enough_each_of_its_own(passages):

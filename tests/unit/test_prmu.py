@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpdemo.prmu import PhraseKinds, phrase_kind
+from kpdemo.prmu import PhraseKinds
 from kpdemo.types import Document, Kind
 
 DOCUMENT = Document(
@@ -29,7 +29,7 @@ DOCUMENT = Document(
     ],
 )
 def test_a_phrase_has_the_kind_that_the_paper_gives_it(phrase, kind):
-    assert phrase_kind(phrase, DOCUMENT) is kind
+    assert PhraseKinds(DOCUMENT)(phrase) is kind
 
 
 @given(
