@@ -21,6 +21,7 @@ PARTS = (
     "bank",
     "reranker",
     "ramkg-generator",
+    "ramkg-rounds",
     "retriever",
     "multilingual",
     "kea",

@@ -228,3 +228,10 @@ def machine(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{torch.get_num_threads()} {platform.machine()} CPU threads"
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Markdown of rows, the first of which is the head."""
+    head, *body = rows
+    lines = [head, ["---"] * len(head), *body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

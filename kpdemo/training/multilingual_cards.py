@@ -9,7 +9,7 @@ import torch
 from kpdemo.errors import ConfigError
 from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import pseudo_table, recall_table
-from kpdemo.training.model_card import LICENCE
+from kpdemo.training.model_card import LICENCE, table
 from kpdemo.training.retriever import RetrieverTraining, TrainedRetriever
 from kpdemo.training.rgit import MultilingualTraining, TrainedMultilingual
 
@@ -64,11 +64,11 @@ def multilingual_card(
 
 Retrieval on the validation documents, in percent:
 
-{_table(recall_table(rounds))}
+{table(recall_table(rounds))}
 
 Mined pairs:
 
-{_table(pseudo_table(rounds))}
+{table(pseudo_table(rounds))}
 
 {LICENCE}"""
 
@@ -85,9 +85,3 @@ def _head(config: MultilingualTraining) -> str:
 
 def _run(visits: int, device: torch.device) -> str:
     return f"{visits:,} visits on {device.type} ({platform.machine()})"
-
-
-def _table(rows: list[list[str]]) -> str:
-    head, *body = rows
-    lines = [head, ["---"] * len(head), *body]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -34,27 +34,23 @@ from kpdemo.training.sources import Source
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class RamkgTraining:
-    """Attributes:
-    data: the folder that the paths of the sources start from.
-    pool: documents drawn from the sources.
-    retrieval: "none" trains the base model; "file" takes what the rows say in their field `retrieved`, a list
-        of the keyphrases of each passage, best first; "index" finds them in `index`.
-    index: folder of a passage index, opened with its own encoder.
-    validation: chooses the weights; its documents may have the languages of training only.
-    generated: validation documents that keyphrases are written for at each evaluation, spread evenly.
-    selected: the figure that the best weights have: "F1@M" as in the paper's code (pooled), or
-        "log-likelihood", which is quicker to measure with `generated = 0`.
-    backbone: any encoder-decoder of the Hub, or a folder.
-    scratch: sizes of a Transformer with a vocabulary of its own, in place of a backbone.
-    languages: those a token is added for, where the backbone has none of its own; without any the model tells
-        none apart.
-    passages: m, how many passages' keyphrases are read.
-    window, longest: tokens read and written at most.
-    dropout: everywhere in the backbone, or "pretrained" for what its configuration says.
-    attention: Transformers' name of the kernel.
-    storage: of the weights in the checkpoint.
+@dataclass(frozen=True, kw_only=True)
+class WriterTraining:
+    """What a generator is and how it learns, whatever it learns from.
+
+    Attributes:
+        generated: validation documents that keyphrases are written for at each evaluation, spread evenly.
+        selected: the figure that the best weights have: "F1@M" as in the paper's code (pooled), or
+            "log-likelihood", which is quicker to measure with `generated = 0`.
+        backbone: any encoder-decoder of the Hub, or a folder.
+        scratch: sizes of a Transformer with a vocabulary of its own, in place of a backbone.
+        languages: those a token is added for, where the backbone has none of its own; without any the model
+            tells none apart.
+        passages: m, how many passages' keyphrases are read.
+        window, longest: tokens read and written at most.
+        dropout: everywhere in the backbone, or "pretrained" for what its configuration says.
+        attention: Transformers' name of the kernel.
+        storage: of the weights in the checkpoint.
 
     Raises:
         ConfigError: settings that exclude each other.
@@ -62,16 +58,8 @@ class RamkgTraining:
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
-    train: tuple[Source, ...]
-    validation: Source
-    loop: LoopConfig
     name: str = "ramkg-generator"
     style: str = "author keywords"
-    data: Path = Path("data")
-    output: Path = Path("runs/ramkg-generator")
-    pool: Annotated[int, Field(ge=1)] = 1_000_000
-    retrieval: Literal["none", "file", "index"] = "none"
-    index: Path | None = None
     backbone: str = "facebook/mbart-large-cc25"
     scratch: ScratchConfig | None = None
     languages: tuple[str, ...] = ()
@@ -84,16 +72,51 @@ class RamkgTraining:
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
     dropout: float | Literal["pretrained"] = "pretrained"
     attention: str = "sdpa"
-    device: str = "auto"
     generated: Annotated[int, Field(ge=0)] = 200
     selected: Literal["F1@M", "log-likelihood"] = "F1@M"
     storage: Storage = "fp16"
 
     def __post_init__(self) -> None:
-        if (self.retrieval == "index") != (self.index is not None):
-            raise ConfigError('retrieval = "index" and an `index` go together: set both or neither.')
         if self.selected == "F1@M" and not self.generated:
             raise ConfigError('selected = "F1@M" needs documents to write for: set `generated` above 0.')
+
+
+@dataclass(frozen=True)
+class RamkgTraining(WriterTraining):
+    """Attributes:
+    data: the folder that the paths of the sources start from.
+    pool: documents drawn from the sources.
+    retrieval: "none" trains the base model; "file" takes what the rows say in their field `retrieved`, a list
+        of the keyphrases of each passage, best first; "index" finds them in `index`.
+    index: folder of a passage index, opened with its own encoder.
+    validation: chooses the weights; its documents may have the languages of training only.
+
+    Raises:
+        ConfigError: settings that exclude each other.
+    """
+
+    train: tuple[Source, ...]
+    validation: Source
+    loop: LoopConfig
+    data: Path = Path("data")
+    output: Path = Path("runs/ramkg-generator")
+    pool: Annotated[int, Field(ge=1)] = 1_000_000
+    retrieval: Literal["none", "file", "index"] = "none"
+    index: Path | None = None
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.retrieval == "index") != (self.index is not None):
+            raise ConfigError('retrieval = "index" and an `index` go together: set both or neither.')
+
+
+@dataclass(frozen=True)
+class FoundBy:
+    """The encoder that found the retrieved keyphrases: a hash of it, and its name; both empty if unknown."""
+
+    identity: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -154,35 +177,52 @@ def train_ramkg(config: RamkgTraining, *, device: torch.device) -> TrainedWriter
             sentence, before or during training.
     """
     examples, repeats = training_inputs(config)
-    return train_writer(examples, validation_inputs(config), config, device=device, repeats=repeats)
+    manifest = None if config.index is None else read_manifest(config.index)
+    return train_writer(
+        examples,
+        validation_inputs(config),
+        config,
+        config.loop,
+        into=config.output,
+        device=device,
+        repeats=repeats,
+        found_by=FoundBy(manifest.identity, manifest.encoder.model) if manifest else FoundBy(),
+    )
 
 
 def train_writer(
     examples: Sequence[Augmented],
     validation: Sequence[Augmented],
-    config: RamkgTraining,
+    config: WriterTraining,
+    loop: LoopConfig,
     *,
+    into: Path,
     device: torch.device,
     repeats: Sequence[int] | None = None,
+    found_by: FoundBy | None = None,
 ) -> TrainedWriter:
     """As `train_ramkg`, on documents at hand.
 
     Args:
+        into: the folder of the run.
         repeats: how often each example stands in an epoch; once without it.
+        found_by: the encoder that a passage index must have to be predicted with; any without it.
     """
     if not examples:
         raise ConfigError("No training document has a keyphrase: check the sources.")
-    torch.manual_seed(config.loop.seed)
-    writer, tokenizer, ends = new_writer(_start(config, examples), [given.document for given in examples])
-    part = WriterPart(writer, config, examples, validation, repeats or [1] * len(examples))
+    torch.manual_seed(loop.seed)
+    start = _start(config, examples, into, found_by or FoundBy())
+    writer, tokenizer, ends = new_writer(start, [given.document for given in examples])
+    part = WriterPart(writer, config, loop, examples, validation, repeats or [1] * len(examples))
     logger.info("%d training examples, %d validation documents", len(examples), len(validation))
-    progress = train(part, config.loop, config.output, device, identity=_identity(config, examples))
+    progress = train(part, loop, into, device, identity=_identity(config, examples))
     writer.model.eval()
     return TrainedWriter(writer, tokenizer, ends, progress, len(examples), part.evaluate())
 
 
-def _start(config: RamkgTraining, examples: Sequence[Augmented]) -> StartSettings:
-    manifest = None if config.index is None else read_manifest(config.index)
+def _start(
+    config: WriterTraining, examples: Sequence[Augmented], folder: Path, found_by: FoundBy
+) -> StartSettings:
     return StartSettings(
         name=config.name,
         backbone=config.backbone,
@@ -195,10 +235,10 @@ def _start(config: RamkgTraining, examples: Sequence[Augmented]) -> StartSetting
         deduplicate=config.deduplicate,
         dropout=config.dropout,
         attention=config.attention,
-        folder=config.output,
+        folder=folder,
         retrieves=any(given.retrieved for given in examples),
-        retriever=manifest.identity if manifest else "",
-        retriever_name=manifest.encoder.model if manifest else "",
+        retriever=found_by.identity,
+        retriever_name=found_by.name,
     )
 
 
@@ -208,14 +248,15 @@ class WriterPart:
     def __init__(
         self,
         writer: Writer,
-        config: RamkgTraining,
+        config: WriterTraining,
+        loop: LoopConfig,
         examples: Sequence[Augmented],
         validation: Sequence[Augmented],
         repeats: Sequence[int],
     ) -> None:
         self.module = writer.model
         self.selected: str = config.selected
-        self._writer, self._config, self._repeats = writer, config, repeats
+        self._writer, self._config, self._loop, self._repeats = writer, config, loop, repeats
         self._pairs = [text_pair(writer, given) for given in examples]
         self._validation = [text_pair(writer, given) for given in validation]
         step = max(len(validation) // max(config.generated, 1), 1)
@@ -227,7 +268,7 @@ class WriterPart:
         return [{"params": parameters, "lr": config.learning_rate, "weight_decay": config.weight_decay}]
 
     def batches(self, epoch: int) -> list[list[int]]:
-        loop = self._config.loop
+        loop = self._loop
         lengths = [len(pair.source) for pair in self._pairs]
         return length_bucketed(
             lengths, self._repeats, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
@@ -265,7 +306,7 @@ class WriterPart:
 
     @torch.no_grad()
     def _log_likelihood(self) -> float:
-        size = self._config.loop.batch_size
+        size = self._loop.batch_size
         total, tokens = 0.0, 0
         pairs = sorted(self._validation, key=lambda pair: len(pair.source))
         for first in range(0, len(pairs), size):
@@ -300,7 +341,7 @@ def text_pair(writer: Writer, given: Augmented) -> TextPair:
     return TextPair(source, [*start, *target, writer.vocabulary.end], len(start))
 
 
-def _identity(config: RamkgTraining, examples: Sequence[Augmented]) -> str:
+def _identity(config: WriterTraining, examples: Sequence[Augmented]) -> str:
     """All that decides the outcome besides the loop's own settings."""
     free = ("loop", "output", "data", "device", "storage", "name", "style", "attention")
     fixed = {name: value for name, value in vars(config).items() if name not in free}

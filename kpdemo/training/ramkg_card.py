@@ -1,12 +1,14 @@
-"""The model card of RAMKG's generator, all of it taken from the configuration and the run."""
+"""The model cards of RAMKG's generator, all of them taken from the configuration and the run."""
 
 from __future__ import annotations
 
 import torch
 
 from kpdemo.languages.names import language_name
-from kpdemo.training.model_card import limit_note, machine, source_list
+from kpdemo.ramkg.iterate import pseudo_table, recall_table
+from kpdemo.training.model_card import limit_note, machine, source_list, table
 from kpdemo.training.ramkg import RamkgTraining, TrainedWriter
+from kpdemo.training.ramkg_rounds import RETRIEVER, RamkgRounds, TrainedRounds
 
 
 def ramkg_card(config: RamkgTraining, trained: TrainedWriter, *, device: torch.device) -> str:
@@ -53,6 +55,55 @@ tokens.
 Apache-2.0, as kpdemo, for what was trained here; a pretrained model keeps its own licence. The training texts
 belong to their authors and publishers and are not part of this folder.
 """
+
+
+def rounds_card(config: RamkgRounds, trained: TrainedRounds, *, device: torch.device) -> str:
+    """Markdown: what the rounds were, with the paper's Tables 4 and 5 of them."""
+    writer, rounds = config.generator, trained.outcome.rounds
+    languages = [language_name(language) for language in sorted(trained.documents)]
+    documents = "\n".join(
+        f"| documents, {language_name(language)} | {count:,} |"
+        for language, count in sorted(trained.documents.items())
+    )
+    return f"""# {writer.name}: keyphrases written in {" and ".join(languages)}, with English passages
+
+The generator of RAMKG (Gao et al. 2022), trained in turns with its retriever (section 4.3, Algorithm 1) by
+`python -m kpdemo train ramkg-rounds`. It reads a document and the keyphrases of the nearest passages of an
+index, and writes its keyphrases, present and absent ones, as one sequence. Style: {writer.style}. The index
+has to be built with the retriever of the same run, the folder `{RETRIEVER}` beside this one.
+
+## Training
+
+| | |
+|---|---|
+{documents}
+| told which passage is theirs | {trained.parallel:,} |
+| English passages | {trained.passages:,} |
+| passages read with a document | {config.rounds.passages} |
+| model, visits of a document, learning rate | {writer.backbone}, {writer.epochs}, {writer.learning_rate:g} |
+| retriever, the same | {_retriever(config)} |
+| rounds, the one whose retriever was kept | {len(rounds)}, {trained.outcome.best} |
+| seed | {config.seed} |
+| device | {machine(device)} |
+
+Retrieval on the validation documents, in percent:
+
+{table(recall_table(rounds))}
+
+Mined pairs:
+
+{table(pseudo_table(rounds))}
+
+## Licence and credits
+
+Apache-2.0, as kpdemo, for what was trained here; a pretrained model keeps its own licence. The training texts
+belong to their authors and publishers and are not part of this folder.
+"""
+
+
+def _retriever(config: RamkgRounds) -> str:
+    own = config.retriever
+    return f"{own.backbone}, {own.epochs}, {own.learning_rate:g}"
 
 
 def _reads(config: RamkgTraining) -> str:

@@ -123,6 +123,16 @@ def _ramkg_generator() -> Recipe:
     return Recipe(RamkgTraining, train_ramkg, ramkg_card, save)
 
 
+def _ramkg_rounds() -> Recipe:
+    from kpdemo.training.ramkg_card import rounds_card
+    from kpdemo.training.ramkg_rounds import RamkgRounds, TrainedRounds, save_rounds, train_rounds
+
+    def save(folder: Path, config: RamkgRounds, trained: TrainedRounds, card: str) -> None:
+        save_rounds(folder, config, trained, card)
+
+    return Recipe(RamkgRounds, train_rounds, rounds_card, save)
+
+
 def _retriever() -> Recipe:
     from kpdemo.training.multilingual_cards import retriever_card
     from kpdemo.training.retriever import RetrieverTraining, TrainedRetriever, train_retriever
@@ -154,5 +164,6 @@ RECIPES: Mapping[str, Callable[[], Recipe]] = {
     "retriever": _retriever,
     "multilingual": _multilingual,
     "ramkg-generator": _ramkg_generator,
+    "ramkg-rounds": _ramkg_rounds,
 }
 """By the name of the part; a part's own modules are imported when it is asked for."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Protocol
 
 import faiss
 import numpy as np
@@ -121,6 +121,25 @@ class Corpus:
         return {passage.id: passage for passage in self.passages}
 
 
+def negatives(corpus: Corpus, pairs: int, seed: int) -> list[Document]:
+    """Passages that so many pairs are told from, besides each other: at most ten times as many."""
+    passages = list(corpus.passages)
+    return random.Random(seed).sample(passages, min(10 * pairs, len(passages)))
+
+
+def retrieved(
+    corpus: Corpus, scores: NDArray[np.float32], places: NDArray[np.int64]
+) -> list[list[Retrieved]]:
+    """The passages at (Q, K) places of the corpus, with their scores."""
+    return [
+        [
+            Retrieved(passage.id, passage.keyphrases, round(score, 4))
+            for score, passage in zip(row, (corpus.passages[place] for place in found), strict=True)
+        ]
+        for row, found in zip(scores.tolist(), places.tolist(), strict=True)
+    ]
+
+
 class RetrieverRounds:
     """A `Retriever` of `kpdemo.ramkg.iterate` over a corpus in memory."""
 
@@ -136,7 +155,8 @@ class RetrieverRounds:
         config = self._training(len(pairs), into)
         tower = open_tower(config, start / RETRIEVER if start else self._config.start)
         translations = [Translation(pair.document, self._corpus.by_id[pair.passage]) for pair in pairs]
-        part = RetrieverPart(tower, config, translations, self._negatives(len(pairs)), translations[:500])
+        others = negatives(self._corpus, len(pairs), self._config.seed)
+        part = RetrieverPart(tower, config, translations, others, translations[:500])
         train(part, config.loop, into, self._device, identity=f"{len(pairs)} {start}")
         tower.save(into / RETRIEVER, f"# A retriever of RGIT\n\nTrained on {len(pairs):,} pairs.\n")
 
@@ -162,10 +182,6 @@ class RetrieverRounds:
             temperature=own.temperature,
         )
 
-    def _negatives(self, pairs: int) -> Sequence[Document]:
-        count = min(10 * pairs, len(self._corpus.passages))
-        return random.Random(self._config.seed).sample(list(self._corpus.passages), count)
-
     def search(self, model: Path, documents: Sequence[Document], count: int) -> list[list[Retrieved]]:
         """See `Retriever`; exact."""
         return self.search_thinned(model, documents, count, Thinning())
@@ -182,14 +198,7 @@ class RetrieverRounds:
         index.add(vectors if size == len(vectors) else vectors[part])
         reader = load_reader(model / RETRIEVER, device=self._device)
         scores, places = index.search(reader.documents(documents), read)
-        scores, places = scores[:, thinning.skipped :], places[:, thinning.skipped :]
-        return [
-            [
-                Retrieved(passage.id, passage.keyphrases, round(score, 4))
-                for score, passage in zip(row, (self._corpus.passages[n] for n in found), strict=True)
-            ]
-            for row, found in zip(scores.tolist(), part[places].tolist(), strict=True)
-        ]
+        return retrieved(self._corpus, scores[:, thinning.skipped :], part[places[:, thinning.skipped :]])
 
     def _vectors(self, model: Path) -> NDArray[np.float32]:
         """(N, D) of all passages by this model; the last model's are kept."""
@@ -332,7 +341,26 @@ def _identity(config: MultilingualTraining, corpus: Corpus) -> str:
     )
 
 
-def read_rounds(config: MultilingualTraining) -> tuple[RgitData, Corpus]:
+class RoundSources(Protocol):
+    """The files of a run; see `MultilingualTraining`. Without `parallel` all translations are told."""
+
+    @property
+    def translations(self) -> Sequence[ParallelSource]: ...
+    @property
+    def parallel(self) -> int | None: ...
+    @property
+    def others(self) -> Sequence[Source]: ...
+    @property
+    def passages(self) -> Sequence[Source]: ...
+    @property
+    def validation(self) -> Sequence[ParallelSource]: ...
+    @property
+    def data(self) -> Path: ...
+    @property
+    def seed(self) -> int: ...
+
+
+def read_rounds(config: RoundSources) -> tuple[RgitData, Corpus]:
     """What the rounds learn from, and the passages.
 
     Raises:
@@ -351,7 +379,7 @@ def read_rounds(config: MultilingualTraining) -> tuple[RgitData, Corpus]:
     ]
     for pair in known:
         passages.setdefault(pair.passage.id, pair.passage)
-    if len(known) <= config.parallel:
+    if config.parallel is not None and len(known) <= config.parallel:
         raise ConfigError(f"There are {len(known)} translations, not more than parallel = {config.parallel}.")
     random.Random(config.seed).shuffle(known)
     told, untold = known[: config.parallel], known[config.parallel :]

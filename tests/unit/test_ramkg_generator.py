@@ -13,15 +13,13 @@ from kpdemo.errors import ConfigError, LanguageError, ModelLoadError
 from kpdemo.predictors import load_predictor
 from kpdemo.ramkg.frames import Frame, frame
 from kpdemo.ramkg.generator_checkpoint import load_writer
-from kpdemo.ramkg.iterate import Augmented, Pair, Retrieved, RgitConfig, RgitData
-from kpdemo.ramkg.rgit import iterate
+from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.writer import Writer
 from kpdemo.text import StemmedText
 from kpdemo.training import CHECKPOINT, run
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.ramkg import RamkgTraining, text_pair, train_ramkg
 from kpdemo.training.ramkg_inputs import retrieved_of
-from kpdemo.training.ramkg_rounds import WriterRounds
 from kpdemo.training.sources import Source
 from kpdemo.types import Document
 from tests.tiny_multilingual import (
@@ -229,22 +227,3 @@ def test_a_document_may_be_very_long_and_its_language_be_detected(taught):
     text = "Nous comparons des molécules avec un noyau de graphes pour la chimie. " * 200
     [prediction] = load_predictor(folder).predict([Document(text)])
     assert prediction.language == "fr"
-
-
-class KnowsAll:
-    """A retriever that needs no training."""
-
-    def train(self, pairs, into, *, start):
-        into.mkdir(parents=True, exist_ok=True)
-
-    def search(self, model, documents, count):
-        return [[Retrieved("en", ("graph kernels",))] for _ in documents]
-
-
-def test_it_takes_its_turns_with_a_retriever(tmp_path):
-    generator = WriterRounds(training(tmp_path, "t5", window=96, longest=24, generated=2))
-    data = RgitData([Pair(FRENCH, "en"), Pair(CHINESE, "en")], [KOREAN], [Pair(FRENCH, "en")], {"ko1": "en"})
-    outcome = iterate(KnowsAll(), generator, data, RgitConfig(rounds=1, tau=-1.0), tmp_path / "rgit")
-    assert outcome.rounds[0].pseudo.pairs == (("ko1", "en"),)
-    assert outcome.rounds[0].pseudo.label_accuracy == 1.0
-    assert load_predictor(outcome.generator / CHECKPOINT).languages == {"fr", "ko", "zh"}
