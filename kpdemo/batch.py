@@ -17,6 +17,7 @@ from typing import BinaryIO, TypeVar
 from kpdemo.batch_output import StreamWriter, open_writer
 from kpdemo.documents import LineError, ReportLine, parse_documents, read_numbered
 from kpdemo.errors import InputError
+from kpdemo.nesting import Unnested
 from kpdemo.prediction_files import prediction_row
 from kpdemo.refused import Refusal
 from kpdemo.resuming import BatchSettings, name_of
@@ -57,6 +58,7 @@ def predict_file(
     threshold: float | None = None,
     identity: str = "",
     language: str = "",
+    nested: bool = True,
     progress: ShowProgress | None = None,
     on_error: ReportLine | None = None,
 ) -> BatchSummary:
@@ -71,6 +73,7 @@ def predict_file(
         batch_size: documents predicted together; by default `BATCH_SIZE`, on a GPU `GPU_BATCH_SIZE`.
         identity: what tells the predictor's weights from others of its name, such as their hash.
         language: that all documents are in, whatever they say; empty for each its own, or the one detected.
+        nested: whether a present keyphrase may stand inside another, see `kpdemo.nesting`.
         progress: called with the counts so far after each batch.
 
     Raises:
@@ -80,8 +83,9 @@ def predict_file(
     """
     if batch_size is not None and batch_size < 1:
         raise InputError(f"The batch size is {batch_size}; give 1 or more.")
-    settings = BatchSettings(predictor.name, top_k, threshold, identity, language)
-    run = _Run(predictor, settings, name_of(source), progress, on_error)
+    settings = BatchSettings(predictor.name, top_k, threshold, identity, language, nested=nested)
+    reader = predictor if nested else Unnested(predictor)
+    run = _Run(reader, settings, name_of(source), progress, on_error)
     documents = run.read(source)
     # The first document is read before the output is touched: the input may not be readable at all.
     documents = chain(list(islice(documents, 1)), documents)

@@ -14,6 +14,7 @@ from typing import Any
 from kpdemo.errors import ModelLoadError
 from kpdemo.languages.routing import DEFAULT_MODEL as DEFAULT_MODEL
 from kpdemo.languages.routing import MULTILINGUAL_MODEL
+from kpdemo.nesting import Unnested
 from kpdemo.routed import RoutedPredictor, read_with_passages
 from kpdemo.simckp.profiles import KNOWN, one_line
 from kpdemo.types import (
@@ -95,7 +96,11 @@ def hub_models() -> dict[str, str]:
 
 
 def load_predictor(
-    model: str | Path = DEFAULT_MODEL, *, device: str = "auto", index: str | Path | None = None
+    model: str | Path = DEFAULT_MODEL,
+    *,
+    device: str = "auto",
+    index: str | Path | None = None,
+    nested: bool = True,
 ) -> LazyPredictor:
     """A predictor by name; what is heavy loads with the first prediction.
 
@@ -108,12 +113,18 @@ def load_predictor(
         device: "auto" (CUDA when there is one), "cpu" or "cuda"; baselines run on the CPU.
         index: the folder of a passage index for a model that retrieves; by default the one that ships for
             `multilingual`, and none for others.
+        nested: whether a present keyphrase may stand inside another, see `kpdemo.nesting`.
 
     Raises:
         ModelLoadError: there is no such model, or it reads no passages but there is an `index`. One that is
             damaged, or cannot be fetched from the Hub, is found out at the first prediction.
     """
-    name, passages = str(model), None if index is None else Path(index)
+    given = _open(model, device, None if index is None else Path(index))
+    return given if nested else LazyPredictor(given.name, lambda: Unnested(given))
+
+
+def _open(model: str | Path, device: str, passages: Path | None) -> LazyPredictor:
+    name = str(model)
     if MULTILINGUAL_MODEL in shipped_models() and name in (DEFAULT_MODEL, MULTILINGUAL_MODEL):
         several = _multilingual(device, passages or (PASSAGES_INDEX if PASSAGES_INDEX.is_dir() else None))
         return (

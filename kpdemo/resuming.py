@@ -33,6 +33,7 @@ class BatchSettings:
     Attributes:
         identity: tells the weights of one model from others of its name; empty when it has none.
         language: that all documents are read in; empty for each its own.
+        nested: whether a present keyphrase may stand inside another.
         input_bytes, input_sha256: how the input begins; empty for a stream.
     """
 
@@ -43,6 +44,7 @@ class BatchSettings:
     language: str = ""
     input_bytes: int = 0
     input_sha256: str = ""
+    nested: bool = True
 
 
 def settings_path(output: Path) -> Path:
@@ -102,6 +104,8 @@ def _differences(earlier: BatchSettings, now: BatchSettings, source_name: str) -
         found.append(f"threshold {_or_own(earlier.threshold)}, not {_or_own(now.threshold)}")
     if earlier.language != now.language:
         found.append(f"the language {_or_detected(earlier.language)}, not {_or_detected(now.language)}")
+    if earlier.nested != now.nested:
+        found.append("nested keyphrases" if earlier.nested else "no nested keyphrases")
     both_known = earlier.input_sha256 and now.input_sha256
     if both_known and earlier.input_sha256 != now.input_sha256:
         found.append(f"an input that begins otherwise than {source_name}")

@@ -40,7 +40,7 @@ Examples:
 
 \b
   {PROGRAM} predict paper.pdf
-  {PROGRAM} predict abstract.txt --title "Learning to rank" --top-k 10
+  {PROGRAM} predict abstract.txt --title "Learning to rank" --top-k 10 --no-nested
   echo "Neural networks learn word embeddings." | {PROGRAM} predict - --json
   {PROGRAM} predict article.txt --model yake --language French
   {PROGRAM} predict these.txt --language fr --index my.index --json
@@ -87,6 +87,7 @@ class BatchOptions:
     threshold: float | None
     identity: str
     language: str
+    nested: bool
 
 
 def register(app: typer.Typer) -> None:
@@ -121,6 +122,14 @@ def predict(
         float | None,
         typer.Option(min=0.0, max=1.0, metavar="SCORE", help="All with at least this score."),
     ] = None,
+    no_nested: Annotated[
+        bool,
+        typer.Option(
+            "--no-nested",
+            help="Of keyphrases of the text that stand inside one another only the best, and the next ones "
+            "in place of the others.",
+        ),
+    ] = False,
     model: ModelOption = "default",
     language: LanguageOption = None,
     index_folder: Annotated[
@@ -144,6 +153,10 @@ def predict(
         document = replace(_read_one(file, title), language=code)
         _check_index(model, index_folder)
         reader = _reader(model, document, device, index_folder)
+        if no_nested:
+            from kpdemo.nesting import Unnested
+
+            reader = Unnested(reader)
         has_index = index_folder is not None
         _predict_one(document, reader, top_k, threshold, as_json=as_json, has_index=has_index)
         return
@@ -156,7 +169,7 @@ def predict(
     _check_index(model, index_folder)
     predictor = open_predictor(model, device, index_folder)
     identity = model_identity(model) + index_identity(model, index_folder)
-    options = BatchOptions(batch_size, top_k, threshold, identity, code)
+    options = BatchOptions(batch_size, top_k, threshold, identity, code, not no_nested)
     _predict_many(predictor, source, output, options, has_index=index_folder is not None)
 
 

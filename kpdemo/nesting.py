@@ -1,0 +1,144 @@
+"""Answers without nested keyphrases: "graph kernels" alone, and not "kernels" and "graph" beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from kpdemo.routed import read_with_passages
+from kpdemo.selection import check_options
+from kpdemo.text import stem, words
+from kpdemo.types import (
+    Document,
+    Keyphrase,
+    Prediction,
+    Predictor,
+    RetrievalPrediction,
+    finds_absent,
+    languages_of,
+    uses_passages,
+)
+
+_AT_FIRST = 4  # times as many as wanted are asked for: mostly enough, and one call
+
+
+def unnested(phrases: Iterable[str], language: str = "") -> Iterator[int]:
+    """Which of the phrases to keep, by number, so that none stands inside another.
+
+    Of two that nest, the one that comes first stays, whether it is the longer or the shorter. One stands
+    inside another when its stems do, in one piece; punctuation marks are no words here.
+
+    >>> list(unnested(["Graph kernels", "kernels", "support vectors", "fast graph kernel", "graphs"]))
+    [0, 2]
+    """
+    kept: list[str] = []
+    for number, phrase in enumerate(phrases):
+        stems = [stem(word, language) for word in words(phrase, language) if any(map(str.isalnum, word))]
+        key = f" {' '.join(stems)} "
+        if not any(key in better or better in key for better in kept):
+            kept.append(key)
+            yield number
+
+
+@dataclass(frozen=True)
+class Unnested:
+    """A `RetrievalPredictor`: any predictor, whose present keyphrases are not nested.
+
+    As many as the predictor would give are given, as far as there are: for one left out, the next best
+    comes, as a filler where the predictor's own rule decides. With a threshold alone none comes, since those
+    that are good enough were all given. Absent keyphrases stay as they are.
+    """
+
+    predictor: Predictor
+
+    @property
+    def name(self) -> str:
+        return self.predictor.name
+
+    @property
+    def device(self) -> str:
+        return self.predictor.device
+
+    @property
+    def languages(self) -> frozenset[str]:
+        return languages_of(self.predictor)
+
+    @property
+    def finds_absent(self) -> bool:
+        return finds_absent(self.predictor)
+
+    @property
+    def uses_passages(self) -> bool:
+        return uses_passages(self.predictor)
+
+    def predict(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Prediction]:
+        """See `kpdemo.types.Predictor`."""
+        found = self.predict_with_passages(documents, top_k=top_k, threshold=threshold)
+        return [one.prediction for one in found]
+
+    def predict_with_passages(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[RetrievalPrediction]:
+        """See `kpdemo.types.RetrievalPredictor`."""
+        check_options(top_k, threshold)
+        own = read_with_passages(self.predictor, documents, top_k=top_k, threshold=threshold)
+        fills = top_k is None
+        found = [_thinned(one, one, fills=fills) for one in own]
+        if top_k is None and threshold is not None:
+            return found
+        waiting = [number for number, one in enumerate(own) if found[number] != one]
+        asked = _AT_FIRST * max((_longest(own[number]) for number in waiting), default=0)
+        while waiting:
+            more = read_with_passages(
+                self.predictor, [documents[number] for number in waiting], top_k=asked, threshold=threshold
+            )
+            for number, one in zip(waiting, more, strict=True):
+                found[number] = _thinned(own[number], one, fills=fills)
+            waiting = [
+                number
+                for number, one in zip(waiting, more, strict=True)
+                if _is_short(found[number], own[number]) and _longest(one) >= asked
+            ]
+            asked *= 2
+        return found
+
+
+def _thinned(own: RetrievalPrediction, longer: RetrievalPrediction, *, fills: bool) -> RetrievalPrediction:
+    """`own` with the first keyphrases of `longer` that do not nest, as many as it has.
+
+    Args:
+        fills: whether those that `own` has not are fillers.
+    """
+    return replace(
+        own,
+        prediction=_replaced(own.prediction, longer.prediction.present, fills=fills),
+        without=_replaced(own.without, longer.without.present, fills=fills),
+    )
+
+
+def _replaced(own: Prediction, ranked: Sequence[Keyphrase], *, fills: bool) -> Prediction:
+    known = {one.spans: one for one in own.present}
+    places = islice(unnested((one.text for one in ranked), own.language), len(own.present))
+    chosen = (ranked[place] for place in places)
+    present = (known.get(one.spans) or replace(one, filler=fills) for one in chosen)
+    return replace(own, present=tuple(present))
+
+
+def _is_short(found: RetrievalPrediction, own: RetrievalPrediction) -> bool:
+    pairs = ((found.prediction, own.prediction), (found.without, own.without))
+    return any(len(now.present) < len(before.present) for now, before in pairs)
+
+
+def _longest(found: RetrievalPrediction) -> int:
+    return max(len(found.prediction.present), len(found.without.present))
