@@ -6,28 +6,17 @@ so memory grows with the ratings and not with the square of the values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-Level = Literal["nominal", "ordinal", "interval"]
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 _ONE_VALUE = 1e-12
 """A spread so small beside the values is what rounding leaves of none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A number, or why there is none. Undefined is never 0, 1 or nan."""
-
-    value: float | None
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,29 +55,6 @@ class Sums:
 
     def __len__(self) -> int:
         return len(self.counts)
-
-
-def grades_of_table(table: Sequence[Sequence[float | None]]) -> Grades:
-    """The ratings of a table with a row for each rater and a column for each pair; None is missing."""
-    found = [
-        (pair, rater, float(value))
-        for rater, row in enumerate(table)
-        for pair, value in enumerate(row)
-        if value is not None
-    ]
-    columns = np.array(found, dtype=np.float64).reshape(-1, 3)
-    return Grades(columns[:, 0].astype(np.int64), columns[:, 1].astype(np.int64), columns[:, 2])
-
-
-def krippendorff_alpha(grades: Grades, level: Level = "interval") -> Figure:
-    """α of all ratings, or the reason why it is undefined."""
-    comparable = grades.comparable()
-    if reason := why_undefined(comparable):
-        return Figure(None, reason)
-    if level == "interval":
-        return Figure(alpha_of_sums(sums_of_pairs(comparable)))
-    nominal, ordinal = alphas_of_categories(comparable)
-    return Figure(nominal if level == "nominal" else ordinal)
 
 
 def why_undefined(comparable: Grades) -> str:

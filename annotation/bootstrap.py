@@ -55,6 +55,14 @@ class Alpha:
     """Resamples that drew one grade only; they are left out of the interval."""
 
     @property
+    def remark(self) -> str:
+        """What there is to know of the interval: why there is none, or what it leaves out."""
+        if self.interval_reason or not self.undefined_resamples:
+            return self.interval_reason
+        them = "resample that has" if self.undefined_resamples == 1 else "resamples that have"
+        return f"The interval leaves out {self.undefined_resamples} {them} one grade only."
+
+    @property
     def width(self) -> float | None:
         return None if self.low is None or self.high is None else self.high - self.low
 

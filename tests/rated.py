@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from annotation.services.accounts import AccountService
+from annotation.services.gold_rows import stream_pairs
 from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
-from annotation.types import NewPair, NewRating, Project, ProjectSettings, Role, User
+from annotation.types import NewPair, NewRating, Project, ProjectSettings, RatedPair, Role, User
 from db import Database
 
 
@@ -25,6 +26,12 @@ class Clock:
 
     def move(self, seconds: float = 60) -> None:
         self.now += timedelta(seconds=seconds)
+
+
+def rated_pairs(database: Database, project_id: int) -> list[RatedPair]:
+    """Every pair with its ratings, by account name, in the order of import, as an export reads them."""
+    with database.reading() as session:
+        return list(stream_pairs(session, project_id))
 
 
 @dataclass(frozen=True)

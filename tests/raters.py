@@ -17,6 +17,8 @@ from sqlalchemy import func, insert, select
 
 from annotation.assignment import position_of
 from annotation.services.assignment import AssignmentService
+from annotation.services.checks import shelf_of
+from annotation.services.claims import return_expired
 from annotation.services.ratings import RatingService
 from db import Database
 from db.models import Assignment, Membership, Pair, Project, Rating, RatingChange, User
@@ -73,6 +75,13 @@ def new_world(
         )
         order = select(Pair.id).where(Pair.project_id == project).order_by(Pair.position)
         return World(database, project, rater_ids, tuple(session.scalars(order)), k)
+
+
+def return_expired_leases(database: Database, project_id: int, now: datetime) -> int:
+    """What every claim begins with, by itself; how many pairs."""
+    with database.session() as session:
+        shelf_id = shelf_of(session, project_id) or 0
+        return return_expired(session.connection(), project_id, shelf_id, now)
 
 
 def _pair(project: int, index: int, k: int, seed: int, is_random: bool) -> dict[str, object]:

@@ -152,6 +152,19 @@
     else session.notify(body.error ?? "There is no connection: press again in a moment.");
   };
 
+  // The server gives the pairs at hand to others once it has all answers: each would claim a new one.
+  const stop = async () => {
+    if (session.training.isOn) return;
+    const stopped = session;
+    stopped.rest();
+    find("[data-rate=resume]").focus({ preventScroll: true });
+    await sender.run();
+    if (stopped.isResting && stopped === session) {
+      const { status } = await sender.post(`projects/${root.dataset.project}/stop`);
+      stopped.returned(status === 200);
+    }
+  };
+
   const ACTIONS = {
     choose: ({ value }) => session.choose(Number(value) * parts.QUARTERS),
     up: () => session.move(1),
@@ -166,6 +179,8 @@
     comment: openComment,
     "keep-comment": () => session.keepComment(),
     help: () => find("#rate-help").showModal(),
+    stop,
+    resume: () => session.resume(),
     close: (_, button) => button.closest("dialog").close(),
     dismiss: ({ id }) => session.dismiss(id),
     copy: () => {},  // the script of every page does it
@@ -219,7 +234,7 @@
   };
 
   const pressed = (event) => {
-    if (!isOpen() || event.isComposing || event.metaKey) return;
+    if (!isOpen() || session.isResting || event.isComposing || event.metaKey) return;
     const isComposedKey = event.getModifierState("AltGraph");  // [ and ] on many keyboards
     if ((event.ctrlKey || event.altKey) && !isComposedKey) return;
     if (event.key === "Escape" && session.pair) {
@@ -248,7 +263,7 @@
     if (document.hidden) session.form?.pause();
     else {
       session.form?.resume();
-      sender.askQueue();
+      session.look();
     }
   });
   addEventListener("online", () => sender?.wake());

@@ -26,6 +26,7 @@
       this.notices = [];
       this.elsewhere = new Map();
       this.training = new parts.Training();
+      this.isResting = this.isReturned = false;  // stopped for today; what was at hand is given back
     }
 
     get pair() { return this.earlier ?? this.ready[0] ?? null; }
@@ -33,6 +34,7 @@
     get isLocked() { return this.keys.isHeld || this.isReadOnly; }
     get #isKept() { return this.earlier !== null && this.earlier.grade !== null && !this.mayRevise; }
     get phase() {
+      if (this.isResting) return "resting";
       if (this.pair) return "pair";
       if (this.problem) return "problem";
       if (!this.isSynced) return "loading";
@@ -123,6 +125,26 @@
       this.say(this.pair ? `${said} Next pair.` : said);
     }
 
+    // What was typed is kept; a pair that the answers on their way bring along is given back with the others.
+    rest() {
+      this.form?.keep();
+      this.form?.pause();
+      Object.assign(this, { isResting: true, isReturned: false, earlier: null, last: null, ready: [], form: null });
+      this.changed();
+    }
+
+    returned(isDone) {
+      this.isReturned = isDone;
+      if (!isDone) this.notify("There is no connection: the pairs that you had open go to others in a while.");
+      this.changed();
+    }
+
+    resume() {
+      Object.assign(this, { isResting: false, isSynced: false });
+      this.changed();
+      this.sender.askQueue();
+    }
+
     back() {
       const at = this.earlier ? this.recent.findIndex((pair) => pair.id === this.earlier.id) + 1 : 0;
       const pair = this.recent[at];
@@ -182,6 +204,7 @@
     }
 
     #take(pairs, isWaiting, isAsked) {
+      if (this.isResting) return;
       const pending = this.sender.pending();
       const given = pairs.filter((pair) => !pending.has(pair.id) && !this.#isOnItsWayElsewhere(pair.id));
       const [first] = this.ready;
@@ -230,14 +253,17 @@
     }
 
     // And the server has it: the count of answers is a newer one.
-    savedElsewhere() { this.sender.askQueue(); }
+    savedElsewhere() { this.look(); }
+
+    // Whether there is something new; asking claims pairs, so that who has stopped does not.
+    look() { if (!this.isResting) this.sender.askQueue(); }
 
     // The server may not have it yet from the other tab, and give the pair out once more.
     #isOnItsWayElsewhere(id) { return Date.now() - (this.elsewhere.get(id) ?? 0) < ELSEWHERE; }
 
     #askAnew() {
       if (!this.ready.length) this.isSynced = false;
-      this.sender.askQueue();
+      this.look();
     }
 
     // What was answered while the list was on its way may not be in it.

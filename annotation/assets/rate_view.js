@@ -13,6 +13,9 @@
       ? `You have graded all ${session.progress.total} pairs. Thank you. Your last answers are below.`
       : "There are no pairs for you to grade. Ask the project's administrator whether pairs were imported."),
     problem: (session) => session.problem,
+    resting: (session) => (session.isReturned
+      ? "You have stopped. All your answers are saved, and the pairs that you had open are free for other raters."
+      : "Saving your answers and giving back the pairs that you had open."),
     failed: ({ training }) => parts.trainingMessage.failed(training.progress),
     passed: ({ training }) => parts.trainingMessage.passed(training.progress),
   };
@@ -232,7 +235,8 @@
     root.querySelector("#rate-work").hidden = phase !== "pair";
     const message = root.querySelector("#rate-message");
     message.hidden = phase === "pair";
-    message.querySelector("a").hidden = phase !== "done";
+    message.querySelector("a").hidden = phase !== "done" && phase !== "resting";
+    message.querySelector("[data-rate=resume]").hidden = phase !== "resting";
     if (phase !== "pair") {
       const typed = session.keys.typed.map(({ key }) => key).join(" ");
       setText(message.querySelector("span"), MESSAGES[phase](session) + (typed ? ` Typed already: ${typed}` : ""));

@@ -107,8 +107,8 @@ def _show(report: AgreementReport) -> None:
         right=_FIGURES,
     )
     for label, alpha in (("All", whole.all), ("Unadjudicated", whole.unadjudicated)):
-        if reason := alpha.reason or alpha.interval_reason:
-            show_line(f"{label}: {reason}")
+        if remark := alpha.reason or alpha.remark:
+            show_line(f"{label}: {remark}")
     _show_raters(report)
     _show_grades(report)
     show_line("")

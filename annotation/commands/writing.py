@@ -35,7 +35,6 @@ writing = typer.Typer(
     rich_markup_mode=None,
 )
 ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
-_DRIFT_HEADS = ("Graded", "Drift", "Off by")
 RangeOption = Annotated[str | None, typer.Option(metavar="LOW-HIGH")]
 
 

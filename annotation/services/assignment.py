@@ -7,11 +7,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection, insert, update
 
-from annotation.assignment import Queue, RaterPair, Saved
+from annotation.assignment import Queue, Saved
 from annotation.clock import Clock, utcnow
 from annotation.errors import AssignmentError
 from annotation.notes import LONGEST_NOTE, kept_text
-from annotation.services.checks import claim_check, read_checks, shelf_of
+from annotation.services.checks import claim_check, read_checks
 from annotation.services.claims import (
     claim_pairs,
     held_pairs,
@@ -62,10 +62,6 @@ class AssignmentService:
 
         return self.or_wait(repeated_if_undone(claim), rater_id)
 
-    def claim(self, project_id: int, rater_id: int, count: int = AHEAD) -> list[RaterPair]:
-        """The pairs of `queue`."""
-        return list(self.queue(project_id, rater_id, count).pairs)
-
     def skip(self, pair_id: int, rater_id: int, reason: SkipReason, note: str = "") -> Saved:
         """Give the pair to somebody else, for a reason; the rater's queue after that.
 
@@ -105,17 +101,6 @@ class AssignmentService:
                 return return_held(session.connection(), project_id, rater_id)
 
         return repeated_if_undone(give_back)
-
-    def expire(self, project_id: int) -> int:
-        """Give back the pairs whose lease ran out; every claim does so before it looks for a pair."""
-        returned = 0
-        while True:
-            with self._database.session() as session:
-                shelf_id = shelf_of(session, project_id) or 0
-                some = return_expired(session.connection(), project_id, shelf_id, self._clock())
-            returned += some
-            if not some:
-                return returned
 
     def fill(
         self,

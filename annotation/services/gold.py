@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,7 +40,7 @@ from annotation.services.gold_rows import (
 )
 from annotation.services.numbering import NUMBERS, numbers_of
 from annotation.services.projects import as_project, find_project
-from annotation.types import ProjectSettings, RatedPair
+from annotation.types import ProjectSettings
 from db import Database
 from db.models import Export, Project, User
 
@@ -82,12 +82,6 @@ class GoldService:
     def __init__(self, database: Database, *, clock: Clock = utcnow) -> None:
         self._database = database
         self._clock = clock
-
-    def rated_pairs(self, project_id: int) -> Iterator[RatedPair]:
-        """Every pair with its ratings, by account name, in the order of import; all as of one moment."""
-        with self._database.reading() as session:
-            find_project(session, project_id)
-            yield from stream_pairs(session, project_id)
 
     def counts(self, project_id: int) -> GoldCounts:
         """How many pairs have a gold grade, and what the others lack."""

@@ -58,7 +58,7 @@ def _alpha_figure(title: str, elem_id: str, alpha: Alpha) -> str:
     if alpha.value is None:
         return f'{head}<p class="figure-value figure-word">{UNDEFINED}</p><p>{escape(alpha.reason)}</p></div>'
     interval = interval_text(alpha)
-    said = f"95 % interval {interval}" if interval else alpha.interval_reason
+    said = f"95 % interval {interval}. {alpha.remark}".rstrip(". ") if interval else alpha.interval_reason
     counts = f"{counted(alpha.pairs, 'pair')} with two grades or more, {counted(alpha.ratings, 'grade')}"
     value = figure(alpha.value)
     return f'{head}<p class="figure-value">{value}</p><p>{escape(said)}</p><p>{escape(counts)}</p></div>'

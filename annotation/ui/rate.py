@@ -117,10 +117,11 @@ def form_html(project: Project, user: User) -> str:
         '<div id="rate-notices"></div>'
         '<div id="rate-message" class="empty" role="status"><span>Loading the first pair.</span>'
         ' <button type="button" class="keep" data-rate="training" hidden></button>'
+        ' <button type="button" class="keep" data-rate="resume" hidden>Go on grading</button>'
         ' <a href="/annotate/" hidden>My projects</a></div>'
         f'<div id="rate-work" hidden>{_TRAINING}{_PAIR}{_scale_html()}{_FEEDBACK}{_controls_html(step)}'
         f"{_COMMENT}</div>"
-        f"{_guidelines_section(project)}{_HISTORY}{_skip_dialog()}{_help_dialog()}"
+        f"{_guidelines_section(project)}{_HISTORY}{_STOP}{_skip_dialog()}{_help_dialog()}"
         '<p id="rate-live" class="rate-unseen" aria-live="polite"></p></div>'
     )
 
@@ -224,6 +225,11 @@ _COMMENT = f"""
 _HISTORY = """
 <details id="rate-history"><summary>My last 20 answers</summary>
 <p class="small" id="rate-history-rule"></p><ol></ol></details>
+"""
+
+
+_STOP = """
+<p id="rate-stop"><button type="button" class="keep" data-rate="stop">Stop for today</button></p>
 """
 
 

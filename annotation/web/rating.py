@@ -59,6 +59,10 @@ class RatingHandlers:
         saved = self.assignments.skip(self._asked(request), user.id, SkipReason(reason), note)
         return {"saved_at": saved.at.isoformat(), **self._queue(saved.queue)}
 
+    def stop(self, user: User, request: Request, body: Body) -> Answer:
+        self.assignments.give_back(asked_id(request, "project"), user.id)
+        return {}
+
     def comment(self, user: User, request: Request, body: Body) -> Answer:
         saved_at = self.ratings.comment(
             self._asked(request), user.id, body.text("text"), body.flag("flagged")
@@ -119,6 +123,7 @@ def build_rating_routes(
         (
             ("GET", "projects/{project}/queue", handlers.queue, ()),
             ("GET", "projects/{project}/history", handlers.history, ()),
+            ("POST", "projects/{project}/stop", handlers.stop, ()),
             ("GET", "pairs/{pair}", handlers.pair, ()),
             ("PUT", "pairs/{pair}/rating", handlers.rate, ("grade", "seconds")),
             ("POST", "pairs/{pair}/skip", handlers.skip, ("reason", "note")),

@@ -12,6 +12,7 @@ from annotation.gold import ExportOptions, Unfinished
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
 from tests.browser.conftest import PASSWORD, Site, Watch, open_annotation_page
 from tests.browser.test_look import DOUBLED, PALE, UNNAMED, WIDTH
+from tests.rated import rated_pairs
 
 EVIL = '<img src=x onerror="alert(1)"><b>شبه‌جمله</b> {{value}} ${value} ' + "very long " * 5
 TSV = (
@@ -83,7 +84,7 @@ def test_from_an_empty_server_to_the_first_grade(empty_site, browser):
 
     open_annotation_page(page, f"{site.address}/annotate/")
     expect(page.locator("#home-projects")).to_contain_text("1 of 2 pairs finished")
-    [rating] = [pair for pair in site.services.gold.rated_pairs(1) if pair.ratings]
+    [rating] = [pair for pair in rated_pairs(site.services.database, 1) if pair.ratings]
     assert rating.ratings == (("Ada", Decimal(3)),)
 
 
@@ -157,7 +158,7 @@ def test_what_raters_said_is_read_as_text_and_saved(site, browser, project):
     shown = page.locator("#remarks-list")
     expect(shown).to_contain_text("No comments or skips yet.")
     ana = site.services.accounts.user("Ana").id
-    first, second, third = (pair.id for pair in site.services.assignment.claim(project, ana, count=3))
+    first, second, third = (pair.id for pair in site.services.assignment.queue(project, ana, count=3).pairs)
     site.services.ratings.comment(first, ana, EVIL, is_flagged=True)
     site.services.ratings.comment(third, ana, "=1+1")
     site.services.assignment.skip(second, ana, SkipReason.BROKEN_TEXT, "Half of it\nis missing.")

@@ -380,7 +380,7 @@ def test_a_pair_that_went_to_others_meanwhile_is_told_and_the_comment_offered(op
     page.keyboard.type("my thoughts")
     assignment = desk.site.services.assignment
     assignment.give_back(desk.project.id, desk.rater.id)
-    for pair in assignment.claim(desk.project.id, other.id):
+    for pair in assignment.queue(desk.project.id, other.id).pairs:
         desk.site.services.ratings.rate(pair.id, other.id, Decimal(1), 1)
     page.locator("#rate-submit").click()
     notice = page.get_by_role("alert").filter(has_text="Your grade 4 for “late train 1” was refused.")
@@ -394,7 +394,7 @@ def test_a_pair_that_went_to_others_meanwhile_is_told_and_the_comment_offered(op
 def test_who_has_to_wait_is_told_and_gets_a_pair_as_soon_as_one_comes_back(open_desk):
     desk = open_desk(2)
     other = desk.add_rater()
-    desk.site.services.assignment.claim(desk.project.id, other.id)
+    desk.site.services.assignment.queue(desk.project.id, other.id)
     desk.context = desk.site.context(desk.browser, desk.rater.name)
     page = desk.context.new_page()
     page.clock.install()
@@ -403,6 +403,28 @@ def test_who_has_to_wait_is_told_and_gets_a_pair_as_soon_as_one_comes_back(open_
     desk.site.services.assignment.give_back(desk.project.id, other.id)
     page.clock.fast_forward(20_000)
     expect(page.locator("#rate-right")).to_have_text("late train 1")
+
+
+def test_who_stops_for_today_frees_the_open_pairs_and_finds_the_draft_when_going_on(open_desk):
+    desk = open_desk(2)
+    other = desk.add_rater()
+    assignment = desk.site.services.assignment
+    page = desk.open()
+    press(page, "3")
+    page.get_by_role("button", name="Stop for today").click()
+    expect(page.locator("#rate-message")).to_contain_text("You have stopped.")
+    press(page, "4", "Backspace")
+    assert len(assignment.queue(desk.project.id, other.id).pairs) == 2
+    assignment.give_back(desk.project.id, other.id)
+    page.get_by_role("button", name="Go on grading").click()
+    expect(page.locator("#rate-right")).to_have_text("late train 1")
+    expect(page.locator("#rate-value b")).to_have_text("3")
+    press(page, "Enter")
+    expect(page.locator("#rate-right")).to_have_text("late train 2")
+    page.get_by_role("button", name="Stop for today").click()
+    expect(page.locator("#rate-message")).to_contain_text("You have stopped.")
+    assert desk.grades() == {"late train 1": 3}
+    assert len(assignment.queue(desk.project.id, other.id).pairs) == 1
 
 
 def test_a_form_that_gradio_draws_anew_goes_on_where_it_was(open_desk):

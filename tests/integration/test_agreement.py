@@ -10,7 +10,6 @@ from decimal import Decimal
 import pytest
 from sqlalchemy import event
 
-from annotation.agreement import grades_of_table, krippendorff_alpha
 from annotation.cli import main
 from annotation.commands.options import open_database
 from annotation.errors import NotFoundError
@@ -23,6 +22,7 @@ from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewPair, ProjectSettings
+from tests.grade_tables import grades_of_table, krippendorff_alpha
 from tests.rated import pair, rated_project
 
 PAIRS = [

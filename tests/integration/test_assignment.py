@@ -22,7 +22,7 @@ from annotation.services.assignment import AssignmentService
 from annotation.services.ratings import RatingService
 from annotation.types import SkipReason
 from db.models import Assignment, Membership, Pair, Rating, Skip, User
-from tests.raters import World, check, check_finished, new_world
+from tests.raters import World, check, check_finished, new_world, return_expired_leases
 
 ROOT = Path(__file__).parents[2]
 GRADE = Decimal(2)
@@ -161,7 +161,7 @@ def test_a_late_grade_counts_while_nobody_took_the_pair(database, services, cloc
     clock.move(31)
     ratings.rate(first, late, GRADE)  # still marked as held
     clock.move(60)
-    assert assignments.expire(world.project) == 2
+    assert return_expired_leases(database, world.project, clock()) == 2
     ratings.rate(second, late, GRADE)  # given back, and taken again
     check(world)
     assert grade_all(world, services, late) == [world.pairs[2]]
@@ -174,7 +174,7 @@ def test_a_pair_that_came_back_is_offered_again_even_to_who_left_it(database, se
     [rater] = world.raters
     assignments.queue(world.project, rater)
     clock.move(31)
-    assert assignments.expire(world.project) == 1
+    assert return_expired_leases(database, world.project, clock()) == 1
     assert ids(assignments.queue(world.project, rater)) == list(world.pairs)
     check(world)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from annotation.cli import main
 from annotation.commands.options import open_database
-from annotation.errors import ExportError, NotFoundError
+from annotation.errors import ExportError
 from annotation.exchange import read_items
 from annotation.formats import open_source
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
@@ -25,7 +25,7 @@ from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.types import Cause, NewPair, ProjectSettings
 from db.models import Comment
-from tests.rated import pair, rated_project
+from tests.rated import pair, rated_pairs, rated_project
 
 FINISHED = [
     pair("b-1", "2", "2.75", genre="news", intended=Decimal(3), source="the harbour desk"),
@@ -208,12 +208,10 @@ def test_agreement_in_the_manifest_is_that_of_the_agreement_page(finished, tmp_p
 
 
 def test_rated_pairs_come_in_the_order_of_import_with_everything(finished):
-    found = list(GoldService(finished.database).rated_pairs(finished.id))
+    found = list(rated_pairs(finished.database, finished.id))
     assert [one.external_id for one in found] == ["b-1", "a-2", "c-3"]
     assert found[0].ratings == (("ana", Decimal(2)), ("ben", Decimal("2.75")))
     assert (found[2].adjudicated, found[2].adjudicator) == (Decimal("0.5"), "judith")
-    with pytest.raises(NotFoundError):
-        list(GoldService(finished.database).rated_pairs(999))
 
 
 def test_an_empty_project_has_nothing_to_export(database, tmp_path):
@@ -266,12 +264,11 @@ def test_an_export_imported_again_gives_the_same_ratings(sqlite_database, tmp_pa
         if path.read_text(encoding="utf-8").count("\n") > (format is Format.CSV):
             with open_source(path) as source:
                 ImportService(sqlite_database).import_pairs(second.id, read_items(source))
-    service = GoldService(sqlite_database)
 
     def kept(project_id):
         return {
             one.external_id: (one.left, one.right, one.source, sorted(one.ratings))
-            for one in service.rated_pairs(project_id)
+            for one in rated_pairs(sqlite_database, project_id)
         }
 
     assert kept(second.id) == kept(first.id)

@@ -75,7 +75,7 @@ def held_by_ana(database: Database, project) -> tuple[int, int]:
     """Ana's id, and that of the pair that she holds."""
     ana = AccountService(database).add_user("Ana")
     ProjectService(database).add_member(project.id, "Ana", Role.RATER)
-    [held] = AssignmentService(database).claim(project.id, ana.id)
+    [held] = AssignmentService(database).queue(project.id, ana.id).pairs
     return ana.id, held.id
 
 

@@ -19,7 +19,7 @@ from annotation.services.ratings import RatingService
 from annotation.services.tally import refresh_pairs
 from annotation.types import SkipReason, from_quarters
 from db.models import Assignment, Comment, Pair, Rating, RatingChange
-from tests.raters import World, check, new_world
+from tests.raters import World, check, new_world, return_expired_leases
 
 
 class Clock:
@@ -359,7 +359,7 @@ class Raters(RuleBasedStateMachine):
 
     @rule()
     def expire(self):
-        self.assignments.expire(self.world.project)
+        return_expired_leases(self.database, self.world.project, self.clock.now)
         self.model.expire(self.clock.now)
 
     @rule()

@@ -45,7 +45,7 @@ class Study:
         """Makes a rater; the ids of him and of the three pairs, all given to him."""
         rater = AccountService(self.database).add_user(name)
         self.projects.add_member(self.id, name, Role.RATER)
-        return rater.id, [pair.id for pair in self.assignments.claim(self.id, rater.id, count=3)]
+        return rater.id, [pair.id for pair in self.assignments.queue(self.id, rater.id, count=3).pairs]
 
     def comment(self, pair: int, rater: int, text: str, is_flagged: bool = False) -> None:
         self.clock.forward(minutes=1)

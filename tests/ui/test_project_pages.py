@@ -172,7 +172,7 @@ def grade(home, database) -> Callable[..., list[int]]:
 
     def grade(name: str, *grades: str) -> list[int]:
         rater = home.accounts.user(name).id
-        pairs = sorted(pair.id for pair in assignments.claim(1, rater, count=3))[: len(grades)]
+        pairs = sorted(pair.id for pair in assignments.queue(1, rater, count=3).pairs)[: len(grades)]
         for pair, given in zip(pairs, grades, strict=True):
             home.ratings.rate(pair, rater, Decimal(given))
         return pairs
@@ -335,7 +335,7 @@ def said(home, database) -> RemarksHandlers:
 def test_an_administrator_reads_what_raters_said_as_text(home, said, database):
     assert NO_REMARKS in said.show(Asked("root"))
     assignments, ana = AssignmentService(database), home.accounts.user("Ana").id
-    first, second, _ = (pair.id for pair in assignments.claim(1, ana, count=3))
+    first, second, _ = (pair.id for pair in assignments.queue(1, ana, count=3).pairs)
     home.ratings.comment(first, ana, EVIL, is_flagged=True)
     assignments.skip(second, ana, SkipReason.NOT_MY_LANGUAGE, "=HYPERLINK(1)")
     html = said.show(Asked("root"))

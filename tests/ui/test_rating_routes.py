@@ -104,6 +104,16 @@ def test_the_queue_has_the_project_the_progress_and_two_pairs(browser, world):
     }
 
 
+def test_who_stops_for_today_gives_the_pairs_at_hand_to_others_at_once(server, sqlite_database):
+    world = new_world(sqlite_database, pairs=2, raters=2, k=1)
+    leaving, staying = (Browser(server, world, rater) for rater in world.raters)
+    assert len(leaving.queue()["pairs"]) == 2
+    assert staying.queue()["waiting"]
+    answer = leaving.send("POST", f"projects/{world.project}/stop")
+    assert (answer.status_code, answer.json()) == (200, {})
+    assert [pair["id"] for pair in staying.queue()["pairs"]] == list(world.pairs)
+
+
 def pair_shown(browser: Browser, pair: int, **said: object) -> dict:
     number = browser.get(f"pairs/{pair}").json()["right"].rsplit(" ", 1)[-1]
     return {

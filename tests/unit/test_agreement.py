@@ -11,7 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from annotation.agreement import Grades, grades_of_table, krippendorff_alpha
+from annotation.agreement import Grades
+from tests.grade_tables import grades_of_table, krippendorff_alpha
 
 X = None
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.agreement import Grades, grades_of_table, krippendorff_alpha, sums_of_pairs
+from annotation.agreement import Grades, sums_of_pairs
 from annotation.bootstrap import classes_of_pairs, draw, measure, resampled_alphas
+from tests.grade_tables import grades_of_table, krippendorff_alpha
 
 BALANCED = [[0, 1, 2, 3, 4, 0.5, 1.5, 2.5], [0, 1.25, 2, 4, 4, 0, 2.5, 2.5]]
 
@@ -148,6 +149,8 @@ def test_a_few_resamples_of_one_grade_only_do_not_cost_the_interval():
     alpha = measure(grades_of_table(table), resamples=1000, seed=1)
     assert 0 < alpha.undefined_resamples < 50
     assert (alpha.low, alpha.high) == (1, 1)
+    left_out = f"The interval leaves out {alpha.undefined_resamples} resamples that have one grade only."
+    assert alpha.remark == left_out
 
 
 def test_without_resamples_there_is_a_value_and_a_reason_for_no_interval():

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.agreement import Grades, grades_of_table, krippendorff_alpha
+from annotation.agreement import Grades
 from annotation.raters import (
     alphas_of_rater_pairs,
     alphas_without_each,
     bucket_counts,
     rater_figures,
 )
+from tests.grade_tables import grades_of_table, krippendorff_alpha
 
 X = None
 ANA = [4, 2, 1, X, 3]
