@@ -39,6 +39,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 from annotation.authoring import NewItem
+from annotation.characters import HALF, shown
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import GradeError, ImportFileError
 from annotation.formats import (
@@ -72,9 +73,7 @@ LONGEST_TEXT = 250_000
 LONGEST_ID = 200
 LONGEST_NAME = 80
 LONGEST_EXPLANATION = 4_000
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _DECIMAL_COMMA = re.compile(r"\d+,\d+")
-_MOST_SHOWN = 60
 
 
 def read_items(
@@ -261,12 +260,12 @@ class _RowReader:
 
     def _check(self, name: str, value: object, longest: int) -> None:
         if not isinstance(value, str):
-            raise self._error(name, f"{_shown(value)} is no text; put it in quotes")
+            raise self._error(name, f"{shown(value)} is no text; put it in quotes")
         if len(value) > longest:
             raise self._error(name, f"has {len(value):,} characters; shorten it to {longest:,}")
         if "\0" in value:
-            raise self._error(name, f"{_shown(value)} holds a NUL character; delete it")
-        if found := _SURROGATE.search(value):
+            raise self._error(name, f"{shown(value)} holds a NUL character; delete it")
+        if found := HALF.search(value):
             raise self._error(name, f"holds half a character, U+{ord(found[0]):04X}; write it as UTF-8")
 
     def _long_form(self) -> tuple[str, Decimal]:
@@ -290,7 +289,7 @@ class _RowReader:
         if twice is not None:
             raise self._error("ratings", f"{twice!r} rated the pair twice; keep one of the grades")
         if (scale := self._fields.get("scale")) not in (None, "", "0-4"):
-            raise self._error("scale", f"{_shown(scale)} is not 0-4; convert the grades first")
+            raise self._error("scale", f"{shown(scale)} is not 0-4; convert the grades first")
         return tuple(found)
 
     def _listed(self, value: object) -> Iterator[tuple[str, Decimal]]:
@@ -301,7 +300,7 @@ class _RowReader:
                 continue
             if isinstance(entry, dict):
                 if not {"rater", "grade"} <= set(entry):
-                    raise self._error("ratings", f'{_shown(entry)} needs "rater" and "grade"')
+                    raise self._error("ratings", f'{shown(entry)} needs "rater" and "grade"')
                 if _is_empty(entry["grade"]):
                     continue
                 yield self._rater(entry["rater"], "ratings"), self._grade(entry["grade"], "ratings")
@@ -316,9 +315,9 @@ class _RowReader:
             try:
                 value = json.loads(value, parse_float=Decimal, parse_constant=Decimal)
             except (ValueError, RecursionError):
-                raise self._error("ratings", f"{_shown(value)} is no list; write 3;2.5 or [3, 2.5]") from None
+                raise self._error("ratings", f"{shown(value)} is no list; write 3;2.5 or [3, 2.5]") from None
         if not isinstance(value, list):
-            raise self._error("ratings", f"{_shown(value)} is no list; write [3, 2.5]")
+            raise self._error("ratings", f"{shown(value)} is no list; write [3, 2.5]")
         return value
 
     def _named(self, part: str) -> object:
@@ -341,14 +340,14 @@ class _RowReader:
             try:
                 value = Decimal(text)
             except InvalidOperation:
-                raise self._error(field, f"{_shown(value)} is no grade; write 0 to 4 such as 2.75") from None
+                raise self._error(field, f"{shown(value)} is no grade; write 0 to 4 such as 2.75") from None
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
-            raise self._error(field, f"{_shown(value)} is no grade; write 0 to 4 such as 2.75")
+            raise self._error(field, f"{shown(value)} is no grade; write 0 to 4 such as 2.75")
         try:
             return CLSS.check(Decimal(value))
         except GradeError:
             raise self._error(
-                field, f"{_shown(value)} is not 0 to 4 in steps of {CLSS.step}; mend it or delete the row"
+                field, f"{shown(value)} is not 0 to 4 in steps of {CLSS.step}; mend it or delete the row"
             ) from None
 
     def _refuse(self, field: str, problem: str) -> NoReturn:
@@ -360,9 +359,3 @@ class _RowReader:
 
 def _is_empty(value: object) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
-
-
-def _shown(value: object) -> str:
-    """The value, short enough for a sentence."""
-    text = str(value) if isinstance(value, Decimal) else repr(value)
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"

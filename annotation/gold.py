@@ -103,11 +103,18 @@ def mean_grade(grades: Sequence[Decimal]) -> Decimal | None:
     """The mean, rounded half to even to four decimals; None of no grades."""
     if not grades:
         return None
-    return (sum(grades, Decimal(0)) / len(grades)).quantize(PLACES, ROUND_HALF_EVEN)
+    return mean_of_sum(sum(grades, Decimal(0)), len(grades))
+
+
+def mean_of_sum(total: Decimal, count: int) -> Decimal:
+    return (total / count).quantize(PLACES, ROUND_HALF_EVEN)
 
 
 def reason_of(pair: RatedPair, settings: ProjectSettings) -> Reason | None:
-    """Why `pair` has no gold grade yet; a decision finishes a pair however many ratings it has."""
+    """Why `pair` has no gold grade yet; a decision finishes a pair however many ratings it has.
+
+    `lacks` of annotation.services.gold_rows asks a database for the same.
+    """
     if pair.adjudicated is not None:
         return None
     if len(pair.ratings) < settings.raters_per_pair:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from annotation.characters import UNSTORABLE
 from annotation.errors import NoteError
 
 LONGEST_COMMENT = 4_000
@@ -26,4 +27,4 @@ def kept_text(text: str, what: str, longest: int) -> str:
 
 def clean_text(text: str) -> str:
     """The text with a sign for what no database takes."""
-    return "".join(_REPLACEMENT if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)
+    return UNSTORABLE.sub(_REPLACEMENT, text)

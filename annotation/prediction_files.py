@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from annotation.characters import UNSTORABLE, shown
 from annotation.errors import ImportFileError
 from annotation.phrases import PhraseKey, phrase_key
 from annotation.predictions import PredictedDocument, PredictedPhrase, Run
@@ -27,8 +27,6 @@ LONGEST_ID = 180
 LONGEST_MODEL = 200
 _SIDES = (("present", True), ("absent", False))
 _BODIES = ("abstract", "text")
-_BAD = re.compile("[\0\ud800-\udfff]")
-_SHOWN = 60
 
 
 def read_bundle(bundle: Mapping[str, Any]) -> tuple[PredictedDocument, ...]:
@@ -175,13 +173,13 @@ def _run(reader: _Reader, language: str, model: str = "", key_of: PhraseKey = ph
 def _listed(fields: Mapping[str, Any], name: str, where: str) -> list[Any]:
     value = fields.get(name) or []
     if not isinstance(value, list):
-        raise ImportFileError(f"{where}, field {name!r}: {_shown(value)} is no list; mend it.")
+        raise ImportFileError(f"{where}, field {name!r}: {shown(value)} is no list; mend it.")
     return value
 
 
 def _object(value: object, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ImportFileError(f"{where}: {_shown(value)} is no JSON object; mend it.")
+        raise ImportFileError(f"{where}: {shown(value)} is no JSON object; mend it.")
     return value
 
 
@@ -200,24 +198,19 @@ class _Reader:
         if isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
         if not isinstance(value, str):
-            raise self.error(name, f"{_shown(value)} is no text; put it in quotes")
+            raise self.error(name, f"{shown(value)} is no text; put it in quotes")
         if len(value) > longest:
             raise self.error(name, f"has {len(value):,} characters; shorten it to {longest:,}")
-        if _BAD.search(value):
-            raise self.error(name, f"{_shown(value)} holds a NUL or half a character; write it as UTF-8")
+        if UNSTORABLE.search(value):
+            raise self.error(name, f"{shown(value)} holds a NUL or half a character; write it as UTF-8")
         return value
 
     def score(self) -> float:
         """0 to 1; 0 where there is none."""
         value = self.fields.get("score", 0.0)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise self.error("score", f"{_shown(value)} is no score; give a number from 0 to 1")
+            raise self.error("score", f"{shown(value)} is no score; give a number from 0 to 1")
         return float(value)
 
     def error(self, field: str, problem: str) -> ImportFileError:
         return ImportFileError(f"{self.where}, field {field!r}: {problem}.")
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

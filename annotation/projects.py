@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from annotation.characters import UNSTORABLE, shown
 from annotation.errors import SettingsError
 from annotation.names import composed, name_key
 from annotation.types import ProjectSettings, Role, User
@@ -25,7 +26,6 @@ LOWEST_THRESHOLD, HIGHEST_THRESHOLD = Decimal("0.25"), Decimal(4)
 LARGEST_SEED = 2**63 - 1
 
 _TYPE = re.compile(r"\w[\w+-]*")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def _check_types(types: tuple[str, ...]) -> tuple[str, ...]:
     for type in kept:
         if not _TYPE.fullmatch(type) or len(type) > LONGEST_TYPE:
             raise SettingsError(
-                f"{_shown(type)} is no name of a comparison type: "
+                f"{shown(type)} is no name of a comparison type: "
                 f"give letters, digits, _ and -, at most {LONGEST_TYPE}, such as title2abstract."
             )
     return kept
@@ -127,7 +127,7 @@ def _check_guidelines(guidelines: str) -> str:
         raise SettingsError(
             f"The guidelines have {len(guidelines):,} characters: give at most {LONGEST_GUIDELINES:,}."
         )
-    if "\0" in guidelines or _SURROGATE.search(guidelines):
+    if UNSTORABLE.search(guidelines):
         raise SettingsError("The guidelines hold a NUL or half a character: save them as UTF-8 text.")
     return guidelines
 
@@ -154,7 +154,3 @@ def _check_whole(what: str, value: int, low: int, high: int, unit: str = "") -> 
         raise SettingsError(
             f"The {what} is a whole number from {low} to {high} {unit}".rstrip() + f", not {value}."
         )
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= LONGEST_TYPE else f"{text[:LONGEST_TYPE]}…")

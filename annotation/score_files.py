@@ -27,15 +27,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from annotation.characters import HALF, shown
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ScoreFileError
 from annotation.formats import FileFormat, Row, open_source, read_lines, read_rows, type_of_name
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _INPUT, _GRADES = ".input.", ".gs."
 _TABLES = ("gold.jsonl", "gold.csv", "gold.parquet")
-_MOST_SHOWN = 60
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
 
@@ -71,7 +70,7 @@ def read_gold(paths: Sequence[Path]) -> list[GoldPair]:
         for pair in _read_gold_file(file, files):
             if (other := pairs.get(pair.key)) is not None:
                 raise ScoreFileError(
-                    f"{pair.place}: {pair.type} {_shown(pair.id)} is also in {other.place}; delete one."
+                    f"{pair.place}: {pair.type} {shown(pair.id)} is also in {other.place}; delete one."
                 )
             pairs[pair.key] = pair
     return list(pairs.values())
@@ -90,7 +89,7 @@ def read_scores(path: Path, gold: Sequence[GoldPair]) -> list[float | None]:
         for key, score in _read_score_file(file, gold):
             if key in scores:
                 raise ScoreFileError(
-                    f"{file}: {key[0]} {_shown(key[1])} has a score already in another file of {path}; "
+                    f"{file}: {key[0]} {shown(key[1])} has a score already in another file of {path}; "
                     "delete one of the two."
                 )
             scores[key] = score
@@ -98,7 +97,7 @@ def read_scores(path: Path, gold: Sequence[GoldPair]) -> list[float | None]:
     for pair in gold:
         if pair.type in scored_types and pair.key not in scores:
             raise ScoreFileError(
-                f"{path} has no score for {pair.type} {_shown(pair.id)} ({pair.place}); add it, or leave out "
+                f"{path} has no score for {pair.type} {shown(pair.id)} ({pair.place}); add it, or leave out "
                 f"all of {pair.type}."
             )
     return [scores.get(pair.key) for pair in gold]
@@ -190,7 +189,7 @@ def _text(value: object, name: str, where: str) -> str:
     text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
     if not text.strip():
         raise ScoreFileError(f"{where}, field {name!r}: is empty; fill it in or delete the row.")
-    if found := _SURROGATE.search(text):
+    if found := HALF.search(text):
         raise ScoreFileError(
             f"{where}, field {name!r}: holds half a character, U+{ord(found[0]):04X}; write it as UTF-8."
         )
@@ -256,10 +255,10 @@ def _scores_by_id(file: Path, gold: Sequence[GoldPair]) -> Iterator[tuple[tuple[
             id = _text(row.fields.get("id"), "id", where).strip()
             key = _known_key(id, row.fields.get("type") or default, types_of.get(id, []), where)
             if "score" not in row.fields:
-                raise ScoreFileError(f"{where}: no field 'score'; add the score of {_shown(id)}.")
+                raise ScoreFileError(f"{where}: no field 'score'; add the score of {shown(id)}.")
             if key in lines:
                 raise ScoreFileError(
-                    f"{where}: {key[0]} {_shown(id)} has a score already in line {lines[key]}; delete one."
+                    f"{where}: {key[0]} {shown(id)} has a score already in line {lines[key]}; delete one."
                 )
             lines[key] = row.line
             yield key, _number(row.fields["score"], f"{where}, field 'score'", "score")
@@ -269,11 +268,11 @@ def _known_key(id: str, type: object, types: Sequence[str], where: str) -> tuple
     """The pair that a line means, of the `types` that have its id."""
     if type is None and len(types) > 1:
         raise ScoreFileError(
-            f"{where}: {_shown(id)} is a pair of {' and of '.join(types)}; add the field 'type'."
+            f"{where}: {shown(id)} is a pair of {' and of '.join(types)}; add the field 'type'."
         )
     chosen = types[0] if type is None and types else type
     if not isinstance(chosen, str) or chosen not in types:
-        what = _shown(id) if type is None else f"{_shown(id)} of type {_shown(type)}"
+        what = shown(id) if type is None else f"{shown(id)} of type {shown(type)}"
         raise ScoreFileError(f"{where}: the gold grades have no {what}; mend or delete the line.")
     return chosen, id
 
@@ -309,13 +308,13 @@ def _number(value: object, where: str, noun: str) -> float:
     if _NUMBER.fullmatch(text):
         value = Decimal(text)
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        raise ScoreFileError(f"{where}: {_shown(value)} is no number; write a {noun} such as 2.75.")
+        raise ScoreFileError(f"{where}: {shown(value)} is no number; write a {noun} such as 2.75.")
     try:
         number = float(value)
     except OverflowError:
         number = float("inf")
     if not abs(number) < float("inf"):
-        raise ScoreFileError(f"{where}: {_shown(value)} is not finite; write a {noun} such as 2.75.")
+        raise ScoreFileError(f"{where}: {shown(value)} is not finite; write a {noun} such as 2.75.")
     return number
 
 
@@ -331,12 +330,6 @@ def types_in_order(types: Iterable[str]) -> list[str]:
 def _place_of_type(type: str) -> tuple[int, str]:
     known = list(COMPARISON_TYPES)
     return (known.index(type), "") if type in known else (len(known), type)
-
-
-def _shown(value: object) -> str:
-    """The value, short enough for a sentence."""
-    text = str(value) if isinstance(value, Decimal) else repr(value)
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
 def gold_digest(gold: Sequence[GoldPair]) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, NoReturn
 
+from annotation.characters import UNSTORABLE, shown
 from annotation.pair_senses import MOST_SIBLINGS, text_as_json
 from annotation.senses import PairSenses, SenseText, WordFlag
 
@@ -88,10 +89,10 @@ def _text(fields: Mapping[str, Any], name: str, refuse: Refuse) -> str:
 
 def _checked(value: object, name: str, refuse: Refuse) -> str:
     if not isinstance(value, str):
-        refuse(name, f"{str(value)[:60]!r} is no text; put it in quotes")
+        refuse(name, f"{shown(value)} is no text; put it in quotes")
     if len(value) > LONGEST_TEXT:
         refuse(name, f"has {len(value):,} characters; shorten it to {LONGEST_TEXT:,}")
-    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+    if UNSTORABLE.search(value):
         refuse(name, "holds a character that is no text; delete it")
     return value.strip()
 

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, TextIO, cast
 
 from kpdemo.errors import InputError
 from kpdemo.lines import with_title_line
+from kpdemo.text import SURROGATE
 from kpdemo.types import Document
 
 COMPRESSIONS = (".gz", ".xz")
@@ -36,7 +37,6 @@ _BODY_FIELDS = ("abstract", "text")
 _KEYPHRASE_FIELDS = ("keyphrases", "keyword", "keywords")
 _LARGEST_CELL = 64 * 1024 * 1024  # csv refuses cells over 128 KiB unless told otherwise
 _UTF8_MARK = b"\xef\xbb\xbf"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile(r"[\r\n]")
 _LINE_END_HYPHEN = re.compile(r"(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[a-zß-öø-ÿ])")
 _NUMBER = re.compile(r"\d+")
@@ -294,7 +294,7 @@ def _checked_text(value: object, name: str, where: str) -> str:
         raise InputError(
             f'{where}: "{name}" is {_short(value)}, not text; put it in quotes or delete the line.'
         )
-    if _SURROGATE.search(value):
+    if SURROGATE.search(value):
         raise InputError(f'{where}: "{name}" holds half a character; save the file as UTF-8 again.')
     return value
 
@@ -419,7 +419,7 @@ def _heading_text(line: str) -> str:
 def _read_pdf(content: bytes, path: Path, id: str) -> tuple[Document, bool]:
     pages, title = _pdf_pages(content, path)
     text = "\n\n".join(_LINE_END_HYPHEN.sub("", page.strip()) for page in pages).strip()
-    text = _SURROGATE.sub("\ufffd", text.replace("\x00", ""))
+    text = SURROGATE.sub("\ufffd", text.replace("\x00", ""))
     if not text:
         raise InputError(
             f"{path}: no text in this PDF, only pictures perhaps; run text recognition (OCR) on it."
@@ -455,7 +455,7 @@ def _pdf_pages(content: bytes, path: Path) -> tuple[list[str], str]:
 
 
 def _sensible_title(title: str) -> str:
-    title = " ".join(_SURROGATE.sub("", title.replace("\x00", "")).split())
+    title = " ".join(SURROGATE.sub("", title.replace("\x00", "")).split())
     if len(title.split()) < 2 or len(title) > 300 or _NOT_A_TITLE.search(title):
         return ""
     return title

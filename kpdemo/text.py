@@ -22,7 +22,7 @@ from kpdemo.types import Document, Span
 _PUNCTUATION = re.escape("!\"#$%&'()*+,-./:;<=>?@^`{|}~")
 _WORD = re.compile(rf"[{_PUNCTUATION}]|[^\s{_PUNCTUATION}]+")
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 
@@ -121,7 +121,7 @@ def check_readable(document: Document, *, any_script: bool = False) -> None:
         raise InputError("The text is empty: give a title or some sentences.")
     if "\x00" in text:
         raise InputError("The text holds a NUL byte, so it is not plain text: save it as UTF-8 text first.")
-    if _SURROGATE.search(text):
+    if SURROGATE.search(text):
         raise InputError(
             "The text holds half of a character (a lone surrogate): save it as UTF-8 text first."
         )

@@ -6,14 +6,15 @@ from collections import defaultdict
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Row, func, select
+from sqlalchemy import Row, func, or_, select
 from sqlalchemy.orm import Session
 
 from annotation.circle import Circle, GradedDocument, GradedPhrase
-from annotation.gold import PLACES
+from annotation.gold import mean_of_sum
+from annotation.services.gold_rows import lacks
 from annotation.services.projects import find_project
 from annotation.services.queue_order import order_of
-from annotation.types import QUARTERS_PER_POINT, from_quarters
+from annotation.types import from_quarters
 from db import Database
 from db.models import (
     Adjudication,
@@ -77,7 +78,7 @@ def _phrases(session: Session, project: Project) -> tuple[dict[int, list[GradedP
             Pair.external_id,
             Pair.right,
             Pair.rating_count,
-            Pair.spread_quarters,
+            or_(*lacks(project)).label("is_unfinished"),
             summed.c.quarters.label("sum"),
             Adjudication.quarters.label("decided"),
         )
@@ -90,21 +91,18 @@ def _phrases(session: Session, project: Project) -> tuple[dict[int, list[GradedP
     found: dict[int, list[GradedPhrase]] = defaultdict(list)
     undecided = 0
     for row in rows:
-        grade = _gold(row, project)
+        grade = None if row.is_unfinished else _gold(row)
         undecided += grade is None and row.rating_count >= project.raters_per_pair
         phrase = GradedPhrase(row.id, row.external_id, row.right, row.is_present, grade)
         found[row.document_id].append(phrase)
     return found, undecided
 
 
-def _gold(row: Row[Any], project: Project) -> Decimal | None:
-    """The gold grade, as `annotation.gold` has it; None while the pair is unfinished."""
+def _gold(row: Row[Any]) -> Decimal:
+    """The gold grade of a finished pair."""
     if row.decided is not None:
         return from_quarters(row.decided)
-    if row.rating_count < project.raters_per_pair or row.spread_quarters >= project.threshold_quarters:
-        return None
-    mean = Decimal(int(row.sum)) / (QUARTERS_PER_POINT * int(row.rating_count))
-    return mean.quantize(PLACES)
+    return mean_of_sum(from_quarters(int(row.sum)), int(row.rating_count))
 
 
 def _runs(session: Session, project_id: int) -> Runs:

@@ -50,7 +50,7 @@ def names_of(session: Session, user_ids: Sequence[int]) -> dict[int, str]:
 
 def count_unfinished(session: Session, project: Project) -> tuple[int, int, int]:
     """How many pairs there are, how many have too few ratings, how many are flagged and undecided."""
-    few, flagged = _lacks(project)
+    few, flagged = lacks(project)
     sums = [func.coalesce(func.sum(case((lack, 1), else_=0)), 0) for lack in (few, flagged)]
     counted = select(func.count(Pair.id), *sums).where(Pair.project_id == project.id)
     pairs, without_ratings, without_decision = session.execute(counted).one()
@@ -61,16 +61,16 @@ def first_unfinished(session: Session, project: Project) -> tuple[str, str] | No
     """Type and id of the first pair, in the order of import, without a gold grade."""
     row = session.execute(
         select(Pair.type, Pair.external_id)
-        .where(Pair.project_id == project.id, or_(*_lacks(project)))
+        .where(Pair.project_id == project.id, or_(*lacks(project)))
         .order_by(Pair.import_order)
         .limit(1)
     ).first()
     return None if row is None else (row.type, row.external_id)
 
 
-def _lacks(project: Project) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """The two conditions of an unfinished pair, of which one holds."""
-    undecided = ~exists().where(Adjudication.pair_id == Pair.id)
+def lacks(project: Project) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """`annotation.gold.reason_of` for a query: two conditions, of which an unfinished pair meets one."""
+    undecided = ~exists().where(Adjudication.pair_id == Pair.id).correlate(Pair)
     is_rated = Pair.rating_count >= project.raters_per_pair
     is_flagged = Pair.spread_quarters >= project.threshold_quarters
     return and_(undecided, ~is_rated), and_(undecided, is_rated, is_flagged)

@@ -14,7 +14,6 @@ from annotation.errors import AccessError, AnnotationError, SignedOutError
 from annotation.planning import DEFAULT_WIDTH
 from annotation.services.accounts import AccountService
 from annotation.services.agreement import AgreementService
-from annotation.types import Role
 from annotation.ui.agreement_parts import (
     FOR_LEADERS,
     drift_html,
@@ -34,7 +33,7 @@ from annotation.ui.agreement_tables import (
     type_parts,
     widest_table,
 )
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by_leader
 from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.tables import file_name, table_html
 from annotation.ui.wording import figure, time_html
@@ -95,7 +94,7 @@ class AgreementHandlers:
     def look(self, request: gr.Request, version: str) -> tuple[Any, ...]:
         """The same, but only if something happened since, and if that costs little of the server's time."""
         try:
-            project_id, _ = self._asked(request)
+            project_id, _ = asked_by_leader(request, self.accounts)
             if self.agreement.version(project_id) == version:
                 return _nothing()
             if not self.agreement.may_renew(project_id):
@@ -108,7 +107,7 @@ class AgreementHandlers:
     def plan(self, width: float | None, request: gr.Request) -> str:
         """How many more pairs with two grades make the interval of α so narrow."""
         with shown_to_user(AccessError):
-            project_id, _ = self._asked(request)
+            project_id, _ = asked_by_leader(request, self.accounts)
         try:
             wished = DEFAULT_WIDTH if width is None else float(width)
             return plan_html(*self.agreement.plan(project_id, wished))
@@ -118,20 +117,13 @@ class AgreementHandlers:
     def plan_at_first(self, width: float | None, request: gr.Request) -> Any:
         """The same as the page opens, which says itself why it is closed."""
         try:
-            self._asked(request)
+            asked_by_leader(request, self.accounts)
         except AnnotationError:
             return gr.skip()
         return self.plan(width, request)
 
-    def _asked(self, request: gr.Request) -> tuple[int, bool]:
-        """Which project, and whether its raters are shown by name."""
-        project_id = asked_project(request)
-        user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR, Role.ADJUDICATOR)
-        named = user.is_administrator or Role.ADMINISTRATOR in self.accounts.roles(user.name, project_id)
-        return project_id, named
-
     def _show(self, request: gr.Request) -> tuple[Any, ...]:
-        project_id, named = self._asked(request)
+        project_id, named = asked_by_leader(request, self.accounts)
         version = self.agreement.version(project_id)
         report = self.agreement.report(project_id, named=named)
         texts = texts_of(report, project_id, leads=named)

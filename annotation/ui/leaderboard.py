@@ -12,8 +12,7 @@ from annotation.errors import AccessError, AnnotationError, SignedOutError
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.systems import Board, SystemService
-from annotation.types import Role
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by_leader
 from annotation.ui.leaderboard_tables import (
     board_chart,
     difference_of,
@@ -68,7 +67,7 @@ class LeaderboardHandlers:
     def compare(self, gold_id: int | None, first: str | None, second: str | None, request: gr.Request) -> Any:
         """How the two systems differ; nothing new while only one is chosen."""
         with shown_to_user(AnnotationError):
-            project_id, _ = self._asked(request)
+            project_id, _ = asked_by_leader(request, self.accounts)
             if gold_id is None or not first or not second:
                 return gr.skip()
             if first == second:
@@ -78,15 +77,8 @@ class LeaderboardHandlers:
                 return empty_html("One of the two is not here any more: choose again.")
             return table_html(difference_table(found), self.projects.get(project_id).name, page=PAGE)
 
-    def _asked(self, request: gr.Request) -> tuple[int, bool]:
-        """Which project, and whether it is an administrator who asks."""
-        project_id = asked_project(request)
-        user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR, Role.ADJUDICATOR)
-        leads = user.is_administrator or Role.ADMINISTRATOR in self.accounts.roles(user.name, project_id)
-        return project_id, leads
-
     def _shown(self, request: gr.Request, gold_id: int | None) -> tuple[Any, ...]:
-        project_id, leads = self._asked(request)
+        project_id, leads = asked_by_leader(request, self.accounts)
         golds = self.systems.golds(project_id)
         if not golds:
             said = NOBODY if leads else f"{NOBODY} {FOR_ADMINISTRATORS}"

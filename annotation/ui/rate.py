@@ -6,6 +6,7 @@ for an event of Gradio's.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -82,14 +83,15 @@ class RateHandlers:
 
 
 def build_rate_page(handlers: RateHandlers, page: gr.Blocks) -> None:
-    """The form, in a part of its own; the server writes it when the page is opened."""
+    build_form(handlers.open, page, "rate-page", "open_rating")
+
+
+def build_form(write: Callable[[gr.Request], str], page: gr.Blocks, elem_id: str, api_name: str) -> None:
+    """A form in a part of its own, which the server writes when the page is opened."""
     form = gr.HTML(
-        empty_html("Opening the project."),
-        elem_id="rate-page",
-        apply_default_css=False,
-        js_on_load=None,
+        empty_html("Opening the project."), elem_id=elem_id, apply_default_css=False, js_on_load=None
     )
-    page.load(handlers.open, outputs=form, api_name="open_rating", **QUIETLY)
+    page.load(write, outputs=form, api_name=api_name, **QUIETLY)
 
 
 def _problem_html(sentence: str) -> str:

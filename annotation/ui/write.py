@@ -20,9 +20,9 @@ from annotation.services.projects import ProjectService
 from annotation.types import Project, Role, User
 from annotation.ui.asking import asked_project
 from annotation.ui.guidelines import scale_html
-from annotation.ui.rate import storage_name
+from annotation.ui.rate import build_form, storage_name
 from kpdemo.ui.markdown import markdown_html
-from kpdemo.ui.widgets import QUIETLY, empty_html, escape
+from kpdemo.ui.widgets import empty_html, escape
 
 ASSETS = Path(__file__).parent.parent / "assets"
 WRITE_STYLES = (ASSETS / "write.css",)
@@ -46,11 +46,7 @@ class WriteHandlers:
 
 
 def build_write_page(handlers: WriteHandlers, page: gr.Blocks) -> None:
-    """The form, in a part of its own; the server writes it when the page is opened."""
-    form = gr.HTML(
-        empty_html("Opening the project."), elem_id="write-page", apply_default_css=False, js_on_load=None
-    )
-    page.load(handlers.open, outputs=form, api_name="open_writing", **QUIETLY)
+    build_form(handlers.open, page, "write-page", "open_writing")
 
 
 def form_html(project: Project, user: User) -> str:

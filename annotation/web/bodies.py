@@ -10,10 +10,10 @@ from typing import Any, NoReturn
 
 from starlette.requests import Request
 
+from annotation.characters import shortened
 from annotation.errors import AnnotationError
 
 LARGEST_BODY = 64 * 1024
-_SHOWN = 60
 
 
 class BodyError(AnnotationError, ValueError):
@@ -87,5 +87,4 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _shown(value: object) -> str:
-    text = json.dumps(value, default=str)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return shortened(json.dumps(value, default=str))

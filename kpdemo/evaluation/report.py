@@ -148,6 +148,11 @@ def _macro(figures: KindFigures, convention: Convention) -> MacroFigures:
     return figures.skip_empty if convention == "skip_empty" else figures.count_empty
 
 
+def percent(share: float | None) -> str:
+    """A share of 1 in percent, as the papers write it."""
+    return UNDEFINED if share is None else f"{100 * share:.1f}"
+
+
 def _cell(*values: float | None) -> str:
     if all(value is None for value in values):
         return UNDEFINED

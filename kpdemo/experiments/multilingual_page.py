@@ -99,7 +99,7 @@ def _model(name: str) -> str:
 def _paper_table() -> str:
     published = _published()
     rows = [
-        [row["system"], *(_percent(row["f1"].get(code)) for code in published["languages"])]
+        [row["system"], *(_published_figure(row["f1"].get(code)) for code in published["languages"])]
         for row in published["rows"]
     ]
     return markdown_table(["", *map(language_name, published["languages"])], rows)
@@ -110,5 +110,5 @@ def _published() -> dict[str, Any]:
     return tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
 
 
-def _percent(value: float | None) -> str:
+def _published_figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"

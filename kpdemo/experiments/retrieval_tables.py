@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kpdemo.evaluation.report import percent
 from kpdemo.experiments.multilingual import figures_cell
 from kpdemo.experiments.page import NONE, markdown_table
 from kpdemo.experiments.refusals import all_refused, refusal_notes
@@ -54,12 +55,12 @@ def recall_by_round(rounds: Result, published: Mapping[str, Any]) -> str:
     """RAMKG's Table 4 with a row for each round of ours."""
     theirs = published["recall"]
     rows = [
-        [f"ours, round {one['round']}", *(_percent(one["recall"][str(k)]) for k in theirs["cut_offs"])]
+        [f"ours, round {one['round']}", *(percent(one["recall"][str(k)]) for k in theirs["cut_offs"])]
         for one in rounds["rounds"]
     ]
     rows += [
-        ["RAMKG (paper)", *map(_percent, theirs["first"])],
-        ["RAMKG + RGIT (paper)", *map(_percent, theirs["last"])],
+        ["RAMKG (paper)", *map(percent, theirs["first"])],
+        ["RAMKG + RGIT (paper)", *map(percent, theirs["last"])],
     ]
     first, best = rounds["rounds"][0], rounds["rounds"][rounds["best"] - 1]
     fewer = 1 - (1 - best["recall"]["5"]) / (1 - first["recall"]["5"])
@@ -82,11 +83,11 @@ def pairs_by_round(rounds: Result, published: Mapping[str, Any]) -> str:
     filler = [NONE] * (count - len(mined))
     rows = [
         ["pseudo pairs, ours", *(f"{one['pseudo_pairs']:,}" for one in mined), *filler],
-        ["label accuracy, ours", *(_percent(one["label_accuracy"]) for one in mined), *filler],
-        ["F1@M without passages, ours", *(_percent(one["base_f1"]) for one in mined), *filler],
-        ["F1@M with them, ours", *(_percent(one["f1"]) for one in mined), *filler],
+        ["label accuracy, ours", *(percent(one["label_accuracy"]) for one in mined), *filler],
+        ["F1@M without passages, ours", *(percent(one["base_f1"]) for one in mined), *filler],
+        ["F1@M with them, ours", *(percent(one["f1"]) for one in mined), *filler],
         ["pseudo pairs, the paper's", *(f"{pairs:,}" for pairs in theirs["pairs"])],
-        ["label accuracy, the paper's", *map(_percent, theirs["label_accuracy"])],
+        ["label accuracy, the paper's", *map(percent, theirs["label_accuracy"])],
     ]
     return f"""## Mined pairs by round (Table 5)
 
@@ -100,7 +101,7 @@ def _kinds(figures: Mapping[str, Any]) -> list[str]:
     """The figures of present and of absent keyphrases of a language, as cells."""
     present, absent = (figures[kind]["skip_empty"] for kind in ("present", "absent"))
     cells = (present["F1@5"], present["F1@M"], absent["F1@5"], absent["R@50"])
-    return [NONE if all_refused(figures) else _percent(cell) for cell in cells]
+    return [NONE if all_refused(figures) else percent(cell) for cell in cells]
 
 
 def _difference(found: Mapping[str, float] | None) -> str:
@@ -108,7 +109,3 @@ def _difference(found: Mapping[str, float] | None) -> str:
         return NONE
     mean, low, high = (100 * found[name] for name in ("mean", "low", "high"))
     return f"{mean:+.1f} ({low:+.1f} to {high:+.1f})"
-
-
-def _percent(share: float | None) -> str:
-    return NONE if share is None else f"{100 * share:.1f}"

@@ -18,6 +18,7 @@ from typing import Annotated, ClassVar, Literal, Protocol
 from pydantic import Field
 
 from kpdemo.evaluation.metrics import score_sets
+from kpdemo.evaluation.report import percent
 from kpdemo.evaluation.retrieval import CUT_OFFS, rank_of, recall_at
 from kpdemo.types import Document
 
@@ -228,7 +229,7 @@ def has_stopped_rising(rounds: Sequence[Round], k: int) -> bool:
 def recall_table(rounds: Sequence[Round]) -> list[list[str]]:
     """Table 4 with a row for each round, in percent; the first row is RAMKG's without iteration."""
     head = ["Recall at", *map(str, CUT_OFFS)]
-    rows = [[f"Round {entry.number}", *(_percent(entry.recall[k]) for k in CUT_OFFS)] for entry in rounds]
+    rows = [[f"Round {entry.number}", *(percent(entry.recall[k]) for k in CUT_OFFS)] for entry in rounds]
     return [head, *rows]
 
 
@@ -238,9 +239,5 @@ def pseudo_table(rounds: Sequence[Round]) -> list[list[str]]:
     return [
         ["Iteration", *(str(number) for number, _ in mined)],
         ["Pseudo passages", *(f"{len(pseudo.pairs):,}" for _, pseudo in mined)],
-        ["Label accuracy", *(_percent(pseudo.label_accuracy) for _, pseudo in mined)],
+        ["Label accuracy", *(percent(pseudo.label_accuracy) for _, pseudo in mined)],
     ]
-
-
-def _percent(share: float | None) -> str:
-    return "unknown" if share is None else f"{100 * share:.1f}"

@@ -1,0 +1,21 @@
+"""What text from outside may hold, and how much of it a message shows."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+HALF = re.compile("[\ud800-\udfff]")
+"""Half a character: JSON can write one, UTF-8 cannot."""
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+"""What no database takes."""
+MOST_SHOWN = 60
+
+
+def shown(value: object) -> str:
+    """A value that is wrong, short enough for a sentence."""
+    return shortened(str(value) if isinstance(value, Decimal) else repr(value))
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
