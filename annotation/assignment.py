@@ -48,7 +48,7 @@ class RaterProject:
 class Progress:
     rated: int
     total: int
-    """As many as this rater can have graded in the end: graded, held, and open to him."""
+    """As many as this rater can have graded in the end: graded, held, and open to them."""
 
 
 @dataclass(frozen=True, slots=True)

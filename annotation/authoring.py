@@ -84,12 +84,12 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class WritingDesk:
-    """What a writer has before him."""
+    """What a writer has before them."""
 
     project: str
     task: Task | None
     submitted: int
-    """How many of his texts wait for an editor."""
+    """How many of their texts wait for an editor."""
     accepted: int
     sent_back: int
     unwritten: int
@@ -97,7 +97,7 @@ class WritingDesk:
     is_waiting: bool
     """Nothing now, but others hold items that may come back."""
     balance: tuple[int, ...] | None
-    """How often the grades 1 to 4 were requested in the group of his item."""
+    """How often the grades 1 to 4 were requested in the group of their item."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class SignedOutError(AccessError):
 
 
 class TrainingError(AccessError):
-    """The rater has to grade the project's training pairs before he works in it."""
+    """The rater has to grade the project's training pairs before working in it."""
 
 
 class SignInError(AnnotationError):
@@ -74,7 +74,7 @@ class UnfinishedError(ExportError):
     """Pairs have no gold grade yet, and nobody said what becomes of them."""
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"{problem}: finish them, leave them out, or list them in a file of their own.")
+        super().__init__(f"{problem}: finish them, leave them out, or list them in a separate file.")
         self.problem = problem
 
 

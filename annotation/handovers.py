@@ -82,8 +82,8 @@ class HandOvers:
             found = self._kept.get(token)
         if found is None:
             raise HandOverError(
-                f"These predictions are not kept any more, after {KEPT_MINUTES} minutes or a restart: "
-                "predict and send them again."
+                f"These predictions are no longer kept (after {KEPT_MINUTES} minutes, or a restart): predict "
+                "and send them again."
             )
         return read_bundle(json.loads(zlib.decompress(found.content)))
 
@@ -96,13 +96,12 @@ class HandOvers:
         mine = sum(len(kept.content) for kept in self._kept.values() if kept.sender == new.sender)
         if mine + len(new.content) > MOST_OF_ONE:
             raise HandOverError(
-                "From your address as many predictions wait for their project as are kept for one sender: "
-                f"choose the projects of those, come back in {KEPT_MINUTES} minutes, or use the command line "
-                "(python -m annotation send)."
+                "Too many predictions from your address are already waiting: choose projects for those, come "
+                f"back in {KEPT_MINUTES} minutes, or use the command line (python -m annotation send)."
             )
         if sum(len(kept.content) for kept in self._kept.values()) + len(new.content) > MOST_KEPT:
             raise HandOverError(
-                f"The server keeps as many predictions as it can: come back in {KEPT_MINUTES} minutes, or "
+                f"The server cannot keep more predictions for now: come back in {KEPT_MINUTES} minutes, or "
                 "use the command line (python -m annotation send)."
             )
 

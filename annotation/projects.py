@@ -76,7 +76,7 @@ def check_settings(settings: ProjectSettings) -> ProjectSettings:
     Raises:
         SettingsError: one of them cannot be used.
     """
-    _check_whole("number of raters for a pair", settings.raters_per_pair, 1, MOST_RATERS)
+    _check_whole("number of raters per pair", settings.raters_per_pair, 1, MOST_RATERS)
     _check_whole("lease", settings.lease_minutes, 1, LONGEST_LEASE, "minutes")
     _check_whole("seed", settings.seed, 0, LARGEST_SEED)
     return replace(

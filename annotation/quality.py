@@ -65,7 +65,7 @@ def has_passed(accepted: int, pairs: int, percent: int) -> bool:
 def checks_due(key: str, pairs: int, every: int) -> int:
     """How many check pairs have become due once a rater has been given `pairs` pairs.
 
-    Of each run of `every` pairs one is a check, at a place that only the key tells: nobody can count his way
+    Of each run of `every` pairs one is a check, at a place that only the key tells: nobody can count a way
     to it, and how many there will be in the end is known from the start.
 
     Args:

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 class QueueOrder(StrEnum):
     PROJECT = "project"
-    """As the project says: random, or as imported."""
+    """As set for the project: random, or as imported."""
     UNCERTAIN = "uncertain"
     """First what the models' scores decide least."""
     MIXED = "mixed"

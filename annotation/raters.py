@@ -1,4 +1,4 @@
-"""Who differs: the figures of each rater, α of each two raters, α without each rater, and the grades used."""
+"""Who differs: the figures of each rater, α of each pair of raters and without each rater, grades used."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _bias(grades: Grades, raters: int) -> tuple[Floats, Integers]:
 
 
 def alphas_of_rater_pairs(grades: Grades, *, resamples: int, seed: int) -> list[RaterPair]:
-    """α of each two raters on the pairs that both graded, the lowest first, undefined ones last."""
+    """α of each pair of raters on the pairs that both graded, the lowest first, undefined ones last."""
     meetings = sorted(_meetings(grades), key=lambda found: (-len(found[2]), found[:2]))
     measured = [
         RaterPair(first, second, measure(both, resamples=resamples, seed=seed))
@@ -107,7 +107,7 @@ def alphas_of_rater_pairs(grades: Grades, *, resamples: int, seed: int) -> list[
 
 
 def _meetings(grades: Grades) -> Iterator[tuple[int, int, Grades]]:
-    """Each two raters who graded a common pair, and their grades of the common pairs."""
+    """Each pair of raters who graded a common pair, and their grades of the common pairs."""
     order = np.lexsort((grades.raters, grades.pairs))
     pairs, raters, values = grades.pairs[order], grades.raters[order], grades.values[order]
     left, right = _places_of_two(pairs)

@@ -11,7 +11,7 @@ from annotation.errors import SettingsError
 from annotation.types import ProjectSettings
 
 _WORDS = {
-    "raters_per_pair": "number of raters for a pair",
+    "raters_per_pair": "number of raters per pair",
     "types": "comparison types",
     "is_random": "order",
     "may_revise": "switch for changing grades",

@@ -1,4 +1,4 @@
-"""Training before the work: pairs with a known grade, what a rater is told of his, and how far he is."""
+"""Training before the work: pairs with a known grade, what a rater is told, and how far they are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class TrainingPhase(StrEnum):
     OPEN = "open"
     """There are pairs to grade."""
     FAILED = "failed"
-    """All are graded and too few were accepted: he may try again."""
+    """All are graded and too few were accepted: they may try again."""
     PASSED = "passed"
 
 

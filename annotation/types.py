@@ -140,10 +140,10 @@ class ImportSummary:
 
 @dataclass(frozen=True, slots=True)
 class RaterComment:
-    """What a rater wrote beside his grade; a flag may stand without words."""
+    """What a rater wrote beside their grade; a flag may stand without words."""
 
     rater: str | None
-    """None where he is not to be told, or has a comment and no grade."""
+    """None where they are not to be told, or have a comment and no grade."""
     text: str
     is_flagged: bool
 

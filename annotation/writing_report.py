@@ -82,7 +82,7 @@ class WritingReport:
     set_aside: int
     """Items that wait for a pair of grade 0."""
     waiting: int
-    """Texts that wait for an editor."""
+    """Texts awaiting review for an editor."""
     not_understood: int
     """Items without a text that somebody left blank."""
 

@@ -4,19 +4,19 @@
   const parts = (window.kpdemoRate ??= {});
 
   const grades = (count) => `${count} ${count === 1 ? "grade" : "grades"}`;
-  const near = ({ distance }) => (distance ? `${distance} or less away from the expected ones` : "just the expected ones");
+  const near = ({ distance }) => (distance ? `within ${distance} of the expected ones` : "exactly the expected ones");
 
   const result = (feedback) => {
     const { grade, known, accepted } = feedback;
-    if (grade === known) return `You gave ${grade}, just as expected.`;
-    return `You gave ${grade}, expected is ${known}: ${accepted ? "near enough." : "too far away."}`;
+    if (grade === known) return `You gave ${grade}, exactly as expected.`;
+    return `You gave ${grade}; expected was ${known}: ${accepted ? "close enough." : "too far off."}`;
   };
 
   const MESSAGES = {
     failed: ({ accepted, pairs, pass_percent: percent }) =>
-      `${accepted} of your ${grades(pairs)} ${accepted === 1 ? "was" : "were"} near enough; it takes ${percent} %. `
+      `${accepted} of your ${grades(pairs)} ${accepted === 1 ? "was" : "were"} close enough; it takes ${percent} %. `
       + "Read the guidelines below once more, and try again.",
-    passed: ({ accepted, pairs }) => `You passed: ${accepted} of your ${grades(pairs)} ${accepted === 1 ? "was" : "were"} near enough.`,
+    passed: ({ accepted, pairs }) => `You passed: ${accepted} of your ${grades(pairs)} ${accepted === 1 ? "was" : "were"} close enough.`,
   };
   const BUTTONS = { failed: "Try again", passed: "Start grading" };
 

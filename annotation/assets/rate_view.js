@@ -8,7 +8,7 @@
     loading: () => "Loading the next pair.",
     dry: () => "The next pair is on its way.",
     waiting: () => "Nothing to grade at the moment: other raters have the remaining pairs, and some may come back. "
-      + "This page looks again every 20 seconds.",
+      + "This page checks again every 20 seconds.",
     done: (session) => (session.progress?.total
       ? `You have graded all ${session.progress.total} pairs. Thank you. Your last answers are below.`
       : "There are no pairs for you to grade. Ask the project's administrator whether pairs were imported."),
@@ -79,9 +79,9 @@
     const note = root.querySelector("#rate-earlier");
     note.hidden = !session.earlier;
     setText(note.querySelector("span"), session.isReadOnly
-      ? "An earlier answer. In this project a grade that was given stays as it is."
+      ? "An earlier answer. In this project, grades cannot be changed."
       : session.earlier?.grade === null
-        ? "You skipped this pair: grade it while it has not gone to others, or go on with the current pair."
+        ? "You skipped this pair: grade it as long as nobody else has it, or go on with the current pair."
         : "An earlier answer: choose another grade and save it, or go on with the current pair.");
     root.querySelector("[data-rate=skip]").disabled = Boolean(session.earlier);
   };
@@ -204,7 +204,7 @@
     const panel = root.querySelector("#rate-history");
     setText(root.querySelector("#rate-history-rule"), session.mayRevise
       ? "Open one to look at it or to change it. Every change is kept."
-      : "In this project a grade that was given stays as it is: open one to look at it.");
+      : "In this project, grades cannot be changed: open one to look at it.");
     const list = panel.querySelector("ol");
     const state = JSON.stringify(session.recent.map((pair) => [pair.id, pair.grade, pair.rated_at]));
     if (!panel.open || list.dataset.state === state) return;

@@ -67,7 +67,7 @@
       if (copy.version === version) {
         field.value = copy.text;
         changed();
-      } else parts.notify(root, "This text was not saved before, and another one stands in its place now:", copy.text);
+      } else parts.notify(root, "This text had not been saved, and another one has taken its place:", copy.text);
     }
     if (!isDirty) dropCopy();
     savedAt = null;

@@ -19,9 +19,9 @@
     message.hidden = Boolean(task);
     if (!task) {
       message.textContent = desk.waiting
-        ? "Nothing to write at the moment: others have the remaining items, and some may come back. This page looks again every 20 seconds."
+        ? "Nothing to write at the moment: others have the remaining items, and some may come back. This page checks again every 20 seconds."
         : desk.submitted + desk.accepted > 0
-          ? "Every item is written that is open to you. Thank you. What you wrote is below."
+          ? "You have written for every item that is open to you. Thank you. What you wrote is below."
           : "There is nothing to write. Ask the project's administrator whether larger items were imported.";
     }
     const done = desk.submitted + desk.accepted;
@@ -64,7 +64,7 @@
       line.dir = "auto";
       return line;
     }));
-    root.querySelector("#write-submit span").textContent = isConfirming ? "Submit it all the same" : "Submit and next";
+    root.querySelector("#write-submit span").textContent = isConfirming ? "Submit anyway" : "Submit and next";
   };
 
   parts.showSaved = (root, state, savedAt) => {
@@ -109,7 +109,7 @@
       const state = `${written.type_label}, grade ${written.grade}: ${STATES[written.state] ?? written.state}`;
       line.append(said, element("small", written.note ? `${state} – ${written.note}` : state));
       if (written.state === "sent_back") {
-        const button = element("button", "Write it anew");
+        const button = element("button", "Rewrite");
         Object.assign(button, { type: "button", className: "keep" });
         button.addEventListener("click", () => open(written.id));
         line.append(button);

@@ -224,7 +224,7 @@ def _read(path: Path) -> str:
 def _settings_rows(settings: ProjectSettings) -> list[list[str]]:
     return [
         ["Comparison types", ", ".join(settings.types)],
-        ["Raters for a pair", str(settings.raters_per_pair)],
+        ["Raters per pair", str(settings.raters_per_pair)],
         ["Flagged from", str(settings.threshold)],
         ["Step", str(settings.step)],
         ["Order", f"random, seed {settings.seed}" if settings.is_random else "as in the file"],

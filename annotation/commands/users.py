@@ -28,7 +28,7 @@ Examples:
   python -m annotation user invite --project news --role rater --address https://rate.example.org
   python -m annotation user invite Ana          a link with which Ana chooses a new password
   python -m annotation user list --json
-  python -m annotation user pause Ben --project news    what Ben graded stays; user resume lets him go on
+  python -m annotation user pause Ben --project news    what Ben graded stays; user resume lets them go on
 """
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")]
@@ -119,7 +119,7 @@ ProjectOption = Annotated[
 
 @users.command()
 def pause(name: NameArgument, project: ProjectOption, database_url: DatabaseOption = DEFAULT_URL) -> None:
-    """Keep a rater from going on in a project; what he graded stays, what he holds goes to others."""
+    """Keep a rater from going on in a project; what they graded stays, what they hold goes to others."""
     database = open_database(database_url)
     QualityService(database).pause(ProjectService(database).get(project).id, name)
 

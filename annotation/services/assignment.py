@@ -35,7 +35,7 @@ AHEAD = 2
 class AssignmentService:
     """Gives pairs to raters for a time, and takes back what they leave.
 
-    A pair is a rater's from the claim until his lease ends; reading the queue renews it.
+    A pair is a rater's from the claim until their lease ends; reading the queue renews it.
     """
 
     def __init__(self, database: Database, clock: Clock = utcnow) -> None:
@@ -49,7 +49,7 @@ class AssignmentService:
         Raises:
             NotFoundError: there is no such project.
             AccessError: the user is no rater of it, or is paused.
-            TrainingError: he has to grade the training pairs first.
+            TrainingError: they have to grade the training pairs first.
         """
 
         def claim() -> Queue:
@@ -65,12 +65,12 @@ class AssignmentService:
     def skip(self, pair_id: int, rater_id: int, reason: SkipReason, note: str = "") -> Saved:
         """Give the pair to somebody else, for a reason; the rater's queue after that.
 
-        He is not offered the pair again, but may still grade it while it has a place for him.
+        They are not offered the pair again, but may still grade it while it has a place for them.
 
         Raises:
             NotFoundError: there is no such pair.
             AccessError: the user is no rater of its project.
-            AssignmentError: the pair was never his, or he graded it.
+            AssignmentError: the pair was never theirs, or they graded it.
         """
         said = kept_text(note, "note", LONGEST_NOTE)
 
@@ -117,8 +117,8 @@ class AssignmentService:
 
         Args:
             answered: the pair that this transaction is about: the search goes on from there.
-            rated: how many pairs this transaction has added to those that he graded.
-            skipped: how many it has taken from those that he can have.
+            rated: how many pairs this transaction has added to those that they graded.
+            skipped: how many it has taken from those that they can have.
         """
         if answered is not None and answered.is_check:
             answered, rated, skipped = None, 0, 0  # nothing has changed among the pairs of the project
@@ -131,7 +131,7 @@ class AssignmentService:
         checks = read_checks(connection, desk)
         if checks is not None and len(rows) < count:
             rows += claim_check(connection, desk, checks, now)
-        if len(rows) < count and not is_all:  # else all that is open is his already: do not look through it
+        if len(rows) < count and not is_all:  # else all that is open is theirs: do not look through it
             cursor = _cursor(connection, desk, own, answered)
             claimed = claim_pairs(connection, desk, now, count=count - len(rows), cursor=cursor)
             rows, own = rows + claimed, own + claimed

@@ -53,20 +53,20 @@ class Checks:
     pairs: int
     """How many check pairs there are."""
     given: int
-    """Held, graded or skipped by him."""
+    """Held, graded or skipped by them."""
     graded: int
     skipped: int
     worked: int
-    """Pairs of the project itself that he holds or has graded."""
+    """Pairs of the project itself that they hold or have graded."""
     start: int
     """How many these were when checks began."""
     given_before: int
-    """How many check pairs he had been given by then."""
+    """How many check pairs they had been given by then."""
     has_begun: bool
     """Whether that is written down already."""
 
     def due(self, worked: int) -> int:
-        """How many check pairs he will have been given with `worked` pairs of the project."""
+        """How many check pairs they will have been given with `worked` pairs of the project."""
         due = self.given_before + checks_due(self.key, max(0, worked - self.start), self.every)
         return min(self.pairs, max(self.given, due))
 

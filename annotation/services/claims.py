@@ -191,7 +191,7 @@ _LAST_RATED = (
 
 
 def last_rated_position(connection: Connection, desk: Desk) -> int:
-    """Where a rater who holds nothing goes on: at the pair he graded last, or at the beginning."""
+    """Where a rater who holds nothing goes on: at the pair they graded last, or at the beginning."""
     wanted = {"project": desk.project.id, "rater": desk.rater_id}
     position = connection.scalar(_LAST_RATED, wanted)
     return FROM_THE_BEGINNING if position is None else position

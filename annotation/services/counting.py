@@ -1,4 +1,4 @@
-"""How far a rater is, and whether there may be more for him; cheap with 100,000 pairs too."""
+"""How far a rater is, and whether there may be more for them; cheap with 100,000 pairs too."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class _Counted:
 class ProgressCounter:
     """How far raters are.
 
-    His own grades do not change what a rater can have graded in the end, only others' do. In a large project
+    Own grades do not change what a rater can have graded in the end, only others' do. In a large project
     both numbers are therefore carried on from answer to answer for a while, and then counted again: counting
     100,000 pairs for every grade would make all raters wait.
     """

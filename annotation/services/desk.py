@@ -1,4 +1,4 @@
-"""A rater in a project: what every statement about his queue needs, and the locks it takes.
+"""A rater in a project: what every statement about their queue needs, and the locks it takes.
 
 Whoever changes the assignments of a pair holds the lock of its row. A transaction waits for a lock only while
 it holds none, and passes over locked pairs after that, so that no two can wait for each other.
@@ -69,14 +69,14 @@ SHELF: BindParameter[int] = bindparam("shelf", type_=Integer)
 HAS_SLOT = PAIRS.c.open_slots > literal_column("0")
 IS_HELD = ASSIGNMENTS.c.state == literal_column("'held'")
 BARRED = "barred"
-"""The state of a pair for whoever wrote it or saw its requested grade: he never grades it."""
+"""The state of a pair for whoever wrote it or saw its requested grade: they never grade it."""
 NOT_NEW = ("held", "rated", "skipped", BARRED)
 """A pair in one of these states is not offered to the rater."""
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """A rater in a project: what every statement about his queue needs."""
+    """A rater in a project: what every statement about their queue needs."""
 
     project: RaterProject
     rater_id: int
@@ -101,7 +101,7 @@ class Desk:
 
         Raises:
             AccessError: the rater is paused.
-            TrainingError: he has to pass the training first.
+            TrainingError: they have to pass the training first.
         """
         self.check_not_paused()
         if self.must_train:
@@ -189,7 +189,7 @@ def desk_of(row: AnyRow, rater_id: int) -> Desk:
     """
     if not row.is_rater:
         raise AccessError(
-            f"You are no rater of the project {row.project_name!r}: ask its administrator to add you."
+            f"You are not a rater in the project {row.project_name!r}: ask its administrator to add you."
         )
     step = from_quarters(row.step_quarters)
     project = RaterProject(row.project_id, row.project_name, step, row.may_revise)

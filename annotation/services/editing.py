@@ -111,7 +111,7 @@ class EditingService:
     def text(self, project_id: int, writing_id: int, editor_id: int) -> Submitted:
         """A text that waits, with what is to be said of it and what was done with it.
 
-        The editor sees the requested grade with it, which is written down: he never grades the pair.
+        The editor sees the requested grade with it, which is written down: they never grade the pair.
 
         Raises:
             NotFoundError: there is none, or another editor was faster.

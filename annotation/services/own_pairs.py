@@ -1,4 +1,4 @@
-"""A pair together with what one rater did to it, read for him alone."""
+"""A pair together with what one rater did to it, read for them alone."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SEEN = (
     COMMENTS.c.text.label("comment"),
     COMMENTS.c.is_flagged,
 )
-"""What a rater sees of a pair that he has not graded."""
+"""What a rater sees of a pair that they have not graded."""
 COMMENTED = and_(COMMENTS.c.pair_id == PAIRS.c.id, COMMENTS.c.user_id == RATER)
 RATED = and_(RATINGS.c.pair_id == PAIRS.c.id, RATINGS.c.rater_id == RATER)
 ASSIGNED = and_(ASSIGNMENTS.c.pair_id == PAIRS.c.id, ASSIGNMENTS.c.rater_id == RATER)
@@ -77,7 +77,7 @@ def lock_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
     Raises:
         NotFoundError: there is no such pair.
         AccessError: the user is no rater of its project.
-        AssignmentError: the pair was never given to him, or he wrote it or saw its requested grade.
+        AssignmentError: the pair was never given to them, or they wrote it or saw its requested grade.
     """
     lock_pair(connection, pair_id)
     return read_own_pair(connection, pair_id, rater_id, now)
@@ -134,7 +134,7 @@ _ONE = _GRADED.where(PAIRS.c.id == bindparam("pair"))
 
 
 def own_pair_seen(connection: Connection, pair_id: int, rater_id: int) -> RaterPair:
-    """The pair with the rater's grade and comment; whether it is his was asked before."""
+    """The pair with the rater's grade and comment; whether it is theirs was asked before."""
     return pair_graded(connection.execute(_ONE, {"pair": pair_id, "rater": rater_id}).one())
 
 

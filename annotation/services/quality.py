@@ -46,7 +46,7 @@ class Standing:
     attempts: tuple[Attempt, ...]
     """The first one first."""
     checks: int
-    """Check pairs that he graded."""
+    """Check pairs that they graded."""
     accepted_checks: int
     """Those of them whose grade is accepted by the settings of today."""
 
@@ -119,7 +119,7 @@ class QualityService:
         return kept
 
     def pause(self, project_id: int, user_name: str, *, by: User | None = None) -> int:
-        """Keep a rater from going on; what he graded stays and counts. How many pairs he gave back.
+        """Keep a rater from going on; what they graded stays and counts. How many pairs they gave back.
 
         Raises:
             NotFoundError: there is no such project, or no such rater in it.
@@ -189,7 +189,7 @@ class QualityService:
         project = find_project(session, project_id, lock=True)
         user = get_user(session, user_name)
         if session.get(Membership, (project.id, user.id, Role.RATER.value)) is None:
-            raise NotFoundError(f"{user.name!r} is no rater of {project.name!r}: see the list of members.")
+            raise NotFoundError(f"{user.name!r} is not a rater in {project.name!r}: see the list of members.")
         return state_of(session, project.id, user.id), user
 
     def _record(

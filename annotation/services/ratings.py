@@ -63,7 +63,7 @@ class RatingService:
             NotFoundError: there is no such pair.
             AccessError: the user is no rater of its project, or is paused or in training there.
             GradeError: the grade is not on the project's scale.
-            AssignmentError: the pair was never his, others took it, or the project keeps first grades.
+            AssignmentError: the pair was never theirs, others took it, or the project keeps first grades.
         """
 
         def rate() -> Saved:
@@ -85,12 +85,12 @@ class RatingService:
         return replace(saved, queue=self._assignments.or_wait(saved.queue, rater_id))
 
     def comment(self, pair_id: int, rater_id: int, text: str, is_flagged: bool = False) -> datetime:
-        """Keep the rater's comment on a pair of his, in place of an earlier one; when that was.
+        """Keep the rater's comment on a pair of theirs, in place of an earlier one; when that was.
 
         Raises:
             NotFoundError: there is no such pair.
             AccessError: the user is no rater of its project.
-            AssignmentError: the pair was never his.
+            AssignmentError: the pair was never theirs.
             NoteError: the comment is too long.
         """
         kept = kept_text(text, "comment", LONGEST_COMMENT)
@@ -101,12 +101,12 @@ class RatingService:
         return now
 
     def pair(self, pair_id: int, rater_id: int) -> RaterPair:
-        """A pair that was given to the rater, with his grade and comment.
+        """A pair that was given to the rater, with their grade and comment.
 
         Raises:
             NotFoundError: there is no such pair.
             AccessError: the user is no rater of its project.
-            AssignmentError: the pair was never his.
+            AssignmentError: the pair was never theirs.
         """
         with self._database.reading() as session:
             read_own_pair(session.connection(), pair_id, rater_id, self._clock())
@@ -124,7 +124,7 @@ class RatingService:
             return answered_pairs(session.connection(), desk, limit)
 
     def progress(self, project_id: int, rater_id: int) -> Progress:
-        """How many pairs the rater graded, of how many that he can have graded in the end; counted now.
+        """How many pairs the rater graded, of how many that they can have graded in the end; counted now.
 
         Raises:
             NotFoundError: there is no such project.

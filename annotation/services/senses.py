@@ -76,10 +76,10 @@ class SenseService:
     def submit(
         self, writing_id: int, writer_id: int, choice: SenseChoice, seconds: float | None = None
     ) -> WritingDesk:
-        """Hand what a writer chose for the word of his task to the editors; his desk after it.
+        """Hand what a writer chose for the word of their task to the editors; their desk after it.
 
         Args:
-            seconds: how long the writer was at it since he opened the page.
+            seconds: how long the writer was at it since they opened the page.
 
         Raises:
             NotFoundError, AccessError, WritingError, StaleTextError: as of `WritingService.submit`.

@@ -34,12 +34,12 @@ class TrainingService:
         self._clock = clock
 
     def queue(self, project_id: int, rater_id: int) -> TrainingQueue:
-        """Where the rater stands in his attempt, the first of which begins with this.
+        """Where the rater stands in their attempt, the first of which begins with this.
 
         Raises:
             NotFoundError: there is no such project.
             AccessError: the user is no rater of it.
-            AssignmentError: he has no training to do.
+            AssignmentError: they have no training to do.
         """
         for _ in range(2):
             try:
@@ -58,7 +58,7 @@ class TrainingService:
         Raises:
             NotFoundError: there is no such project.
             AccessError: the user is no rater of it.
-            AssignmentError: he has no training to do.
+            AssignmentError: they have no training to do.
         """
         try:
             with self._database.session() as session:
@@ -81,7 +81,7 @@ class TrainingService:
             NotFoundError: there is no such training pair.
             AccessError: the user is no rater of its project.
             GradeError: the grade is not on the project's scale.
-            AssignmentError: he has no training to do, or has graded the pair and seen the known grade.
+            AssignmentError: they have no training to do, or have graded the pair and seen the known grade.
         """
         with self._database.session() as session:
             pair = session.get(TrainingPair, training_pair_id)

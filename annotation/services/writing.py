@@ -76,11 +76,11 @@ class WritingService:
             return replace(desk, task=compared(session, desk.task))
 
     def task(self, writing_id: int, writer_id: int) -> Task:
-        """A text of the writer's own, as long as it is with him.
+        """A text of the writer's own, as long as it is with them.
 
         Raises:
-            NotFoundError: there is no such text of his.
-            WritingError: it is submitted, or the item is no longer his.
+            NotFoundError: there is no such text of theirs.
+            WritingError: it is submitted, or the item is no longer theirs.
         """
         with self._database.reading() as session:
             row = _own(session, writing_id, writer_id)
@@ -99,7 +99,7 @@ class WritingService:
 
         Raises:
             NotFoundError: there is no such text of the writer's.
-            AccessError: he is no writer of the project any more.
+            AccessError: they are no longer a writer of the project.
             StaleTextError: it was changed in another window.
             WritingError: it is submitted or accepted already.
         """
@@ -164,7 +164,7 @@ class WritingService:
     def leave_blank(self, writing_id: int, writer_id: int, note: str = "") -> WritingDesk:
         """Give the item to another writer, because this one does not understand it.
 
-        He is not offered it again. The errors are those of `keep`.
+        They are not offered it again. The errors are those of `keep`.
         """
         said = kept_text(note, "note", LONGEST_NOTE)
 

@@ -1,4 +1,4 @@
-"""Which item a writer has, and the next one for him. The plan of the project is locked meanwhile."""
+"""Which item a writer has, and the next one for them. The plan of the project is locked meanwhile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from db.models import LargerItem, Writing, WritingPlan
 
 
 def current_writing(session: Session, project_id: int, writer_id: int) -> Writing | None:
-    """What the writer has: what he is at, else what was sent back to him first."""
+    """What the writer has: what they are at, else what was sent back to them first."""
     return session.scalar(
         select(Writing)
         .where(
@@ -50,7 +50,7 @@ def claim_item(
 
 
 def _open_item(session: Session, project_id: int, writer_id: int) -> LargerItem | None:
-    """What the writer began and lost comes first, then the order of writing; never what he left to others."""
+    """What the writer began and lost comes first, then the order of writing; never what they left."""
     mine = and_(Writing.item_id == LargerItem.id, Writing.writer_id == writer_id)
     has_draft = func.coalesce(func.length(Writing.text), 0) > 0
     return session.scalar(

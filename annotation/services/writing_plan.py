@@ -62,9 +62,9 @@ def return_expired(session: Session, project_id: int, now: datetime, *, but_writ
 
 
 def return_writings(session: Session, project_id: int, writer_id: int, now: datetime) -> None:
-    """Give back what the writer has before him, as when he leaves; what he submitted stays."""
+    """Give back what the writer has before them, as when they leave; what they submitted stays."""
     lock_plan(session, project_id, now)
-    his = (
+    held = (
         select(Writing.id)
         .where(
             Writing.project_id == project_id,
@@ -73,7 +73,7 @@ def return_writings(session: Session, project_id: int, writer_id: int, now: date
         )
         .with_for_update()
     )
-    _give_back(session, list(session.scalars(his)))
+    _give_back(session, list(session.scalars(held)))
 
 
 def _give_back(session: Session, writing_ids: list[int]) -> None:

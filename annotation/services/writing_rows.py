@@ -23,11 +23,11 @@ _ADD_VIEWER = per_system(cast(Table, GradeViewer.__table__), lambda insert: inse
 
 
 def admit(session: Session, project_id: int, user_id: int, *roles: Role) -> tuple[Project, Member]:
-    """The project and the user, if he has one of the roles or administers the server.
+    """The project and the user, if they have one of the roles or administer the server.
 
     Raises:
         NotFoundError: there is no such project.
-        AccessError: he has not.
+        AccessError: they have not.
     """
     project = as_project(find_project(session, project_id))
     user = session.get(User, user_id)
@@ -37,7 +37,7 @@ def admit(session: Session, project_id: int, user_id: int, *roles: Role) -> tupl
     if not user.is_administrator and held.isdisjoint(roles):
         listed = " or ".join(roles)
         raise AccessError(
-            f"You are no {listed} of the project {project.name!r}: ask its administrator to add you."
+            f"You do not have the role {listed} in project {project.name!r}: ask its administrator for it."
         )
     return project, Member(as_user(user), held)
 

@@ -1,4 +1,4 @@
-"""What a writer sees: his item with what is to be said of his text, and how far all is."""
+"""What a writer sees: their item with what is to be said of their text, and how far all is."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def writer_desk(
 
 
 def _is_anything_out(session: Session, project_id: int, writer_id: int) -> bool:
-    """Whether an item may still come to this writer: others hold it, and he has not left it to them."""
+    """Whether an item may still come to this writer: others hold it, and they have not left it to them."""
     mine = select(Writing.item_id).where(Writing.writer_id == writer_id, Writing.state.in_(NOT_AGAIN))
     held = exists().where(
         Writing.project_id == project_id, Writing.state == "held", Writing.item_id.not_in(mine)

@@ -89,9 +89,7 @@ def nothing_html(project_has_pairs: bool, view: View, threshold: Decimal) -> str
         return empty_html(NO_PAIRS)
     if view.which is Which.DECIDED:
         return empty_html("No decisions yet. Open pairs are under Open.")
-    return empty_html(
-        f"Nothing to decide: no pair waits whose grades are {grade_text(threshold)} or more apart."
-    )
+    return empty_html(f"Nothing to decide: no open pair has grades {grade_text(threshold)} or more apart.")
 
 
 def answer_html(text: str, kind: str = "note", *, saved: int | None = None) -> str:
@@ -136,9 +134,9 @@ def _types_html(types: tuple[str, ...], view: View) -> str:
 
 def _empty_part(view: View) -> str:
     return {
-        Which.OPEN: "No pair waits for a decision.",
+        Which.OPEN: "No pairs await a decision.",
         Which.DECIDED: "No decisions yet.",
-        Which.ALL: "No pair is or was flagged.",
+        Which.ALL: "No pairs have been flagged.",
     }[view.which]
 
 
@@ -243,7 +241,7 @@ def _decision_html(item: AdjudicationItem, project: Project) -> str:
 <output id="adjudicate-value" aria-live="polite"><b></b> <span></span></output>
 </div>
 <fieldset class="adj-causes"><legend>Cause of the disagreement, needed</legend>{causes}</fieldset>
-<label for="adjudicate-note" class="adj-label">Note, if you like</label>
+<label for="adjudicate-note" class="adj-label">Note (optional)</label>
 <textarea id="adjudicate-note" rows="2" dir="auto" maxlength="{NOTE_LENGTH}">{escape(note)}</textarea>
 <p id="adjudicate-draft" class="small" hidden>Your draft, not saved yet.
  <button type="button" class="keep" data-adjudicate="discard">Drop it</button></p>

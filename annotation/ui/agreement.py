@@ -48,9 +48,9 @@ CHARTS = {
     "where": "α of each comparison type and genre, with 95 % intervals",
     "grades": "Share of the grades, by type",
     "bias": "How far each rater grades above or below the others",
-    "drift": "How far each rater grades above or below the others as time goes by, with 95 % intervals",
+    "drift": "How far each rater grades above or below the others over time, with 95 % intervals",
     "without": "α without each rater, with 95 % intervals",
-    "together": "α of each two raters, with 95 % intervals",
+    "together": "α of each pair of raters, with 95 % intervals",
 }
 """Name and what each shows; their places in the page are `agreement-NAME-chart`."""
 
@@ -164,8 +164,8 @@ def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
         with gr.Row(elem_classes="form-row"):
             width = gr.Number(
                 DEFAULT_WIDTH,
-                label="Widest interval of α",
-                info="From its lower to its upper end, of all pairs",
+                label="Widest interval of α allowed",
+                info="From lower to upper end, for all pairs",
                 step=0.01,
                 elem_id="agreement-width",
                 min_width=200,

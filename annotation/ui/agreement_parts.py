@@ -17,15 +17,15 @@ from kpdemo.ui.widgets import escape
 TENTATIVE, FIRM = CUSTOMARY_LINES
 FOR_LEADERS = (
     "Agreement is for administrators and adjudicators of the project: a rater who saw it would grade with an "
-    "eye on the others. Go on grading, or ask your administrator."
+    "eye on the others. Keep grading, or ask your administrator."
 )
 CONVENTION = (
     f"{FIRM:.3f} and {TENTATIVE} are Krippendorff’s own conventions (2004), not laws: how much agreement is "
     "enough depends on what the grades are for."
 )
 HIGHER_BY_MAKING = (
-    "α of unadjudicated pairs leaves out those that differ most, so that it is higher by its making: it "
-    "tells how clear the rest is, not how well raters agree."
+    "α of unadjudicated pairs leaves out those that differ most, so it is higher by construction: it tells "
+    "how clear the rest is, not how well raters agree."
 )
 
 
@@ -84,18 +84,16 @@ def _level(value: float | None) -> str:
 def verdict(alpha: Alpha) -> str:
     """Where the interval lies beside the customary lines."""
     if alpha.low is None or alpha.high is None:
-        return f"There is no interval, so that one cannot tell how sure α is. {alpha.interval_reason}"
+        return f"There is no interval, so nobody can tell how certain α is. {alpha.interval_reason}"
     if alpha.low >= FIRM:
         return f"Yes, by custom: the whole interval is at or above {FIRM:.3f}."
     if alpha.high < TENTATIVE:
         return (
-            f"No, by custom: the whole interval is below {TENTATIVE}. See below where it is low, and talk "
-            "the widest pairs over with the raters."
+            f"No, by custom: the whole interval is below {TENTATIVE}. See below where it is low, and "
+            "discuss the widest pairs with the raters."
         )
     if alpha.low < TENTATIVE:
-        return (
-            f"It cannot be told yet: the interval crosses {TENTATIVE}. More pairs with two grades would tell."
-        )
+        return f"Too early to tell: the interval crosses {TENTATIVE}. More pairs with two grades would help."
     if alpha.high < FIRM:
         return f"For tentative conclusions, by custom: the interval lies between {TENTATIVE} and {FIRM:.3f}."
     return f"At least for tentative conclusions, by custom: the interval crosses {FIRM:.3f}."
@@ -124,7 +122,7 @@ def next_step_html(report: AgreementReport, project_id: int, *, leads: bool) -> 
             "for the second."
         )
     if whole.all.pairs < 2:
-        return f"{escape(whole.all.reason)} Raters have graded different pairs so far: wait until they meet."
+        return f"{escape(whole.all.reason)} So far raters graded different pairs: wait until they overlap."
     return (
         f"{escape(whole.all.reason)} Import pairs of other grades, or ask the raters whether they use the "
         "whole scale."

@@ -130,7 +130,7 @@ def rater_pairs_table(report: AgreementReport) -> Table:
         (pair_label(report, row.first, row.second), row.alpha, row.alpha.pairs) for row in report.rater_pairs
     )
     columns = (Column("Two raters", text=True), Column("α of their common pairs"), Column("Common pairs"))
-    return Table("rater-pairs", "Each two raters", columns, rows)
+    return Table("rater-pairs", "Each pair of raters", columns, rows)
 
 
 def pair_label(report: AgreementReport, first: int, second: int) -> str:

@@ -24,11 +24,11 @@ from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, section_heading, s
 CIRCLE_STYLES = (Path(__file__).parent.parent / "assets" / "circle.css",)
 
 ORDERS = [
-    ("As the project says", QueueOrder.PROJECT.value),
+    ("As set for the project", QueueOrder.PROJECT.value),
     ("Most uncertain first", QueueOrder.UNCERTAIN.value),
-    ("Mixed: in turns an uncertain pair and the project's next", QueueOrder.MIXED.value),
+    ("Mixed: an uncertain pair and the project's next, in turn", QueueOrder.MIXED.value),
 ]
-ORDER_SAVED = "Saved. It holds for pairs that nobody was given yet."
+ORDER_SAVED = "Saved. It applies to pairs that nobody has been given yet."
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class CircleHandlers:
             project_id = asked_project(request)
             user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
             if order not in set(QueueOrder):
-                raise SettingsError(f"There is no order {order!r}: choose one of the list.")
+                raise SettingsError(f"There is no order {order!r}: choose one from the list.")
             self.sending.choose_order(project_id, QueueOrder(order), by=user)
         return done_html(ORDER_SAVED)
 
@@ -102,7 +102,7 @@ def build_circle_page(handlers: CircleHandlers, page: gr.Blocks) -> None:
                 order = gr.Radio(
                     ORDERS,
                     value=QueueOrder.PROJECT.value,
-                    label="In which order raters meet the predicted keyphrases",
+                    label="Order in which raters see the predicted keyphrases",
                     info="By the models' scores, which raters never see",
                     elem_id="circle-order",
                 )

@@ -61,7 +61,7 @@ def _next_step_html(counts: CircleCounts, project_id: int) -> str:
         text = f"{counted(counts.undecided, 'pair')} {'waits' if counts.undecided == 1 else 'wait'}: "
         link = f'<a href="/annotate/adjudicate?{there}">adjudicate</a>'
     else:
-        text, link = "All pairs have a gold grade: ", '<a href="#circle-files">take the files</a>'
+        text, link = "All pairs have a gold grade: ", '<a href="#circle-files">download the files</a>'
     return f'<p id="circle-next"><strong>Next</strong> · {text}{link}</p>'
 
 

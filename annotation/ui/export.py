@@ -30,10 +30,10 @@ FORMATS = [
 UNFINISHED = [
     ("Export only when all pairs are finished", Unfinished.REFUSE.value),
     ("Leave them out", Unfinished.LEAVE_OUT.value),
-    ("List them in a file of their own", Unfinished.LIST.value),
+    ("List them in a separate file", Unfinished.LIST.value),
 ]
 RATERS = [
-    ("Without single grades", RaterColumns.NONE.value),
+    ("Without individual grades", RaterColumns.NONE.value),
     ("With grades of “rater 1” and so on", RaterColumns.ANONYMOUS.value),
     ("With grades and account names", RaterColumns.NAMED.value),
 ]
@@ -95,14 +95,14 @@ def build_export_section(handlers: ExportHandlers) -> ExportSection:
             )
             raters = gr.Radio(RATERS, value=default.raters.value, label="Raters", elem_id="export-raters")
             comments = gr.Checkbox(
-                default.comments, label="With what raters wrote of pairs", elem_id="export-comments"
+                default.comments, label="Include raters' comments", elem_id="export-comments"
             )
         with gr.Column(scale=6, min_width=320):
             section_heading("What is written", "export-result-heading")
             result = gr.HTML("", elem_id="export-result", js_on_load=None)
             section_heading("Earlier exports", "export-earlier-heading")
             earlier = gr.HTML("", elem_id="export-earlier", js_on_load=None)
-            again = gr.Button("Look again", elem_id="export-again", size="sm")
+            again = gr.Button("Refresh", elem_id="export-again", size="sm")
     fields: list[Any] = [format, unfinished, raters, comments]
     shown = [result, earlier]
     for number, field in enumerate(fields, 1):
@@ -121,7 +121,7 @@ def build_export_section(handlers: ExportHandlers) -> ExportSection:
 def counts_html(counts: GoldCounts) -> str:
     """How many pairs have a gold grade, and what the others lack."""
     rows = (
-        ("Finished", counts.finished, "with an adjudicated grade, or with ratings that are near enough"),
+        ("Finished", counts.finished, "with an adjudicated grade, or with ratings that are close enough"),
         ("Too few ratings", counts.too_few_ratings, "fewer than the project asks for"),
         ("Not adjudicated", counts.not_adjudicated, "flagged, without a decision"),
     )
@@ -138,7 +138,7 @@ def link_html(project_id: int, options: ExportOptions, counts: GoldCounts) -> st
     rest = ""
     if missing:
         listed = options.unfinished is Unfinished.LIST
-        rest = f", {counted(missing, 'other')} {'in a file of their own' if listed else 'left out'}"
+        rest = f", {counted(missing, 'other')} {'in a separate file' if listed else 'left out'}"
     address = escape(gold_address(project_id, options))
     return (
         f'<p><a id="export-download" href="{address}" download>Export gold</a></p>'
@@ -150,7 +150,7 @@ def link_html(project_id: int, options: ExportOptions, counts: GoldCounts) -> st
 def exports_html(records: list[ExportRecord]) -> str:
     """The exports before, the last first."""
     if not records:
-        return empty_html("Nothing was exported yet.")
+        return empty_html("Nothing has been exported yet.")
     body = "".join(
         f"<tr><td>{time_html(record.at)}</td><td>{record.options.format}</td>"
         f'<td class="number">{grouped(record.pairs)}</td>'

@@ -20,7 +20,7 @@ from annotation.ui.settings_form import read_settings_form, settings_fields
 from annotation.ui.wording import counted, grouped, progress_html, roles_text
 from kpdemo.ui.widgets import QUIETLY, PageLink, empty_html, escape, links_html, shown_to_user
 
-NOTHING_YET = "You are in no project yet. Ask the administrator of a project to add you."
+NOTHING_YET = "You are not in any project yet. Ask the administrator of a project to add you."
 NO_PROJECTS = "No projects yet. Make one below, then import pairs and invite raters."
 NEW_TYPE = "type"
 """Of the address: the comparison type of a project that is to be made."""
@@ -68,7 +68,7 @@ def build_home_page(handlers: HomeHandlers, page: gr.Blocks) -> None:
     cards = gr.HTML("", elem_id="home-projects", apply_default_css=False, js_on_load=None)
     with gr.Accordion("New project", open=False, visible=False, elem_id="home-new") as form:
         fields = settings_fields("new")
-        make = gr.Button("Make the project", variant="primary", elem_id="home-create")
+        make = gr.Button("Create project", variant="primary", elem_id="home-create")
     made = gr.Textbox(visible="hidden", elem_id="home-made")
     page.load(handlers.show, outputs=[cards, form, fields.types], api_name="show_projects", **QUIETLY)
     make.click(handlers.create, fields.components, made, api_name="create_project").success(
@@ -98,9 +98,9 @@ def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list
     if leads and line.pairs and line.finished == line.pairs and not line.to_adjudicate:
         steps.append(PageLink("Export gold", f"/annotate/project?{there}&tab=gold"))
     if settles and line.finished:
-        steps.append(PageLink("See the agreement", f"/annotate/agreement?{there}"))
+        steps.append(PageLink("See agreement", f"/annotate/agreement?{there}"))
     if progress is not None and progress.total and progress.rated >= progress.total:
-        steps.append(PageLink("Look at my answers", f"/annotate/rate?{there}"))
+        steps.append(PageLink("See my answers", f"/annotate/rate?{there}"))
     return steps
 
 

@@ -27,12 +27,12 @@ LARGEST_FILE = "100mb"
 KEPT_MINUTES = 10
 """An upload that is not imported is deleted when it is so old."""
 
-FROM_FILE = "as the file says"
+FROM_FILE = "as given in the file"
 NOTHING_YET = "Choose a file and press Import. Either all of its rows are imported or none."
 STILL_CHOSEN = "The file is still chosen; to choose another one, remove it with × first."
 SHOWN_DUPLICATES = 20
 FORMATS_HTML = (
-    "<details><summary>What a file looks like</summary><ul>"
+    "<details><summary>File formats</summary><ul>"
     "<li><b>TSV, CSV</b>: a header with <code>id, type, left, right</code> and, if you wish, "
     "<code>genre, intended, source</code>; left is the larger item.</li>"
     "<li><b>JSON Lines</b>: an object a line with the same names.</li>"
@@ -155,7 +155,7 @@ def summary_html(summary: ImportSummary) -> str:
     count = counted(len(summary.duplicates), "pair was", "pairs were")
     return (
         '<div class="note done" role="status">'
-        f"<p>{escape(said)} {escape(count)} there already and left out:</p>"
+        f"<p>{escape(said)} {escape(count)} already there and left out:</p>"
         f"<ul>{shown}</ul>{rest}</div>"
     )
 

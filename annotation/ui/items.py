@@ -101,7 +101,7 @@ class ItemsHandlers:
             user = self.accounts.require(request.username, project_id, *EDITORS)
             ids = [id for line in (text or "").splitlines() if (id := line.strip())]
             if not ids:
-                raise WritingError("No item is named: write the ids of items from the list, one a line.")
+                raise WritingError("No item is named: write ids from the list, one per line.")
             changed = change(project_id, ids, type=type or None, by=user)
         return done_html(f"{counted(changed, 'larger item')} {done}.")
 
@@ -159,7 +159,7 @@ def build_items_section(handlers: ItemsHandlers) -> ItemsSection:
             result = gr.HTML("", elem_id="items-result")
             with gr.Accordion("Withdraw items", open=False, elem_id="items-withdrawal"):
                 gr.HTML(WITHDRAWING_HTML, elem_id="items-withdrawing")
-                ids = gr.Textbox(label="Ids, one a line", lines=3, max_lines=12, elem_id="items-ids")
+                ids = gr.Textbox(label="Ids, one per line", lines=3, max_lines=12, elem_id="items-ids")
                 among = gr.Dropdown(
                     [(ANY_TYPE, "")], value="", label="Comparison type", elem_id="items-ids-type"
                 )
@@ -244,7 +244,7 @@ def summary_html(summary: ItemSummary) -> str:
     said = f"Imported {counted(summary.items, 'larger item')}."
     if summary.duplicates:
         were = counted(len(summary.duplicates), "item was", "items were")
-        said += f" {were} there already and left out: {', '.join(summary.duplicates[:20])}."
+        said += f" {were} already there and left out: {', '.join(summary.duplicates[:20])}."
     return done_html(said)
 
 

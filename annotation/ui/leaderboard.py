@@ -74,7 +74,7 @@ class LeaderboardHandlers:
                 return empty_html("These are the same system: choose another one to compare it with.")
             found = difference_of(self.systems.board(project_id, gold_id), first, second)
             if found is None:
-                return empty_html("One of the two is not here any more: choose again.")
+                return empty_html("One of the two has been removed: choose again.")
             return table_html(difference_table(found), self.projects.get(project_id).name, page=PAGE)
 
     def _shown(self, request: gr.Request, gold_id: int | None) -> tuple[Any, ...]:
@@ -159,8 +159,8 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
             text("genres")
             section_heading("Is one better than the other?", "leaderboard-compare")
             with gr.Row(elem_classes="form-row"):
-                first = gr.Dropdown([], label="A system", elem_id="leaderboard-first", min_width=200)
-                second = gr.Dropdown([], label="Another", elem_id="leaderboard-second", min_width=200)
+                first = gr.Dropdown([], label="First system", elem_id="leaderboard-first", min_width=200)
+                second = gr.Dropdown([], label="Second system", elem_id="leaderboard-second", min_width=200)
             difference = gr.HTML("", elem_id="leaderboard-difference-part", js_on_load=None)
             text("method")
     shown = [body, board, gold, chart, first, second, *(parts[name] for name in TEXTS)]

@@ -24,8 +24,8 @@ from annotation.ui.wording import counted
 from kpdemo.ui.widgets import QUIETLY, done_html, escape, section_heading, shown_to_user
 
 FORMATS_HTML = (
-    "<details><summary>What files look like</summary><ul>"
-    "<li><b>A score a line</b>, as in the task, in the order of the exported gold set; only those of one "
+    "<details><summary>File formats</summary><ul>"
+    "<li><b>One score per line</b>, as in the task, in the order of the exported gold set; only those of one "
     "type where the name of the file begins with it, as in <code>phrase2word.output.tsv</code>.</li>"
     "<li><b>JSON Lines</b> <code>{id, score}</code>, with <code>type</code> where two types share an id.</li>"
     "<li>A system may leave out whole types. A score that is missing, too much or no number is named by its "
@@ -157,7 +157,7 @@ def build_system_form(
                 what = gr.Radio(origins, value=UPLOADED, label="System", elem_id="system-what")
                 name = gr.Textbox(
                     label="Name",
-                    info="Without one it is called as its file, or as the system.",
+                    info="If empty, the name of the file or of the system is used.",
                     max_lines=1,
                     elem_id="system-name",
                 )

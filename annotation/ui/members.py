@@ -71,15 +71,15 @@ class MembersHandlers:
             if not name:
                 raise SettingsError("No member is chosen: choose one and the role to remove.")
             self.projects.remove_member(project_id, name, _role(role), by=user)
-            said = f"{name} is no longer {role}; what was graded or decided stays."
+            said = f"{name} is no longer {role}; grades and decisions are kept."
             return done_html(said), *self._shown(project_id)
 
     def pause(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
-        """Keep a rater from going on; what he graded stays, what he holds goes to others."""
+        """Keep a rater from going on; what they graded stays, what they hold goes to others."""
         with shown_to_user(AnnotationError):
             project_id, user, name = self._chosen_rater(request, chosen)
             self.quality.pause(project_id, name, by=user)
-            said = f"{name} is paused: what was graded stays, and the pairs at hand go to others."
+            said = f"{name} is paused: grades are kept, and open pairs go to others."
             return done_html(said), *self._shown(project_id)
 
     def resume(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
@@ -94,7 +94,7 @@ class MembersHandlers:
         user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
         name = (chosen or "").partition(_SEPARATOR)[2]
         if not name:
-            raise SettingsError("No member is chosen: choose the rater to pause or to let go on.")
+            raise SettingsError("No member is chosen: choose the rater to pause or resume.")
         return project_id, user, name
 
     def _shown(self, project_id: int) -> tuple[str, gr.Dropdown, gr.Dropdown]:
@@ -136,7 +136,7 @@ def build_members_section(handlers: MembersHandlers) -> MembersSection:
                 remove = gr.Button("Remove this role", elem_id="members-remove", scale=1, min_width=140)
             with gr.Row(elem_classes="form-row"):
                 pause = gr.Button("Pause this rater", size="sm", elem_id="members-pause", min_width=140)
-                resume = gr.Button("Let the rater go on", size="sm", elem_id="members-resume", min_width=140)
+                resume = gr.Button("Resume this rater", size="sm", elem_id="members-resume", min_width=140)
         with gr.Column(scale=5, min_width=320):
             section_heading("Invite by a link", "members-invite-heading")
             with gr.Row(elem_classes="form-row"):
@@ -201,7 +201,7 @@ def members_html(members: Sequence[Member], paused: Collection[int] = ()) -> str
 def _state(member: Member) -> str:
     if member.user.is_disabled:
         return "disabled"
-    return "yes" if member.user.has_password else "not yet: has no password"
+    return "yes" if member.user.has_password else "not yet: no password"
 
 
 def _role(text: str) -> Role:

@@ -36,7 +36,7 @@ from kpdemo.ui.widgets import (
 )
 
 NO_PAIRS = "No pairs yet. Import a file of pairs, then invite raters."
-NO_EVENTS = "Nothing was done yet."
+NO_EVENTS = "Nothing has been done yet."
 DIGEST_LENGTH = 12
 """Letters of a SHA-256 that tell files apart."""
 TABS = ("pairs", "members", "quality", "settings", "gold", "events")
@@ -179,8 +179,8 @@ def build_project_page(
 def _build_deletion(handlers: ProjectHandlers) -> None:
     with gr.Accordion("Delete the project", open=False, elem_id="project-deletion"):
         gr.HTML(
-            "<p>Its pairs, grades and decisions go for good. Export the gold set before. "
-            "To go on, type the name of the project.</p>",
+            "<p>This deletes its pairs, grades and decisions for good. Export the gold set first. "
+            "To confirm, type the name of the project.</p>",
             elem_id="project-deletion-warning",
         )
         with gr.Row(elem_classes="form-row"):

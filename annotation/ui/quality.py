@@ -43,13 +43,13 @@ FIELDS = {
     "checks": f"{_COLUMNS}.",
 }
 TRAINING_SAYS = (
-    "Whoever rates here grades these pairs first, on the same page, and sees after each what was expected "
-    "and why. The work begins when enough of the grades are near enough; else there is another attempt. "
-    "Raters who have passed are not asked again. Training never counts for agreement, gold or exports."
+    "Raters grade these pairs first, on the same page, and see after each one what was expected and why. "
+    "The work begins when enough of their grades are close; otherwise there is another attempt. Raters who "
+    "have passed are not asked again. Training never counts for agreement, gold or exports."
 )
 CHECKS_SAY = (
-    "Pairs whose grade is known, mixed among the others: raters cannot tell them apart, and each rater gets "
-    "each of them once at most. They never count for agreement, gold, exports or the progress of the "
+    "Pairs with a known grade, mixed in with the others: raters cannot tell them apart, and get each of them "
+    "at most once. They never count for agreement, gold, exports or the progress of the "
     "project; only the share of accepted grades is shown, to administrators, below."
 )
 CORRECTING_SAYS = (
@@ -184,7 +184,7 @@ def build_quality_section(handlers: QualityHandlers) -> QualitySection:
             training = gr.HTML("", elem_id="quality-training", js_on_load=None)
             pass_mark, training_distance = _training_fields()
             trained = _upload("training")
-            clear = gr.Button("Use these pairs no longer", size="sm", elem_id="quality-training-clear")
+            clear = gr.Button("Stop using these pairs", size="sm", elem_id="quality-training-clear")
         with gr.Column(scale=5, min_width=320):
             section_heading("Check pairs", "quality-checks-heading")
             gr.HTML(f"<p>{escape(CHECKS_SAY)}</p>", elem_id="quality-checks-says")
@@ -292,7 +292,7 @@ def _training_fields() -> tuple[gr.Number, gr.Number]:
         pass_mark = gr.Number(
             default.pass_percent,
             label="Pass mark, %",
-            info="So many grades must be near",
+            info="Share of grades that must be close",
             precision=0,
             minimum=0,
             maximum=100,
@@ -301,7 +301,7 @@ def _training_fields() -> tuple[gr.Number, gr.Number]:
         )
         distance = gr.Number(
             float(default.training_distance),
-            label="Near is within",
+            label="Counts as close within",
             info="Points from the known grade",
             minimum=0,
             maximum=4,
@@ -318,7 +318,7 @@ def _check_fields() -> tuple[gr.Number, gr.Number]:
         every = gr.Number(
             default.check_every,
             label="One pair in",
-            info="20 is one of 20; 0 is none",
+            info="20 means one pair in 20; 0 means none",
             precision=0,
             minimum=0,
             maximum=LONGEST_INTERVAL,
@@ -327,7 +327,7 @@ def _check_fields() -> tuple[gr.Number, gr.Number]:
         )
         distance = gr.Number(
             float(default.check_distance),
-            label="Accepted is within",
+            label="Counts as accepted within",
             info="Points from the known grade",
             minimum=0,
             maximum=4,

@@ -14,7 +14,7 @@ NO_RATERS = "No raters yet. Add one in the tab Members."
 def training_html(overview: QualityOverview) -> str:
     """How many training pairs there are, and what that means."""
     if not overview.training_pairs:
-        return empty_html("No training pairs: raters begin with the work at once.")
+        return empty_html("No training pairs: raters start working at once.")
     return f"<p>{escape(counted(overview.training_pairs, 'training pair'))} in use.</p>"
 
 
@@ -23,7 +23,9 @@ def checks_html(overview: QualityOverview) -> str:
     if not overview.check_pairs:
         return empty_html("No check pairs yet.")
     every = overview.settings.check_every
-    rate = f"One pair in {every} is one of them." if every else "None is given out: say how often, and save."
+    rate = (
+        f"One pair in {every} is one of them." if every else "None are shown yet: choose how often, and save."
+    )
     return f"<p>{escape(counted(overview.check_pairs, 'check pair'))}. {escape(rate)}</p>"
 
 
@@ -47,7 +49,7 @@ def summary_html(summary: KnownSummary, noun: str) -> str:
     said = f"Imported {counted(summary.pairs, noun)}."
     if summary.duplicates:
         left = counted(len(summary.duplicates), "pair was", "pairs were")
-        said += f" {left} there already and left out: {', '.join(summary.duplicates[:5])}."
+        said += f" {left} already there and left out: {', '.join(summary.duplicates[:5])}."
     return done_html(said)
 
 

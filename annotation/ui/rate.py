@@ -44,7 +44,7 @@ RATE_SCRIPTS = tuple(
 SKIP_REASONS = {
     SkipReason.NOT_UNDERSTOOD: "I do not understand it",
     SkipReason.BROKEN_TEXT: "The text is broken",
-    SkipReason.NOT_MY_LANGUAGE: "It is not in a language of mine",
+    SkipReason.NOT_MY_LANGUAGE: "I do not speak this language",
     SkipReason.OTHER: "Another reason",
 }
 KEYS = (
@@ -74,7 +74,7 @@ class RateHandlers:
             user = self.accounts.require(request.username, project_id, Role.RATER)
             if Role.RATER not in self.accounts.roles(user.name, project_id):
                 raise AccessError(
-                    "You are no rater of this project: add yourself on its page, under Members."
+                    "You are not a rater in this project: add yourself on its page, under Members."
                 )
             project = self.projects.get(project_id)
         except AnnotationError as error:
@@ -220,7 +220,7 @@ _COMMENT = f"""
 <p class="rate-row"><label><input type="checkbox" id="rate-flag">
  Flag it: something is wrong with this pair</label>
 <button type="button" class="keep" data-rate="keep-comment">Save comment</button></p>
-<p class="small">It goes with the grade. Raters do not see each other’s comments.</p>
+<p class="small">It is saved with the grade. Raters do not see each other’s comments.</p>
 </div>
 """
 
@@ -257,11 +257,11 @@ def _skip_dialog() -> str:
 <h2 id="rate-skip-title">Skip this pair</h2>
 <p>It goes to somebody else and does not come back to you. Why?</p>
 <fieldset><legend class="rate-unseen">Reason</legend>{reasons}</fieldset>
-<label for="rate-skip-note">Note, if you like</label>
+<label for="rate-skip-note">Note (optional)</label>
 <input type="text" id="rate-skip-note" dir="auto" maxlength="{LONGEST_NOTE}">
 <p class="rate-row">
 <button type="submit" id="rate-skip-confirm" class="rate-primary" disabled>Skip this pair</button>
-<button type="button" class="keep" data-rate="close">Go on grading it</button></p>
+<button type="button" class="keep" data-rate="close">Keep grading it</button></p>
 </form></dialog>
 """
 
@@ -277,7 +277,7 @@ def _help_dialog() -> str:
 <h2 id="rate-help-title">Keys</h2>
 <table><thead class="rate-unseen"><tr><th scope="col">Key</th><th scope="col">Does</th></tr></thead>
 <tbody>{rows}</tbody></table>
-<p>They rest while you write in a field. ↑ and ↓ go by whole points while the scale has the focus.</p>
+<p>They are off while you type in a field. ↑ and ↓ go by whole points while the scale has the focus.</p>
 <p class="rate-row"><label><input type="checkbox" id="rate-keys-on" checked> Use these keys</label>
 <button type="button" class="keep" data-rate="close">Close</button></p>
 </dialog>

@@ -60,7 +60,7 @@ class RemarksSection:
 def build_remarks_section(handlers: RemarksHandlers) -> RemarksSection:
     section_heading(CAPTION, "remarks-heading")
     shown = gr.HTML("", elem_id="remarks-list", js_on_load=None)
-    again = gr.Button("Look again", elem_id="remarks-again", size="sm")
+    again = gr.Button("Refresh", elem_id="remarks-again", size="sm")
     again.click(handlers.show, outputs=shown, api_name="show_remarks_again", show_progress="hidden")
 
     def show_after(event: Any) -> None:

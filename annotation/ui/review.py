@@ -56,7 +56,7 @@ class ReviewHandlers:
             user, project_id = self._admitted(request)
             writing_id, version = _read_token(token)
             self.editing.accept(project_id, writing_id, user.id, version=version, text=text)
-            said = done_html("Accepted: it is a pair to be graded now.")
+            said = done_html("Accepted: it is now a pair to be graded.")
             return said, *self._shown(project_id, user)
 
     def send_back(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
@@ -106,11 +106,11 @@ def build_review_page(
     closed = gr.HTML("", elem_id="review-closed")
     with gr.Tabs(visible=False, elem_id="review-tabs", overflow_behavior="wrap") as tabs:
         with gr.Tab("Review", id="review"):
-            queue = gr.Dropdown([], label="Texts that wait", elem_id="review-queue")
+            queue = gr.Dropdown([], label="Texts awaiting review", elem_id="review-queue")
             said = gr.HTML("", elem_id="review-said")
             item = gr.HTML("", elem_id="review-item", apply_default_css=False, js_on_load=None)
             text = gr.Textbox(
-                label="The text; mend it if you like", lines=3, max_lines=12, elem_id="review-text"
+                label="The text; edit it if you like", lines=3, max_lines=12, elem_id="review-text"
             )
             note = gr.Textbox(
                 label="Note to the writer, for sending back", lines=1, max_lines=6, elem_id="review-note"
@@ -141,5 +141,5 @@ def _read_token(token: str | None) -> tuple[int, int]:
     first, _, second = (token or "").partition(":")
     writing, version = id_in(first), id_in(second)
     if writing is None or version is None:
-        raise WritingError("No text is chosen: choose one that waits.")
+        raise WritingError("No text is chosen: choose one that awaits review.")
     return writing, version

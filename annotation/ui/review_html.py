@@ -11,7 +11,7 @@ from annotation.ui.sense_html import meaning_html
 from annotation.ui.wording import counted, time_html
 from kpdemo.ui.widgets import escape, note_html
 
-NOTHING = "Nothing waits for review. Texts appear here as writers submit them."
+NOTHING = "No texts are awaiting review. They appear here as writers submit them."
 ACTIONS = {
     "submitted": "submitted",
     "blank": "left blank",
@@ -78,4 +78,4 @@ def _steps_html(steps: tuple[Step, ...]) -> str:
         + "</li>"
         for step in steps
     )
-    return f'<details id="review-steps"><summary>What was done with it</summary><ol>{lines}</ol></details>'
+    return f'<details id="review-steps"><summary>History</summary><ol>{lines}</ol></details>'

@@ -59,9 +59,9 @@ def writer_task_html(task: Task) -> str:
 def nothing_html(project: Project, task: Task | None) -> str:
     """For a writer without a word: where to go on."""
     if task is None:
-        return empty_html("There is no word for you at the moment. Look again later.")
+        return empty_html("There is no word for you at the moment. Check again later.")
     return (
-        f"{empty_html('Your next item is no word.')}"
+        f"{empty_html('Your next item is not a word.')}"
         f'<p><a href="/annotate/write?project={project.id}">Go on under Write</a></p>'
     )
 

@@ -252,7 +252,7 @@ class _Asked:
         try:
             return Decimal(self.text("grade"))
         except InvalidOperation:
-            raise GradeError("No grade is chosen: choose the one that the pair is to deserve.") from None
+            raise GradeError("No grade is chosen: choose the one that the pair should get.") from None
 
 
 def _problem(error: AnnotationError) -> Shown:

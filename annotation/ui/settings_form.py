@@ -16,7 +16,7 @@ from annotation.types import ProjectSettings
 from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.widgets import empty_html
 
-EMPTY_PREVIEW = "No guidelines yet. What raters should heed stands here while they grade."
+EMPTY_PREVIEW = "No guidelines yet. Instructions for raters appear here while they grade."
 KNOWN_TYPES = [(f"{known.label} ({name})", name) for name, known in COMPARISON_TYPES.items()]
 DEFAULTS = ProjectSettings(name="")
 NARROW = 140
@@ -53,7 +53,7 @@ def settings_fields(prefix: str) -> SettingsFields:
                 KNOWN_TYPES, value=list(DEFAULTS.types), label="Comparison types", elem_id=f"{prefix}-types"
             )
             own_types = gr.Textbox(
-                label="Types of your own",
+                label="Your own types",
                 info="Separated by spaces, such as title2abstract",
                 max_lines=2,
                 elem_id=f"{prefix}-own-types",
@@ -71,8 +71,8 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Number, gr.Number, gr.Tex
     with gr.Row():
         raters = gr.Number(
             DEFAULTS.raters_per_pair,
-            label="Raters for a pair",
-            info="So many grade each",
+            label="Raters per pair",
+            info="How many people grade each pair",
             precision=0,
             minimum=1,
             maximum=MOST_RATERS,
@@ -82,7 +82,7 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Number, gr.Number, gr.Tex
         threshold = gr.Number(
             float(DEFAULTS.threshold),
             label="Flag a difference of",
-            info="Then somebody adjudicates",
+            info="This much or more goes to an adjudicator",
             minimum=float(LOWEST_THRESHOLD),
             maximum=float(HIGHEST_THRESHOLD),
             step=float(LOWEST_THRESHOLD),
@@ -91,8 +91,8 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Number, gr.Number, gr.Tex
         )
         lease = gr.Number(
             DEFAULTS.lease_minutes,
-            label="Minutes for a pair",
-            info="Then it goes to somebody else",
+            label="Time limit per pair (minutes)",
+            info="After that, others may get it",
             precision=0,
             minimum=1,
             maximum=LONGEST_LEASE,
@@ -101,8 +101,8 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Number, gr.Number, gr.Tex
         )
         seed = gr.Textbox(  # a Number would round a large one
             str(DEFAULTS.seed),
-            label="Seed of the order",
-            info="The same seed, the same order, of larger items too",
+            label="Seed for the order",
+            info="Fixes the order, also of larger items",
             max_lines=1,
             min_width=NARROW,
             elem_id=f"{prefix}-seed",
@@ -179,7 +179,7 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
         name=str(name or ""),
         types=(*(types or ()), *str(own_types or "").replace(",", " ").split()),
         guidelines=str(guidelines or ""),
-        raters_per_pair=whole_of(raters, "number of raters for a pair"),
+        raters_per_pair=whole_of(raters, "number of raters per pair"),
         threshold=decimal_of(threshold, "difference for adjudication"),
         step=decimal_of(step, "step between grades"),
         is_random=bool(is_random),

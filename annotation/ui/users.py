@@ -20,10 +20,12 @@ from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, section_he
 
 USERS_STYLES = (Path(__file__).parent.parent / "assets" / "users.css",)
 ROLES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
-LINK_HINT = f"A link lets one person in, within {LASTS.days} days. Nobody can look it up later."
+LINK_HINT = f"A link lets one person in, within {LASTS.days} days. It cannot be looked up later."
 _PLACES = 8
 """What `open` fills: the list, the choice of an account, five buttons, the choice of a project."""
-_SENT = f"Send this link to nobody else. It works once, within {LASTS.days} days, and is shown only now."
+_SENT = (
+    f"Send this link to that person only. It works once, within {LASTS.days} days, and is not shown again."
+)
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class UsersHandlers:
         with shown_to_user(AnnotationError):
             by, user = self._administrator(request), self._another(request, name)
             self.accounts.disable(user.name, by=by)
-            said = f"{user.name} is disabled and signed out; what was graded stays."
+            said = f"{user.name} is disabled and signed out; grades are kept."
             return done_html(said), *self._shown(user.name)
 
     def enable(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:

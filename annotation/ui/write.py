@@ -126,8 +126,8 @@ _RECENT = """
 _BLANK = f"""
 <dialog id="write-blank" class="rate-dialog" aria-labelledby="write-blank-title"><form method="dialog">
 <h2 id="write-blank-title">Give this item to another writer</h2>
-<p>You are not shown it again. What you have written for it is not used.</p>
-<label for="write-blank-note">What is hard to understand (if you wish to say)</label>
+<p>You will not see it again. What you have written for it is not used.</p>
+<label for="write-blank-note">What is hard to understand (optional)</label>
 <textarea id="write-blank-note" rows="3" maxlength="{LONGEST_NOTE}" dir="auto"></textarea>
 <p class="rate-row"><button type="submit" value="blank" id="write-blank-confirm" class="rate-primary">Leave it
  blank</button>

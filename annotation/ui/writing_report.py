@@ -147,7 +147,7 @@ def matrix_html(report: WritingReport) -> str:
 
 
 def writers_html(report: WritingReport) -> str:
-    """What each writer did, and how well he met the grades."""
+    """What each writer did, and how well they met the grades."""
     if not report.writers:
         return empty_html("Nobody has written yet. Give somebody the role writer on the project's page.")
     rows = []

@@ -73,7 +73,7 @@ async def read_body(request: Request, *names: str) -> Body:
     try:
         fields = json.loads(content, parse_float=Decimal, parse_constant=_refuse)
     except (ValueError, ArithmeticError, RecursionError):
-        raise BodyError("The request is no JSON: send an object.") from None
+        raise BodyError("The request is not JSON: send an object.") from None
     if not isinstance(fields, dict):
         raise BodyError(f"The request is {_shown(fields)}: send a JSON object.")
     for name in fields:

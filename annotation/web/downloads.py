@@ -1,4 +1,4 @@
-"""Downloads: files that are made for one reader, and only after a look at his role."""
+"""Downloads: files that are made for one reader, and only after a look at their role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON interface of the rating page. A rater sees his own pairs, grades and comments, and no more."""
+"""The JSON interface of the rating page. A rater sees their own pairs, grades and comments, and no more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON interface of the writing page. A writer sees his own items and texts, and no more."""
+"""The JSON interface of the writing page. A writer sees their own items and texts, and no more."""
 
 from __future__ import annotations
 

@@ -52,13 +52,13 @@ class RaterState(Base):
     passed_at: Mapped[datetime | None]
     excused_at: Mapped[datetime | None]
     check_start: Mapped[int | None]
-    """Pairs that he had when checks began; null until he is given a pair after that."""
+    """Pairs that they had when checks began; null until they are given a pair after that."""
     check_given: Mapped[int | None]
-    """Check pairs that he had been given by then."""
+    """Check pairs that they had been given by then."""
 
 
 class TrainingPair(Base):
-    """A pair with a known grade, which a rater grades before his work begins. A retired one is kept for its
+    """A pair with a known grade, which a rater grades before their work begins. A retired one is kept for its
     attempts."""
 
     __tablename__ = "training_pairs"
@@ -105,7 +105,7 @@ class TrainingAttempt(Base):
 
 
 class TrainingGrade(Base):
-    """What a rater gave a training pair; its known grade was shown to him then, so that it stays."""
+    """What a rater gave a training pair; its known grade was shown to them then, so that it stays."""
 
     __tablename__ = "training_grades"
 

@@ -123,7 +123,7 @@ class Writing(Base):
 
 
 class GradeViewer(Base):
-    """An editor who opened a text and saw the grade requested for its item: he never grades the pair."""
+    """An editor who opened a text and saw the grade requested for its item: they never grade the pair."""
 
     __tablename__ = "grade_viewers"
 

@@ -44,22 +44,22 @@ def test_a_rater_fails_tries_again_passes_and_works(site, browser, project):
     watch.over(page, site.address)
     page.goto(f"{site.address}/annotate/rate?project={project}")
     expect(page.locator("#rate-training")).to_contain_text(
-        "The work begins when 80 % of your 2 grades are 0.5"
+        "The work begins when 80 % of your 2 grades are within 0.5"
     )
     expect(page.locator("#rate-right")).to_have_text("a sleeping cat")
     grade(page, "1")
     feedback = page.locator("#rate-feedback")
-    expect(feedback).to_contain_text("You gave 1, expected is 4: too far away.")
+    expect(feedback).to_contain_text("You gave 1; expected was 4: too far off.")
     expect(feedback).to_contain_text(EVIL)
     expect(page.get_by_role("button", name="Skip")).to_have_count(0)
     assert serious_violations(page) == []
     page.keyboard.press("Enter")
     expect(page.locator("#rate-right")).to_have_text("a red car")
     grade(page, "0")
-    expect(feedback).to_contain_text("You gave 0, just as expected.")
+    expect(feedback).to_contain_text("You gave 0, exactly as expected.")
     page.keyboard.press("Enter")
     expect(page.locator("#rate-message")).to_contain_text(
-        "1 of your 2 grades was near enough; it takes 80 %."
+        "1 of your 2 grades was close enough; it takes 80 %."
     )
     page.get_by_role("button", name="Try again").click()
     expect(page.locator("#rate-training")).to_contain_text("attempt 2")
@@ -68,9 +68,9 @@ def test_a_rater_fails_tries_again_passes_and_works(site, browser, project):
         right = page.locator("#rate-right")
         expect(right).to_have_text(re.compile("."))
         grade(page, "4" if right.inner_text() == "a sleeping cat" else "0")
-        expect(feedback).to_contain_text("just as expected")
+        expect(feedback).to_contain_text("exactly as expected")
         page.get_by_role("button", name="Go on").click()
-    expect(page.locator("#rate-message")).to_contain_text("You passed: 2 of your 2 grades were near enough.")
+    expect(page.locator("#rate-message")).to_contain_text("You passed: 2 of your 2 grades were close enough.")
     page.get_by_role("button", name="Start grading").click()
     expect(page.locator("#rate-count")).to_have_text("0 of 3")
     for number in range(3):

@@ -34,7 +34,7 @@ def phrases(number: int) -> list[NewPair]:
 
 @dataclass
 class Desk:
-    """A project of the test's own, and its rater in a browser profile of his own."""
+    """A project of the test's own, and its rater in a browser profile of their own."""
 
     site: Site
     browser: Browser
@@ -482,7 +482,7 @@ def test_where_grades_are_final_earlier_answers_can_only_be_read(open_desk):
     press(page, "1", "Enter")
     expect(page.locator("#rate-undo")).to_be_hidden()
     press(page, "Backspace", "4", "Enter")
-    expect(page.locator("#rate-earlier")).to_contain_text("a grade that was given stays as it is")
+    expect(page.locator("#rate-earlier")).to_contain_text("grades cannot be changed")
     expect(page.locator("#rate-submit")).to_be_disabled()
     expect(page.locator("#rate-value b")).to_have_text("1")
     press(page, "Escape", "2", "Enter")

@@ -58,8 +58,8 @@ def make_project(page: Page, name: str, people: Mapping[str, str]) -> str:
         page.get_by_role("button", name="New project").click()
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("sentence to phrase").check()
-    page.get_by_label("Raters for a pair").fill("2")
-    page.get_by_role("button", name="Make the project").click()
+    page.get_by_label("Raters per pair").fill("2")
+    page.get_by_role("button", name="Create project").click()
     page.wait_for_url("**/annotate/project?project=*")
     asked = f"project={page.url.partition('project=')[2]}"
     page.get_by_role("tab", name="Members").click()
@@ -111,7 +111,7 @@ def review_all(page: Page, address: str) -> None:
         page.locator("#review-accept").click()
         if number > 1:
             expect(page.locator("#review-item .rate-text")).not_to_have_text(left)
-    expect(page.locator("#review-item")).to_contain_text("Nothing waits for review")
+    expect(page.locator("#review-item")).to_contain_text("No texts are awaiting review")
     page.get_by_role("tab", name="Report").click()
     page.locator("#writing-make-zeros").click()
     expect(page.locator("#writing-zeros-made")).to_contain_text("Made 2 pairs of grade 0.")

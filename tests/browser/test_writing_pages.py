@@ -43,7 +43,7 @@ def test_what_a_writer_writes_and_an_editor_accepts_comes_to_the_rater(site, bro
     expect(field).to_have_value("leaves the old harbour at noon")
 
     field.press("Control+Enter")
-    expect(wim.locator("#write-submit")).to_contain_text("Submit it all the same")
+    expect(wim.locator("#write-submit")).to_contain_text("Submit anyway")
     field.fill("a boat on its way")
     field.press("Control+Enter")
     expect(wim.locator("#write-counts")).to_contain_text("You wrote 1 text")
@@ -61,7 +61,7 @@ def test_what_a_writer_writes_and_an_editor_accepts_comes_to_the_rater(site, bro
     eda.locator("#review-text textarea").fill("a boat leaving at noon")
     eda.locator("#review-accept").click()
     expect(eda.locator("#review-said")).to_contain_text("Accepted")
-    expect(eda.locator("#review-item")).to_contain_text("Nothing waits for review")
+    expect(eda.locator("#review-item")).to_contain_text("No texts are awaiting review")
 
     ana = site.page(browser, "ana", f"/annotate/rate{path}")
     expect(ana.locator("#rate-left")).to_have_text(left)

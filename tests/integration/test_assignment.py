@@ -268,7 +268,7 @@ def test_only_raters_of_the_project_are_given_pairs(database, services):
         session.execute(update(User).where(User.id == disabled).values(disabled_at=datetime.now(UTC)))
         session.add(Membership(project_id=world.project, user_id=guest, role="adjudicator"))
     for user in (guest, disabled):
-        with pytest.raises(AccessError, match="You are no rater of the project"):
+        with pytest.raises(AccessError, match="You are not a rater in the project"):
             assignments.queue(world.project, user)
     with pytest.raises(AccessError, match="no rater"):
         ratings.rate(held[0], disabled, GRADE)
@@ -361,7 +361,7 @@ class Rater(threading.Thread):
             if not queue.pairs:
                 self.clock.move(self.chance.uniform(0, 20))
                 time.sleep(0.002)
-            while queue.pairs and self.chance.random() > 0.05:  # else he leaves, holding two
+            while queue.pairs and self.chance.random() > 0.05:  # else they leave, holding two
                 queue = self.answer(queue.pairs[0].id) or queue
         raise AssertionError(f"rater {self.rater} was not done in time")
 

@@ -110,8 +110,8 @@ def test_unfinished_pairs_are_refused_with_their_number_and_the_first(database, 
         "3 of 6 pairs have no gold grade yet, the first is 'd-4' (sentence2phrase); "
     )
     assert str(error.value).endswith(
-        "; 2 lack ratings and 1 lacks a decision: finish them, leave them out, or list them in a file of "
-        "their own."
+        "; 2 lack ratings and 1 lacks a decision: finish them, leave them out, or list them in a separate "
+        "file."
     )
     assert list(tmp_path.glob("g")) == []
     assert GoldService(database).exports(rated.id) == []

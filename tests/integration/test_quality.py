@@ -204,7 +204,7 @@ def test_check_pairs_come_between_the_others_once_each_and_are_counted_nowhere(m
         assert services.ratings.progress(place.project, rater) == Progress(46, 46)
         history = services.ratings.recent(place.project, rater, 46)
         assert {pair.right for pair in history} == set(seen)
-    assert len(totals) == 2  # each rater has his own places
+    assert len(totals) == 2  # each rater has their own places
     check_finished(place.world)
     assert services.projects.counts(place.project).pairs == 40
     assert services.projects.counts(place.project).ratings == 80
@@ -482,7 +482,7 @@ def test_only_raters_of_the_project_can_be_paused(make):
     with pytest.raises(NotFoundError, match="There is no account named 'nobody'"):
         place.services.quality.pause(place.project, "nobody")
     place.services.accounts.add_user("Eva")
-    with pytest.raises(NotFoundError, match="'Eva' is no rater of 'Project 0'"):
+    with pytest.raises(NotFoundError, match="'Eva' is not a rater in 'Project 0'"):
         place.services.quality.pause(place.project, "Eva")
     with pytest.raises(SettingsError):
         place.settings(check_every=1)

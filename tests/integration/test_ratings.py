@@ -47,7 +47,7 @@ def services(database, clock) -> tuple[AssignmentService, RatingService]:
 
 
 def one_held(database, services, **settings) -> tuple[World, int, int]:
-    """A project, its only rater, and the first pair, which he holds."""
+    """A project, its only rater, and the first pair, which they hold."""
     world = new_world(database, pairs=4, raters=1, **settings)
     services[0].queue(world.project, world.raters[0])
     return world, world.raters[0], world.pairs[0]

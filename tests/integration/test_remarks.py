@@ -42,7 +42,7 @@ class Study:
         self.ratings = RatingService(self.database, clock=self.clock)
 
     def pairs_of(self, name: str) -> tuple[int, list[int]]:
-        """Makes a rater; the ids of him and of the three pairs, all given to him."""
+        """Makes a rater; their id, and those of the three pairs, all given to them."""
         rater = AccountService(self.database).add_user(name)
         self.projects.add_member(self.id, name, Role.RATER)
         return rater.id, [pair.id for pair in self.assignments.queue(self.id, rater.id, count=3).pairs]

@@ -175,7 +175,7 @@ def test_bundles_are_kept_for_a_while_and_not_without_limit():
     moment[0] = KEPT_MINUTES * 60 - 1
     assert handovers.documents(token)[0].title == AWKWARD
     moment[0] += 1
-    with pytest.raises(HandOverError, match="not kept any more"):
+    with pytest.raises(HandOverError, match="no longer kept"):
         handovers.documents(token)
     with pytest.raises(ImportFileError):
         handovers.keep({"documents": 3})
@@ -197,9 +197,9 @@ def test_what_is_too_much_is_refused_and_nobody_loses_what_is_kept(monkeypatch):
             kept.append(handovers.keep(bundle(f"{number}"), sender))
 
     keep_until_refused("192.0.2.1")
-    with pytest.raises(HandOverError, match="From your address as many predictions wait"):
+    with pytest.raises(HandOverError, match="Too many predictions from your address are already waiting"):
         keep_until_refused(*(f"2001:db8::{number}" for number in range(9)))  # one home
-    with pytest.raises(HandOverError, match="The server keeps as many predictions as it can"):
+    with pytest.raises(HandOverError, match="The server cannot keep more predictions"):
         keep_until_refused(*(f"198.51.100.{number}" for number in range(9)))
     assert len(kept) > 3
     for address in kept:

@@ -234,10 +234,10 @@ def test_only_writers_write_and_only_their_own(office):
             office.writing.keep(task.id, office.id(name), "x", 0)
         with pytest.raises(error):
             office.writing.task(task.id, office.id(name))
-    with pytest.raises(AccessError, match="You are no writer of the project 'ferries'"):
+    with pytest.raises(AccessError, match="You do not have the role writer in project 'ferries'"):
         office.writing.desk(office.project.id, office.id("ana"))
     office.submit("wim")
-    with pytest.raises(AccessError, match="no editor or administrator"):
+    with pytest.raises(AccessError, match="the role editor or administrator"):
         office.editing.queue(office.project.id, office.id("wim"))
     office.projects.remove_member(office.project.id, "wim", Role.WRITER)
     with pytest.raises(AccessError):
@@ -272,7 +272,7 @@ def test_whoever_saw_the_requested_grade_never_grades_the_pair(database):
     office.items.change_plan(office.project.id, has_zeros=False)
     for name, role in (("wes", Role.RATER), ("ben", Role.EDITOR), ("ana", Role.EDITOR)):
         office.projects.add_member(office.project.id, name, role)
-    office.writing.leave_blank(office.task("wes").id, office.id("wes"))  # he was shown the item and its grade
+    office.writing.leave_blank(office.task("wes").id, office.id("wes"))  # was shown the item and its grade
     task = office.submit("wim")
     office.editing.queue(office.project.id, office.id("ana"))  # tells no grade
     for _ in range(2):

@@ -67,11 +67,11 @@ def steps(line: ProjectLine, user: User, progress: Progress | None = None) -> li
         (line(pairs=0, raters=0), LEADER, None, ["Import pairs", "Invite raters"]),
         (line(raters=0), LEADER, None, ["Invite raters"]),
         (line(), LEADER, None, []),
-        (line(finished=4, to_adjudicate=1), LEADER, None, ["Adjudicate 1 pair", "See the agreement"]),
-        (line(finished=10), LEADER, None, ["Export gold", "See the agreement"]),
+        (line(finished=4, to_adjudicate=1), LEADER, None, ["Adjudicate 1 pair", "See agreement"]),
+        (line(finished=10), LEADER, None, ["Export gold", "See agreement"]),
         (line(roles=frozenset({Role.RATER})), RATER, Progress(0, 10), ["Grade pairs"]),
         (line(roles=frozenset({Role.RATER}), finished=5), RATER, Progress(9, 10), ["Grade pairs"]),
-        (line(roles=frozenset({Role.RATER})), RATER, Progress(10, 10), ["Look at my answers"]),
+        (line(roles=frozenset({Role.RATER})), RATER, Progress(10, 10), ["See my answers"]),
         (line(roles=frozenset({Role.RATER}), to_adjudicate=3), RATER, Progress(0, 0), []),
         (line(roles=frozenset({Role.ADJUDICATOR}), to_adjudicate=3), RATER, None, ["Adjudicate 3 pairs"]),
     ],
@@ -92,8 +92,8 @@ def test_the_form_gives_back_the_settings_that_it_shows():
 @pytest.mark.parametrize(
     ("place", "value", "sentence"),
     [
-        (4, None, "The number of raters for a pair is missing: give a number."),
-        (4, 2.5, "The number of raters for a pair is a whole number, not 2.5."),
+        (4, None, "The number of raters per pair is missing: give a number."),
+        (4, 2.5, "The number of raters per pair is a whole number, not 2.5."),
         (5, float("nan"), "The difference for adjudication is a number, not 'nan'."),
         (6, None, "The step between grades is missing: give a number."),
         (8, "a seed", "The seed is a number, not 'a seed'."),
@@ -146,7 +146,7 @@ def test_many_duplicates_are_counted_and_the_first_are_named():
     html = summary_html(ImportSummary(0, 0, tuple(f"id-{n}" for n in range(SHOWN_DUPLICATES + 5))))
     assert html.count("<li>") == SHOWN_DUPLICATES
     assert "And 5 more." in html
-    assert "25 pairs were there already" in html
+    assert "25 pairs were already there" in html
 
 
 @pytest.fixture
@@ -342,7 +342,7 @@ def test_an_administrator_reads_what_raters_said_as_text(home, said, database):
     assert "1 flagged · 0 other comments · 1 skip" in html
     assert html.index("Flagged</td>") < html.index("Skipped</td>")
     assert "&lt;img src=x" in html
-    assert "It is not in a language of mine" in html
+    assert "I do not speak this language" in html
     for markup in ("<img", "{{", "${"):
         assert markup not in html
     with pytest.raises(gr.Error, match="administrator"):
