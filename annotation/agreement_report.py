@@ -16,7 +16,7 @@ from annotation.planning import Plan, plan_pairs, plan_to_json
 from annotation.raters import (
     LeftOut,
     RaterFigures,
-    RaterPair,
+    TwoRaters,
     alphas_of_rater_pairs,
     alphas_without_each,
     bucket_counts,
@@ -115,7 +115,7 @@ class AgreementReport:
     """What the numbers of raters stand for."""
     raters: tuple[RaterFigures, ...]
     drifts: tuple[Drift, ...]
-    rater_pairs: tuple[RaterPair, ...]
+    rater_pairs: tuple[TwoRaters, ...]
     left_out: tuple[LeftOut, ...]
     widest: tuple[WidePair, ...]
     plan: Plan

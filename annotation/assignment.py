@@ -20,7 +20,7 @@ def position_of(seed: int, type: str, external_id: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class RaterPair:
+class PairForRater:
     """A pair and what this rater said of it. Genre, intended grade, source and id in the file stay hidden."""
 
     id: int
@@ -56,7 +56,7 @@ class Queue:
     """The pair to grade now and the ones after it."""
 
     project: RaterProject
-    pairs: tuple[RaterPair, ...]
+    pairs: tuple[PairForRater, ...]
     is_waiting: bool
     """Nothing now, but others hold pairs that may come back."""
     progress: Progress

@@ -35,7 +35,7 @@ class RaterFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class RaterPair:
+class TwoRaters:
     first: int
     second: int
     alpha: Alpha
@@ -88,11 +88,11 @@ def _bias(grades: Grades, raters: int) -> tuple[Floats, Integers]:
     return np.divide(summed, shared, out=np.zeros(raters), where=shared > 0), shared
 
 
-def alphas_of_rater_pairs(grades: Grades, *, resamples: int, seed: int) -> list[RaterPair]:
+def alphas_of_rater_pairs(grades: Grades, *, resamples: int, seed: int) -> list[TwoRaters]:
     """α of each pair of raters on the pairs that both graded, the lowest first, undefined ones last."""
     meetings = sorted(_meetings(grades), key=lambda found: (-len(found[2]), found[:2]))
     measured = [
-        RaterPair(first, second, measure(both, resamples=resamples, seed=seed))
+        TwoRaters(first, second, measure(both, resamples=resamples, seed=seed))
         for first, second, both in meetings[:MEASURED_RATER_PAIRS]
     ]
     return sorted(

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from annotation.assignment import RaterPair, RaterProject
+from annotation.assignment import PairForRater, RaterProject
 
 
 class TrainingPhase(StrEnum):
@@ -36,7 +36,7 @@ class TrainingProgress:
 class TrainingQueue:
     project: RaterProject
     progress: TrainingProgress
-    pairs: tuple[RaterPair, ...]
+    pairs: tuple[PairForRater, ...]
     """The next one to grade; their ids are those of training pairs."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, func, null, select
 from sqlalchemy.dialects import sqlite
 
-from annotation.assignment import RaterPair
+from annotation.assignment import PairForRater
 from annotation.errors import AssignmentError, NotFoundError
 from annotation.pair_senses import senses_from_json
 from annotation.services.desk import (
@@ -98,9 +98,9 @@ def read_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
     return row, desk
 
 
-def pair_seen(row: AnyRow) -> RaterPair:
+def pair_seen(row: AnyRow) -> PairForRater:
     """The pair in a row that has `SEEN`."""
-    return RaterPair(
+    return PairForRater(
         row.id,
         row.type,
         row.left,
@@ -111,10 +111,10 @@ def pair_seen(row: AnyRow) -> RaterPair:
     )
 
 
-def pair_graded(row: AnyRow) -> RaterPair:
+def pair_graded(row: AnyRow) -> PairForRater:
     """The pair in a row that has `SEEN`, quarters and updated_at, both empty for a pair without a grade."""
     grade = None if row.quarters is None else from_quarters(row.quarters)
-    return RaterPair(
+    return PairForRater(
         row.id,
         row.type,
         row.left,
@@ -133,7 +133,7 @@ _GRADED = select(*SEEN, RATINGS.c.quarters, RATINGS.c.updated_at).select_from(
 _ONE = _GRADED.where(PAIRS.c.id == bindparam("pair"))
 
 
-def own_pair_seen(connection: Connection, pair_id: int, rater_id: int) -> RaterPair:
+def own_pair_seen(connection: Connection, pair_id: int, rater_id: int) -> PairForRater:
     """The pair with the rater's grade and comment; whether it is theirs was asked before."""
     return pair_graded(connection.execute(_ONE, {"pair": pair_id, "rater": rater_id}).one())
 
@@ -168,7 +168,7 @@ _LAST_SKIPPED = (
 )
 
 
-def answered_pairs(connection: Connection, desk: Desk, limit: int) -> tuple[RaterPair, ...]:
+def answered_pairs(connection: Connection, desk: Desk, limit: int) -> tuple[PairForRater, ...]:
     """What the rater graded or skipped last, newest first."""
     wanted = {**desk.whose, "limit": limit}
     rows = [row for search in (_LAST_GRADED, _LAST_SKIPPED) for row in connection.execute(search, wanted)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, update
 
-from annotation.assignment import Progress, RaterPair, Saved
+from annotation.assignment import PairForRater, Progress, Saved
 from annotation.clock import Clock, utcnow
 from annotation.errors import AssignmentError
 from annotation.notes import LONGEST_COMMENT, kept_text
@@ -100,7 +100,7 @@ class RatingService:
             keep_comment(session.connection(), row, desk, kept, is_flagged, now)
         return now
 
-    def pair(self, pair_id: int, rater_id: int) -> RaterPair:
+    def pair(self, pair_id: int, rater_id: int) -> PairForRater:
         """A pair that was given to the rater, with their grade and comment.
 
         Raises:
@@ -112,7 +112,7 @@ class RatingService:
             read_own_pair(session.connection(), pair_id, rater_id, self._clock())
             return own_pair_seen(session.connection(), pair_id, rater_id)
 
-    def recent(self, project_id: int, rater_id: int, limit: int = RECENT) -> tuple[RaterPair, ...]:
+    def recent(self, project_id: int, rater_id: int, limit: int = RECENT) -> tuple[PairForRater, ...]:
         """What the rater graded or skipped last, newest first; a skipped pair has no grade.
 
         Raises:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from annotation.assignment import RaterPair, position_of
+from annotation.assignment import PairForRater, position_of
 from annotation.clock import Clock, utcnow
 from annotation.errors import AssignmentError, NotFoundError
 from annotation.pair_senses import senses_from_json
@@ -203,8 +203,8 @@ def _grade_of(session: Session, attempt: TrainingAttempt, pair_id: int) -> Train
     )
 
 
-def _seen(pair: TrainingPair) -> RaterPair:
-    return RaterPair(pair.id, pair.type, pair.left, pair.right, senses=senses_from_json(pair.senses))
+def _seen(pair: TrainingPair) -> PairForRater:
+    return PairForRater(pair.id, pair.type, pair.left, pair.right, senses=senses_from_json(pair.senses))
 
 
 def _queue(session: Session, desk: Desk, attempt: TrainingAttempt) -> TrainingQueue:

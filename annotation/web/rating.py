@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter
 from starlette.requests import Request
 
-from annotation.assignment import Queue, RaterPair, RaterProject
+from annotation.assignment import PairForRater, Queue, RaterProject
 from annotation.comparison import comparison_type
 from annotation.errors import NotFoundError, TrainingError
 from annotation.pair_names import PairNames
@@ -91,7 +91,7 @@ class RatingHandlers:
             raise NotFoundError("There is no such pair: open your queue again.")
         return pair_id
 
-    def _pair(self, pair: RaterPair) -> Answer:
+    def _pair(self, pair: PairForRater) -> Answer:
         return {"id": self.names.name_of(pair.id), **_content(pair)}
 
     def _queue(self, queue: Queue) -> Answer:
@@ -182,7 +182,7 @@ def _project(project: RaterProject) -> Answer:
     }
 
 
-def _content(pair: RaterPair) -> Answer:
+def _content(pair: PairForRater) -> Answer:
     kind = comparison_type(pair.type)
     left, right = shown_items(pair.type, pair.left, pair.right, pair.senses)
     return {
