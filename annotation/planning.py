@@ -37,7 +37,7 @@ REPEATS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlannedWidth:
     """How wide the interval is with so many pairs."""
 
     pairs: int
@@ -58,7 +58,7 @@ class Plan:
     low: int | None = None
     """The least and the most of more pairs that it may well take: 19 times of 20."""
     high: int | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PlannedWidth, ...] = ()
     """Widths of resamples of several sizes."""
     exponent: float | None = None
     """By which the width shrinks with the pairs: -0.5 is the square root."""
@@ -191,7 +191,9 @@ def _too_few(pairs: int) -> str:
     )
 
 
-def _step(parts: Floats, shares: Floats, size: int, resamples: int, rng: np.random.Generator) -> Step | None:
+def _step(
+    parts: Floats, shares: Floats, size: int, resamples: int, rng: np.random.Generator
+) -> PlannedWidth | None:
     """The interval's width with `size` pairs like those so far; None where α is too often undefined."""
     drawn = rng.multinomial(size, shares, size=resamples).astype(np.float64) @ parts
     alphas = alphas_of_parts(drawn)
@@ -200,10 +202,10 @@ def _step(parts: Floats, shares: Floats, size: int, resamples: int, rng: np.rand
         return None
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(defined, [tail, 1 - tail])
-    return Step(size, float(high - low)) if high > low else None
+    return PlannedWidth(size, float(high - low)) if high > low else None
 
 
-def _slope(steps: tuple[Step, ...]) -> float:
+def _slope(steps: tuple[PlannedWidth, ...]) -> float:
     """By which power of the pairs the width changes: the straight line through their logarithms."""
     x = np.array([log(step.pairs) for step in steps])
     y = np.array([log(step.width) for step in steps])

@@ -18,7 +18,7 @@ from annotation.senses import (
     WORD_TO_SENSE,
     PairSenses,
     Sense,
-    Step,
+    SenseStep,
     WordFlag,
     neighbourhood,
     word_of,
@@ -89,7 +89,7 @@ def checked_word(text: str) -> tuple[str, str | None]:
     return word, letter
 
 
-def around(key: str, wordnet: WordNet) -> tuple[Sense, tuple[Step, ...]]:
+def around(key: str, wordnet: WordNet) -> tuple[Sense, tuple[SenseStep, ...]]:
     """The sense with this key, and everything at most three edges from it.
 
     Raises:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from annotation.senses import Step
+from annotation.senses import SenseStep
 
 MOST_DRAWN = (1, 24, 30, 30)
 """At each distance; the list has the others."""
@@ -18,13 +18,13 @@ RADII = (0.0, 130.0, 225.0, 310.0)
 class Node:
     """A sense in the plane, the middle at 0, 0; and where the one before it is."""
 
-    step: Step
+    step: SenseStep
     x: float
     y: float
     before: tuple[float, float] | None
 
 
-def drawn_nodes(steps: Sequence[Step]) -> tuple[Node, ...]:
+def drawn_nodes(steps: Sequence[SenseStep]) -> tuple[Node, ...]:
     """The senses that are drawn, from the middle outwards; each has a sector as wide as what is behind it.
 
     Args:
@@ -48,11 +48,11 @@ def drawn_nodes(steps: Sequence[Step]) -> tuple[Node, ...]:
     return tuple(nodes)
 
 
-def _children(steps: Sequence[Step]) -> dict[str, list[Step]]:
+def _children(steps: Sequence[SenseStep]) -> dict[str, list[SenseStep]]:
     """What is drawn behind each: the first ones at each distance whose way there is drawn too."""
     drawn: set[str] = set()
     counts = dict.fromkeys(range(len(MOST_DRAWN)), 0)
-    children: dict[str, list[Step]] = defaultdict(list)
+    children: dict[str, list[SenseStep]] = defaultdict(list)
     for step in steps:
         has_way = step.via is None or step.via in drawn
         if not has_way or counts[step.distance] == MOST_DRAWN[step.distance]:
@@ -64,7 +64,7 @@ def _children(steps: Sequence[Step]) -> dict[str, list[Step]]:
     return children
 
 
-def _in_order(first: Step, children: dict[str, list[Step]]) -> list[Step]:
+def _in_order(first: SenseStep, children: dict[str, list[SenseStep]]) -> list[SenseStep]:
     order = [first]
     for step in order:  # grows meanwhile
         order.extend(children[step.synset])

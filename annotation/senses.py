@@ -121,7 +121,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SenseStep:
     """A synset of a neighbourhood, and one of the shortest ways to it."""
 
     synset: str
@@ -135,7 +135,7 @@ class Step:
 
 def neighbourhood(
     edges: Callable[[str], Sequence[Edge]], start: str, most: int = MOST_EDGES
-) -> tuple[Step, ...]:
+) -> tuple[SenseStep, ...]:
     """All synsets at most `most` edges from `start`, itself first, by distance; within one as they are met.
 
     Args:
@@ -143,14 +143,14 @@ def neighbourhood(
         start: a synset.
         most: edges.
     """
-    steps = {start: Step(start, 0)}
+    steps = {start: SenseStep(start, 0)}
     ring = [start]
     for distance in range(1, most + 1):
         met: list[str] = []
         for here in ring:
             for edge in edges(here):
                 if edge.synset not in steps:
-                    steps[edge.synset] = Step(edge.synset, distance, edge.relation, here)
+                    steps[edge.synset] = SenseStep(edge.synset, distance, edge.relation, here)
                     met.append(edge.synset)
         ring = met
     return tuple(steps.values())

@@ -46,7 +46,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WritingStep:
     """Something that was done with a text."""
 
     at: datetime
@@ -75,7 +75,7 @@ class Submitted:
     no_meaning: str = ""
     """Why there is none of a sense that was typed by its key, in a sentence."""
     check: Check | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[WritingStep, ...] = ()
 
 
 class EditingService:
@@ -137,7 +137,9 @@ class EditingService:
                 .where(WritingChange.item_id == writing.item_id)
                 .order_by(WritingChange.id)
             )
-            found = _submitted(session, writing, item, name, check, tuple(Step(*step) for step in steps))
+            found = _submitted(
+                session, writing, item, name, check, tuple(WritingStep(*step) for step in steps)
+            )
         if found.senses is not None:
             return found
         senses, reason = self._looked_up(found.type, found.text)
@@ -274,7 +276,7 @@ def _submitted(
     item: LargerItem,
     writer: str,
     check: Check | None = None,
-    steps: tuple[Step, ...] = (),
+    steps: tuple[WritingStep, ...] = (),
 ) -> Submitted:
     return Submitted(
         id=row.id,

@@ -6,7 +6,7 @@ from annotation.comparison import comparison_type
 from annotation.scale import CLSS_POINTS
 from annotation.sense_view import shown_items
 from annotation.senses import is_sense_key
-from annotation.services.editing import Step, Submitted
+from annotation.services.editing import Submitted, WritingStep
 from annotation.ui.sense_html import meaning_html
 from annotation.ui.wording import counted, time_html
 from kpdemo.ui.widgets import escape, note_html
@@ -67,7 +67,7 @@ def _size_text(text: Submitted) -> str:
     return escape(f" · {counted(size.words, 'word')}, {counted(size.sentences, 'sentence')}")
 
 
-def _steps_html(steps: tuple[Step, ...]) -> str:
+def _steps_html(steps: tuple[WritingStep, ...]) -> str:
     """What was done before, if there was more than submitting it."""
     if len(steps) < 2:
         return ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from annotation.sense_graph import RADII, Node, drawn_nodes
-from annotation.senses import Sense, Step
+from annotation.senses import Sense, SenseStep
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import escape
 
@@ -22,7 +22,7 @@ DISTANCES = ("The meaning itself", "1 step away", "2 steps away", "3 steps away"
 MARGIN = 90.0
 
 
-def around_html(start: Sense, steps: Sequence[Step], wanted: str, wordnet: WordNet) -> str:
+def around_html(start: Sense, steps: Sequence[SenseStep], wanted: str, wordnet: WordNet) -> str:
     """The graph, the filter and the list.
 
     Args:
@@ -54,7 +54,7 @@ def around_html(start: Sense, steps: Sequence[Step], wanted: str, wordnet: WordN
     )
 
 
-def _distance_html(distance: int, found: list[tuple[Step, Sense]], wordnet: WordNet) -> str:
+def _distance_html(distance: int, found: list[tuple[SenseStep, Sense]], wordnet: WordNet) -> str:
     options = "".join(_option_html(step, sense, wordnet) for step, sense in found[:MOST_LISTED])
     rest = len(found) - MOST_LISTED
     more = f'<p class="small">And {grouped(rest)} more: the filter finds them.</p>' if rest > 0 else ""
@@ -62,7 +62,7 @@ def _distance_html(distance: int, found: list[tuple[Step, Sense]], wordnet: Word
     return f'<fieldset class="senses-ring"><legend>{name}</legend>{options}{more}</fieldset>'
 
 
-def _option_html(step: Step, sense: Sense, wordnet: WordNet) -> str:
+def _option_html(step: SenseStep, sense: Sense, wordnet: WordNet) -> str:
     way = ""
     if step.via is not None and step.relation is not None:
         way = f"<i>{step.relation}: {escape(wordnet.synset(step.via).words[0])}</i> "

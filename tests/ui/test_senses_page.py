@@ -9,7 +9,7 @@ import gradio as gr
 import pytest
 
 from annotation.sense_graph import MOST_DRAWN, RADII, drawn_nodes
-from annotation.senses import Relation, Step, WordFlag
+from annotation.senses import Relation, SenseStep, WordFlag
 from annotation.services.bundle import Services, open_services
 from annotation.types import NewPair, ProjectSettings, Role
 from annotation.ui.header import HeaderHandlers
@@ -162,16 +162,16 @@ def test_without_wordnet_the_page_says_how_to_get_it(services, tmp_path):
 
 
 def test_a_graph_draws_each_ring_up_to_its_limit():
-    rings = [Step(f"a{n}", 1, Relation.MORE_SPECIFIC, "m") for n in range(40)]
-    outer = [Step(f"b{n}", 2, Relation.MORE_SPECIFIC, f"a{n}") for n in range(40)]
-    nodes = drawn_nodes([Step("m", 0), *rings, *outer])
+    rings = [SenseStep(f"a{n}", 1, Relation.MORE_SPECIFIC, "m") for n in range(40)]
+    outer = [SenseStep(f"b{n}", 2, Relation.MORE_SPECIFIC, f"a{n}") for n in range(40)]
+    nodes = drawn_nodes([SenseStep("m", 0), *rings, *outer])
     assert len(nodes) == 1 + MOST_DRAWN[1] + MOST_DRAWN[1]
     assert len({(round(node.x), round(node.y)) for node in nodes}) == len(nodes)
     assert all(abs((node.x**2 + node.y**2) ** 0.5 - RADII[node.step.distance]) < 1e-6 for node in nodes)
 
 
 def test_a_middle_alone_is_drawn():
-    [node] = drawn_nodes([Step("m", 0)])
+    [node] = drawn_nodes([SenseStep("m", 0)])
     assert (node.x, node.y, node.before) == (0, 0, None)
 
 
