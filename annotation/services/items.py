@@ -21,7 +21,7 @@ from annotation.services.audit import record
 from annotation.services.bulk import insert_rows, is_among
 from annotation.services.projects import as_project, find_project
 from annotation.services.users import id_of
-from annotation.services.writing_plan import Plan, lock_plan, read_plan
+from annotation.services.writing_plan import WritingTerms, lock_plan, read_plan
 from annotation.sizes import PairBounds, bounds_json, size_of
 from annotation.types import Project, User
 from db import Database
@@ -129,7 +129,7 @@ class ItemService:
             counted = select(func.count()).where(LargerItem.project_id == project_id)
             return session.scalar(counted) or 0
 
-    def plan(self, project_id: int) -> Plan:
+    def plan(self, project_id: int) -> WritingTerms:
         """How pairs are written in the project."""
         with self._database.reading() as session:
             return read_plan(session, project_id)
@@ -142,7 +142,7 @@ class ItemService:
         bounds: PairBounds | None = None,
         has_zeros: bool | None = None,
         by: User | None = None,
-    ) -> Plan:
+    ) -> WritingTerms:
         """Set the bounds of a type, or whether items are set aside for pairs of grade 0.
 
         What is imported or written already stays.
@@ -167,7 +167,7 @@ class ItemService:
                 detail["has_zeros"] = has_zeros
             row.updated_at = now
             record(session, now, "writing changed", user_id=id_of(by), project_id=project_id, **detail)
-            return Plan(row.has_zeros, row.bounds)
+            return WritingTerms(row.has_zeros, row.bounds)
 
 
 def item_fingerprint(type: str, text: str) -> str:
@@ -185,7 +185,7 @@ def _state(row: LargerItem, found: str | None) -> str:
 class _Importer:
     """The transaction of one import."""
 
-    def __init__(self, session: Session, project: Project, plan: Plan) -> None:
+    def __init__(self, session: Session, project: Project, plan: WritingTerms) -> None:
         self._session = session
         self._project = project
         self._bounds = {type: plan.of(type) for type in project.settings.types}

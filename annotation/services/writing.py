@@ -20,7 +20,7 @@ from annotation.errors import NotFoundError, StaleTextError, TextError, WritingE
 from annotation.notes import LONGEST_NOTE, clean_text, kept_text
 from annotation.services.desk import repeated_if_undone
 from annotation.services.writing_claims import claim_item, current_writing, take_again
-from annotation.services.writing_plan import WITH_WRITER, Plan, lock_plan, read_plan, return_expired
+from annotation.services.writing_plan import WITH_WRITER, WritingTerms, lock_plan, read_plan, return_expired
 from annotation.services.writing_rows import admit, lease_of, remember
 from annotation.services.writing_tasks import compared, task_of, writer_desk
 from annotation.types import Project, Role
@@ -67,7 +67,7 @@ class WritingService:
             if row is not None and row.state == "held":
                 row.lease_expires_at = now + lease_of(project)
             session.flush()
-            return writer_desk(session, project, Plan(plan.has_zeros, plan.bounds), writer_id, row)
+            return writer_desk(session, project, WritingTerms(plan.has_zeros, plan.bounds), writer_id, row)
 
         desk = self._written(look)
         if desk.task is None:
@@ -152,7 +152,7 @@ class WritingService:
             if senses is not None:
                 row.senses = dict(senses)
             item = session.get_one(LargerItem, row.item_id)
-            smaller = Plan(plan.has_zeros, plan.bounds).of(item.type).smaller
+            smaller = WritingTerms(plan.has_zeros, plan.bounds).of(item.type).smaller
             if problem := text_problem(row.text, smaller):
                 raise TextError(problem)
             row.state, row.lease_expires_at, row.note = "submitted", None, ""

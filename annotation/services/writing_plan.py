@@ -21,7 +21,7 @@ _ADD_PLAN = per_system(cast(Table, WritingPlan.__table__), lambda insert: insert
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WritingTerms:
     """How pairs are written in a project."""
 
     has_zeros: bool = True
@@ -32,9 +32,9 @@ class Plan:
         return bounds_of(type, self.bounds or {})
 
 
-def read_plan(session: Session, project_id: int) -> Plan:
+def read_plan(session: Session, project_id: int) -> WritingTerms:
     row = session.get(WritingPlan, project_id)
-    return Plan() if row is None else Plan(row.has_zeros, row.bounds)
+    return WritingTerms() if row is None else WritingTerms(row.has_zeros, row.bounds)
 
 
 def lock_plan(session: Session, project_id: int, now: datetime) -> WritingPlan:

@@ -8,7 +8,7 @@ from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
 from annotation.authoring import Task, WritingDesk, check_text
-from annotation.services.writing_plan import NOT_AGAIN, Plan
+from annotation.services.writing_plan import NOT_AGAIN, WritingTerms
 from annotation.services.writing_rows import balance_of, same_group
 from annotation.types import Project
 from db.models import LargerItem, Writing
@@ -18,7 +18,7 @@ EARLIER = 2_000
 
 
 def writer_desk(
-    session: Session, project: Project, plan: Plan, writer_id: int, row: Writing | None
+    session: Session, project: Project, plan: WritingTerms, writer_id: int, row: Writing | None
 ) -> WritingDesk:
     counts = dict(
         session.execute(
@@ -52,7 +52,7 @@ def _is_anything_out(session: Session, project_id: int, writer_id: int) -> bool:
     return bool(session.scalar(select(held)))
 
 
-def task_of(session: Session, row: Writing, plan: Plan) -> Task:
+def task_of(session: Session, row: Writing, plan: WritingTerms) -> Task:
     """The item with the text, without what is to be said of it: `compared` finds that."""
     item = session.get_one(LargerItem, row.item_id)
     return Task(

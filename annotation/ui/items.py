@@ -18,7 +18,7 @@ from annotation.services.editing import EDITORS
 from annotation.services.items import LISTED, ItemLine, ItemService
 from annotation.services.projects import ProjectService
 from annotation.services.withdrawal import WithdrawalService
-from annotation.services.writing_plan import Plan
+from annotation.services.writing_plan import WritingTerms
 from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
 from annotation.ui.asking import asked_project
 from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, refused
@@ -229,7 +229,7 @@ def items_html(lines: list[ItemLine], count: int) -> str:
     )
 
 
-def bounds_html(plan: Plan, types: tuple[str, ...]) -> str:
+def bounds_html(plan: WritingTerms, types: tuple[str, ...]) -> str:
     """The bounds of every type."""
     lines = "".join(
         f"<li><bdi>{escape(comparison_type(type).label)}</bdi>: {escape(guidance(plan.of(type).larger))}; "
@@ -248,7 +248,7 @@ def summary_html(summary: ItemSummary) -> str:
     return done_html(said)
 
 
-def _ranges(plan: Plan, type: str) -> tuple[str, ...]:
+def _ranges(plan: WritingTerms, type: str) -> tuple[str, ...]:
     bounds = plan.of(type)
     pairs = (bounds.larger.words, bounds.larger.sentences, bounds.smaller.words, bounds.smaller.sentences)
     return tuple(f"{low}-{high}" for low, high in pairs)
