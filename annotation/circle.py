@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from annotation.errors import NotFoundError, SettingsError
 from annotation.queue_order import QueueOrder
-from annotation.relevance import Average, Judged, KindFigures, ModelFigures, Unjudged, score_model
+from annotation.relevance import Average, Judged, KindAverages, ModelFigures, Unjudged, score_model
 from annotation.types import QUARTERS_PER_POINT
 
 THRESHOLD = Decimal(3)
@@ -213,7 +213,7 @@ def _average_json(average: Average) -> dict[str, float | None]:
     return {"skip_empty": average.skip_empty, "count_empty": average.count_empty}
 
 
-def _kind_json(kind: KindFigures) -> dict[str, Any]:
+def _kind_json(kind: KindAverages) -> dict[str, Any]:
     named = {
         "P@5": kind.precision_5,
         "R@5": kind.recall_5,

@@ -50,7 +50,7 @@ class Average:
 
 
 @dataclass(frozen=True, slots=True)
-class KindFigures:
+class KindAverages:
     """Precision, recall and F1 of one kind of phrase, at 5 and at M (all that were predicted)."""
 
     precision_5: Average
@@ -73,9 +73,9 @@ class ModelFigures:
     """The share of the first k that have one."""
     ndcg: Average
     precision: Average
-    all: KindFigures
-    present: KindFigures
-    absent: KindFigures
+    all: KindAverages
+    present: KindAverages
+    absent: KindAverages
 
 
 def dcg(gains: Sequence[float]) -> float:
@@ -167,7 +167,7 @@ def _of_kind(
     )
 
 
-def _kind_figures(documents: Sequence[tuple[frozenset[int], Sequence[int]]]) -> KindFigures:
+def _kind_figures(documents: Sequence[tuple[frozenset[int], Sequence[int]]]) -> KindAverages:
     rows: list[tuple[float, float, float, float] | None] = []
     for gold, ranking in documents:
         if not gold:
@@ -177,7 +177,7 @@ def _kind_figures(documents: Sequence[tuple[frozenset[int], Sequence[int]]]) -> 
         share = sum(hits) / len(ranking) if ranking else 0.0
         rows.append((precision_at(hits, CUT), sum(hits[:CUT]) / len(gold), share, sum(hits) / len(gold)))
     p5, r5, pm, rm = (average([None if row is None else row[place] for row in rows]) for place in range(4))
-    return KindFigures(p5, r5, _f1(p5, r5), pm, rm, _f1(pm, rm), sum(row is not None for row in rows))
+    return KindAverages(p5, r5, _f1(p5, r5), pm, rm, _f1(pm, rm), sum(row is not None for row in rows))
 
 
 def _f1(precision: Average, recall: Average) -> Average:
