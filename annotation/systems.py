@@ -31,7 +31,7 @@ class ScoreFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
+class BuiltInSystem:
     """A system that is run here."""
 
     name: str
@@ -41,9 +41,9 @@ class Baseline:
     """See `baseline_scores`."""
 
 
-def needs_senses(requests: Sequence[ScoreFile | Baseline], pairs: Sequence[GoldPair]) -> bool:
+def needs_senses(requests: Sequence[ScoreFile | BuiltInSystem], pairs: Sequence[GoldPair]) -> bool:
     """Whether a definition of WordNet will be asked for."""
-    has_baseline = any(isinstance(request, Baseline) for request in requests)
+    has_baseline = any(isinstance(request, BuiltInSystem) for request in requests)
     return has_baseline and any(pair.type == WORD_TO_SENSE for pair in pairs)
 
 
@@ -65,7 +65,7 @@ def open_senses(opened: Callable[[], Senses], *, is_optional: bool) -> tuple[Sen
 
 
 def build_system(
-    request: ScoreFile | Baseline,
+    request: ScoreFile | BuiltInSystem,
     gold: Sequence[GoldPair],
     training: Sequence[GoldPair],
     senses: Senses | None,
@@ -83,7 +83,7 @@ def build_system(
     Raises:
         ScoreFileError: a file of scores cannot be used, or there is nothing to calibrate a type on.
     """
-    is_baseline = isinstance(request, Baseline)
+    is_baseline = isinstance(request, BuiltInSystem)
     scores = _scores(request, gold, senses)
     lacks = is_baseline and senses is None and any(pair.type == WORD_TO_SENSE for pair in gold)
     system = System(request.name, tuple(scores), without_senses if lacks else "")
@@ -133,8 +133,8 @@ def check_apart(gold: Sequence[GoldPair], training: Sequence[GoldPair]) -> None:
         )
 
 
-def _trained(request: ScoreFile | Baseline) -> ScoreFile | Baseline:
-    if isinstance(request, Baseline):
+def _trained(request: ScoreFile | BuiltInSystem) -> ScoreFile | BuiltInSystem:
+    if isinstance(request, BuiltInSystem):
         return request
     if request.training is None:
         raise ScoreFileError(
@@ -145,7 +145,7 @@ def _trained(request: ScoreFile | Baseline) -> ScoreFile | Baseline:
 
 
 def _scores(
-    request: ScoreFile | Baseline, pairs: Sequence[GoldPair], senses: Senses | None
+    request: ScoreFile | BuiltInSystem, pairs: Sequence[GoldPair], senses: Senses | None
 ) -> list[float | None]:
     if isinstance(request, ScoreFile):
         return read_scores(request.path, pairs)

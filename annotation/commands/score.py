@@ -27,7 +27,7 @@ from annotation.scoring import NO_RESAMPLES, Estimate
 from annotation.senses import WORD_TO_SENSE
 from annotation.systems import (
     LEFT_OUT,
-    Baseline,
+    BuiltInSystem,
     ScoreFile,
     build_system,
     check_apart,
@@ -134,12 +134,12 @@ def _requests(
     unknown_words: UnknownWords,
     *,
     calibrates: bool,
-) -> list[ScoreFile | Baseline]:
-    requests: list[ScoreFile | Baseline] = []
+) -> list[ScoreFile | BuiltInSystem]:
+    requests: list[ScoreFile | BuiltInSystem] = []
     waiting = list(training)
     for text in systems:
         if text in run_here:
-            requests.append(Baseline(text, run_here[text], unknown_words, knows_words=text == EMBEDDING))
+            requests.append(BuiltInSystem(text, run_here[text], unknown_words, knows_words=text == EMBEDDING))
             continue
         name, path = _named_path(text, run_here)
         requests.append(ScoreFile(name, path, waiting.pop(0) if waiting else None))

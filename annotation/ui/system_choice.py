@@ -16,7 +16,7 @@ from annotation.senses import WORD_TO_SENSE
 from annotation.services.system_rows import Gold
 from annotation.services.systems import MOST_PAIRS, UPLOADED, SystemService
 from annotation.systems import (
-    Baseline,
+    BuiltInSystem,
     build_system,
     calibrated,
     check_apart,
@@ -86,7 +86,9 @@ class SystemReader:
         similarities = run_here.get(choice.what)
         if similarities is None:
             raise ScoreFileError(f"There is no system {choice.what!r} here: choose another one.")
-        baseline = Baseline(choice.name or choice.what, similarities, knows_words=choice.what == EMBEDDING)
+        baseline = BuiltInSystem(
+            choice.name or choice.what, similarities, knows_words=choice.what == EMBEDDING
+        )
         senses, reason = None, ""
         if needs_senses([baseline], gold.pairs):
             is_optional = any(pair.type != WORD_TO_SENSE for pair in gold.pairs)
