@@ -97,7 +97,7 @@ def write_all(page: Page) -> dict[str, int]:
         expect(page.locator("#write-counts")).to_contain_text(f"You wrote {len(requested)} text")
         if len(requested) < 8:
             expect(page.locator("#write-left")).not_to_have_text(left)
-    expect(page.locator("#write-message")).to_contain_text("Every item is written")
+    expect(page.locator("#write-message")).to_contain_text("You have written for every item")
     return requested
 
 
