@@ -25,6 +25,11 @@ _NONE_NEAR = (
     "from the text alone. An index of your own field finds nearer passages."
 )
 
+_UNRELATED = (
+    "In an index of this size, passages with a score of up to {chance:.2f} are mostly on other subjects than "
+    "the text."
+)
+
 Used = Mapping[str, tuple[str, ...]]
 """Keyphrases of a passage, each with the keyphrases of the result that it led to."""
 
@@ -49,6 +54,13 @@ def help_note(found: RetrievalPrediction) -> str:
     return ""
 
 
+def unrelated_note(found: RetrievalPrediction) -> str:
+    """Which scores passages on other subjects have too, in a sentence; empty when all found are nearer."""
+    if found.chance is None or all(map(found.related, found.passages)):
+        return ""
+    return _UNRELATED.format(chance=found.chance)
+
+
 def passage_rows(found: RetrievalPrediction) -> list[dict[str, Any]]:
     """The passages as plain values for JSON and tables, without their texts."""
     return [
@@ -57,6 +69,7 @@ def passage_rows(found: RetrievalPrediction) -> list[dict[str, Any]]:
             "title": passage.title,
             "keyphrases": list(passage.keyphrases),
             "score": round(passage.score, SCORE_DIGITS),
+            "related": found.related(passage),
             "helps": found.helps(passage),
             "used": list(used),
         }

@@ -18,7 +18,7 @@ from kpdemo.commands.options import counted
 from kpdemo.documents import LineError
 from kpdemo.evaluation.coverage import Coverage
 from kpdemo.languages.names import language_name
-from kpdemo.passages import help_note, passage_rows
+from kpdemo.passages import help_note, passage_rows, unrelated_note
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction, Span
 
 MARK = "black on bright_yellow"
@@ -48,8 +48,9 @@ def show_prediction(
         console.print(_absent_table(prediction.absent))
     if retrieval and retrieval.passages:
         console.print(_passages_table(retrieval))
-    if retrieval and (note := help_note(retrieval)):
-        console.print(Text(note), soft_wrap=True)
+    for note in (unrelated_note(retrieval), help_note(retrieval)) if retrieval else ():
+        if note:
+            console.print(Text(note), soft_wrap=True)
     console.print(Text(footer, style="dim"))
 
 

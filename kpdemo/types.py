@@ -168,6 +168,8 @@ class RetrievalPrediction:
         without: from the document alone, by the same model; the same as `prediction` where no passage helped.
         near: the least score of a passage that helps, by the model's rule; None where all do.
         retrieves: false for the answer of a model that reads no passages.
+        chance: the score that passages on other subjects have too, in an index of this size; None where it is
+            not known.
     """
 
     passages: tuple[RetrievedPassage, ...]
@@ -175,6 +177,11 @@ class RetrievalPrediction:
     without: Prediction
     near: float | None = None
     retrieves: bool = True
+    chance: float | None = None
+
+    def related(self, passage: RetrievedPassage) -> bool:
+        """Whether a passage is nearer than those on other subjects come; others may be one of these."""
+        return self.chance is None or passage.score > self.chance
 
     def helps(self, passage: RetrievedPassage) -> bool:
         """Whether the model read the keyphrases of this passage, if it has any."""

@@ -59,8 +59,9 @@ generated, retrieved or both, "evidence" are phrases that speak for it, as the t
 writes them. "filler": true marks one that falls short of the model's own rule, and is given only to make up
 its least number. What the model does not tell is left out, and a model that ranks more absent phrases than
 it gives adds "absent_candidates": ["…", …], from which R@50 is counted. A model that retrieves adds
-"passages": [{{"id", "title", "keyphrases", "score", "helps", "used"}}, …], nearest first: "helps" is false
-for one that is too far from the text, and "used" are the keyphrases that led to one of the result.
+"passages": [{{"id", "title", "keyphrases", "score", "related", "helps", "used"}}, …], nearest first:
+"related" is false for one that may be on another subject, "helps" for one that is too far from the text for
+the model, and "used" are the keyphrases that led to one of the result.
 
 \b
 A line of docs.jsonl:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from statistics import NormalDist
 from threading import Lock
 
 import numpy as np
@@ -34,6 +36,13 @@ MOST_KEYPHRASES = 12
 
 ABSENT_CANDIDATES = 50
 """So many of the best are told; R@50 counts them."""
+
+UNRELATED_MEAN, UNRELATED_SPREAD = 0.03, 1.07
+"""Scores of texts with passages on other subjects are about normal: their mean, and their standard deviation
+in units of that of random directions. Measured on validation documents, see docs/retrieval.md."""
+
+BY_CHANCE = 0.01
+"""Of the texts that have a related passage by `chance_score` when the index holds none."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +121,14 @@ class RankingPredictor:
         without = self._predict(document, candidates, (), top_k, threshold)
         helped = self._predict(document, candidates, help, top_k, threshold) if help else without
         has_index = self.folder is not None
-        return RetrievalPrediction(tuple(map(_passage, hits)), helped, without, near, retrieves=has_index)
+        return RetrievalPrediction(
+            tuple(map(_passage, hits)),
+            helped,
+            without,
+            near,
+            retrieves=has_index,
+            chance=chance_score(len(self._index), self.encoder.width) if hits else None,
+        )
 
     def _predict(
         self,
@@ -141,6 +157,16 @@ class RankingPredictor:
         best = sorted(absent, key=lambda number: -scores[number])[:ABSENT_CANDIDATES]
         candidates_told = tuple(ranked.phrases[number].text for number in best)
         return Prediction(kept(present), kept(absent), document.language, candidates_told)
+
+
+def chance_score(passages: int, width: int) -> float:
+    """What the best of so many passages on other subjects reaches in one of a hundred texts (`BY_CHANCE`).
+
+    >>> [round(chance_score(passages, 256), 2) for passages in (10, 447, 300_000)]
+    [0.24, 0.3, 0.39]
+    """
+    best = NormalDist().inv_cdf((1 - BY_CHANCE) ** (1 / passages))
+    return UNRELATED_MEAN + UNRELATED_SPREAD * best / math.sqrt(width)
 
 
 def _best(scores: Sequence[float], count: int) -> set[int]:

@@ -56,16 +56,18 @@ def keyphrases_csv(answer: Answer) -> str:
 def passages_csv(found: RetrievalPrediction) -> str:
     """One retrieved passage a row, the nearest first.
 
-    `helps` is "no" for one that is too far from the text, `used` are those of its keyphrases that led to one
+    `related` is "no" for one that may be on another subject, `helps` for one that is too far from the
+    text for the model, `used` are those of its keyphrases that led to one
     of the result.
     """
     return _table(
-        ["passage", "title", "score", "helps", "keyphrases", "used"],
+        ["passage", "title", "score", "related", "helps", "keyphrases", "used"],
         [
             [
                 row["id"],
                 row["title"],
                 _score(row["score"]),
+                "yes" if row["related"] else "no",
                 "yes" if row["helps"] else "no",
                 _BETWEEN.join(row["keyphrases"]),
                 _BETWEEN.join(row["used"]),

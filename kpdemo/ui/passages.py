@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from kpdemo.languages.names import NAMES
-from kpdemo.passages import Used, help_note, used_keyphrases
+from kpdemo.passages import Used, help_note, unrelated_note, used_keyphrases
 from kpdemo.text import phrase_key
 from kpdemo.types import Prediction, RetrievalPrediction, RetrievedPassage
 from kpdemo.ui.figures import counted, score_html
@@ -41,17 +41,35 @@ def _list(found: RetrievalPrediction) -> str:
         f"<li>{_passage(passage, used, found)}</li>"
         for passage, used in zip(found.passages, used_keyphrases(found), strict=True)
     ]
-    html = f'<ol class="passages" id="predict-passages">{"".join(items[:SHOWN])}</ol>'
-    if len(items) > SHOWN:
-        html += (
-            f"<details><summary>{len(items) - SHOWN} more</summary>"
-            f'<ol class="passages" start="{SHOWN + 1}">{"".join(items[SHOWN:])}</ol></details>'
-        )
     if note:  # nothing that helped: a line to open, not a screenful
         nearest = "The nearest passage" if len(items) == 1 else f"The nearest {len(items)} passages"
+        html = _numbered(items[:SHOWN]) + _folded(f"{len(items) - SHOWN} more", items[SHOWN:], SHOWN + 1)
         folded = f"<details><summary>{nearest}</summary>{html}</details>"
         return f'<p class="note" id="predict-passages-note">{note}</p>{folded}'
-    return f'{html}<p class="small">{_LEGEND}</p>'
+    related = sum(map(found.related, found.passages))  # the first ones: they are in the order of their scores
+    shown = min(related, SHOWN)
+    told = unrelated_note(found)
+    return (
+        (_numbered(items[:shown]) if shown else "")
+        + _folded(f"{related - shown} more", items[shown:related], shown + 1)
+        + (f'<p class="note" id="predict-passages-unrelated">{told}</p>' if told else "")
+        + _folded(_unrelated_summary(items[related:]), items[related:], related + 1)
+        + f'<p class="small">{_LEGEND}</p>'
+    )
+
+
+def _unrelated_summary(items: Sequence[str]) -> str:
+    subjects = "another subject" if len(items) == 1 else "other subjects"
+    return f"{counted(len(items), 'passage')} that may be on {subjects}"
+
+
+def _numbered(items: Sequence[str], first: int = 1) -> str:
+    place = ' id="predict-passages"' if first == 1 else f' start="{first}"'
+    return f'<ol class="passages"{place}>{"".join(items)}</ol>'
+
+
+def _folded(summary: str, items: Sequence[str], first: int) -> str:
+    return f"<details><summary>{summary}</summary>{_numbered(items, first)}</details>" if items else ""
 
 
 def _passage(passage: RetrievedPassage, used: Used, found: RetrievalPrediction) -> str:
@@ -102,7 +120,11 @@ def passage_list_html(rows: Sequence[Mapping[str, Any]]) -> str:
 def _short(row: Mapping[str, Any]) -> str:
     used = set(row["used"])
     chips = "".join(_chip(phrase, [phrase] if phrase in used else ()) for phrase in row["keyphrases"])
-    far = "" if row["helps"] else '<p class="passage-far">Too far from this text to help.</p>'
+    far = ""
+    if not row["helps"]:
+        far = '<p class="passage-far">Too far from this text to help.</p>'
+    elif not row.get("related", True):  # files of earlier versions do not tell
+        far = '<p class="passage-far">May be on another subject.</p>'
     return (
         f'<div class="passage-head"><strong dir="auto">{escape(row["title"] or row["id"])}</strong>'
         f'{score_html(row["score"])}</div>{far}<div class="chips">{chips}</div>'

@@ -48,7 +48,7 @@ def test_json_tells_the_passages(run, index):
     assert (status, err) == (0, "")
     record = json.loads(out)
     assert record["language"] == "fr"
-    fields = ["helps", "id", "keyphrases", "score", "title", "used"]
+    fields = ["helps", "id", "keyphrases", "related", "score", "title", "used"]
     assert [sorted(passage) for passage in record["passages"]] == [fields] * 2
     assert record["passages"][0]["keyphrases"] == [record["passages"][0]["id"]]
 

@@ -118,13 +118,25 @@ def test_when_no_passage_is_near_enough_one_sentence_says_so():
     assert "No passage with keyphrases is near enough" in passages_html(found(passages=bare, near=0.5))
 
 
+def test_passages_no_nearer_than_chance_are_folded_and_said_to_be_on_other_subjects():
+    both = passages_html(replace(found(), chance=0.85))
+    one = passages_html(replace(found(), chance=0.45))
+    assert "with a score of up to 0.85 are mostly on other subjects" in both
+    assert both.index("<summary>2 passages that may be on other subjects") < both.index("Kernels for graphs")
+    near, far = one.split("<summary>1 passage that may be on another subject</summary>")
+    assert ("Kernels for graphs" in near, "Who does the housework" in far) == (True, True)
+    assert one.count('id="predict-passages"') == both.count('id="predict-passages"') == 1
+    assert "other subjects" not in passages_html(found())
+    assert [row["related"] for row in passage_rows(replace(found(), chance=0.45))] == [True, False]
+
+
 def test_a_table_of_the_passages_has_their_scores_and_the_used_keyphrases():
     told = Keyphrase("noyaux", 0.5, evidence=("graph kernel", "drug discovery"))
     rows = csv.DictReader(io.StringIO(passages_csv(found(told, near=0.5)).removeprefix(BYTE_ORDER_MARK)))
     assert [tuple(row.values()) for row in rows] == [
-        ("nlp-01", "Kernels for graphs", "0.812300", "yes", "graph kernels; molecules; drug discovery",
+        ("nlp-01", "Kernels for graphs", "0.812300", "yes", "yes", "graph kernels; molecules; drug discovery",
          "graph kernels; drug discovery"),
-        ("soc-02", "Who does the housework", "0.400000", "no", "time use", ""),
+        ("soc-02", "Who does the housework", "0.400000", "yes", "no", "time use", ""),
     ]  # fmt: skip
 
 
@@ -174,6 +186,7 @@ def test_files_and_commands_hold_what_was_retrieved(shelf):
         "title": "Kernels for graphs",
         "keyphrases": ["graph kernels", "molecules", "drug discovery"],
         "score": 0.8123,
+        "related": True,
         "helps": True,
         "used": ["drug discovery"],
     }

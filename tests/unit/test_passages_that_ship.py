@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from itertools import combinations
 
 import pytest
 
 from kpdemo.documents import read_documents
-from kpdemo.predictors import PASSAGES_INDEX
+from kpdemo.languages import identified
+from kpdemo.languages.routing import MULTILINGUAL_MODEL, ROUTES
+from kpdemo.predictors import PASSAGES_INDEX, load_predictor
 from kpdemo.text import StemmedText, phrase_key, words
+from kpdemo.types import Document
 
+EXAMPLES = PASSAGES_INDEX.parent.parent / "examples.json"
 FEWEST = 420
 SHINGLE = 5
 
@@ -53,6 +58,15 @@ def test_they_are_spread_over_the_sciences(passages):
     fields = Counter(passage.id.split("-")[0] for passage in passages)
     assert len(fields) >= 15
     assert fields["cs"] + fields["nlp"] < 0.3 * len(passages)
+
+
+def test_only_what_translates_an_example_of_the_page_is_related_to_it():
+    examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    documents = [identified(Document(one["text"], title=one["title"])) for one in examples]
+    foreign = [one for one in documents if one.language in ROUTES]
+    answers = load_predictor(MULTILINGUAL_MODEL, device="cpu").predict_with_passages(foreign)
+    related = {one.prediction.language: sum(map(one.related, one.passages)) for one in answers}
+    assert related == {"fr": 1, "zh": 0}
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:
