@@ -4,6 +4,7 @@ import subprocess
 import sys
 import unicodedata
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from kpdemo.languages import detect, identified, language_code
 from kpdemo.languages.notes import language_note
+from kpdemo.languages.routing import SERVED
 from kpdemo.languages.segmenting import segments
 from kpdemo.languages.wording import folded
 from kpdemo.places import PhrasePlaces
@@ -166,6 +168,11 @@ def test_a_model_for_another_language_is_named():
     assert "was made for English and Polish," in language_note("ko", "m", {"pl", "en"})
     assert "was not made for it," in language_note("th", "yake", {"ar", "da", "de", "fr", "it"})
     assert language_note("fr", "m", {"fr"}) == language_note("fr", "m", ()) == ""
+
+
+def test_the_documentation_quotes_the_note_on_a_german_text():
+    page = (Path(__file__).parents[2] / "docs" / "languages.md").read_text(encoding="utf-8")
+    assert language_note("de", "default", SERVED, lacks_absent=True) in " ".join(page.split())
 
 
 LANGUAGES = st.sampled_from(["", "en", "fr", "de", "zh", "ko", "ja", "ar", "pl", "x"])
