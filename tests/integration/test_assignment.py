@@ -270,14 +270,14 @@ def test_only_raters_of_the_project_are_given_pairs(database, services):
     for user in (guest, disabled):
         with pytest.raises(AccessError, match="You are not a rater in the project"):
             assignments.queue(world.project, user)
-    with pytest.raises(AccessError, match="no rater"):
+    with pytest.raises(AccessError, match="not a rater"):
         ratings.rate(held[0], disabled, GRADE)
     with pytest.raises(NotFoundError, match="no project 999"):
         assignments.queue(999, guest)
     with database.session() as session:
         session.execute(update(User).where(User.id == guest).values(is_administrator=True))
     with pytest.raises(
-        AccessError, match="no rater"
+        AccessError, match="not a rater"
     ):  # administrators of the server rate where they are raters
         assignments.queue(world.project, guest)
 
