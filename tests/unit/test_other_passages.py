@@ -56,7 +56,7 @@ def test_keyphrases_are_the_same_before_and_after_the_document_is_added_to_the_i
         load_ranking_predictor(model, index=index, device="cpu").predict_with_passages([document])[0]
         for index in indexes
     )
-    assert beside_itself == alone
+    assert replace(beside_itself, chance=alone.chance) == alone  # chance follows the size of the index
     assert len(alone.passages) == 2
     encoder = load_encoder(EncoderConfig(str(model)), device="cpu")
     [[nearest]] = PassageIndex.open(indexes[1]).retrieve(encoder, [document], 1)
