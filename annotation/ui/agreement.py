@@ -35,6 +35,7 @@ from annotation.ui.agreement_tables import (
 )
 from annotation.ui.asking import asked_by_leader
 from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
+from annotation.ui.number_fields import decimal_field, decimal_of
 from annotation.ui.tables import file_name, table_html
 from annotation.ui.wording import figure, time_html
 from kpdemo.ui.charts import Chart, chart_buttons, show_chart
@@ -104,17 +105,17 @@ class AgreementHandlers:
         except AnnotationError:
             return _nothing()  # whoever lost the role, or the project, is told by the next press
 
-    def plan(self, width: float | None, request: gr.Request) -> str:
+    def plan(self, width: object, request: gr.Request) -> str:
         """How many more pairs with two grades make the interval of α so narrow."""
         with shown_to_user(AccessError):
             project_id, _ = asked_by_leader(request, self.accounts)
         try:
-            wished = DEFAULT_WIDTH if width is None else float(width)
-            return plan_html(*self.agreement.plan(project_id, wished))
+            wished = decimal_of(width, "widest interval of α")
+            return plan_html(*self.agreement.plan(project_id, float(wished)))
         except AnnotationError as error:
             return note_html(str(error), role="alert")
 
-    def plan_at_first(self, width: float | None, request: gr.Request) -> Any:
+    def plan_at_first(self, width: object, request: gr.Request) -> Any:
         """The same as the page opens, which says itself why it is closed."""
         try:
             asked_by_leader(request, self.accounts)
@@ -162,11 +163,10 @@ def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
         text("enough")
         section_heading("How many more pairs?", "agreement-more")
         with gr.Row(elem_classes="form-row"):
-            width = gr.Number(
+            width = decimal_field(
                 DEFAULT_WIDTH,
                 label="Widest interval of α allowed",
                 info="From lower to upper end, for all pairs",
-                step=0.01,
                 elem_id="agreement-width",
                 min_width=200,
             )

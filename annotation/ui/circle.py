@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from annotation.services.sending import SendService
 from annotation.types import Role
 from annotation.ui.asking import asked_project
 from annotation.ui.circle_html import figures_html, files_html, steps_html
+from annotation.ui.number_fields import NARROW, decimal_field, decimal_of, whole_of
 from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, section_heading, shown_to_user
 
 CIRCLE_STYLES = (Path(__file__).parent.parent / "assets" / "circle.css",)
@@ -45,14 +45,16 @@ class CircleHandlers:
             return empty_html(str(error)), gr.Column(visible=False), "", "", "", gr.skip()
         return "", gr.Column(visible=True), steps, figures, files, order
 
-    def count(
-        self, threshold: float | None, k: float | None, skip: bool, request: gr.Request
-    ) -> tuple[str, str, str]:
+    def count(self, threshold: object, k: object, skip: bool, request: gr.Request) -> tuple[str, str, str]:
         """The figures anew, with other options."""
         with shown_to_user(AnnotationError):
             project_id = self._asked(request)
             unjudged = Unjudged.SKIP if skip else Unjudged.ZERO
-            options = check_options(_grade(threshold), _ranks(k), unjudged)
+            options = check_options(
+                decimal_of(threshold, "lowest grade of a keyphrase"),
+                whole_of(k, "number of ranks"),
+                unjudged,
+            )
             return self._show(project_id, options)[:3]
 
     def choose_order(self, order: str, request: gr.Request) -> str:
@@ -113,30 +115,9 @@ def build_circle_page(handlers: CircleHandlers, page: gr.Blocks) -> None:
     order.input(handlers.choose_order, order, saved, api_name="choose_order", show_progress="hidden")
 
 
-def _option_fields() -> tuple[gr.Number, gr.Number]:
-    threshold = gr.Number(
-        float(THRESHOLD),
-        label="Lowest grade of a keyphrase",
-        minimum=0.25,
-        maximum=4,
-        step=0.25,
-        min_width=140,
-        elem_id="circle-threshold",
-    )
+def _option_fields() -> tuple[gr.Textbox, gr.Number]:
+    threshold = decimal_field(THRESHOLD, label="Lowest grade of a keyphrase", elem_id="circle-threshold")
     k = gr.Number(
-        CUT, label="Ranks that count (k)", precision=0, minimum=1, min_width=140, elem_id="circle-k"
+        CUT, label="Ranks that count (k)", precision=0, minimum=1, min_width=NARROW, elem_id="circle-k"
     )
     return threshold, k
-
-
-def _grade(value: float | None) -> Decimal:
-    try:
-        return Decimal(str(value))
-    except InvalidOperation:
-        raise SettingsError("The lowest grade of a keyphrase is missing: give a number.") from None
-
-
-def _ranks(value: float | None) -> int:
-    if value is None or value != int(value):
-        raise SettingsError(f"The number of ranks is a whole number, not {value}.")
-    return int(value)

@@ -22,6 +22,7 @@ from annotation.services.quality import QualityOverview, QualityService
 from annotation.types import KnownPair, Role, User
 from annotation.ui.asking import asked_project
 from annotation.ui.importing import checked_upload, refused
+from annotation.ui.number_fields import NARROW, decimal_field, decimal_of, decimal_text, whole_of
 from annotation.ui.quality_html import (
     checks_html,
     known_html,
@@ -30,11 +31,9 @@ from annotation.ui.quality_html import (
     summary_html,
     training_html,
 )
-from annotation.ui.settings_form import decimal_of, whole_of
 from annotation.ui.wording import counted
 from kpdemo.ui.widgets import QUIETLY, done_html, escape, section_heading, shown_to_user
 
-NARROW = 140
 SHOWN_PARTS = 5
 KINDS = {"training": "training pair", "checks": "check pair"}
 _COLUMNS = "TSV, CSV or JSON Lines with <code>id, type, left, right, grade</code>, the known grade"
@@ -75,9 +74,9 @@ class QualityHandlers:
         settings = overview.settings
         return (
             settings.pass_percent,
-            float(settings.training_distance),
+            decimal_text(settings.training_distance),
             settings.check_every,
-            float(settings.check_distance),
+            decimal_text(settings.check_distance),
             *self._shown(overview, project_id),
         )
 
@@ -119,7 +118,7 @@ class QualityHandlers:
         with shown_to_user(AnnotationError):
             project_id, _ = self._asked(request)
             line = self._line(project_id, chosen)
-        return known_html(line), float(line.grade)
+        return known_html(line), decimal_text(line.grade)
 
     def set_known(self, request: gr.Request, chosen: str | None, grade: object) -> tuple[Any, ...]:
         """Correct the known grade of a pair."""
@@ -259,7 +258,7 @@ def _upload(kind: str) -> _Upload:
 class _KnownFields:
     pair: gr.Dropdown
     texts: gr.HTML
-    grade: gr.Number
+    grade: gr.Textbox
     run: gr.Button
     said: gr.HTML
 
@@ -271,22 +270,13 @@ def _known_fields() -> _KnownFields:
         pair = gr.Dropdown(
             [], label="Training or check pair", allow_custom_value=True, elem_id="quality-known", scale=5
         )
-        grade = gr.Number(
-            None,
-            label="Known grade",
-            minimum=0,
-            maximum=4,
-            step=0.25,
-            min_width=NARROW,
-            elem_id="quality-known-grade",
-            scale=1,
-        )
+        grade = decimal_field(None, label="Known grade", elem_id="quality-known-grade", scale=1)
         run = gr.Button("Set this grade", elem_id="quality-known-set", scale=1, min_width=160)
     texts = gr.HTML("", elem_id="quality-known-texts", js_on_load=None)
     return _KnownFields(pair, texts, grade, run, gr.HTML("", elem_id="quality-known-said"))
 
 
-def _training_fields() -> tuple[gr.Number, gr.Number]:
+def _training_fields() -> tuple[gr.Number, gr.Textbox]:
     default = QualitySettings()
     with gr.Row():
         pass_mark = gr.Number(
@@ -299,20 +289,16 @@ def _training_fields() -> tuple[gr.Number, gr.Number]:
             min_width=NARROW,
             elem_id="quality-pass-mark",
         )
-        distance = gr.Number(
-            float(default.training_distance),
+        distance = decimal_field(
+            default.training_distance,
             label="Counts as close within",
             info="Points from the known grade",
-            minimum=0,
-            maximum=4,
-            step=0.25,
-            min_width=NARROW,
             elem_id="quality-training-distance",
         )
     return pass_mark, distance
 
 
-def _check_fields() -> tuple[gr.Number, gr.Number]:
+def _check_fields() -> tuple[gr.Number, gr.Textbox]:
     default = QualitySettings()
     with gr.Row():
         every = gr.Number(
@@ -325,14 +311,10 @@ def _check_fields() -> tuple[gr.Number, gr.Number]:
             min_width=NARROW,
             elem_id="quality-check-every",
         )
-        distance = gr.Number(
-            float(default.check_distance),
+        distance = decimal_field(
+            default.check_distance,
             label="Counts as accepted within",
             info="Points from the known grade",
-            minimum=0,
-            maximum=4,
-            step=0.25,
-            min_width=NARROW,
             elem_id="quality-check-distance",
         )
     return every, distance

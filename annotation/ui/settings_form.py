@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import gradio as gr
 
 from annotation.comparison import COMPARISON_TYPES
-from annotation.errors import SettingsError
-from annotation.projects import HIGHEST_THRESHOLD, LONGEST_LEASE, LOWEST_THRESHOLD, MOST_RATERS, STEPS
+from annotation.projects import LONGEST_LEASE, MOST_RATERS, STEPS
 from annotation.types import ProjectSettings
+from annotation.ui.number_fields import NARROW, decimal_field, decimal_of, decimal_text, whole_of
 from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.widgets import empty_html
 
 EMPTY_PREVIEW = "No guidelines yet. Instructions for raters appear here while they grade."
 KNOWN_TYPES = [(f"{known.label} ({name})", name) for name, known in COMPARISON_TYPES.items()]
 DEFAULTS = ProjectSettings(name="")
-NARROW = 140
-"""Pixels: two fields stand beside each other on a phone."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,7 @@ class SettingsFields:
     own_types: gr.Textbox
     guidelines: gr.Textbox
     raters_per_pair: gr.Number
-    threshold: gr.Number
+    threshold: gr.Textbox
     step: gr.Radio
     is_random: gr.Checkbox
     seed: gr.Textbox
@@ -67,7 +64,7 @@ def settings_fields(prefix: str) -> SettingsFields:
     )
 
 
-def _number_fields(prefix: str) -> tuple[gr.Number, gr.Number, gr.Number, gr.Textbox]:
+def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Number, gr.Textbox]:
     with gr.Row():
         raters = gr.Number(
             DEFAULTS.raters_per_pair,
@@ -79,14 +76,10 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Number, gr.Number, gr.Tex
             min_width=NARROW,
             elem_id=f"{prefix}-raters",
         )
-        threshold = gr.Number(
-            float(DEFAULTS.threshold),
+        threshold = decimal_field(
+            DEFAULTS.threshold,
             label="Flag a difference of",
             info="This much or more goes to an adjudicator",
-            minimum=float(LOWEST_THRESHOLD),
-            maximum=float(HIGHEST_THRESHOLD),
-            step=float(LOWEST_THRESHOLD),
-            min_width=NARROW,
             elem_id=f"{prefix}-threshold",
         )
         lease = gr.Number(
@@ -159,7 +152,7 @@ def settings_values(settings: ProjectSettings) -> list[Any]:
         " ".join(own),
         settings.guidelines,
         settings.raters_per_pair,
-        float(settings.threshold),
+        decimal_text(settings.threshold),
         str(settings.step),
         settings.is_random,
         str(settings.seed),
@@ -187,33 +180,3 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
         may_revise=bool(may_revise),
         lease_minutes=whole_of(lease, "number of minutes"),
     )
-
-
-def whole_of(value: object, what: str) -> int:
-    """The whole number in a field.
-
-    Raises:
-        SettingsError: there is none.
-    """
-    number = decimal_of(value, what)
-    if number != number.to_integral_value():
-        raise SettingsError(f"The {what} is a whole number, not {value}.")
-    return int(number)
-
-
-def decimal_of(value: object, what: str) -> Decimal:
-    """The number in a field.
-
-    Raises:
-        SettingsError: there is none.
-    """
-    text = "" if value is None else str(value).strip()
-    if not text:
-        raise SettingsError(f"The {what} is missing: give a number.")
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        raise SettingsError(f"The {what} is a number, not {text[:40]!r}.") from None
-    if not number.is_finite():
-        raise SettingsError(f"The {what} is a number, not {text[:40]!r}.")
-    return number

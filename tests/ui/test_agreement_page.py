@@ -262,7 +262,9 @@ def test_the_plan_is_called_an_estimate_and_says_whether_the_project_has_the_pai
 
 
 def test_of_few_pairs_no_plan_is_made_and_raters_are_refused(handlers, rated):
-    assert "4 pairs have two ratings, and with fewer than 50" in handlers.plan(None, ask("judith", rated.id))
+    judith = ask("judith", rated.id)
+    assert "4 pairs have two ratings, and with fewer than 50" in handlers.plan("0,05", judith)
+    assert "widest interval of α is missing: give a number" in handlers.plan("", judith)
     assert handlers.plan_at_first(0.05, ask("ana", rated.id)) == gr.skip()
     with pytest.raises(gr.Error, match="This needs the role"):
         handlers.plan(0.05, ask("ana", rated.id))

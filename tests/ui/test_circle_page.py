@@ -81,11 +81,13 @@ def test_nobody_but_an_administrator_sees_which_model_is_better(handlers, name):
 @pytest.mark.parametrize(
     ("threshold", "k", "message"),
     [
-        (None, 10, "give a number"),
+        (None, 10, "lowest grade of a keyphrase is missing: give a number"),
+        ("", 10, "lowest grade of a keyphrase is missing: give a number"),
+        ("4,5", 10, "at most 4"),
         (0, 10, "above 0"),
         (5, 10, "at most 4"),
         (3, 0, "1 to"),
-        (3, None, "whole"),
+        (3, None, "number of ranks is missing: give a number"),
         (3, 1.5, "whole"),
     ],
 )

@@ -32,6 +32,7 @@ from annotation.ui.header import HeaderHandlers
 from annotation.ui.home import HomeHandlers, next_steps
 from annotation.ui.importing import SHOWN_DUPLICATES, ImportHandlers, summary_html
 from annotation.ui.members import members_html
+from annotation.ui.number_fields import decimal_of, whole_of
 from annotation.ui.project import counts_html, events_html
 from annotation.ui.remarks import NO_REMARKS, RemarksHandlers, remarks_html, remarks_table
 from annotation.ui.settings_form import preview_guidelines, read_settings_form, settings_values
@@ -98,6 +99,8 @@ def test_the_form_gives_back_the_settings_that_it_shows():
         (6, None, "The step between grades is missing: give a number."),
         (8, "a seed", "The seed is a number, not 'a seed'."),
         (10, "", "The number of minutes is missing: give a number."),
+        (5, "1,5,5", "The difference for adjudication is a number, not '1,5,5'."),
+        (8, "1,000", "The seed is a number, not '1,000'."),
     ],
 )
 def test_a_field_that_holds_no_number_is_named(place, value, sentence):
@@ -106,6 +109,18 @@ def test_a_field_that_holds_no_number_is_named(place, value, sentence):
     with pytest.raises(SettingsError) as error:
         read_settings_form(values)
     assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("typed", "number"), [("3,5", "3.5"), (" 3.5 ", "3.5"), (",25", "0.25"), (0, "0"), ("-0,5", "-0.5")]
+)
+def test_a_decimal_comma_is_understood_where_decimals_are_typed(typed, number):
+    assert decimal_of(typed, "grade") == Decimal(number)
+
+
+def test_a_comma_in_a_whole_number_is_not_taken_for_a_decimal_one():
+    with pytest.raises(SettingsError, match="'1,000'"):
+        whole_of("1,000", "seed")
 
 
 def test_types_of_ones_own_may_be_separated_by_commas_too():
