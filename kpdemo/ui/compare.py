@@ -17,7 +17,7 @@ from kpdemo.ui.figures import score_html
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
-from kpdemo.ui.results import Answer, Question, note_of
+from kpdemo.ui.results import Answer, Question, note_of, nothing_present
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
@@ -122,7 +122,7 @@ def _notes_html(model: str, answer: Answer, present: Tally) -> str:
 
 def _present_html(answer: Answer, tally: Tally) -> str:
     items = _items_html(answer.prediction.present, answer, tally)
-    return items or note_html("No present keyphrase was found.")
+    return items or note_html(nothing_present(answer))
 
 
 def _absent_html(model: str, answer: Answer, tally: Tally) -> str:
@@ -166,7 +166,7 @@ class CompareHandlers:
         models: list[str],
         title: str,
         document: str,
-        automatic: bool,
+        rule: str,
         count: float,
         threshold: str,
         language: str = "",
@@ -176,7 +176,7 @@ class CompareHandlers:
         with shown_to_user(KpdemoError):
             if not models:
                 raise InputError("No model is ticked: tick at least one.")
-            question = read_question(title, document, models[0], automatic, count, threshold, language)
+            question = read_question(title, document, models[0], rule, count, threshold, language)
             columns = []
             for done, model in enumerate(name for name in self.shelf.models if name in models):
                 progress((done, len(models)), desc=model, unit="models" if len(models) > 1 else "model")

@@ -16,7 +16,7 @@ from kpdemo.errors import KpdemoError
 from kpdemo.languages.names import NAMES
 from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.models import LONG_TEXT, WARM_UP_PATIENCE, ModelShelf
-from kpdemo.ui.questions import LARGEST_COUNT, read_question
+from kpdemo.ui.questions import LARGEST_COUNT, Rule, read_question
 from kpdemo.ui.results import answer_html
 from kpdemo.ui.stop import Stop
 from kpdemo.ui.theme import ASSETS
@@ -34,6 +34,16 @@ from kpdemo.ui.widgets import (
 )
 
 LANGUAGES = [("Detect", ""), *((name, code) for code, name in NAMES.items())]
+
+RULES = [
+    ("The model's own rule", Rule.OWN.value),
+    ("A number", Rule.COUNT.value),
+    ("All from a threshold on", Rule.THRESHOLD.value),
+]
+
+# Of number and threshold only the one that holds is to be seen.
+SHOW_RULE = f"""(rule) => [{json.dumps(Rule.COUNT)}, {json.dumps(Rule.THRESHOLD)}].map(
+  (name) => ({{ __type__: "update", visible: rule === name }}))"""
 
 EMPTY = "No keyphrases yet. Paste a text or choose an example, then press Predict."
 
@@ -93,7 +103,7 @@ class PredictHandlers:
         title: str,
         document: str,
         model: str,
-        automatic: bool,
+        rule: str,
         count: float,
         threshold: str,
         language: str = "",
@@ -102,7 +112,7 @@ class PredictHandlers:
     ) -> str:
         """The text with its present keyphrases marked, their table, and ways to keep them."""
         with shown_to_user(KpdemoError):
-            question = read_question(title, document, model, automatic, count, threshold, language)
+            question = read_question(title, document, model, rule, count, threshold, language)
             answer = answer_html(self.shelf.answer(question, stop))
             reader = self.shelf.reader_of(question)
             return answer if reader == question.model else answer + self._reader_html(reader)
@@ -112,23 +122,19 @@ class PredictHandlers:
         title: str,
         document: str,
         model: str,
-        automatic: bool,
+        rule: str,
         count: float,
         threshold: str,
         language: str = "",
     ) -> str:
         """As `predict`; when Gradio cancels the event, the model stops too."""
         stop = Stop()
-        fields = (title, document, model, automatic, count, threshold, language)
+        fields = (title, document, model, rule, count, threshold, language)
         try:
             work = partial(self.predict, *fields, stop=stop)
             return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
         finally:
             stop.ask()  # the thread that was left alone would work on for nobody
-
-    def choose_rule(self, automatic: bool) -> tuple[dict[str, object], dict[str, object]]:
-        """The number counts when it is chosen by hand, the threshold when it is not."""
-        return gr.update(interactive=not automatic), gr.update(interactive=automatic)
 
     def describe_model(self, model: str) -> tuple[str, dict[str, object]]:
         """The card of a model, and whose it is."""
@@ -185,12 +191,8 @@ def build_predict_tab(
         asked.append(_on_predict(shown.then, handlers, fields, places, api_name=f"predict_example_{number}"))
     stop.click(None, cancels=asked)
     stop.click(None, result, result, js=note_script(STOPPED), api_name="tell_stop", show_progress="hidden")
-    fields.automatic.change(
-        handlers.choose_rule,
-        fields.automatic,
-        [fields.count, fields.threshold],
-        api_name="choose_rule",
-        show_progress="hidden",
+    fields.rule.change(
+        None, fields.rule, [fields.count, fields.threshold], js=SHOW_RULE, api_name="choose_rule"
     )
     page.load(handlers.explain_problem, outputs=problem, api_name="explain_problem", **QUIETLY)
     return fields
@@ -246,26 +248,21 @@ def _example_buttons(examples: Sequence[Example]) -> list[gr.Button]:
 def _option_fields(handlers: PredictHandlers, title: gr.Textbox, document: gr.Textbox) -> QuestionFields:
     with gr.Group():
         model = _model_field(handlers)
-        automatic = gr.Checkbox(
-            True, label="Automatic number: the model's own rule", elem_id="predict-automatic"
+        rule = gr.Radio(RULES, value=Rule.OWN.value, label="How many keyphrases", elem_id="predict-rule")
+        count = gr.Number(  # without limits of its own: Gradio would change the number in silence
+            10, label=f"Number, 1 to {LARGEST_COUNT}", visible=False, elem_id="predict-count"
         )
-        with gr.Row():
-            count = gr.Number(  # without limits of its own: Gradio would change the number in silence
-                10,
-                label=f"How many, 1\u00a0to\u00a0{LARGEST_COUNT}",
-                interactive=False,
-                elem_id="predict-count",
-            )
-            threshold = gr.Textbox(
-                label="Threshold, 0 to 1",
-                placeholder="the model's own",
-                max_lines=1,
-                elem_id="predict-threshold",
-            )
+        threshold = gr.Textbox(
+            label="Threshold, 0 to 1",
+            placeholder="such as 0.5",
+            max_lines=1,
+            visible=False,
+            elem_id="predict-threshold",
+        )
         language = gr.Dropdown(
             LANGUAGES, value="", label="Language of the document", elem_id="predict-language"
         )
-    return QuestionFields(title, document, model, automatic, count, threshold, language)
+    return QuestionFields(title, document, model, rule, count, threshold, language)
 
 
 def _model_field(handlers: PredictHandlers) -> gr.Dropdown:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from kpdemo.errors import InputError
 from kpdemo.languages.names import NAMES
 from kpdemo.text import check_readable
@@ -14,19 +16,26 @@ LONGEST_TEXT = 250_000
 """Characters: about 100 pages, which take two cores half a minute, or longer when they have other work."""
 
 
+class Rule(StrEnum):
+    """What decides how many keyphrases are given; exactly one of them holds."""
+
+    OWN = "own"
+    COUNT = "count"
+    THRESHOLD = "threshold"
+
+
 def read_question(
     title: str | None,
     document: str | None,
     model: str,
-    automatic: bool,
+    rule: str,
     count: float | None,
     threshold: str | None,
     language: str | None = "",
 ) -> Question:
     """What the fields ask for.
 
-    With `automatic` the model's own rule decides how many, above `threshold` when there is one;
-    otherwise exactly `count` are asked for and the threshold does not matter. Without a `language`, a code of
+    `count` and `threshold` matter only by the `Rule` of that name. Without a `language`, a code of
     `kpdemo.languages`, it is detected.
 
     Raises:
@@ -35,9 +44,14 @@ def read_question(
     read = Document(_plain(document), title=_plain(title).strip(), language=_known_language(language or ""))
     check_length(read)
     check_readable(read, any_script=True)  # a model says itself which scripts it does not read
-    if automatic:
-        return Question(read, model, threshold=_read_threshold(threshold or ""))
-    return Question(read, model, top_k=_checked_count(count))
+    match rule:
+        case Rule.OWN:
+            return Question(read, model)
+        case Rule.COUNT:
+            return Question(read, model, top_k=_checked_count(count))
+        case Rule.THRESHOLD:
+            return Question(read, model, threshold=_read_threshold(threshold or ""))
+    raise InputError(f"The rule of how many keyphrases is “{rule}”: choose one of {', '.join(Rule)}.")
 
 
 def check_length(document: Document) -> None:
@@ -74,13 +88,13 @@ def _plain(text: str | None) -> str:
     return (text or "").removeprefix("\ufeff").replace("\r\n", "\n")
 
 
-def _read_threshold(text: str) -> float | None:
+def _read_threshold(text: str) -> float:
     if not text.strip():
-        return None
+        raise InputError("The threshold is missing: give a number from 0 to 1, or choose another rule.")
     try:
         threshold = float(text.strip().replace(",", "."))
     except ValueError:
         threshold = -1.0
     if not 0 <= threshold <= 1:
-        raise InputError(f"The threshold is “{text.strip()}”: give a number from 0 to 1, or leave it empty.")
+        raise InputError(f"The threshold is “{text.strip()}”: give a number from 0 to 1.")
     return threshold

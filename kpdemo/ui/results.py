@@ -185,18 +185,25 @@ def _lists(answer: Answer) -> str:
     """The present keyphrases, and the absent ones beside them where there is room."""
     present, absent = answer.prediction.present, answer.prediction.absent
     shown = shown_length(answer.question.document.text)
-    found = _table(present, shown) if present else _nothing_found(answer)
+    found = _table(present, shown) if present else f'<p class="note">{nothing_present(answer)}</p>'
     if not absent:
         code = answer.prediction.language
         foreign = language_name(code) if code and answer.languages and code not in answer.languages else ""
-        return found + nothing_absent_html(possible=answer.finds_absent, foreign=foreign)
+        return found + nothing_absent_html(
+            possible=answer.finds_absent,
+            foreign=foreign,
+            threshold=answer.question.threshold,
+            below=len(answer.prediction.absent_candidates),
+        )
     return f'<div class="keyphrase-lists"><div>{found}</div>{absent_html(absent)}</div>'
 
 
-def _nothing_found(answer: Answer) -> str:
-    advice = "Lower the threshold" if answer.question.threshold is not None else "Add some sentences"
+def nothing_present(answer: Answer) -> str:
+    """Why there is no present keyphrase, and what to do."""
+    if answer.question.threshold is not None:
+        return f"No present keyphrase reaches the threshold {answer.question.threshold:g}: lower it."
     what = "present keyphrase" if answer.prediction.absent else "keyphrase"
-    return f'<p class="note">No {what} was found. {advice} and predict again.</p>'
+    return f"No {what} was found. Add some sentences and predict again."
 
 
 def _table(present: Sequence[Keyphrase], shown: int) -> str:

@@ -56,7 +56,7 @@ class SendHandlers:
         models: list[str],
         title: str,
         document: str,
-        automatic: bool,
+        rule: str,
         count: float,
         threshold: str,
         language: str = "",
@@ -66,7 +66,7 @@ class SendHandlers:
         """Predict the text of the page with each model, and hand it all over."""
         with shown_to_user(KpdemoError):
             chosen = self._chosen(models)
-            question = read_question(title, document, chosen[0], automatic, count, threshold, language)
+            question = read_question(title, document, chosen[0], rule, count, threshold, language)
             found: dict[str, Prediction] = {}
             problems: list[str] = []
             for done, model in enumerate(chosen):

@@ -60,7 +60,7 @@ class SpaceHandlers:
         title: str,
         document: str,
         model: str,
-        automatic: bool,
+        rule: str,
         count: float,
         threshold: str,
         language: str,
@@ -68,7 +68,7 @@ class SpaceHandlers:
     ) -> tuple[Any, ...]:
         """What was drawn; then for each of `SPACES` its place, what it is, its chart, buttons and table."""
         with shown_to_user(KpdemoError):
-            question = read_question(title, document, model, automatic, count, threshold, language)
+            question = read_question(title, document, model, rule, count, threshold, language)
             started = time.perf_counter()
             spaces = {space.name: space for space in self.shelf.spaces(question)}
             if not spaces:

@@ -38,7 +38,7 @@ class QuestionFields:
     title: gr.Textbox
     document: gr.Textbox
     model: gr.Dropdown
-    automatic: gr.Checkbox
+    rule: gr.Radio
     count: gr.Number
     threshold: gr.Textbox
     language: gr.Dropdown
@@ -46,7 +46,7 @@ class QuestionFields:
     @property
     def all(self) -> list[FormComponent]:
         """In the order of the arguments of `kpdemo.ui.questions.read_question`."""
-        fields = [self.title, self.document, self.model, self.automatic, self.count, self.threshold]
+        fields = [self.title, self.document, self.model, self.rule, self.count, self.threshold]
         return [*fields, self.language]
 
 

@@ -360,11 +360,13 @@ def test_the_first_place_leads_to_its_mark(demo):
 
 
 def test_the_number_by_hand_and_the_model_can_be_chosen(fresh):
-    fresh.get_by_label("Automatic number").uncheck()
-    count = fresh.get_by_label("How many")
-    expect(count).to_be_enabled()
+    count, threshold = fresh.locator("#predict-count input"), fresh.get_by_label("Threshold, 0 to 1")
+    expect(count).to_be_hidden()
+    expect(threshold).to_be_hidden()
+    fresh.get_by_label("A number").check()
+    expect(count).to_be_editable()
     expect(fresh.locator("#predict-count")).to_contain_text(f"1 to {LARGEST_COUNT}")
-    expect(fresh.locator("#predict-threshold textarea, #predict-threshold input")).to_be_disabled()
+    expect(threshold).to_be_hidden()
     count.fill("500")
     write(fresh, BODY)
     fresh.locator("#predict-run").click()
@@ -378,13 +380,21 @@ def test_the_number_by_hand_and_the_model_can_be_chosen(fresh):
     assert "--top-k=3" in fresh.locator("#predict-shell").text_content()
 
 
-def test_an_empty_threshold_is_the_models_own_and_a_wrong_one_is_named(demo):
-    predict(demo, BODY)
-    assert "threshold" not in demo.locator("#predict-code").text_content()
-    demo.get_by_label("Threshold").fill("high")
-    demo.locator("#predict-run").click()
-    expect_refusal(demo, "The threshold is “high”: give a number from 0 to 1")
-    demo.get_by_label("Threshold").fill("")
+def test_a_threshold_holds_once_it_is_chosen_and_a_wrong_one_is_named(fresh):
+    fresh.get_by_label("All from a threshold on").check()
+    expect(fresh.locator("#predict-count")).to_be_hidden()
+    threshold = fresh.get_by_label("Threshold, 0 to 1")
+    threshold.fill("high")
+    write(fresh, BODY)
+    fresh.locator("#predict-run").click()
+    expect_refusal(fresh, "The threshold is “high”: give a number from 0 to 1")
+    threshold.fill("0.5")
+    predict(fresh, BODY)
+    assert "--threshold=0.5" in fresh.locator("#predict-code").text_content()
+    fresh.get_by_label("The model's own rule").check()
+    expect(threshold).to_be_hidden()
+    predict(fresh, BODY)
+    assert "threshold" not in fresh.locator("#predict-code").text_content()
 
 
 def test_compare_shows_columns_and_what_they_agree_on(demo):

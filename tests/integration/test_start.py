@@ -33,7 +33,7 @@ def running(tmp_path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 def predict(address: str, title: str, text: str, model: str) -> str:
     """What the button Predict answers."""
     call = f"{address}/gradio_api/call/predict"
-    body = json.dumps({"data": [title, text, model, True, 10, "", ""]}).encode()
+    body = json.dumps({"data": [title, text, model, "own", 10, "", ""]}).encode()
     with urlopen(Request(call, body, {"Content-Type": "application/json"}), timeout=PATIENCE) as answer:
         event = json.load(answer)["event_id"]
     with urlopen(f"{call}/{event}", timeout=PATIENCE) as answer:

@@ -156,7 +156,7 @@ def sender(kept) -> SendHandlers:
 
 
 def send(sender: SendHandlers, models: list[str], body: str = "Ferries leave the old harbour.") -> str:
-    return sender.send(models, "At sea", body, True, 10, "", "", progress=_quiet)
+    return sender.send(models, "At sea", body, "own", 10, "", "", progress=_quiet)
 
 
 def _quiet(*_: object, **__: object) -> None:

@@ -39,7 +39,7 @@ def shelf() -> ModelShelf:
 
 
 def predict(shelf, document=TEXT, title="", model="default"):
-    return PredictHandlers(shelf).predict(title, document, model, True, 10, "")
+    return PredictHandlers(shelf).predict(title, document, model, "own", 10, "")
 
 
 def test_a_script_that_is_not_read_promises_no_language(shelf):
@@ -79,10 +79,10 @@ class EnglishPredictor(FakePredictor):
 def test_a_text_in_another_language_than_the_model_was_made_for_is_named(language, named):
     text = "Nous présentons une méthode d’extraction de termes-clés pour les réseaux électriques."
     handlers = PredictHandlers(ModelShelf(MODELS, EnglishPredictor))
-    html = handlers.predict("", text, "default", True, 10, "", language)
+    html = handlers.predict("", text, "default", "own", 10, "", language)
     assert f'id="predict-language-note">{named} &#x27;default&#x27; was made for English, so treat' in html
     assert ("--language=it" in html) == (language == "it")
-    assert "predict-language-note" not in handlers.predict("", TEXT, "default", True, 10, "")
+    assert "predict-language-note" not in handlers.predict("", TEXT, "default", "own", 10, "")
 
 
 def test_a_damaged_model_is_a_toast_and_its_name_is_escaped(shelf):
@@ -114,7 +114,7 @@ def test_an_answer_brings_the_card_of_its_model_when_that_is_not_the_chosen_one(
         ModelShelf(dict.fromkeys(opened, ""), opened.__getitem__, "# Card of {}".format)
     )
     french = "Les noyaux de graphes comparent les molécules par leurs parties communes et par leur forme."
-    answers = [handlers.predict("", text, "default", True, 10, "") for text in (french, TEXT)]
+    answers = [handlers.predict("", text, "default", "own", 10, "") for text in (french, TEXT)]
     assert "<summary>About the model multilingual</summary>" in answers[0]
     assert "Card of multilingual</h3>" in answers[0]
     assert "Card of" not in answers[1]
@@ -152,7 +152,7 @@ def test_examples_are_abstracts_from_four_fields_and_in_the_languages_of_the_mod
 
 
 def compare(shelf, models):
-    return CompareHandlers(shelf).compare(models, "", TEXT, True, 10, "")
+    return CompareHandlers(shelf).compare(models, "", TEXT, "own", 10, "")
 
 
 def test_compare_shows_a_column_for_each_model_in_the_order_of_the_page(shelf):

@@ -6,18 +6,18 @@ import pytest
 
 from kpdemo.errors import InputError
 from kpdemo.types import Document
-from kpdemo.ui.questions import LONGEST_TEXT, read_question
+from kpdemo.ui.questions import LONGEST_TEXT, Rule, read_question
 
 
-def ask(title="", document="A text.", automatic=True, count=10, threshold=""):
-    return read_question(title, document, "default", automatic, count, threshold)
+def ask(title="", document="A text.", rule=Rule.OWN, count=10, threshold=""):
+    return read_question(title, document, "default", rule, count, threshold)
 
 
 def test_a_language_is_chosen_or_left_to_be_detected():
-    asked = read_question("", "Ein Text.", "default", True, 10, "", "de")
+    asked = read_question("", "Ein Text.", "default", "own", 10, "", "de")
     assert (asked.document.language, ask().document.language) == ("de", "")
     with pytest.raises(InputError, match="The language is “xx”: choose one of the list"):
-        read_question("", "Ein Text.", "default", True, 10, "", "xx")
+        read_question("", "Ein Text.", "default", "own", 10, "", "xx")
 
 
 def test_by_default_the_model_decides():
@@ -29,22 +29,35 @@ def test_by_default_the_model_decides():
     )
 
 
-def test_a_number_by_hand_replaces_the_rule_and_the_threshold():
-    question = ask(automatic=False, count=7, threshold="0.5")
-    assert (question.top_k, question.threshold) == (7, None)
-
-
 @pytest.mark.parametrize(
-    ("typed", "meant"), [("0.5", 0.5), (" 0,25 ", 0.25), ("0", 0.0), ("1", 1.0), ("", None)]
+    ("rule", "top_k", "threshold"),
+    [(Rule.OWN, None, None), (Rule.COUNT, 7, None), (Rule.THRESHOLD, None, 0.5)],
 )
+def test_exactly_one_rule_holds(rule, top_k, threshold):
+    question = ask(rule=str(rule), count=7, threshold="0.5")
+    assert (question.top_k, question.threshold) == (top_k, threshold)
+
+
+def test_an_unknown_rule_is_named():
+    with pytest.raises(InputError, match="“best”: choose one of own, count, threshold"):
+        ask(rule="best")
+
+
+@pytest.mark.parametrize("typed", ["", "  ", None])
+def test_a_threshold_that_is_missing_is_asked_for(typed):
+    with pytest.raises(InputError, match="The threshold is missing: give a number from 0 to 1, or choose"):
+        ask(rule=Rule.THRESHOLD, threshold=typed)
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("0.5", 0.5), (" 0,25 ", 0.25), ("0", 0.0), ("1", 1.0)])
 def test_a_threshold_is_read_as_people_write_it(typed, meant):
-    assert ask(threshold=typed).threshold == meant
+    assert ask(rule=Rule.THRESHOLD, threshold=typed).threshold == meant
 
 
 @pytest.mark.parametrize("typed", ["high", "-0.1", "1.5", "nan", "inf"])
 def test_a_wrong_threshold_is_named(typed):
     with pytest.raises(InputError, match=f"The threshold is “{typed}”: give a number from 0 to 1"):
-        ask(threshold=typed)
+        ask(rule=Rule.THRESHOLD, threshold=typed)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +65,7 @@ def test_a_wrong_threshold_is_named(typed):
 )
 def test_a_wrong_number_is_named(count, told):
     with pytest.raises(InputError, match=f"keyphrases is {told}: give a whole number from 1 to"):
-        ask(automatic=False, count=count)
+        ask(rule=Rule.COUNT, count=count)
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t ", None])

@@ -158,8 +158,18 @@ def test_a_filler_says_so_in_text_and_table_and_files():
 
 def test_no_keyphrase_is_said_in_a_sentence():
     assert "No keyphrase was found. Add some sentences" in answer_html(answer(()))
-    assert "Lower the threshold" in answer_html(answer((), threshold=0.9))
     assert "No present keyphrase was found." in answer_html(answer((), absent=ABSENT))
+
+
+def test_a_threshold_that_hides_all_keyphrases_is_blamed_for_it():
+    html = answer_html(answer((), threshold=0.9))
+    assert "No present keyphrase reaches the threshold 0.9: lower it." in html
+    assert "No absent keyphrase reaches the threshold 0.9." in html
+    assert "was found" not in html
+    hidden = answer(threshold=0.9)
+    hidden = replace(hidden, prediction=replace(hidden.prediction, absent_candidates=("drugs", "cells")))
+    assert "No absent keyphrase reaches the threshold 0.9: 2 candidates scored less." in answer_html(hidden)
+    assert "gives present ones only" in answer_html(answer(finds_absent=False, threshold=0.9))
 
 
 def test_without_absent_keyphrases_the_page_says_whether_the_model_could_have_some():

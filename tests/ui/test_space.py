@@ -36,7 +36,7 @@ def drawn(predictor, method=Method.PCA, text=TEXT, **options):
     """The line above the maps, and the parts of each map by name."""
     shelf = ModelShelf({"default": "a model"}, lambda name: predictor)
     count = options.get("top_k", 5)
-    facts, *parts = SpaceHandlers(shelf).draw("", text, "default", False, count, "", "", method.value)
+    facts, *parts = SpaceHandlers(shelf).draw("", text, "default", "count", count, "", "", method.value)
     width = len(PARTS)
     places = [dict(zip(PARTS, parts[at : at + width], strict=True)) for at in range(0, len(parts), width)]
     return facts, dict(zip(SPACES, places, strict=True))
