@@ -57,6 +57,16 @@ class ProjectCounts:
     groups: tuple[GroupCounts, ...]
     """In the order of the project's types, then by genre."""
 
+    @property
+    def open(self) -> int:
+        """Pairs that lack a rating."""
+        return self.pairs - self.finished
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether its raters are done; a project without pairs has not begun."""
+        return 0 < self.pairs == self.finished
+
 
 def sum_counts(groups: Iterable[GroupCounts]) -> ProjectCounts:
     """The counts of all the groups together."""

@@ -53,6 +53,11 @@ def show_line(text: str) -> None:
     print(harmless(text))
 
 
+def show_note(text: str) -> None:
+    """Print a sentence on standard error, where it is no part of the result."""
+    print(harmless(text), file=sys.stderr, flush=True)
+
+
 def show_json(value: Any) -> None:
     """Print a result as JSON; lone halves of characters are escaped, everything else is as it reads."""
     text = json.dumps(value, ensure_ascii=False, indent=2, default=str)

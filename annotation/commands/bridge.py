@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated
@@ -12,12 +12,13 @@ import typer
 from annotation.circle import CUT, THRESHOLD, Circle, CircleOptions, check_options, figures_json
 from annotation.commands.options import DatabaseOption, HandedIn, JsonOption, open_database
 from annotation.prediction_files import read_prediction_files
+from annotation.predictions import PredictedDocument
 from annotation.queue_order import QueueOrder
 from annotation.relevance import Average, ModelFigures, Unjudged
 from annotation.services.circle import CircleService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService
-from annotation.terminal import ProgressLine, show_json, show_line, show_table
+from annotation.terminal import ProgressLine, show_json, show_line, show_note, show_table
 from db import DEFAULT_URL
 from db.command import CallError
 
@@ -68,15 +69,25 @@ def send(
         if not path.is_file():
             raise CallError(f"{path}: no such file; check the name.")
     database = open_database(database_url)
-    into = ProjectService(database).get(project)
+    projects = ProjectService(database)
+    into = projects.get(project)
     service = SendService(database)
     handed: HandedIn = context.obj
-    with ProgressLine("Sending", unit="documents") as line:
-        summary = service.send(
-            into.id, read_prediction_files(documents, named, handed.phrase_key), progress=line.show
+
+    def read() -> Iterator[PredictedDocument]:
+        return read_prediction_files(documents, named, handed.phrase_key)
+
+    before = projects.counts(into.id)
+    if before.is_graded and (new := service.count_new(into.id, read())):
+        show_note(
+            f"The raters of {into.name} are done: {_number(before.pairs, 'pair')}, all graded. "
+            f"Sending opens the project again, with {_number(new, 'pair')} to grade."
         )
+    with ProgressLine("Sending", unit="documents") as line:
+        summary = service.send(into.id, read(), progress=line.show)
     if order is not None:
         service.choose_order(into.id, order)
+    counts = projects.counts(into.id)
     if as_json:
         show_json(
             {
@@ -85,6 +96,7 @@ def send(
                 "pairs": summary.pairs,
                 "known": summary.known,
                 "models": list(summary.models),
+                "open": counts.open,
             }
         )
         return
@@ -94,6 +106,7 @@ def send(
     )
     if summary.known:
         show_line(f"{_number(summary.known, 'phrase')} had pairs already.")
+    show_line(f"Open now: {counts.open:,} of {_number(counts.pairs, 'pair')}.")
 
 
 def bridge(

@@ -120,7 +120,7 @@ class SendService:
             reorder(session, project, also_own=True)
             record(session, now, "order chosen", user_id=id_of(by), project_id=project_id, order=order.value)
 
-    def count_new(self, project_id: int, documents: Sequence[PredictedDocument]) -> int:
+    def count_new(self, project_id: int, documents: Iterable[PredictedDocument]) -> int:
         """How many pairs `send` would add; phrases in another spelling than before count only once."""
         with self._database.reading() as session:
             find_project(session, project_id)

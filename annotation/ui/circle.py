@@ -10,15 +10,18 @@ import gradio as gr
 
 from annotation.circle import CUT, THRESHOLD, CircleOptions, check_options
 from annotation.errors import AnnotationError, SettingsError
+from annotation.numbers import id_in
 from annotation.queue_order import QueueOrder
 from annotation.relevance import Unjudged
 from annotation.services.accounts import AccountService
 from annotation.services.circle import CircleService
+from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService
 from annotation.types import Role
 from annotation.ui.asking import asked_project
 from annotation.ui.circle_html import figures_html, files_html, steps_html
 from annotation.ui.number_fields import NARROW, decimal_field, decimal_of, whole_of
+from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, section_heading, shown_to_user
 
 CIRCLE_STYLES = (Path(__file__).parent.parent / "assets" / "circle.css",)
@@ -34,16 +37,19 @@ ORDER_SAVED = "Saved. It applies to pairs that nobody has been given yet."
 @dataclass(frozen=True)
 class CircleHandlers:
     accounts: AccountService
+    projects: ProjectService
     circles: CircleService
     sending: SendService
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The whole page, or a sentence for who may not see it."""
         try:
-            steps, figures, files, order = self._show(self._asked(request), CircleOptions())
+            project_id = self._asked(request)
+            steps, figures, files, order = self._show(project_id, CircleOptions())
+            told = self._just_sent(request, project_id)
         except AnnotationError as error:
             return empty_html(str(error)), gr.Column(visible=False), "", "", "", gr.skip()
-        return "", gr.Column(visible=True), steps, figures, files, order
+        return told, gr.Column(visible=True), steps, figures, files, order
 
     def count(self, threshold: object, k: object, skip: bool, request: gr.Request) -> tuple[str, str, str]:
         """The figures anew, with other options."""
@@ -73,6 +79,15 @@ class CircleHandlers:
         self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
         return project_id
 
+    def _just_sent(self, request: gr.Request, project_id: int) -> str:
+        """What the page of sending has done, on which it leads here, and what is open since."""
+        sent = id_in(str(request.query_params.get("sent", "")))
+        if sent is None:
+            return ""
+        counts = self.projects.counts(project_id)
+        now = f"{grouped(counts.open)} of {counted(counts.pairs, 'pair')}"
+        return done_html(f"{counted(sent, 'new pair')} sent. Open now: {now}.")
+
     def _show(self, project_id: int, options: CircleOptions) -> tuple[str, str, str, str]:
         circle = self.circles.circle(project_id)
         counts = circle.counts(options.threshold)
@@ -85,7 +100,7 @@ class CircleHandlers:
 
 
 def build_circle_page(handlers: CircleHandlers, page: gr.Blocks) -> None:
-    closed = gr.HTML("", elem_id="circle-closed")
+    told = gr.HTML("", elem_id="circle-told", js_on_load=None)
     with gr.Column(visible=False, elem_id="circle-page") as body:
         section_heading("From predictions to gold and back", "circle-steps")
         steps = gr.HTML("", elem_id="circle-steps-part", js_on_load=None)
@@ -110,7 +125,7 @@ def build_circle_page(handlers: CircleHandlers, page: gr.Blocks) -> None:
                 )
                 saved = gr.HTML("", elem_id="circle-order-saved")
     outputs = [steps, figures, files]
-    page.load(handlers.open, outputs=[closed, body, *outputs, order], api_name="open_circle", **QUIETLY)
+    page.load(handlers.open, outputs=[told, body, *outputs, order], api_name="open_circle", **QUIETLY)
     run.click(handlers.count, [threshold, k, skip], outputs, api_name="count_circle", show_progress="minimal")
     order.input(handlers.choose_order, order, saved, api_name="choose_order", show_progress="hidden")
 

@@ -127,7 +127,8 @@ def _build_leaderboard(services: Services, page: gr.Blocks) -> None:
 
 
 def _build_circle(services: Services, page: gr.Blocks) -> None:
-    build_circle_page(CircleHandlers(services.accounts, services.circle, services.sending), page)
+    handlers = CircleHandlers(services.accounts, services.projects, services.circle, services.sending)
+    build_circle_page(handlers, page)
 
 
 def _build_senses(services: Services, page: gr.Blocks) -> None:

@@ -80,7 +80,7 @@ class SendPages:
         try:
             project_id = _number(asked)
             self._accounts.require(user.name, project_id, Role.ADMINISTRATOR)
-            self._sending.send(project_id, self._handovers.documents(token), by=user)
+            summary = self._sending.send(project_id, self._handovers.documents(token), by=user)
         except AccessError as error:
             return self._desk.show("closed.html", status=403, error=error)
         except HandOverError as error:
@@ -88,7 +88,7 @@ class SendPages:
         except AnnotationError as error:
             return self._page(token, user, asked, error)
         self._handovers.drop(token)
-        return self._desk.go(f"/annotate/circle?project={project_id}")
+        return self._desk.go(f"/annotate/circle?project={project_id}&sent={summary.pairs}")
 
     def _projects(self, user: User) -> list[ProjectLine]:
         """The projects that the user administers, by name."""

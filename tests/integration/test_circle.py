@@ -253,7 +253,10 @@ def test_the_command_line_goes_round(sqlite_database, tmp_path, capsys):
         (tmp_path / f"{model}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     files = [f"--predictions={tmp_path / model}.jsonl" for model in ("north", "south")]
     assert main(["send", "sea", f"--documents={docs}", *files, "--order=mixed", url]) == 0
-    assert "Sent 5 pairs of 2 documents to sea, from 2 models: north, south." in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "Sent 5 pairs of 2 documents to sea, from 2 models: north, south." in said.out
+    assert "Open now: 5 of 5 pairs." in said.out
+    assert "are done" not in said.err
     grade(database, 1, GRADES)
     written = {name: tmp_path / name for name in ("gold", "qrels", "runs")}
     options = [f"--{name}={path}" for name, path in written.items()]
@@ -270,6 +273,28 @@ def test_the_command_line_goes_round(sqlite_database, tmp_path, capsys):
     assert "has neither 'present' nor 'absent'" in capsys.readouterr().err
     assert main(["bridge", "sea", "--threshold=5", url]) == 1
     assert "at most 4, not 5" in capsys.readouterr().err
+
+
+def test_the_command_tells_that_a_project_whose_raters_are_done_opens_again(
+    sqlite_database, tmp_path, capsys
+):
+    sent_project(sqlite_database)
+    grade(sqlite_database, 1, GRADES)
+    [first, _] = documents()
+    docs, west = tmp_path / "docs.jsonl", tmp_path / "west.jsonl"
+    docs.write_text(json.dumps({"id": first.id, "title": first.title, "text": first.body}) + "\n")
+    arguments = ["send", "sea", f"--documents={docs}", f"--predictions={west}", "--json"]
+    for phrase, told in (("gulls", False), ("noon", True)):
+        found = {"id": first.id, "language": "en", "present": [{"text": phrase, "score": 0.2}], "absent": []}
+        west.write_text(json.dumps(found) + "\n")
+        assert main([*arguments, f"--database-url=sqlite:///{sqlite_database.path}"]) == 0
+        said = capsys.readouterr()
+        warning = (
+            "The raters of sea are done: 5 pairs, all graded. Sending opens the project again, "
+            "with 1 pair to grade.\n"
+        )
+        assert said.err == (warning if told else "")
+        assert json.loads(said.out)["open"] == int(told)
 
 
 def sides(document: PredictedDocument, model: str) -> dict[str, list[dict[str, object]]]:

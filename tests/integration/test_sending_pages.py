@@ -21,7 +21,7 @@ from kpdemo.bundles import bundle_of, count_phrases
 from kpdemo.types import Document
 from kpdemo.ui.security import SecurityMiddleware
 from tests.fakes import FakePredictor
-from tests.predicted import pairs_of
+from tests.predicted import grade, pairs_of
 
 ADDRESS = "http://127.0.0.1:7860"
 AWKWARD = '<img src=x onerror=alert(1)> "שלום" 短語 🦜'
@@ -89,10 +89,27 @@ def test_an_administrator_sees_what_would_be_sent_and_sends_it(client, services,
     assert "<img" not in shown.text
     assert "Other" not in shown.text
     answer = send(client, path, eva)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/annotate/circle?project=1")
+    assert (answer.status_code, answer.headers["location"]) == (
+        303,
+        f"/annotate/circle?project=1&sent={count}",
+    )
     assert len(pairs_of(services.database, 1)) == count
     assert client.get(path, headers=eva).status_code == 410
     assert services.events.recent(1)[0].action == "predictions sent"
+
+
+def test_who_sends_to_a_project_whose_raters_are_done_is_told_before(client, services, path):
+    eva = as_user(services, "Eva")
+    assert "are done" not in client.get(path, headers=eva).text
+    send(client, path, eva)
+    done = services.projects.counts(1).pairs
+    grade(services.database, 1, dict.fromkeys(pairs_of(services.database, 1), "3"))
+    again = client.get(services.handovers.keep(bundle()), headers=eva).text
+    assert "are done" not in again, "nothing new opens nothing"
+    more = client.get(services.handovers.keep(bundle("Another title")), headers=eva).text
+    warning = f"The raters of <bdi>Mine</bdi> are done: {done} pairs, all graded."
+    assert warning in more
+    assert more.index(warning) < more.index('<button type="submit" autofocus>Send')
 
 
 def test_an_administrator_of_several_projects_chooses_one(client, services, path):

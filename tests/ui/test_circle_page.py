@@ -47,7 +47,8 @@ def handlers(sqlite_database) -> CircleHandlers:
     for name, role in (("ana", Role.RATER), ("judith", Role.ADJUDICATOR)):
         accounts.add_user(name)
         ProjectService(sqlite_database).add_member(1, name, role)
-    return CircleHandlers(accounts, CircleService(sqlite_database), SendService(sqlite_database))
+    projects = ProjectService(sqlite_database)
+    return CircleHandlers(accounts, projects, CircleService(sqlite_database), SendService(sqlite_database))
 
 
 def test_the_page_shows_the_steps_the_figures_and_what_comes_next(handlers, sqlite_database):
@@ -103,6 +104,13 @@ def test_the_order_is_chosen_on_the_page(handlers, sqlite_database):
     assert CircleService(sqlite_database).circle(1).order is QueueOrder.UNCERTAIN
     with pytest.raises(gr.Error, match="no order"):
         handlers.choose_order("x", Asked())
+
+
+def test_after_sending_the_page_says_what_is_open(handlers, sqlite_database):
+    grade(sqlite_database, 1, {"ferries": "4"})
+    told, *_ = handlers.open(Asked(query_params={"project": "1", "sent": "5"}))
+    assert "5 new pairs sent. Open now: 4 of 5 pairs." in told
+    assert handlers.open(Asked(query_params={"project": "1", "sent": "<b>"}))[0] == ""
 
 
 def test_names_of_models_are_text_and_not_html(handlers, sqlite_database):
