@@ -11,10 +11,10 @@ from annotation.baselines import Similarities
 from annotation.commands import (
     adjudications,
     agreement,
-    bridge,
     gold,
     importing,
     items,
+    predictions,
     projects,
     quality,
     remarks,
@@ -41,7 +41,7 @@ SUBJECTS = (
     adjudications,
     gold,
     score,
-    bridge,
+    predictions,
 )
 
 app = typer.Typer(

@@ -15,12 +15,12 @@ from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
 from annotation.services.assignment import AssignmentService
-from annotation.services.circle import CircleService
 from annotation.services.editing import EditingService
 from annotation.services.events import EventService
 from annotation.services.gold import GoldService
 from annotation.services.importing import ImportService
 from annotation.services.items import ItemService
+from annotation.services.judgements import JudgementService
 from annotation.services.keys import KeyService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.overview import OverviewService
@@ -59,7 +59,7 @@ class Services:
     overview: OverviewService
     remarks: RemarkService
     sending: SendService
-    circle: CircleService
+    judgements: JudgementService
     dictionary: Dictionary
     items: ItemService
     withdrawal: WithdrawalService
@@ -111,7 +111,7 @@ def open_services(
         overview=OverviewService(database),
         remarks=RemarkService(database),
         sending=SendService(database),
-        circle=CircleService(database),
+        judgements=JudgementService(database),
         items=ItemService(database),
         withdrawal=WithdrawalService(database),
         writing=writing,

@@ -25,7 +25,7 @@ PROJECT_PAGES: tuple[tuple[str, str, frozenset[Role]], ...] = (
     ("agreement", "Agreement", LEADERS),
     ("adjudicate", "Adjudicate", LEADERS),
     ("leaderboard", "Leaderboard", LEADERS),
-    ("circle", "Predictions", frozenset({Role.ADMINISTRATOR})),
+    ("predictions", "Predictions", frozenset({Role.ADMINISTRATOR})),
     (SENSES, "Word senses", frozenset({Role.ADMINISTRATOR, Role.WRITER})),
     ("project", "Project", frozenset({Role.ADMINISTRATOR})),
 )

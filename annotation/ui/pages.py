@@ -18,7 +18,6 @@ from annotation.ui.agreement import (
     AgreementHandlers,
     build_agreement_page,
 )
-from annotation.ui.circle import CIRCLE_STYLES, CircleHandlers, build_circle_page
 from annotation.ui.export import EXPORT_STYLES, ExportHandlers
 from annotation.ui.header import HeaderHandlers, build_header
 from annotation.ui.home import HomeHandlers, build_home_page
@@ -27,6 +26,7 @@ from annotation.ui.items import ItemsHandlers
 from annotation.ui.leaderboard import LEADERBOARD_STYLES, LeaderboardHandlers, build_leaderboard_page
 from annotation.ui.leaderboard_form import SystemFormHandlers, build_system_form
 from annotation.ui.members import MembersHandlers
+from annotation.ui.predictions import PREDICTIONS_STYLES, PredictionsHandlers, build_predictions_page
 from annotation.ui.project import ProjectHandlers, build_project_page
 from annotation.ui.quality import QualityHandlers
 from annotation.ui.rate import RATE_SCRIPTS, RATE_STYLES, RateHandlers, build_rate_page
@@ -49,7 +49,7 @@ STYLES = (
     *AGREEMENT_STYLES,
     *USERS_STYLES,
     *LEADERBOARD_STYLES,
-    *CIRCLE_STYLES,
+    *PREDICTIONS_STYLES,
 )
 SCRIPTS = (
     ASSETS / "annotation.js",
@@ -77,7 +77,7 @@ def build_annotation_pages(services: Services) -> gr.Blocks:
         ("agreement", "Agreement", _build_agreement),
         ("adjudicate", "Adjudicate", _build_adjudicate),
         ("leaderboard", "Leaderboard", _build_leaderboard),
-        ("circle", "Predictions", _build_circle),
+        ("predictions", "Predictions", _build_predictions),
         ("senses", "Senses", _build_senses),
         ("project", "Project", _build_project),
         ("users", "Accounts", _build_users),
@@ -126,9 +126,11 @@ def _build_leaderboard(services: Services, page: gr.Blocks) -> None:
     build_system_form(form, handlers, shown, page)
 
 
-def _build_circle(services: Services, page: gr.Blocks) -> None:
-    handlers = CircleHandlers(services.accounts, services.projects, services.circle, services.sending)
-    build_circle_page(handlers, page)
+def _build_predictions(services: Services, page: gr.Blocks) -> None:
+    handlers = PredictionsHandlers(
+        services.accounts, services.projects, services.judgements, services.sending
+    )
+    build_predictions_page(handlers, page)
 
 
 def _build_senses(services: Services, page: gr.Blocks) -> None:

@@ -8,9 +8,9 @@ from starlette.responses import RedirectResponse
 from annotation.pair_names import PairNames
 from annotation.services.bundle import Services, UnreachableError
 from annotation.web.accounts import add_account_pages
-from annotation.web.circle_downloads import CircleDownloads, build_circle_downloads
 from annotation.web.downloads import build_downloads
 from annotation.web.guard import Guard, busy_answer
+from annotation.web.judgement_downloads import JudgementDownloads, build_judgement_downloads
 from annotation.web.leaderboard import build_board_downloads
 from annotation.web.rating import build_rating_routes
 from annotation.web.sending import SendPages, build_send_routes
@@ -41,10 +41,11 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
     server.include_router(
         build_board_downloads(services.accounts, services.projects, services.systems, guard.user_of)
     )
-    downloads = CircleDownloads(services.accounts, services.projects, services.circle, guard.user_of)
-    server.include_router(build_circle_downloads(downloads))
+    downloads = JudgementDownloads(services.accounts, services.projects, services.judgements, guard.user_of)
+    server.include_router(build_judgement_downloads(downloads))
     send = SendPages(services.accounts, services.overview, services.sending, services.handovers)
     server.include_router(build_send_routes(send))
+    server.add_route("/annotate/circle", _to_predictions, include_in_schema=False)
     server.add_route("/annotate/{page}/", _without_slash, include_in_schema=False)
     server.add_exception_handler(UnreachableError, lambda *_: busy_answer())
     return guard
@@ -52,5 +53,15 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
 
 def _without_slash(request: Request) -> Response:
     """Gradio would lead /annotate/rate/ to /rate, which is another page's address."""
+    return _lead(request, request.url.path.rstrip("/"))
+
+
+def _to_predictions(request: Request) -> Response:
+    """The page of predictions had this address before."""
+    return _lead(request, "/annotate/predictions")
+
+
+def _lead(request: Request, path: str) -> Response:
+    """Another address, for good, with what was asked of this one."""
     query = f"?{request.url.query}" if request.url.query else ""
-    return RedirectResponse(f"{request.url.path.rstrip('/')}{query}", status_code=308)
+    return RedirectResponse(f"{path}{query}", status_code=308)

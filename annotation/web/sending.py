@@ -88,7 +88,7 @@ class SendPages:
         except AnnotationError as error:
             return self._page(token, user, asked, error)
         self._handovers.drop(token)
-        return self._desk.go(f"/annotate/circle?project={project_id}&sent={summary.pairs}")
+        return self._desk.go(f"/annotate/predictions?project={project_id}&sent={summary.pairs}")
 
     def _projects(self, user: User) -> list[ProjectLine]:
         """The projects that the user administers, by name."""

@@ -36,7 +36,7 @@ PAGES = {
         "/annotate/leaderboard?project={project}",
         "#leaderboard-chart .main-svg .xaxislayer-above",
     ),
-    "predictions": ("/annotate/circle?project={circle}", "#circle-table"),
+    "predictions": ("/annotate/predictions?project={pool}", "#predictions-table"),
     "send": ("/annotate/send/{sent}", "form"),
     "pairs": (f"{PROJECT}pairs", "#project-counts table"),
     "members": (f"{PROJECT}members", "#members-list table"),
@@ -93,12 +93,12 @@ def places(site: Site) -> dict[str, object]:
     task = services.writing.desk(project.id, root.id).task
     services.writing.submit(task.id, root.id, "a ferry at noon", task.version)
     token = site.services.accounts.invite(project_id=project.id, role=Role.RATER, by=root)
-    circle = sent_project(site.services.database)
-    grade(site.services.database, circle.id, SENT)
+    pool = sent_project(site.services.database)
+    grade(site.services.database, pool.id, SENT)
     found = {"text": "boats", "score": 0.5}
     rows = [{"text": "Boats in a harbour.", "runs": [{"model": "one", "present": [found], "absent": []}]}]
     address = site.services.handovers.keep({"documents": rows})
-    return {"project": project.id, "circle": circle.id, "token": token, "sent": address.rsplit("/", 1)[-1]}
+    return {"project": project.id, "pool": pool.id, "token": token, "sent": address.rsplit("/", 1)[-1]}
 
 
 @pytest.fixture(scope="module")

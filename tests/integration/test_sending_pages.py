@@ -91,7 +91,7 @@ def test_an_administrator_sees_what_would_be_sent_and_sends_it(client, services,
     answer = send(client, path, eva)
     assert (answer.status_code, answer.headers["location"]) == (
         303,
-        f"/annotate/circle?project=1&sent={count}",
+        f"/annotate/predictions?project=1&sent={count}",
     )
     assert len(pairs_of(services.database, 1)) == count
     assert client.get(path, headers=eva).status_code == 410
@@ -110,6 +110,11 @@ def test_who_sends_to_a_project_whose_raters_are_done_is_told_before(client, ser
     warning = f"The raters of <bdi>Mine</bdi> are done: {done} pairs, all graded."
     assert warning in more
     assert more.index(warning) < more.index('<button type="submit" autofocus>Send')
+
+
+def test_the_address_that_predictions_had_before_leads_to_them(client, services):
+    answer = client.get("/annotate/circle?project=1&sent=2", headers=as_user(services, "Eva"))
+    assert (answer.status_code, answer.headers["location"]) == (308, "/annotate/predictions?project=1&sent=2")
 
 
 def test_an_administrator_of_several_projects_chooses_one(client, services, path):

@@ -1,4 +1,4 @@
-"""The circle: documents, predictions, grades, gold keyphrases, and the figures of each model.
+"""Relevance judgements of pooled predictions: gold keyphrases, TREC's files, and the figures of each model.
 
 Three kinds of files leave it. The gold file has a line {"id", "title", "abstract", "keyphrases", "language"}
 for each document with a grade, as `python -m kpdemo evaluate` reads it. The qrels and the runs are those of
@@ -29,7 +29,7 @@ _TIE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class CircleOptions:
+class JudgingOptions:
     threshold: Decimal = THRESHOLD
     """The lowest grade of a gold keyphrase, 0.25 to 4."""
     k: int = CUT
@@ -77,7 +77,7 @@ class GradedDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class CircleCounts:
+class PoolCounts:
     """How far each step is."""
 
     documents: int
@@ -96,8 +96,8 @@ class CircleCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Circle:
-    """All of a project that went through predictions."""
+class JudgedPool:
+    """The predictions of all models in a project, pooled, with the grades they have."""
 
     documents: tuple[GradedDocument, ...]
     undecided: int
@@ -107,9 +107,9 @@ class Circle:
     def models(self) -> list[str]:
         return sorted({model for document in self.documents for model in document.runs})
 
-    def counts(self, threshold: Decimal) -> CircleCounts:
+    def counts(self, threshold: Decimal) -> PoolCounts:
         gold = [len(document.gold(threshold)) for document in self.documents]
-        return CircleCounts(
+        return PoolCounts(
             documents=len(self.documents),
             predictions=sum(len(run) for document in self.documents for run in document.runs.values()),
             phrases=sum(len(document.phrases) for document in self.documents),
@@ -120,7 +120,7 @@ class Circle:
             documents_with_gold=sum(map(bool, gold)),
         )
 
-    def figures(self, options: CircleOptions) -> dict[str, ModelFigures]:
+    def figures(self, options: JudgingOptions) -> dict[str, ModelFigures]:
         """The figures of each model, over the documents that it read."""
         return {model: self._score(model, options) for model in self.models}
 
@@ -163,7 +163,7 @@ class Circle:
                 place = f"{_word(document.id)} Q0 {_word(names[phrase])}"
                 yield f"{place} {rank} {score - _TIE * rank:.9f} {_word(model)}\n"
 
-    def _score(self, model: str, options: CircleOptions) -> ModelFigures:
+    def _score(self, model: str, options: JudgingOptions) -> ModelFigures:
         return score_model(
             [
                 (document.judged, [phrase for phrase, _ in document.runs[model]])
@@ -176,7 +176,7 @@ class Circle:
         )
 
 
-def check_options(threshold: Decimal, k: int, unjudged: Unjudged = Unjudged.ZERO) -> CircleOptions:
+def check_options(threshold: Decimal, k: int, unjudged: Unjudged = Unjudged.ZERO) -> JudgingOptions:
     """The options, if they can be used.
 
     Raises:
@@ -186,7 +186,7 @@ def check_options(threshold: Decimal, k: int, unjudged: Unjudged = Unjudged.ZERO
         raise SettingsError(f"The lowest grade of a keyphrase is above 0 and at most 4, not {threshold}.")
     if not 1 <= k <= MOST_RANKS:
         raise SettingsError(f"The number of ranks that count is 1 to {MOST_RANKS:,}, not {k}.")
-    return CircleOptions(threshold, k, unjudged)
+    return JudgingOptions(threshold, k, unjudged)
 
 
 def relevance(grade: Decimal) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from annotation.circle import Circle, CircleCounts, CircleOptions
+from annotation.judgements import JudgedPool, JudgingOptions, PoolCounts
 from annotation.relevance import Average, ModelFigures, Unjudged
 from annotation.ui.wording import counted, figure, grouped, progress_html
-from annotation.web.circle_downloads import gold_keyphrases_address, qrels_address, run_address
+from annotation.web.judgement_downloads import gold_keyphrases_address, qrels_address, run_address
 from kpdemo.ui.widgets import empty_html, escape
 
 NO_PREDICTIONS = (
@@ -19,11 +19,11 @@ NO_GRADES = "No figures yet. They appear with the first gold grade."
 UNKNOWN = "–"
 
 
-def steps_html(circle: Circle, counts: CircleCounts, options: CircleOptions, project_id: int) -> str:
+def steps_html(pool: JudgedPool, counts: PoolCounts, options: JudgingOptions, project_id: int) -> str:
     """Documents, predictions, grades, gold and figures, each with its counts, and what to do next."""
     if not counts.documents:
         return empty_html(NO_PREDICTIONS)
-    models = len(circle.models)
+    models = len(pool.models)
     grades = progress_html(
         counts.graded, counts.phrases, f"{grouped(counts.graded)} of {counted(counts.phrases, 'pair')}"
     )
@@ -45,13 +45,13 @@ def steps_html(circle: Circle, counts: CircleCounts, options: CircleOptions, pro
         ("Figures", counted(models, "model") if counts.graded else UNKNOWN, known),
     )
     items = "".join(
-        f'<li><h3>{name}</h3><p class="circle-count">{value}</p><p class="small">{escape(note)}</p></li>'
+        f'<li><h3>{name}</h3><p class="predictions-count">{value}</p><p class="small">{escape(note)}</p></li>'
         for name, value, note in steps
     )
-    return f'<ol class="circle-steps">{items}</ol>{_next_step_html(counts, project_id)}'
+    return f'<ol class="predictions-steps">{items}</ol>{_next_step_html(counts, project_id)}'
 
 
-def _next_step_html(counts: CircleCounts, project_id: int) -> str:
+def _next_step_html(counts: PoolCounts, project_id: int) -> str:
     there = f"project={project_id}"
     open_pairs = counts.phrases - counts.graded - counts.undecided
     if open_pairs:
@@ -61,11 +61,11 @@ def _next_step_html(counts: CircleCounts, project_id: int) -> str:
         text = f"{counted(counts.undecided, 'pair')} {'waits' if counts.undecided == 1 else 'wait'}: "
         link = f'<a href="/annotate/adjudicate?{there}">adjudicate</a>'
     else:
-        text, link = "All pairs have a gold grade: ", '<a href="#circle-files">download the files</a>'
-    return f'<p id="circle-next"><strong>Next</strong> · {text}{link}</p>'
+        text, link = "All pairs have a gold grade: ", '<a href="#predictions-files">download the files</a>'
+    return f'<p id="predictions-next"><strong>Next</strong> · {text}{link}</p>'
 
 
-def figures_html(figures: Mapping[str, ModelFigures], options: CircleOptions) -> str:
+def figures_html(figures: Mapping[str, ModelFigures], options: JudgingOptions) -> str:
     """A row for each model, the best nDCG first."""
     if not any(found.documents for found in figures.values()):
         return empty_html(NO_GRADES)
@@ -81,7 +81,7 @@ def figures_html(figures: Mapping[str, ModelFigures], options: CircleOptions) ->
     )
     return (
         '<div class="scrolling" tabindex="0" role="region" aria-label="Figures of each model">'
-        '<table class="listing" id="circle-table"><caption>Figures of each model, '
+        '<table class="listing" id="predictions-table"><caption>Figures of each model, '
         f"means over its documents with anything relevant</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
         f'<p class="small">Gain: the grade. Relevant: graded {options.threshold} or more. Present and '
@@ -103,20 +103,21 @@ def _figure(average: Average) -> str:
     return UNKNOWN if average.skip_empty is None else figure(average.skip_empty)
 
 
-def files_html(circle: Circle, project_id: int, threshold: Decimal) -> str:
+def files_html(pool: JudgedPool, project_id: int, threshold: Decimal) -> str:
     """The links of the downloads."""
-    if not circle.documents:
+    if not pool.documents:
         return empty_html("No files yet. They appear with the first predictions.")
     gold = escape(gold_keyphrases_address(project_id, threshold))
     runs = "".join(
         f'<li><a href="{escape(run_address(project_id, model))}" download>'
         f"Run of <bdi>{escape(model)}</bdi></a></li>"
-        for model in circle.models
+        for model in pool.models
     )
     return (
-        f'<ul class="circle-files"><li><a id="circle-gold" href="{gold}" download>Gold keyphrases</a>, '
-        f"graded {threshold} or more, as <code>python -m kpdemo evaluate</code> reads them</li>"
-        f'<li><a id="circle-qrels" href="{escape(qrels_address(project_id))}" download>Grades as TREC '
+        f'<ul class="predictions-files"><li><a id="predictions-gold" href="{gold}" download>'
+        f"Gold keyphrases</a>, graded {threshold} or more, as <code>python -m kpdemo evaluate</code> "
+        "reads them</li>"
+        f'<li><a id="predictions-qrels" href="{escape(qrels_address(project_id))}" download>Grades as TREC '
         f"qrels</a>, in quarters: 0 to 16</li>{runs}</ul>"
         '<p class="small">These files tell which model predicted what: keep them from raters.</p>'
     )

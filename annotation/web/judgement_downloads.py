@@ -1,4 +1,4 @@
-"""Downloads of the circle: gold keyphrases, TREC qrels, and the run of each model."""
+"""Downloads of judged predictions: gold keyphrases, TREC qrels, and the run of each model."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from annotation.circle import CircleOptions, check_options
 from annotation.errors import AccessError, AnnotationError, NotFoundError, SettingsError, SignedOutError
+from annotation.judgements import JudgingOptions, check_options
 from annotation.services.accounts import AccountService
-from annotation.services.circle import CircleService
+from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User
 from annotation.web.downloads import attachment, plain_name, project_number, refused
@@ -23,19 +23,19 @@ FOLDER = "/annotate/download/{project_id}/"
 _STATUS = ((SignedOutError, 401), (AccessError, 403), (NotFoundError, 404), (SettingsError, 422))
 
 
-class CircleDownloads:
+class JudgementDownloads:
     """Only for administrators: the files tell which model predicted what."""
 
     def __init__(
         self,
         accounts: AccountService,
         projects: ProjectService,
-        circles: CircleService,
+        judgements: JudgementService,
         user_of: Callable[[Request], User | None],
     ) -> None:
         self._accounts = accounts
         self._projects = projects
-        self._circles = circles
+        self._judgements = judgements
         self._user_of = user_of
 
     def add_to(self, router: APIRouter) -> None:
@@ -46,18 +46,18 @@ class CircleDownloads:
     def gold(self, request: Request, project_id: str, threshold: str = "") -> Response:
         def lines(number: int) -> str:
             options = read_threshold(threshold)
-            return "".join(self._circles.circle(number).gold_lines(options.threshold))
+            return "".join(self._judgements.pool(number).gold_lines(options.threshold))
 
         return self._answer(request, project_id, "gold.jsonl", lines)
 
     def qrels(self, request: Request, project_id: str) -> Response:
         return self._answer(
-            request, project_id, "qrels", lambda number: "".join(self._circles.circle(number).qrels_lines())
+            request, project_id, "qrels", lambda number: "".join(self._judgements.pool(number).qrels_lines())
         )
 
     def run(self, request: Request, project_id: str, model: str = "") -> Response:
         return self._answer(
-            request, project_id, "run", lambda number: "".join(self._circles.circle(number).run_lines(model))
+            request, project_id, "run", lambda number: "".join(self._judgements.pool(number).run_lines(model))
         )
 
     def _answer(
@@ -78,7 +78,7 @@ class CircleDownloads:
             return refused(error, status)
 
 
-def build_circle_downloads(downloads: CircleDownloads) -> APIRouter:
+def build_judgement_downloads(downloads: JudgementDownloads) -> APIRouter:
     router = APIRouter(include_in_schema=False)
     downloads.add_to(router)
     return router
@@ -96,13 +96,13 @@ def run_address(project_id: int, model: str) -> str:
     return f"{FOLDER.format(project_id=project_id)}keyphrases.run?model={quote(model, safe='')}"
 
 
-def read_threshold(text: str) -> CircleOptions:
+def read_threshold(text: str) -> JudgingOptions:
     """The options of an address.
 
     Raises:
         SettingsError: the threshold is no grade.
     """
-    default = CircleOptions()
+    default = JudgingOptions()
     if not text:
         return default
     try:

@@ -1,4 +1,4 @@
-"""Round the circle in a browser: a pasted document, its keyphrases, grades, gold, and a figure."""
+"""From predictions to gold and back in a browser: a document, its keyphrases, grades, gold, and a figure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 from playwright.sync_api import expect
 
-from annotation.circle import CircleOptions
+from annotation.judgements import JudgingOptions
 from annotation.types import ProjectSettings, Role
 from tests.browser.conftest import PASSWORD, open_page
 
@@ -20,7 +20,7 @@ def test_a_pasted_document_comes_back_as_an_ndcg_figure(site, browser, tmp_path)
     services = site.services
     attempt = len(services.projects.list())
     root = services.accounts.user("root")
-    settings = ProjectSettings(f"Circle {attempt}", types=("document2keyphrase",), raters_per_pair=1)
+    settings = ProjectSettings(f"Judged {attempt}", types=("document2keyphrase",), raters_per_pair=1)
     project = services.projects.create(settings, created_by=root)
     services.projects.create(ProjectSettings(f"Elsewhere {attempt}"), created_by=root)
     ana = site.add_user(f"ana {attempt}").name
@@ -43,8 +43,8 @@ def test_a_pasted_document_comes_back_as_an_ndcg_figure(site, browser, tmp_path)
     sentence = page.get_by_role("heading", name=f"of 1 document to {settings.name}?")
     pairs = int(sentence.inner_text().split()[1])
     page.get_by_role("button", name="Send", exact=True).click()
-    expect(page.locator("#circle-steps-part")).to_contain_text(f"0 of {pairs} pairs")
-    expect(page.locator("#circle-figures-part")).to_contain_text("No figures yet")
+    expect(page.locator("#predictions-steps-part")).to_contain_text(f"0 of {pairs} pairs")
+    expect(page.locator("#predictions-figures-part")).to_contain_text("No figures yet")
 
     rater = site.page(browser, ana, f"/annotate/rate?project={project.id}")
     for left in reversed(range(pairs)):
@@ -60,16 +60,16 @@ def test_a_pasted_document_comes_back_as_an_ndcg_figure(site, browser, tmp_path)
     assert "default" not in rater.locator("main, #rate-form").first.inner_text().lower()
 
     page.reload()
-    expect(page.locator("#circle-next")).to_contain_text("All pairs have a gold grade")
-    row = page.locator("#circle-table tbody tr").filter(has_text="default")
-    expected = services.circle.circle(project.id).figures(CircleOptions())["default"].ndcg.skip_empty
+    expect(page.locator("#predictions-next")).to_contain_text("All pairs have a gold grade")
+    row = page.locator("#predictions-table tbody tr").filter(has_text="default")
+    expected = services.judgements.pool(project.id).figures(JudgingOptions())["default"].ndcg.skip_empty
     assert 0 < expected < 1
     expect(row.locator("td").nth(1)).to_have_text(f"{expected:.3f}")
     page.get_by_label("Ranks that count (k)").fill("1")
-    page.locator("#circle-count").click()
+    page.locator("#predictions-count").click()
     expect(row.locator("td").nth(1)).to_have_text("1.000")
     with page.expect_download() as download:
-        page.locator("#circle-gold").click()
+        page.locator("#predictions-gold").click()
     download.value.save_as(tmp_path / "gold.jsonl")
     [line] = (tmp_path / "gold.jsonl").read_text(encoding="utf-8").splitlines()
     gold = json.loads(line)

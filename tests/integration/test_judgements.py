@@ -11,15 +11,15 @@ from sqlalchemy import func, select
 
 import kpdemo.text
 from annotation.__main__ import phrase_key
-from annotation.circle import CircleOptions
 from annotation.cli import main
 from annotation.errors import ImportFileError
+from annotation.judgements import JudgingOptions
 from annotation.predictions import TYPE, PredictedDocument, uncertainty
 from annotation.queue_order import QueueOrder
 from annotation.relevance import Unjudged
 from annotation.services.assignment import AssignmentService
-from annotation.services.circle import CircleService
 from annotation.services.importing import ImportService
+from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService
 from annotation.types import NewPair, ProjectSettings, Role
@@ -30,7 +30,7 @@ from kpdemo.evaluation.protocol import evaluate
 from kpdemo.types import Keyphrase, Prediction
 from tests.predicted import FERRY, GRADES, documents, grade, pairs_of, run, sent_project
 
-EXACT = CircleOptions(Decimal(3), 2)
+EXACT = JudgingOptions(Decimal(3), 2)
 
 
 def rows_of(database, table) -> int:
@@ -70,9 +70,9 @@ def test_sending_again_changes_nothing_and_another_model_adds_only_what_is_new(d
     assert service.count_new(project.id, [other]) == 1
     more = service.send(project.id, [other])
     assert (more.pairs, more.known, more.models) == (1, 1, ("west",))
-    circle = CircleService(database).circle(project.id)
-    assert [document.id for document in circle.documents] == ["ferry", "train"]
-    assert circle.models == ["north", "south", "west"]
+    pool = JudgementService(database).pool(project.id)
+    assert [document.id for document in pool.documents] == ["ferry", "train"]
+    assert pool.models == ["north", "south", "west"]
     assert check(database).problems == ()
 
 
@@ -81,7 +81,7 @@ def test_a_model_that_is_sent_again_is_replaced(database):
     [first, _] = documents()
     changed = PredictedDocument(first.id, first.title, first.body, "en", (run("south", {"gulls": 0.9}),))
     SendService(database).send(project.id, [changed])
-    [ferry, _] = CircleService(database).circle(project.id).documents
+    [ferry, _] = JudgementService(database).pool(project.id).documents
     assert [score for _, score in ferry.runs["south"]] == [0.9]
     assert len(ferry.runs["north"]) == 3
 
@@ -97,7 +97,7 @@ def test_a_pair_that_was_imported_before_is_taken_for_the_phrase(database):
     pair = NewPair("mine", TYPE, f"At sea\n\n{FERRY}", "gulls")
     ImportService(database).import_pairs(project.id, [pair])
     assert SendService(database).send(project.id, documents()).pairs == 4
-    [ferry, _] = CircleService(database).circle(project.id).documents
+    [ferry, _] = JudgementService(database).pool(project.id).documents
     assert "mine" in {phrase.pair for phrase in ferry.phrases}
 
 
@@ -108,14 +108,14 @@ def test_an_id_with_another_text_is_refused_and_nothing_is_kept(database):
         SendService(database).send(project.id, [*documents(), other])
     with pytest.raises(ImportFileError, match="There is no document"):
         SendService(database).send(project.id, [])
-    assert CircleService(database).circle(project.id).models == ["north", "south"]
+    assert JudgementService(database).pool(project.id).models == ["north", "south"]
 
 
 def test_grades_come_back_as_figures_of_each_model(database):
     """Worked out by hand: the ideal of "ferry" is 4, 3 and that of "train" 3.5."""
     project = sent_project(database)
     grade(database, project.id, GRADES)
-    found = CircleService(database).circle(project.id).figures(EXACT)
+    found = JudgementService(database).pool(project.id).figures(EXACT)
     ideal = 4 + 3 / math.log2(3)
     north, south = found["north"], found["south"]
     assert north.ndcg.skip_empty == pytest.approx(((4 + 2 / math.log2(3)) / ideal + 1) / 2)
@@ -128,15 +128,15 @@ def test_grades_come_back_as_figures_of_each_model(database):
 def test_figures_are_those_of_the_evaluation_on_the_gold_file(database, tmp_path):
     project = sent_project(database)
     grade(database, project.id, GRADES)
-    circle = CircleService(database).circle(project.id)
+    pool = JudgementService(database).pool(project.id)
     gold = tmp_path / "gold.jsonl"
-    gold.write_text("".join(circle.gold_lines(Decimal(3))), encoding="utf-8")
+    gold.write_text("".join(pool.gold_lines(Decimal(3))), encoding="utf-8")
     read = list(read_documents(gold))
     assert [(document.id, document.keyphrases) for document in read] == [
         ("ferry", ("ferries", "shipping")),
         ("train", ("night train",)),
     ]
-    for model, figures in circle.figures(EXACT).items():
+    for model, figures in pool.figures(EXACT).items():
         predictions = {document.id: as_prediction(document, model) for document in documents()}
         expected = evaluate(read, predictions)
         for mine, theirs in ((figures.present, expected.present), (figures.absent, expected.absent)):
@@ -158,12 +158,12 @@ def as_prediction(document: PredictedDocument, model: str) -> Prediction:
 def test_qrels_and_runs_are_those_of_trec(database):
     project = sent_project(database)
     grade(database, project.id, {"ferries": "2.75", "old harbour": "0"})
-    circle = CircleService(database).circle(project.id)
+    pool = JudgementService(database).pool(project.id)
     names = {text: pair.external_id for text, pair in pairs_of(database, project.id).items()}
-    assert sorted(circle.qrels_lines()) == sorted(
+    assert sorted(pool.qrels_lines()) == sorted(
         [f"ferry 0 {names['ferries']} 11\n", f"ferry 0 {names['old harbour']} 0\n"]
     )
-    assert list(circle.run_lines("south")) == [
+    assert list(pool.run_lines("south")) == [
         f"ferry Q0 {names['ferries']} 1 0.699999999 south\n",
         f"ferry Q0 {names['gulls']} 2 0.599999998 south\n",
     ]
@@ -173,11 +173,11 @@ def test_flagged_and_unfinished_pairs_have_no_gold_grade_until_they_are_decided(
     project = sent_project(database, raters_per_pair=2)
     grade(database, project.id, {"ferries": "4", "gulls": "1", "shipping": "3"})
     grade(database, project.id, {"ferries": "1", "gulls": "1.25"}, rater="ben")
-    circle = CircleService(database).circle(project.id)
-    counts = circle.counts(Decimal(3))
+    pool = JudgementService(database).pool(project.id)
+    counts = pool.counts(Decimal(3))
     assert (counts.graded, counts.undecided, counts.gold, counts.documents_graded) == (1, 1, 0, 1)
-    skipping = circle.figures(CircleOptions(Decimal(1), 1, Unjudged.SKIP))["south"]
-    counting = circle.figures(CircleOptions(Decimal(1), 1))["south"]
+    skipping = pool.figures(JudgingOptions(Decimal(1), 1, Unjudged.SKIP))["south"]
+    counting = pool.figures(JudgingOptions(Decimal(1), 1))["south"]
     assert (skipping.ndcg.skip_empty, counting.ndcg.skip_empty) == (1, 0)
     assert counting.judged_at_k == 0
 
@@ -262,7 +262,7 @@ def test_the_command_line_goes_round(sqlite_database, tmp_path, capsys):
     options = [f"--{name}={path}" for name, path in written.items()]
     assert main(["bridge", "sea", "--k=2", "--json", *options, url]) == 0
     found = json.loads(capsys.readouterr().out)
-    figures = CircleService(database).circle(1).figures(EXACT)
+    figures = JudgementService(database).pool(1).figures(EXACT)
     assert found["models"]["north"]["nDCG@2"]["skip_empty"] == figures["north"].ndcg.skip_empty
     assert (found["documents"], found["graded"], found["gold"]) == (2, 5, 3)
     assert len(written["qrels"].read_text().splitlines()) == 5

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Row, func, or_, select
 from sqlalchemy.orm import Session
 
-from annotation.circle import Circle, GradedDocument, GradedPhrase
 from annotation.gold import mean_of_sum
+from annotation.judgements import GradedDocument, GradedPhrase, JudgedPool
 from annotation.services.gold_rows import lacks
 from annotation.services.projects import find_project
 from annotation.services.queue_order import order_of
@@ -31,11 +31,11 @@ Runs = dict[int, dict[str, list[tuple[int, float]]]]
 """By document and model: phrase and score, best first."""
 
 
-class CircleService:
+class JudgementService:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def circle(self, project_id: int) -> Circle:
+    def pool(self, project_id: int) -> JudgedPool:
         """Everything as of one moment, documents in the order in which they were sent.
 
         Raises:
@@ -59,7 +59,7 @@ class CircleService:
                 )
                 for row in rows
             )
-            return Circle(documents, undecided, order_of(session, project_id))
+            return JudgedPool(documents, undecided, order_of(session, project_id))
 
 
 def _phrases(session: Session, project: Project) -> tuple[dict[int, list[GradedPhrase]], int]:

@@ -8,23 +8,23 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.circle import CUT, THRESHOLD, CircleOptions, check_options
 from annotation.errors import AnnotationError, SettingsError
+from annotation.judgements import CUT, THRESHOLD, JudgingOptions, check_options
 from annotation.numbers import id_in
 from annotation.queue_order import QueueOrder
 from annotation.relevance import Unjudged
 from annotation.services.accounts import AccountService
-from annotation.services.circle import CircleService
+from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService
 from annotation.types import Role
 from annotation.ui.asking import asked_project
-from annotation.ui.circle_html import figures_html, files_html, steps_html
 from annotation.ui.number_fields import NARROW, decimal_field, decimal_of, whole_of
+from annotation.ui.predictions_html import figures_html, files_html, steps_html
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, section_heading, shown_to_user
 
-CIRCLE_STYLES = (Path(__file__).parent.parent / "assets" / "circle.css",)
+PREDICTIONS_STYLES = (Path(__file__).parent.parent / "assets" / "predictions.css",)
 
 ORDERS = [
     ("As set for the project", QueueOrder.PROJECT.value),
@@ -35,17 +35,17 @@ ORDER_SAVED = "Saved. It applies to pairs that nobody has been given yet."
 
 
 @dataclass(frozen=True)
-class CircleHandlers:
+class PredictionsHandlers:
     accounts: AccountService
     projects: ProjectService
-    circles: CircleService
+    judgements: JudgementService
     sending: SendService
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The whole page, or a sentence for who may not see it."""
         try:
             project_id = self._asked(request)
-            steps, figures, files, order = self._show(project_id, CircleOptions())
+            steps, figures, files, order = self._show(project_id, JudgingOptions())
             told = self._just_sent(request, project_id)
         except AnnotationError as error:
             return empty_html(str(error)), gr.Column(visible=False), "", "", "", gr.skip()
@@ -88,51 +88,53 @@ class CircleHandlers:
         now = f"{grouped(counts.open)} of {counted(counts.pairs, 'pair')}"
         return done_html(f"{counted(sent, 'new pair')} sent. Open now: {now}.")
 
-    def _show(self, project_id: int, options: CircleOptions) -> tuple[str, str, str, str]:
-        circle = self.circles.circle(project_id)
-        counts = circle.counts(options.threshold)
+    def _show(self, project_id: int, options: JudgingOptions) -> tuple[str, str, str, str]:
+        pool = self.judgements.pool(project_id)
+        counts = pool.counts(options.threshold)
         return (
-            steps_html(circle, counts, options, project_id),
-            figures_html(circle.figures(options), options),
-            files_html(circle, project_id, options.threshold),
-            circle.order.value,
+            steps_html(pool, counts, options, project_id),
+            figures_html(pool.figures(options), options),
+            files_html(pool, project_id, options.threshold),
+            pool.order.value,
         )
 
 
-def build_circle_page(handlers: CircleHandlers, page: gr.Blocks) -> None:
-    told = gr.HTML("", elem_id="circle-told", js_on_load=None)
-    with gr.Column(visible=False, elem_id="circle-page") as body:
-        section_heading("From predictions to gold and back", "circle-steps")
-        steps = gr.HTML("", elem_id="circle-steps-part", js_on_load=None)
-        section_heading("How good is each model?", "circle-figures")
+def build_predictions_page(handlers: PredictionsHandlers, page: gr.Blocks) -> None:
+    told = gr.HTML("", elem_id="predictions-told", js_on_load=None)
+    with gr.Column(visible=False, elem_id="predictions-page") as body:
+        section_heading("From predictions to gold and back", "predictions-steps")
+        steps = gr.HTML("", elem_id="predictions-steps-part", js_on_load=None)
+        section_heading("How good is each model?", "predictions-figures")
         with gr.Row(elem_classes="form-row"):
             threshold, k = _option_fields()
-            run = gr.Button("Count", elem_id="circle-count", scale=0, min_width=120)
-        skip = gr.Checkbox(False, label="Skip keyphrases without a grade", elem_id="circle-skip")
-        figures = gr.HTML("", elem_id="circle-figures-part", js_on_load=None)
+            run = gr.Button("Count", elem_id="predictions-count", scale=0, min_width=120)
+        skip = gr.Checkbox(False, label="Skip keyphrases without a grade", elem_id="predictions-skip")
+        figures = gr.HTML("", elem_id="predictions-figures-part", js_on_load=None)
         with gr.Row(elem_classes="columns"):
             with gr.Column(scale=6, min_width=320):
-                section_heading("Files", "circle-files")
-                files = gr.HTML("", elem_id="circle-files-part", js_on_load=None)
+                section_heading("Files", "predictions-files")
+                files = gr.HTML("", elem_id="predictions-files-part", js_on_load=None)
             with gr.Column(scale=5, min_width=320):
-                section_heading("Order of rating", "circle-order-heading")
+                section_heading("Order of rating", "predictions-order-heading")
                 order = gr.Radio(
                     ORDERS,
                     value=QueueOrder.PROJECT.value,
                     label="Order in which raters see the predicted keyphrases",
                     info="By the models' scores, which raters never see",
-                    elem_id="circle-order",
+                    elem_id="predictions-order",
                 )
-                saved = gr.HTML("", elem_id="circle-order-saved")
+                saved = gr.HTML("", elem_id="predictions-order-saved")
     outputs = [steps, figures, files]
-    page.load(handlers.open, outputs=[told, body, *outputs, order], api_name="open_circle", **QUIETLY)
-    run.click(handlers.count, [threshold, k, skip], outputs, api_name="count_circle", show_progress="minimal")
+    page.load(handlers.open, outputs=[told, body, *outputs, order], api_name="open_predictions", **QUIETLY)
+    run.click(
+        handlers.count, [threshold, k, skip], outputs, api_name="count_predictions", show_progress="minimal"
+    )
     order.input(handlers.choose_order, order, saved, api_name="choose_order", show_progress="hidden")
 
 
 def _option_fields() -> tuple[gr.Textbox, gr.Number]:
-    threshold = decimal_field(THRESHOLD, label="Lowest grade of a keyphrase", elem_id="circle-threshold")
+    threshold = decimal_field(THRESHOLD, label="Lowest grade of a keyphrase", elem_id="predictions-threshold")
     k = gr.Number(
-        CUT, label="Ranks that count (k)", precision=0, minimum=1, min_width=NARROW, elem_id="circle-k"
+        CUT, label="Ranks that count (k)", precision=0, minimum=1, min_width=NARROW, elem_id="predictions-k"
     )
     return threshold, k

@@ -12,16 +12,16 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from annotation.circle import check_options
 from annotation.errors import SettingsError
+from annotation.judgements import check_options
 from annotation.prediction_files import read_bundle
 from annotation.queue_order import QueueOrder
 from annotation.services.accounts import AccountService
-from annotation.services.circle import CircleService
+from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService
 from annotation.types import Role
-from annotation.ui.circle import CircleHandlers
+from annotation.ui.predictions import PredictionsHandlers
 from kpdemo.errors import ModelLoadError
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.send import MOST_DOCUMENTS, SendHandlers
@@ -40,7 +40,7 @@ class Asked:
 
 
 @pytest.fixture
-def handlers(sqlite_database) -> CircleHandlers:
+def handlers(sqlite_database) -> PredictionsHandlers:
     accounts = AccountService(sqlite_database)
     accounts.add_user("root", is_administrator=True)
     sent_project(sqlite_database)
@@ -48,7 +48,9 @@ def handlers(sqlite_database) -> CircleHandlers:
         accounts.add_user(name)
         ProjectService(sqlite_database).add_member(1, name, role)
     projects = ProjectService(sqlite_database)
-    return CircleHandlers(accounts, projects, CircleService(sqlite_database), SendService(sqlite_database))
+    return PredictionsHandlers(
+        accounts, projects, JudgementService(sqlite_database), SendService(sqlite_database)
+    )
 
 
 def test_the_page_shows_the_steps_the_figures_and_what_comes_next(handlers, sqlite_database):
@@ -63,7 +65,7 @@ def test_the_page_shows_the_steps_the_figures_and_what_comes_next(handlers, sqli
     assert "All pairs have a gold grade" in steps
     assert "gold-keyphrases.jsonl?threshold=3.5" in files
     assert figures.index("north") < figures.index("south")
-    expected = CircleService(sqlite_database).circle(1).figures(check_options(Decimal("3.5"), 2))
+    expected = JudgementService(sqlite_database).pool(1).figures(check_options(Decimal("3.5"), 2))
     assert f"{expected['north'].ndcg.skip_empty:.3f}" in figures
 
 
@@ -101,7 +103,7 @@ def test_options_that_cannot_be_are_explained(handlers, threshold, k, message):
 
 def test_the_order_is_chosen_on_the_page(handlers, sqlite_database):
     assert "Saved" in handlers.choose_order("uncertain", Asked())
-    assert CircleService(sqlite_database).circle(1).order is QueueOrder.UNCERTAIN
+    assert JudgementService(sqlite_database).pool(1).order is QueueOrder.UNCERTAIN
     with pytest.raises(gr.Error, match="no order"):
         handlers.choose_order("x", Asked())
 

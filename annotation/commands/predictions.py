@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from annotation.circle import CUT, THRESHOLD, Circle, CircleOptions, check_options, figures_json
 from annotation.commands.options import DatabaseOption, HandedIn, JsonOption, open_database
+from annotation.judgements import CUT, THRESHOLD, JudgedPool, JudgingOptions, check_options, figures_json
 from annotation.prediction_files import read_prediction_files
 from annotation.predictions import PredictedDocument
 from annotation.queue_order import QueueOrder
 from annotation.relevance import Average, ModelFigures, Unjudged
-from annotation.services.circle import CircleService
+from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService
 from annotation.terminal import ProgressLine, show_json, show_line, show_note, show_table
@@ -132,24 +132,24 @@ def bridge(
     options = check_options(_decimal(threshold), k, unjudged)
     database = open_database(database_url)
     of = ProjectService(database).get(project)
-    circle = CircleService(database).circle(of.id)
+    pool = JudgementService(database).pool(of.id)
     if gold is not None:
-        _write(gold, circle.gold_lines(options.threshold))
+        _write(gold, pool.gold_lines(options.threshold))
     if qrels is not None:
-        _write(qrels, circle.qrels_lines())
+        _write(qrels, pool.qrels_lines())
     if runs is not None:
         runs.mkdir(parents=True, exist_ok=True)
-        for number, model in enumerate(circle.models, start=1):
-            _write(runs / f"{number}-{_file_name(model)}.run", circle.run_lines(model))
+        for number, model in enumerate(pool.models, start=1):
+            _write(runs / f"{number}-{_file_name(model)}.run", pool.run_lines(model))
     if as_json:
-        show_json(bridge_json(of.name, circle, options))
+        show_json(bridge_json(of.name, pool, options))
     else:
-        _show(circle, options)
+        _show(pool, options)
 
 
-def bridge_json(project: str, circle: Circle, options: CircleOptions) -> dict[str, object]:
+def bridge_json(project: str, pool: JudgedPool, options: JudgingOptions) -> dict[str, object]:
     """What `--json` prints."""
-    counts = circle.counts(options.threshold)
+    counts = pool.counts(options.threshold)
     return {
         "project": project,
         "threshold": float(options.threshold),
@@ -161,13 +161,13 @@ def bridge_json(project: str, circle: Circle, options: CircleOptions) -> dict[st
         "graded": counts.graded,
         "gold": counts.gold,
         "models": {
-            model: figures_json(figures, options.k) for model, figures in circle.figures(options).items()
+            model: figures_json(figures, options.k) for model, figures in pool.figures(options).items()
         },
     }
 
 
-def _show(circle: Circle, options: CircleOptions) -> None:
-    counts = circle.counts(options.threshold)
+def _show(pool: JudgedPool, options: JudgingOptions) -> None:
+    counts = pool.counts(options.threshold)
     show_line(
         f"{_number(counts.documents, 'document')}, {_number(counts.phrases, 'phrase')}, "
         f"{counts.graded:,} graded, {counts.gold:,} gold with {options.threshold} or more."
@@ -184,7 +184,7 @@ def _show(circle: Circle, options: CircleOptions) -> None:
         "Absent F1@M",
         f"Judged@{k}",
     ]
-    rows = [[model, *_cells(figures)] for model, figures in circle.figures(options).items()]
+    rows = [[model, *_cells(figures)] for model, figures in pool.figures(options).items()]
     show_table(headers, rows, right=headers[1:])
     counted = "as not relevant" if options.unjudged is Unjudged.ZERO else "not at all: they are skipped"
     show_line(
