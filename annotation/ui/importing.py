@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ KEPT_MINUTES = 10
 FROM_FILE = "as given in the file"
 NOTHING_YET = "Choose a file and press Import. Either all of its rows are imported or none."
 STILL_CHOSEN = "The file is still chosen; to choose another one, remove it with × first."
+ALL_STILL_CHOSEN = "The files are still chosen; remove the wrong one with × and add the right one."
 SHOWN_DUPLICATES = 20
 FORMATS_HTML = (
     "<details><summary>File formats</summary><ul>"
@@ -137,11 +138,22 @@ def build_import_section(handlers: ImportHandlers) -> ImportSection:
 
 
 def refused(error: AnnotationError, upload: str | None) -> tuple[str, Any]:
-    """Why nothing was imported, not to be taken for a success, and the box: it keeps what is still there."""
-    is_there = bool(upload) and Path(upload or "").is_file()
-    sentence = escape(f"{error} {STILL_CHOSEN}" if is_there else str(error))
-    said = f'<p class="note failed" role="alert"><b>Nothing was imported.</b> {sentence}</p>'
-    return said, gr.skip() if is_there else gr.File(value=None)
+    """Why nothing was imported, and the box."""
+    files = [Path(upload)] if upload else []
+    return refused_html(error, files, "imported"), box_after(files)
+
+
+def refused_html(error: AnnotationError, files: Sequence[Path], done: str) -> str:
+    """Why nothing was `done`, not to be taken for a success, and that the files of a box are still chosen."""
+    there = [file for file in files if file.is_file()]
+    kept = "" if not there else f" {STILL_CHOSEN if len(there) == 1 else ALL_STILL_CHOSEN}"
+    return f'<p class="note failed" role="alert"><b>Nothing was {done}.</b> {escape(f"{error}{kept}")}</p>'
+
+
+def box_after(files: Sequence[Path]) -> Any:
+    """A box after a refusal: it keeps the files that are still there."""
+    there = [str(file) for file in files if file.is_file()]
+    return gr.skip() if len(there) == len(files) else gr.File(value=there or None)
 
 
 def summary_html(summary: ImportSummary) -> str:

@@ -17,11 +17,12 @@ from annotation.services.accounts import AccountService
 from annotation.services.systems import UPLOADED, SystemService
 from annotation.types import Role
 from annotation.ui.asking import asked_project
+from annotation.ui.importing import box_after, refused_html
 from annotation.ui.leaderboard import LeaderboardHandlers, LeaderboardPage
 from annotation.ui.leaderboard_tables import ORIGINS
 from annotation.ui.system_choice import FILES, GOLDS, OWN, SystemChoice, SystemReader, paths
 from annotation.ui.wording import counted
-from kpdemo.ui.widgets import QUIETLY, done_html, escape, section_heading, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, done_html, section_heading, shown_to_user
 
 FORMATS_HTML = (
     "<details><summary>File formats</summary><ul>"
@@ -108,8 +109,9 @@ class SystemFormHandlers:
             system = reader.system(choice, measured_on)
             kept = self.systems.add(project_id, measured_on, system, origin=choice.what, by=user)
         except AnnotationError as error:
-            failed = f'<p class="note failed" role="alert"><b>Nothing was added.</b> {escape(str(error))}</p>'
-            return failed, gr.skip(), *(_box_after(box, str(error)) for box in choice.boxes), gr.skip()
+            named = next((box for box in choice.boxes if _names_one(error, box)), ())
+            failed = refused_html(error, named, "added")
+            return failed, gr.skip(), *map(box_after, choice.boxes), gr.skip()
         scored = sum(score is not None for score in system.scores)
         said = done_html(f"Added {system.name}: {counted(scored, 'score')}.")
         return said, "", *(gr.File(value=None) for _ in choice.boxes), kept
@@ -139,9 +141,8 @@ class SystemFormHandlers:
         return gr.Dropdown(choices=[(entry.name, entry.id) for entry in entries], value=None)
 
 
-def _box_after(files: Sequence[Path], error: str) -> Any:
-    """A box is emptied if a file of it is at fault, so that the mended one can be chosen at once."""
-    return gr.File(value=None) if any(file.name in error for file in files) else gr.skip()
+def _names_one(error: AnnotationError, files: Sequence[Path]) -> bool:
+    return any(file.name in str(error) for file in files)
 
 
 def build_system_form(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation.bootstrap import Alpha
-from annotation.score_report import Contrast, Difference, Part, ScoreReport
+from annotation.score_report import Contrast, Difference, Part, ScoreReport, wide_parts
 from annotation.scoring import Estimate
 from annotation.services.system_rows import Entry, GoldVersion
 from annotation.services.systems import UPLOADED, Board
@@ -11,7 +11,7 @@ from annotation.ui.score_charts import genre_chart
 from annotation.ui.tables import Cell, Column, Table, type_label
 from annotation.ui.wording import counted, grouped, time_html
 from kpdemo.ui.charts import Chart
-from kpdemo.ui.widgets import escape
+from kpdemo.ui.widgets import escape, note_html
 
 SHOWN_DIGITS = 12
 """Of the SHA-256 of a gold set."""
@@ -182,6 +182,22 @@ def gold_html(gold: GoldVersion, current: str, pairs_now: int) -> str:
         f"since, and {escape(now)} one now: these figures are of the older gold. "
         "To measure a system on the new one, add it again.</p>"
     )
+
+
+def few_pairs_html(board: Board) -> str:
+    """That ranks rest on few pairs, where an interval is wider than half of what a correlation can be."""
+    wide = [
+        f"{type_label(part.type)} has {counted(part.pairs, 'pair')}, and the interval of {part.system} is "
+        f"{part.width:.2f} wide"
+        for part in wide_parts(board.report)
+    ]
+    if not wide:
+        return ""
+    text = (
+        f"Few pairs: {'; '.join(wide)}. A correlation lies between \N{MINUS SIGN}1 and 1, so that ranks can "
+        "change with every pair that is added."
+    )
+    return note_html(text)
 
 
 def method_html(board: Board) -> str:

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from datetime import UTC, datetime
+from html import unescape
 from types import SimpleNamespace
 
 import gradio as gr
@@ -16,6 +17,7 @@ from fastapi.testclient import TestClient
 from scipy.stats import pearsonr
 
 from annotation.dictionary import Dictionary
+from annotation.score_report import wide_parts
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.sessions import start_session
@@ -25,6 +27,7 @@ from annotation.ui.leaderboard import FOR_LEADERS, TEXTS, LeaderboardHandlers
 from annotation.ui.leaderboard_form import SystemFormHandlers
 from annotation.ui.score_charts import genre_chart
 from annotation.ui.system_choice import FILES, OWN, SHOWN
+from annotation.ui.tables import type_label
 from annotation.web.accounts import add_account_pages
 from annotation.web.cookies import COOKIE
 from annotation.web.leaderboard import board_address, build_board_downloads
@@ -205,6 +208,32 @@ def test_what_is_wrong_with_scores_is_said_with_the_line_and_without_paths(form,
     assert form.systems.golds(rated.id) == []
 
 
+def test_of_several_files_all_that_are_there_stay_chosen_when_one_is_refused(form, rated, upload):
+    right = upload("sentence2phrase.ours.txt", "0\n1\n2\n3\n4\n")
+    wrong = upload("phrase2word.ours.txt", "1\nx\n")
+    said, _, files, *_ = add(form, rated, "ours", [right, wrong])
+    assert "phrase2word.ours.txt, line 2: " in said
+    assert "The files are still chosen; remove the wrong one with × and add the right one." in said
+    assert files == gr.skip()
+    said, _, files, *_ = add(form, rated, "ours", [right, wrong, "/nowhere/gone.txt"])
+    assert [file["orig_name"] for file in files.value] == ["sentence2phrase.ours.txt", "phrase2word.ours.txt"]
+
+
+def test_ranks_on_few_pairs_are_said_to_be_uncertain(handlers, form, rated, upload):
+    grades = [float(pair.gold) for pair in form.systems.own_gold(rated.id).pairs]
+    add(form, rated, "perfect", [upload("run.txt", "".join(f"{grade}\n" for grade in grades))])
+    status = shown(handlers.show(None, ask("leader", rated.id)))["status"]
+    assert "Few pairs" not in status, "an interval without width is not wide"
+    mixed = "".join(f"{grade}\n" for grade in (*grades[4:], *grades[:4]))
+    *_, gold_id = add(form, rated, "mixed", [upload("mixed.txt", mixed)])
+    [wide, *_] = wide_parts(form.systems.board(rated.id, gold_id).report)
+    assert wide.width > 1
+    status = unescape(shown(handlers.show(None, ask("leader", rated.id)))["status"])
+    assert f"{type_label(wide.type)} has {wide.pairs} pairs" in status
+    assert f"and the interval of mixed is {wide.width:.2f} wide" in status
+    assert "A correlation lies between −1 and 1" in status
+
+
 def test_scores_of_windows_programs_are_read(form, rated, upload):
     said = add(form, rated, "", [upload("run.txt", "\ufeff0\r\n4\r\n1\r\n3\r\n1\r\n3\r\n0\r\n2\r\n")])[0]
     assert "Added run: 8 scores" in said
@@ -271,7 +300,8 @@ def test_what_cannot_be_calibrated_is_refused_and_right_files_stay_in_their_boxe
     said, _, files, _, training, taught, _ = add(form, rated, "", run, training=grades, training_scores=short)
     assert "taught.txt, line 3: &#x27;x&#x27; is no number" in said
     assert (files, training) == (gr.skip(), gr.skip())
-    assert taught.value is None
+    assert taught == gr.skip()
+    assert "The file is still chosen; to choose another one, remove it with × first." in said
     said = add(form, rated, "", what="lcs", training=grades)[0]
     assert "no scored pair of phrase2word to calibrate on" in said
     rows = [
