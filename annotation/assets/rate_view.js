@@ -223,6 +223,16 @@
     if (!session.recent.length) list.textContent = session.history ? "No answers yet." : "Your answers are on their way.";
   };
 
+  // Whoever is done looks at the answers, not at the guidelines: they come first then, unfolded.
+  const placeHistory = (root, isDone) => {
+    const panel = root.querySelector("#rate-history");
+    const guidelines = root.querySelector("#rate-guidelines");
+    if (isDone === (panel.nextElementSibling === guidelines)) return;
+    if (isDone) guidelines.before(panel);
+    else guidelines.after(panel);
+    if (isDone) panel.open = true;
+  };
+
   // Show everything; whether another pair than before is shown.
   const render = (root, session) => {
     const { phase, progress } = session;
@@ -245,6 +255,7 @@
     showSaved(root, session.sender);
     showNotices(root, session);
     showUndo(root, session);
+    placeHistory(root, phase === "done" && total > 0);
     showHistory(root, session);
     parts.showTraining(root, session);
     return isNewPair;

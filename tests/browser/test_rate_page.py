@@ -476,6 +476,24 @@ def test_backspace_goes_back_through_the_answers_and_never_discards(open_desk):
     assert desk.grades() == {"late train 1": 1, "late train 2": 2}
 
 
+def test_who_is_done_sees_the_answers_without_unfolding_them(open_desk):
+    desk = open_desk(2, guidelines="# Read\n\nTwice.")
+    page = desk.open()
+    answers = page.locator("#rate-history")
+    expect(answers.locator("li")).to_have_count(0)
+    press(page, "1", "Enter", "3", "Enter")
+    expect(page.locator("#rate-message")).to_contain_text("You have graded all 2 pairs.")
+    expect(page.locator("#rate-message").get_by_role("link", name="My projects")).to_be_visible()
+    expect(answers.get_by_role("button")).to_have_text(["3 late train 2", "1 late train 1"])
+    expect(answers.get_by_role("button").first).to_be_in_viewport()
+    assert answers.bounding_box()["y"] < page.locator("#rate-guidelines").bounding_box()["y"]
+    answers.get_by_role("button", name="1 late train 1").click()
+    press(page, "2", "Enter")
+    expect(answers.get_by_role("button")).to_have_text(["2 late train 1", "3 late train 2"])
+    page.reload()
+    expect(answers.get_by_role("button")).to_have_text(["2 late train 1", "3 late train 2"])
+
+
 def test_where_grades_are_final_earlier_answers_can_only_be_read(open_desk):
     desk = open_desk(may_revise=False)
     page = desk.open()
