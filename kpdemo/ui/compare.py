@@ -13,7 +13,7 @@ from kpdemo.predictors import model_folder
 from kpdemo.quick_start import import_nltk
 from kpdemo.text import phrase_key
 from kpdemo.types import Keyphrase
-from kpdemo.ui.figures import score_html
+from kpdemo.ui.figures import filler_note, filler_word, score_html
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
@@ -73,7 +73,8 @@ def columns_html(columns: Sequence[Column]) -> str:
     sections = "".join(_column_html(column, present, absent) for column in columns)
     shared = any(votes > 1 for tally in (present, absent) for votes in tally.votes.values())
     legend = f'<p class="small">{LEGEND}</p>' if shared or present.same or absent.same else ""
-    return f'{legend}<div class="compare-columns" id="compare-columns">{sections}</div>'
+    given = (one for _, answer in answered for one in (*answer.prediction.present, *answer.prediction.absent))
+    return f'{legend}{filler_note(given)}<div class="compare-columns" id="compare-columns">{sections}</div>'
 
 
 def _tally(lists: Iterable[tuple[str, Hashable, Sequence[Keyphrase], Answer]]) -> Tally:
@@ -151,10 +152,12 @@ def _items_html(keyphrases: Sequence[Keyphrase], answer: Answer, tally: Tally) -
 
 def _item_html(keyphrase: Keyphrase, votes: int, lists: int) -> str:
     shared = f'<span class="votes">{votes} of {lists}</span>' if votes > 1 else ""
-    kind = ' class="shared"' if votes > 1 else ""
+    told = f"{shared} {filler_word(keyphrase)}"
+    kinds = [name for name, holds in (("shared", votes > 1), ("filler", keyphrase.filler)) if holds]
+    kind = f' class="{" ".join(kinds)}"' if kinds else ""
     look = "phrase" if keyphrase.spans else "phrase chip"
     phrase = f'<span class="{look}" dir="auto">{escape(keyphrase.text)}</span>'
-    return f"<li{kind}>{score_html(keyphrase.score)}<div>{phrase} {shared}</div></li>"
+    return f"<li{kind}>{score_html(keyphrase.score)}<div>{phrase} {told}</div></li>"
 
 
 @dataclass(frozen=True)

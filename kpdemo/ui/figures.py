@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterable
 
 from kpdemo.types import Keyphrase
 
@@ -27,6 +28,13 @@ def score_html(score: float) -> str:
 
 
 FILLER = "falls short of the model's own rule, and is given only to make up its least number"
+
+
+def filler_note(keyphrases: Iterable[Keyphrase]) -> str:
+    """What a filler is, where there is one."""
+    if not any(keyphrase.filler for keyphrase in keyphrases):
+        return ""
+    return f'<p class="small">A filler {html.escape(FILLER)}.</p>'
 
 
 def filler_word(keyphrase: Keyphrase) -> str:

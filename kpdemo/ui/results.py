@@ -14,7 +14,7 @@ from kpdemo.lines import with_title_line
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from kpdemo.ui.absent import absent_html, nothing_absent_html
 from kpdemo.ui.downloads import as_json, keyphrases_csv, passages_csv
-from kpdemo.ui.figures import FILLER, counted, filler_word, grouped, score_html
+from kpdemo.ui.figures import counted, filler_note, filler_word, grouped, score_html
 from kpdemo.ui.marks import escape, mark_id, marked_html, shown_length
 from kpdemo.ui.passages import passages_html
 
@@ -212,13 +212,8 @@ def _table(present: Sequence[Keyphrase], shown: int) -> str:
         '<table class="keyphrases" id="predict-table"><caption>Present keyphrases, best first</caption>'
         '<thead><tr><th scope="col">Keyphrase</th><th scope="col">Score</th>'
         '<th scope="col" class="number">Count</th><th scope="col" class="number">First at</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table>{_filler_note(present)}"
+        f"<tbody>{rows}</tbody></table>{filler_note(present)}"
     )
-
-
-def _filler_note(present: Sequence[Keyphrase]) -> str:
-    meant = any(keyphrase.filler for keyphrase in present)
-    return f'<p class="small">A filler {escape(FILLER)}.</p>' if meant else ""
 
 
 def _row(keyphrase: Keyphrase, shown: int) -> str:

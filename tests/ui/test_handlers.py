@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import gradio as gr
@@ -208,6 +210,22 @@ def answered(model, *phrases, absent=(), reader=""):
     )
     question = Question(None, model)
     return Column(model, Answer(question, prediction, reader or model, "cpu", 0.1, finds_absent=bool(absent)))
+
+
+def test_compare_tells_fillers_in_the_columns_and_once_what_they_are():
+    column = answered("a", "neural networks", "tree", absent=[("forest", 0.2)])
+    prediction = column.answer.prediction
+    given = replace(
+        prediction,
+        present=(prediction.present[0], replace(prediction.present[1], filler=True)),
+        absent=(replace(prediction.absent[0], filler=True),),
+    )
+    html = columns_html([replace(column, answer=replace(column.answer, prediction=given))])
+    first, *fillers = re.findall("<li.*?</li>", html)
+    assert "filler" not in first
+    assert all('<li class="filler">' in one and ">filler</span>" in one for one in fillers)
+    assert html.count("A filler falls short of the model&#x27;s own rule") == 1
+    assert "filler" not in columns_html([column])
 
 
 def test_agreement_is_counted_by_stems():
