@@ -14,9 +14,11 @@ from gradio.events import Dependency
 
 from kpdemo.errors import KpdemoError
 from kpdemo.languages.names import NAMES
+from kpdemo.types import TITLE_BREAK
+from kpdemo.ui.figures import NARROW_SPACE
 from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.models import LONG_TEXT, WARM_UP_PATIENCE, ModelShelf
-from kpdemo.ui.questions import LARGEST_COUNT, Rule, read_question
+from kpdemo.ui.questions import LARGEST_COUNT, LONGEST_TEXT, Rule, read_question
 from kpdemo.ui.results import answer_html
 from kpdemo.ui.stop import Stop
 from kpdemo.ui.theme import ASSETS
@@ -26,6 +28,7 @@ from kpdemo.ui.widgets import (
     QuestionFields,
     empty_html,
     escape,
+    grouped,
     keep_reason,
     note_html,
     note_script,
@@ -47,24 +50,33 @@ SHOW_RULE = f"""(rule) => [{json.dumps(Rule.COUNT)}, {json.dumps(Rule.THRESHOLD)
 
 EMPTY = "No keyphrases yet. Paste a text or choose an example, then press Predict."
 
-# Counts characters as Python does, in the browser, so that typing sends nothing.
-COUNT_CHARACTERS = """(text) => {
-  const count = [...(text ?? "")].length;
-  const grouped = String(count).replace(/\\B(?=(\\d{3})+$)/g, "\\u202f");
-  const patience = count < LONG_TEXT ? "" : "A long text may take a minute. ";
-  return `<p class="count">${patience}${grouped} ${count === 1 ? "character" : "characters"}</p>`;
-}""".replace("LONG_TEXT", str(LONG_TEXT))
+TOO_LONG = (
+    f"LENGTH are MORE more than the {grouped(LONGEST_TEXT)} that this page reads: shorten the text, or use "
+    "the command line (python -m kpdemo predict), which has no limit."
+)
+
+# Characters of the text that is read, as Python counts them, in the browser, so that typing sends nothing.
+_COUNT = f"""
+  const heading = [...(title ?? "").trim()].length;
+  const count = (heading && heading + {len(TITLE_BREAK)}) + [...(text ?? "")].length;
+  const grouped = (number) => String(number).replace(/\\B(?=(\\d{{3}})+$)/g, "{NARROW_SPACE}");"""
+
+COUNT_CHARACTERS = f"""(title, text) => {{{_COUNT}
+  const told = `${{grouped(count)}} ${{count === 1 ? "character" : "characters"}}`;
+  if (count > {LONGEST_TEXT}) return {json.dumps(note_html(TOO_LONG, role="status"))}
+    .replace("LENGTH", told).replace("MORE", grouped(count - {LONGEST_TEXT}));
+  const patience = count < {LONG_TEXT} ? "" : "A long text may take a minute. ";
+  return `<p class="count">${{patience}}${{told}}${{heading ? ", the title included" : ""}}</p>`;
+}}"""
 
 STOPPED = "Stopped: the text was not read. Press Predict to read it after all."
 
 READING = "Reading LENGTH characters: this may take a minute or more."
 
 # Shown while the result is pending; see style.css.
-TELL_LENGTH = f"""(title, text) => {{
-  const count = [...(title ?? ""), ...(text ?? "")].length;
-  if (count < {LONG_TEXT}) return "";
-  const grouped = String(count).replace(/\\B(?=(\\d{{3}})+$)/g, "\\u202f");
-  return {json.dumps(note_html(READING, role="status"))}.replace("LENGTH", grouped);
+TELL_LENGTH = f"""(title, text) => {{{_COUNT}
+  if (count < {LONG_TEXT} || count > {LONGEST_TEXT}) return "";
+  return {json.dumps(note_html(READING, role="status"))}.replace("LENGTH", grouped(count));
 }}"""
 
 # On a phone the result is below the fields. Gradio's own scroll_to_output stops half-way when an answer
@@ -232,7 +244,8 @@ def _text_fields() -> tuple[gr.Textbox, gr.Textbox]:
         elem_id="predict-document",
     )
     length = gr.HTML('<p class="count">0 characters</p>', elem_id="predict-length")
-    document.change(None, document, length, js=COUNT_CHARACTERS, api_name="count_characters")
+    changes = [title.change, document.change]
+    gr.on(changes, None, [title, document], length, js=COUNT_CHARACTERS, api_name="count_characters")
     return title, document
 
 

@@ -20,7 +20,7 @@ from kpdemo.languages.notes import NO_MODEL
 from kpdemo.types import Keyphrase
 from kpdemo.ui.models import LONG_TEXT
 from kpdemo.ui.predict import STOPPED
-from kpdemo.ui.questions import LARGEST_COUNT
+from kpdemo.ui.questions import LARGEST_COUNT, LONGEST_TEXT
 from kpdemo.ui.widgets import EARLIER
 from kpdemo.worker import ModelWorker
 from tests import remote
@@ -219,6 +219,25 @@ def test_the_count_of_characters_follows_the_typing(demo):
     expect(demo.locator("#predict-length")).to_have_text("3 characters")
     field.fill("😀" * 1234)
     expect(demo.locator("#predict-length")).to_have_text("1\u202f234 characters")
+    demo.locator("#predict-title textarea").fill(f" {TITLE} ")
+    count = f"1\u202f{234 + len(TITLE) + 2} characters, the title included"
+    expect(demo.locator("#predict-length")).to_have_text(count)
+    demo.locator("#predict-title textarea").fill("")
+
+
+def test_a_text_over_the_limit_is_told_before_anything_is_sent(demo):
+    write(demo, "x" * LONGEST_TEXT)
+    expect(demo.locator("#predict-length")).to_contain_text("A long text may take a minute")
+    sent = []
+    demo.on("request", lambda request: sent.append(request.url))
+    write(demo, "x" * LONGEST_TEXT, "T")
+    expect(demo.locator("#predict-length").get_by_role("status")).to_have_text(
+        "250\u202f003 characters are 3 more than the 250\u202f000 that this page reads: shorten the text, "
+        "or use the command line (python -m kpdemo predict), which has no limit."
+    )
+    assert sent == []
+    write(demo, "")
+    expect(demo.locator("#predict-length")).to_have_text("0 characters")
 
 
 def test_json_and_csv_can_be_kept(demo):
@@ -435,7 +454,7 @@ def test_a_long_text_says_that_it_is_being_read_and_hides_what_was_said_before(p
     expect(page.locator(".refusal")).to_be_visible()
     write(page, BODY * 300, TITLE)
     run.click()
-    count = f"{len(BODY) * 300 + len(TITLE):,}".replace(",", "\u202f")
+    count = f"{len(BODY) * 300 + len(TITLE) + 2:,}".replace(",", "\u202f")
     expect(reading.get_by_role("status")).to_have_text(
         f"Reading {count} characters: this may take a minute or more."
     )
