@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import gradio as gr
 
-from kpdemo.errors import InputError, KpdemoError
+from kpdemo.errors import InputError, KpdemoError, StoppedError
 from kpdemo.predictors import model_folder
 from kpdemo.quick_start import import_nltk
 from kpdemo.text import phrase_key
@@ -18,14 +18,17 @@ from kpdemo.ui.marks import escape
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
 from kpdemo.ui.results import Answer, Question, note_of, nothing_present
+from kpdemo.ui.stop import Stop, Stops
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
     empty_html,
     keep_reason,
     note_html,
+    page_of,
     section_heading,
     shown_to_user,
+    stop_button,
 )
 
 EMPTY = "Nothing compared yet. Tick models and press Compare: they read the text above, with its options."
@@ -33,6 +36,7 @@ LEGEND = (
     "“2 of 4” beside a keyphrase: so many of the models give it. A list that two models share, as one bank "
     "of phrases makes it for both, counts once."
 )
+STOPPED = "Stopped before this model had answered."
 FIRST_TICKED = frozenset({"indexer", "tfidf", "multipartite"})
 """Ticked beside the default model: another style, a statistical baseline and one by graphs."""
 
@@ -163,6 +167,7 @@ def _item_html(keyphrase: Keyphrase, votes: int, lists: int) -> str:
 @dataclass(frozen=True)
 class CompareHandlers:
     shelf: ModelShelf
+    stops: Stops = field(default_factory=Stops)
 
     def compare(
         self,
@@ -173,6 +178,7 @@ class CompareHandlers:
         count: float,
         threshold: str,
         language: str = "",
+        request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> str:
         """The keyphrases of each model in a column, in the order the page lists them."""
@@ -181,15 +187,21 @@ class CompareHandlers:
                 raise InputError("No model is ticked: tick at least one.")
             question = read_question(title, document, models[0], rule, count, threshold, language)
             columns = []
-            for done, model in enumerate(name for name in self.shelf.models if name in models):
-                progress((done, len(models)), desc=model, unit="models" if len(models) > 1 else "model")
-                columns.append(self._column(replace(question, model=model)))
+            with self.stops.begun(page_of(request)) as stop:
+                for done, model in enumerate(name for name in self.shelf.models if name in models):
+                    progress((done, len(models)), desc=model, unit="models" if len(models) > 1 else "model")
+                    columns.append(self._column(replace(question, model=model), stop))
             import_nltk()  # not at the start: only comparing needs it
             return columns_html(columns)
 
-    def _column(self, question: Question) -> Column:
+    def stop_comparing(self, request: gr.Request | None = None) -> None:
+        self.stops.ask(page_of(request))
+
+    def _column(self, question: Question, stop: Stop) -> Column:
         try:
-            return Column(question.model, self.shelf.answer(question))
+            return Column(question.model, self.shelf.answer(question, stop))
+        except StoppedError:
+            return Column(question.model, problem=STOPPED)
         except OF_ONE_MODEL as error:  # it does not hide what the others say
             return Column(question.model, problem=str(error))
 
@@ -202,6 +214,7 @@ def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> 
     with gr.Row(elem_id="compare-controls", elem_classes="controls"):
         models = gr.CheckboxGroup(names, value=ticked, label="Models", elem_id="compare-models", scale=4)
         run = gr.Button("Compare", elem_id="compare-run", scale=0, min_width=140)
+    stop_button(handlers.stop_comparing, "compare")
     result = gr.HTML(empty_html(EMPTY), elem_id="compare-result")
     asked = run.click(
         handlers.compare,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,25 +12,38 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.documents import DOCUMENT_SUFFIXES
-from kpdemo.errors import InputError, KpdemoError
+from kpdemo.errors import InputError, KpdemoError, StoppedError
 from kpdemo.ui.absent import chip_html
-from kpdemo.ui.figures import counted
+from kpdemo.ui.figures import counted, grouped
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.passages import passage_list_html
+from kpdemo.ui.stop import Stops
 from kpdemo.ui.uploads import (
     KEPT_MINUTES,
     FileReport,
     checked_files,
+    in_turn_of_files,
     in_turns,
     own_copies,
     predict_uploads,
 )
-from kpdemo.ui.widgets import empty_html, keep_reason, section_heading, shown_to_user
+from kpdemo.ui.widgets import (
+    FILES_QUEUE,
+    empty_html,
+    keep_reason,
+    note_html,
+    page_of,
+    section_heading,
+    shown_to_user,
+    stop_button,
+)
 
 EMPTY = "No predictions yet. Choose files, then press Predict files."
 FORGET = f"() => [{json.dumps(empty_html(EMPTY))}, {{__type__: 'update', value: null, interactive: false}}]"
 """JavaScript: what stands in the place of result and download while the chosen files have none."""
+
+STOPPED_EARLY = "Stopped before a document was predicted: press Predict files to read them after all."
 
 SHOWN_ABSENT = 5
 OUTPUT_NAME = "predictions.jsonl"
@@ -39,30 +52,40 @@ OUTPUT_NAME = "predictions.jsonl"
 @dataclass(frozen=True)
 class FilesHandlers:
     shelf: ModelShelf
+    stops: Stops = field(default_factory=Stops)
 
     def predict_files(
         self,
         paths: list[str] | None,
         model: str,
+        request: gr.Request | None = None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """A table of the first predictions, and a file with all of them."""
         with shown_to_user(KpdemoError), TemporaryDirectory(prefix="kpdemo-") as folder:
             files = own_copies(checked_files(paths), Path(folder))
             output = Path(folder) / OUTPUT_NAME
-            report = predict_uploads(in_turns(self.shelf.open(model)), files, output, progress)
+            with self.stops.begun(page_of(request)) as stop, in_turn_of_files(self.shelf, stop, progress):
+                report = predict_uploads(in_turns(self.shelf.open(model, stop)), files, output, progress)
             if not report.summary.done:
+                if report.stopped:
+                    raise StoppedError(STOPPED_EARLY)
                 raise InputError(
                     report.problems[0] if report.problems else "There is no document in the files."
                 )
             # Gradio copies the file when it takes this value, before the folder goes.
             yield report_html(report), gr.update(value=str(output), interactive=True)
 
+    def stop_files(self, request: gr.Request | None = None) -> None:
+        self.stops.ask(page_of(request))
+
 
 def report_html(report: FileReport) -> str:
     """How many documents were read, the first predictions, and what could not be used."""
     done, failed = report.summary.done, report.summary.failed
     parts = [f'<p id="files-summary">{counted(done, "document")} predicted.</p>']
+    if report.stopped:
+        parts.insert(0, note_html(_stopped_text(report), role="alert"))
     if failed:
         parts.append(_problems_html(report.problems, failed))
     if done > len(report.rows):
@@ -70,6 +93,15 @@ def report_html(report: FileReport) -> str:
         parts.append(f'<p class="small">{shown}</p>')
     parts.append(_table_html(report.rows))
     return "".join(parts)
+
+
+def _stopped_text(report: FileReport) -> str:
+    done, left = report.summary.done, report.total - report.summary.seen
+    kept = "it is" if done == 1 else "they are"
+    return (
+        f"Stopped: {grouped(done)} of {counted(report.total, 'document')} {'is' if done == 1 else 'are'} "
+        f"predicted, and {kept} in the download; {grouped(left)} {'was' if left == 1 else 'were'} not read."
+    )
 
 
 def _table_html(rows: Sequence[dict[str, Any]]) -> str:
@@ -117,14 +149,14 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
                 elem_id="files-kept",
             )
         with gr.Column(scale=6, min_width=320):
+            stop_button(handlers.stop_files, "files")
             result = gr.HTML(empty_html(EMPTY), elem_id="files-result")
     asked = run.click(
         handlers.predict_files,
         [upload, model],
         [result, download],
         api_name="predict_files",
-        concurrency_limit=1,
-        concurrency_id="files",
+        **FILES_QUEUE,
         show_progress_on=result,
         trigger_mode="always_last",  # a click for other files counts while these are read
     )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import BoundedSemaphore, Event, Lock, Thread
 
@@ -15,26 +14,13 @@ import kpdemo
 from kpdemo.cards import model_card
 from kpdemo.errors import BusyError, KpdemoError, LanguageError, ModelLoadError, ModelStoppedError
 from kpdemo.languages import identified
-from kpdemo.languages.names import ENGLISH
 from kpdemo.languages.routing import DEFAULT_MODEL, model_for
 from kpdemo.predictors import model_folder
-from kpdemo.routed import read_with_passages
-from kpdemo.types import (
-    Document,
-    Mapped,
-    Prediction,
-    Predictor,
-    RetrievalPrediction,
-    VectorSpace,
-    finds_absent,
-    languages_of,
-    uses_passages,
-)
+from kpdemo.types import Predictor, VectorSpace
 from kpdemo.ui.results import Answer, Question
+from kpdemo.ui.rows import Guarded, Row, warm_up_for
 from kpdemo.ui.stop import Stop
-from kpdemo.worker import RemotePredictor
 
-WARM_UP = Document("A short sentence warms the model up before the first reader comes.", title="Warm-up")
 WARM_UP_PATIENCE = 15.0
 LONG_TEXT = 20_000
 """Characters that two cores read in about two seconds; longer texts are read apart, where they can be."""
@@ -80,10 +66,12 @@ class ModelShelf:
         self.models = dict(models)
         self._describe = describe
         self._index_of = index_of
-        self._short = _Row(load)
-        self._long = self._short if load_apart is None else _Row(load_apart)
+        self._short = Row(load)
+        self._long = self._short if load_apart is None else Row(load_apart, may_end=True)
         self._long_turns = BoundedSemaphore(MOST_LONG)
         self._warm = Event()
+        self.turn_of_files = Lock()
+        """Held while the files of a reader are predicted: those of others come after them."""
 
     @property
     def default(self) -> str:
@@ -122,7 +110,7 @@ class ModelShelf:
         The default model leaves languages that another one of the shelf was made for to that one.
 
         Args:
-            stop: ends the work, if the models are in a process of their own, or else the wait for it.
+            stop: ends the work on a long text, if its models are in a process of their own, and any wait.
 
         Raises:
             StoppedError: by `stop`.
@@ -132,7 +120,7 @@ class ModelShelf:
         """
         stop = stop or Stop()
         with self._row_of(question) as row:
-            answer = self._reader(question, row, stop).answer(question, stop)
+            answer = self._reader(question, row, stop).until(stop).answer(question)
         if answer.retrieval is None:
             return answer
         return replace(answer, question=replace(question, index=self._index_of(question.model)))
@@ -165,15 +153,20 @@ class ModelShelf:
         self._check_known(name)
         return self._describe(name)
 
-    def open(self, name: str) -> Predictor:
+    def open(self, name: str, stop: Stop | None = None) -> Predictor:
         """A model for much work, such as files, that may be asked from any thread.
 
         Its calls wait in the row of the long texts.
 
+        Args:
+            stop: ends its calls, as in `answer`.
+
         Raises:
+            StoppedError: by `stop`; so do its calls.
             ModelLoadError: the model is unknown, or cannot be loaded.
         """
-        return self._open(name, self._long)
+        stop = stop or Stop()
+        return self._open(name, self._long, stop).until(stop)
 
     def warm_up(self) -> None:
         """Load the default model and its libraries; `problem` tells when that fails."""
@@ -190,7 +183,7 @@ class ModelShelf:
         return thread
 
     @contextmanager
-    def _row_of(self, question: Question) -> Iterator[_Row]:
+    def _row_of(self, question: Question) -> Iterator[Row]:
         """Where the question waits; it keeps its place until it is answered."""
         if self._long is self._short or len(question.document.text) < LONG_TEXT:
             yield self._short
@@ -205,7 +198,7 @@ class ModelShelf:
         finally:
             self._long_turns.release()
 
-    def _reader(self, question: Question, row: _Row, stop: Stop | None = None) -> _Guarded:
+    def _reader(self, question: Question, row: Row, stop: Stop | None = None) -> Guarded:
         return self._open(self.reader_of(question), row, stop)
 
     def _check_known(self, name: str) -> None:
@@ -213,116 +206,23 @@ class ModelShelf:
             known = ", ".join(self.models)
             raise ModelLoadError(f"There is no model “{name}”: choose one of {known}.")
 
-    def _open(self, name: str, row: _Row, stop: Stop | None = None) -> _Guarded:
+    def _open(self, name: str, row: Row, stop: Stop | None = None) -> Guarded:
         self._check_known(name)
         with (stop or Stop()).turn(row.lock):
             if name not in row.opened:
-                row.opened[name] = _Guarded(self._start(name, row), row.lock)
+                row.opened[name] = Guarded(self._start(name, row), row.lock, may_end=row.may_end)
                 row.problems.pop(name, None)
             return row.opened[name]
 
-    def _start(self, name: str, row: _Row) -> Predictor:
+    def _start(self, name: str, row: Row) -> Predictor:
         try:
             predictor = row.load(name)
             # What loads lazily loads now, and counts in no answer's time.
-            predictor.predict([_warm_up_for(predictor)])
+            predictor.predict([warm_up_for(predictor)])
         except Exception as error:
             row.problems[name] = _sentence(name, error)
             raise ModelLoadError(row.problems[name]) from error
         return predictor
-
-
-@dataclass(frozen=True)
-class _Row:
-    """Models that answer one call after the other, and why others could not be loaded."""
-
-    load: Callable[[str], Predictor]
-    opened: dict[str, _Guarded] = field(default_factory=dict)
-    problems: dict[str, str] = field(default_factory=dict)
-    lock: Lock = field(default_factory=Lock)
-
-
-class _Guarded:
-    """A predictor that waits for the lock before each call."""
-
-    def __init__(self, predictor: Predictor, lock: Lock) -> None:
-        self._predictor = predictor
-        self._lock = lock
-
-    @property
-    def name(self) -> str:
-        return self._predictor.name
-
-    @property
-    def device(self) -> str:
-        return self._predictor.device
-
-    @property
-    def languages(self) -> frozenset[str]:
-        return languages_of(self._predictor)
-
-    @property
-    def uses_passages(self) -> bool:
-        return uses_passages(self._predictor)
-
-    def predict(
-        self,
-        documents: Sequence[Document | str],
-        *,
-        top_k: int | None = None,
-        threshold: float | None = None,
-    ) -> list[Prediction]:
-        time.sleep(0.001)  # a file of many batches lets a waiting reader go first
-        with self._lock:
-            return self._predictor.predict(documents, top_k=top_k, threshold=threshold)
-
-    def predict_with_passages(
-        self,
-        documents: Sequence[Document | str],
-        *,
-        top_k: int | None = None,
-        threshold: float | None = None,
-    ) -> list[RetrievalPrediction]:
-        time.sleep(0.001)  # as in `predict`
-        with self._lock:
-            return read_with_passages(self._predictor, documents, top_k=top_k, threshold=threshold)
-
-    def answer(self, question: Question, stop: Stop) -> Answer:
-        with stop.turn(self._lock), stop.ended_by(self._interrupt):
-            started = time.perf_counter()
-            [found] = read_with_passages(
-                self._predictor, [question.read], top_k=question.top_k, threshold=question.threshold
-            )
-            seconds = time.perf_counter() - started
-        return Answer(
-            question,
-            found.prediction,
-            self.name,
-            self.device,
-            seconds,
-            finds_absent=finds_absent(self._predictor),
-            languages=self.languages,
-            retrieval=found if found.retrieves else None,
-        )
-
-    def _interrupt(self) -> None:
-        """End what the predictor works at, if it is in another process; what runs in this one goes on."""
-        if isinstance(self._predictor, RemotePredictor):
-            self._predictor.interrupt()
-
-    def vectors(
-        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
-    ) -> list[VectorSpace]:
-        if not isinstance(self._predictor, Mapped):
-            return []
-        with self._lock:
-            return self._predictor.vectors(document, top_k=top_k, threshold=threshold)
-
-
-def _warm_up_for(predictor: Predictor) -> Document:
-    """In a language of the model: some refuse all others."""
-    languages = languages_of(predictor)
-    return WARM_UP if ENGLISH in languages or not languages else replace(WARM_UP, language=min(languages))
 
 
 def _sentence(name: str, error: Exception) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,23 +18,27 @@ import gradio as gr
 
 from kpdemo.bundles import bundle_of, count_phrases
 from kpdemo.documents import LineError, read_numbered
-from kpdemo.errors import InputError, KpdemoError
+from kpdemo.errors import InputError, KpdemoError, StoppedError
 from kpdemo.prediction_files import read_predictions
 from kpdemo.quick_start import import_nltk
-from kpdemo.types import Document, Prediction
+from kpdemo.types import Document, Prediction, Predictor
 from kpdemo.ui.figures import counted, grouped
 from kpdemo.ui.files import OUTPUT_NAME
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
-from kpdemo.ui.uploads import checked_files, in_turns, own_copies, predict_uploads
+from kpdemo.ui.stop import Stops
+from kpdemo.ui.uploads import checked_files, in_turn_of_files, in_turns, own_copies, predict_uploads
 from kpdemo.ui.widgets import (
+    FILES_QUEUE,
     MODEL_QUEUE,
     QuestionFields,
     empty_html,
     keep_reason,
+    page_of,
     section_heading,
     shown_to_user,
+    stop_button,
 )
 
 HandOver = Callable[[Mapping[str, Any], str], str]
@@ -42,6 +46,7 @@ HandOver = Callable[[Mapping[str, Any], str], str]
 sentence."""
 
 EMPTY = "Nothing to send yet. Tick models and press the button: raters then grade what any of them predicts."
+STOPPED = "Stopped: nothing was sent. Press the button to send it after all."
 MOST_DOCUMENTS = 1_000
 
 
@@ -50,6 +55,8 @@ class SendHandlers:
     shelf: ModelShelf
     hand_over: HandOver
     new_tab: bool = False
+    stops: Stops = field(default_factory=Stops)
+    file_stops: Stops = field(default_factory=Stops)
 
     def send(
         self,
@@ -69,12 +76,13 @@ class SendHandlers:
             question = read_question(title, document, chosen[0], rule, count, threshold, language)
             found: dict[str, Prediction] = {}
             problems: list[str] = []
-            for done, model in enumerate(chosen):
-                progress((done, len(chosen)), desc=model, unit="models" if len(chosen) > 1 else "model")
-                try:
-                    found[model] = self.shelf.answer(replace(question, model=model)).prediction
-                except OF_ONE_MODEL as error:
-                    problems.append(str(error))
+            with self.stops.begun(page_of(request)) as stop:
+                for done, model in enumerate(chosen):
+                    progress((done, len(chosen)), desc=model, unit="models" if len(chosen) > 1 else "model")
+                    try:
+                        found[model] = self.shelf.answer(replace(question, model=model), stop).prediction
+                    except OF_ONE_MODEL as error:
+                        problems.append(str(error))
             return self._handed([(question.read, found)] if found else [], problems, request)
 
     def send_files(
@@ -96,42 +104,31 @@ class SendHandlers:
                 )
             found: dict[int, dict[str, Prediction]] = {}
             problems: list[str] = []
-            for model in chosen:
-                try:
-                    for place, prediction in self._predict(
-                        model, documents, Path(folder), problems, progress
-                    ):
-                        found.setdefault(place, {})[model] = prediction
-                except OF_ONE_MODEL as error:
-                    problems.append(str(error))
+            page = page_of(request)
+            with self.file_stops.begun(page) as stop, in_turn_of_files(self.shelf, stop, progress):
+                for model in chosen:
+                    try:
+                        predictor = self.shelf.open(model, stop)
+                        for place, prediction in _predict(
+                            predictor, documents, Path(folder), problems, progress
+                        ):
+                            found.setdefault(place, {})[model] = prediction
+                    except OF_ONE_MODEL as error:
+                        problems.append(str(error))
             read = [(documents[place], runs) for place, runs in sorted(found.items())]
             return self._handed(read, problems, request)
+
+    def stop_sending(self, request: gr.Request | None = None) -> None:
+        self.stops.ask(page_of(request))
+
+    def stop_sending_files(self, request: gr.Request | None = None) -> None:
+        self.file_stops.ask(page_of(request))
 
     def _chosen(self, models: Sequence[str]) -> list[str]:
         chosen = [model for model in self.shelf.models if model in models]
         if not chosen:
             raise InputError("No model is ticked: tick at least one.")
         return chosen
-
-    def _predict(
-        self,
-        model: str,
-        documents: Sequence[Document],
-        folder: Path,
-        problems: list[str],
-        progress: gr.Progress,
-    ) -> Iterator[tuple[int, Prediction]]:
-        """The place of each document that the model could read, with its prediction."""
-        numbered = folder / "documents.jsonl"
-        with numbered.open("w", encoding="utf-8") as stream:
-            for place, document in enumerate(documents):
-                row = {"id": str(place), "title": document.title, "text": document.body}
-                stream.write(json.dumps({**row, "language": document.language}) + "\n")
-        output = folder / OUTPUT_NAME
-        report = predict_uploads(in_turns(self.shelf.open(model)), [numbered], output, progress)
-        problems += [problem for problem in report.problems if problem not in problems]
-        for id, prediction in read_predictions(output).items():
-            yield int(id), prediction
 
     def _handed(
         self,
@@ -176,7 +173,7 @@ def build_send_section(handlers: SendHandlers | None, fields: QuestionFields) ->
     if handlers is None:
         return
     section_heading("Send to a project", "send-heading")
-    models, run, result = _controls(handlers, "send")
+    models, run, result = _controls(handlers, "send", handlers.stop_sending)
     asked = run.click(
         handlers.send,
         [models, *(field for field in fields.all if field is not fields.model)],
@@ -194,28 +191,56 @@ def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> 
     if handlers is None:
         return
     section_heading("Send to a project", "files-send-heading")
-    models, run, result = _controls(handlers, "files-send")
+    models, run, result = _controls(handlers, "files-send", handlers.stop_sending_files)
     asked = run.click(
         handlers.send_files,
         [upload, models],
         result,
         api_name="send_files",
-        concurrency_limit=1,
-        concurrency_id="files",
+        **FILES_QUEUE,
         show_progress_on=result,
         trigger_mode="once",
     )
     keep_reason(asked, result)
 
 
-def _controls(handlers: SendHandlers, prefix: str) -> tuple[gr.CheckboxGroup, gr.Button, gr.HTML]:
+def _controls(
+    handlers: SendHandlers, prefix: str, stop: Callable[..., None]
+) -> tuple[gr.CheckboxGroup, gr.Button, gr.HTML]:
     shelf = handlers.shelf
     with gr.Row(elem_id=f"{prefix}-controls", elem_classes="controls"):
         models = gr.CheckboxGroup(
             list(shelf.models), value=[shelf.default], label="Models", elem_id=f"{prefix}-models", scale=4
         )
         run = gr.Button("Send to a project", elem_id=f"{prefix}-run", scale=0, min_width=220)
+    stop_button(stop, prefix)
     return models, run, gr.HTML(empty_html(EMPTY), elem_id=f"{prefix}-result")
+
+
+def _predict(
+    predictor: Predictor,
+    documents: Sequence[Document],
+    folder: Path,
+    problems: list[str],
+    progress: gr.Progress,
+) -> Iterator[tuple[int, Prediction]]:
+    """The place of each document that the model could read, with its prediction.
+
+    Raises:
+        StoppedError: not all were read, so that there is nothing to send.
+    """
+    numbered = folder / "documents.jsonl"
+    with numbered.open("w", encoding="utf-8") as stream:
+        for place, document in enumerate(documents):
+            row = {"id": str(place), "title": document.title, "text": document.body}
+            stream.write(json.dumps({**row, "language": document.language}) + "\n")
+    output = folder / OUTPUT_NAME
+    report = predict_uploads(in_turns(predictor), [numbered], output, progress)
+    if report.stopped:
+        raise StoppedError(STOPPED)
+    problems += [problem for problem in report.problems if problem not in problems]
+    for id, prediction in read_predictions(output).items():
+        yield int(id), prediction
 
 
 def _documents(files: Sequence[Path]) -> Iterator[Document]:

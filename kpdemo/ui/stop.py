@@ -64,3 +64,25 @@ class Stop:
     def _check(self) -> None:
         if self._asked.is_set():
             raise StoppedError("The question was stopped before it was answered: ask it again.")
+
+
+class Stops:
+    """The questions that are being answered, by the page that asked: by its Stop button they are found."""
+
+    def __init__(self) -> None:
+        self._begun: dict[str, Stop] = {}
+
+    @contextmanager
+    def begun(self, page: str) -> Iterator[Stop]:
+        """What is asked to stop while the question of a page, which asks one at a time, is answered."""
+        stop = self._begun[page] = Stop()
+        try:
+            yield stop
+        finally:
+            if self._begun.get(page) is stop:
+                del self._begun[page]
+
+    def ask(self, page: str) -> None:
+        """Stop the question of a page, if there is one."""
+        if stop := self._begun.get(page):
+            stop.ask()

@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import gradio as gr
 
 from kpdemo.batch import BatchSummary, predict_file
 from kpdemo.documents import DOCUMENT_SUFFIXES, WHOLE_SUFFIXES, LineError, document_suffix, read_numbered
-from kpdemo.errors import InputError
+from kpdemo.errors import InputError, StoppedError
 from kpdemo.routed import read_with_passages
 from kpdemo.types import (
     Document,
@@ -24,7 +25,9 @@ from kpdemo.types import (
     languages_of,
     uses_passages,
 )
+from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.questions import check_length
+from kpdemo.ui.stop import Stop
 
 SHOWN_ROWS = 50
 SHOWN_PROBLEMS = 20
@@ -44,6 +47,9 @@ class FileReport:
     summary: BatchSummary = field(default_factory=BatchSummary)
     rows: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    total: int = 0
+    stopped: bool = False
+    """Before all documents were read."""
 
 
 @dataclass(frozen=True)
@@ -100,15 +106,32 @@ def in_turns(predictor: Predictor) -> Predictor:
     return _InTurns(predictor)
 
 
+@contextmanager
+def in_turn_of_files(shelf: ModelShelf, stop: Stop, progress: gr.Progress) -> Iterator[None]:
+    """Read files when those of others have been read.
+
+    Raises:
+        StoppedError: by `stop`, while others' were.
+    """
+    if shelf.turn_of_files.locked():
+        progress((0, 1), desc="Files of others are read first")
+    with stop.turn(shelf.turn_of_files):
+        yield
+
+
 def predict_uploads(
     predictor: Predictor, files: Sequence[Path], output: Path, progress: gr.Progress
 ) -> FileReport:
-    """Predict all documents of `files` into `output`, a line each; with several files it names the file."""
-    report = FileReport()
-    total = sum(_count_documents(path) for path in files)
+    """Predict all documents of `files` into `output`, a line each; with several files it names the file.
+
+    Where the predictor is stopped, what it had predicted before stays.
+    """
+    report = FileReport(total=sum(_count_documents(path) for path in files))
     with output.open("w", encoding="utf-8") as stream:
         for path in files:
-            for row in _predict_upload(predictor, path, report, total, progress):
+            if report.stopped:
+                break
+            for row in _predict_upload(predictor, path, report, progress):
                 named = {"file": path.name, **row} if len(files) > 1 else row
                 stream.write(json.dumps(named, ensure_ascii=False) + "\n")
                 if len(report.rows) < SHOWN_ROWS:
@@ -178,17 +201,20 @@ def _ignore(error: LineError) -> None:
 
 
 def _predict_upload(
-    predictor: Predictor, path: Path, report: FileReport, total: int, progress: gr.Progress
+    predictor: Predictor, path: Path, report: FileReport, progress: gr.Progress
 ) -> Iterator[dict[str, Any]]:
-    before = report.summary
+    before, counts = report.summary, BatchSummary()
 
     def problem(error: LineError) -> None:
         _add_problem(report, path, error.message)
 
-    def advance(counts: BatchSummary) -> None:
-        unit = "documents" if total > 1 else "document"
-        progress((before.seen + counts.seen, max(total, 1)), desc="Reading", unit=unit)
+    def advance(now: BatchSummary) -> None:
+        nonlocal counts
+        counts = now
+        unit = "documents" if report.total > 1 else "document"
+        progress((before.seen + now.seen, max(report.total, 1)), desc="Reading", unit=unit)
 
+    advance(counts)
     lines = io.BytesIO()
     try:
         counts = predict_file(
@@ -197,6 +223,8 @@ def _predict_upload(
     except InputError as error:
         _add_problem(report, path, str(error))
         counts = BatchSummary(failed=1)
+    except StoppedError:
+        report.stopped = True
     report.summary = BatchSummary(before.done + counts.done, 0, before.failed + counts.failed)
     for line in lines.getvalue().splitlines():
         yield json.loads(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -27,6 +27,9 @@ It answers the request that asks. All queued events of a page listen to one stre
 the server closes the stream after another would wait for ever. Not for what may fail: of these answers Gradio
 shows no error.
 """
+
+FILES_QUEUE: dict[str, Any] = {"concurrency_id": "files", "concurrency_limit": 12}
+"""For an event that reads files; they wait for `ModelShelf.turn_of_files`, where they can be stopped."""
 
 THEME_BUTTON = '<button type="button" id="page-theme" data-theme>Light / dark</button>'
 
@@ -77,6 +80,18 @@ def done_html(text: str) -> str:
 def empty_html(text: str) -> str:
     """What stands where a result will be: the next step."""
     return f'<p class="empty">{escape(text)}</p>'
+
+
+def page_of(request: gr.Request | None) -> str:
+    """What tells an open page from all others; the same for all callers that have none."""
+    return (request and request.session_hash) or ""
+
+
+def stop_button(ask: Callable[..., None], prefix: str) -> None:
+    """A button that is there while the result, which comes right under it, is waited for."""
+    with gr.Row(elem_id=f"{prefix}-wait", elem_classes="wait"):
+        button = gr.Button("Stop", scale=0, min_width=80, elem_id=f"{prefix}-stop")
+    button.click(ask, api_name=f"stop_{prefix.replace('-', '_')}", **QUIETLY)
 
 
 EARLIER = "Earlier answer"

@@ -21,6 +21,7 @@ from kpdemo.types import Keyphrase
 from kpdemo.ui.models import LONG_TEXT
 from kpdemo.ui.predict import STOPPED
 from kpdemo.ui.questions import LARGEST_COUNT, LONGEST_TEXT
+from kpdemo.ui.uploads import BATCH_SIZE
 from kpdemo.ui.widgets import EARLIER
 from kpdemo.worker import ModelWorker
 from tests import remote
@@ -488,6 +489,45 @@ def test_a_long_text_that_is_stopped_is_read_no_more_and_the_next_one_is(page, s
             page.wait_for_timeout(20)
         predict(page, BODY * 300)
         expect(page.locator("#predict-result .refusal")).to_have_count(0)
+
+
+def test_files_and_a_comparison_can_be_stopped_and_keep_what_they_had(page, serve, tmp_path):
+    def wait_until_begun():
+        while not begun.is_file():
+            page.wait_for_timeout(20)
+        begun.unlink()
+
+    begun, table = tmp_path / "begun", tmp_path / "docs.jsonl"
+    texts = [BODY] * BATCH_SIZE + [f"compute {begun}"]
+    lines = [json.dumps({"id": str(number), "text": text}) for number, text in enumerate(texts)]
+    table.write_text("\n".join(lines), encoding="utf-8")
+    with ModelWorker(remote.load) as worker:
+        models = {"plain": "answers", "obedient": "obeys"}
+        open_page(page, serve(app.AppContext(models, remote.load, load_apart=worker.open)))
+        stop = page.get_by_role("button", name="Stop")
+        for model in models:
+            page.locator("#compare-models").get_by_label(model).check()
+        write(page, f"compute {begun}".ljust(LONG_TEXT))
+        page.locator("#compare-run").click()
+        wait_until_begun()
+        stop.click()
+        expect(page.locator(".compare-column").first.locator("ol")).not_to_have_count(0)
+        expect(page.locator(".compare-column").last).to_contain_text("Stopped before this model had answered")
+        expect(stop).to_be_hidden()
+        page.get_by_role("tab", name="Files").click()
+        page.locator("#files-upload input[type=file]").set_input_files(str(table))
+        page.locator("#files-model input").click()
+        page.get_by_role("option", name="obedient").click()
+        page.locator("#files-run").click()
+        wait_until_begun()
+        stop.click()
+        expect(page.locator("#files-result").get_by_role("alert")).to_contain_text(
+            f"Stopped: {BATCH_SIZE} of {BATCH_SIZE + 1} documents are predicted"
+        )
+        with page.expect_download() as download:
+            page.locator("#files-download").click()
+        assert len(Path(download.value.path()).read_text(encoding="utf-8").splitlines()) == BATCH_SIZE
+        expect(stop).to_be_hidden()
 
 
 def test_a_short_text_is_read_while_others_wait_for_long_ones(browser, serve):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import gradio as gr
@@ -15,14 +18,15 @@ import kpdemo
 from kpdemo.errors import LanguageError, ModelLoadError, ModelStoppedError
 from kpdemo.languages import detect
 from kpdemo.types import Keyphrase, Prediction
-from kpdemo.ui.compare import Column, CompareHandlers, columns_html
-from kpdemo.ui.files import SHOWN_ABSENT, FilesHandlers
+from kpdemo.ui.compare import STOPPED, Column, CompareHandlers, columns_html
+from kpdemo.ui.files import SHOWN_ABSENT, STOPPED_EARLY, FilesHandlers
 from kpdemo.ui.footer import FooterHandlers
-from kpdemo.ui.models import WARM_UP, ModelShelf
+from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.predict import PredictHandlers, load_examples
 from kpdemo.ui.questions import LONGEST_TEXT
 from kpdemo.ui.results import Answer, Question
-from kpdemo.ui.uploads import MOST_FILES, SHOWN_ROWS, TURN_CHARACTERS
+from kpdemo.ui.rows import WARM_UP
+from kpdemo.ui.uploads import BATCH_SIZE, MOST_FILES, SHOWN_ROWS, TURN_CHARACTERS
 from tests.fakes import FakePredictor, FakeRetriever, MappedPredictor, absent_keyphrases
 
 MODELS = {"default": "the trained one", "first": "first phrases"}
@@ -203,6 +207,26 @@ def test_compare_needs_a_model(shelf):
         compare(shelf, [])
 
 
+@dataclass(frozen=True)
+class Stopping(FakePredictor):
+    """Presses Stop while it reads for the first time, but for its warm-up."""
+
+    stop: Callable[[], None] = lambda: None
+
+    def predict(self, documents, **options):
+        if documents != [WARM_UP]:
+            self.stop()
+        return super().predict(documents, **options)
+
+
+def test_what_models_had_answered_before_a_stop_is_compared():
+    shelf = ModelShelf(MODELS, lambda name: Stopping(name, stop=handlers.stop_comparing))
+    handlers = CompareHandlers(shelf)
+    html = handlers.compare(["default", "first"], "", TEXT, "own", 10, "")
+    assert "<h3>default</h3><ol>" in html
+    assert f'<h3>first</h3><p class="note">{STOPPED}</p>' in html
+
+
 def answered(model, *phrases, absent=(), reader=""):
     prediction = Prediction(
         tuple(Keyphrase(phrase, 0.5, ((0, 1),)) for phrase in phrases),
@@ -285,6 +309,48 @@ def test_files_predicts_every_document_and_names_the_broken_line(shelf, jsonl):
     assert "1 document could not be used:" in html
     assert "docs.jsonl, line 2" in html
     assert str(jsonl.parent) not in html
+
+
+def run_stopped_files(paths):
+    shelf = ModelShelf(MODELS, lambda name: Stopping(name, stop=handlers.stop_files))
+    handlers = FilesHandlers(shelf)
+    [(html, download)] = [
+        (html, Path(update["value"]).read_text(encoding="utf-8").splitlines())
+        for html, update in handlers.predict_files([str(path) for path in paths], "default")
+    ]
+    return html, download
+
+
+def test_what_was_predicted_before_a_stop_can_be_downloaded(tmp_path, jsonl):
+    path = tmp_path / "many.jsonl"
+    rows = [{"id": f"n{number}", "text": TEXT} for number in range(2 * BATCH_SIZE)]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    html, download = run_stopped_files([path, jsonl])
+    assert f"Stopped: {BATCH_SIZE} of {2 * BATCH_SIZE + 3} documents are predicted" in html
+    assert f"they are in the download; {BATCH_SIZE + 3} were not read." in html
+    assert [json.loads(line)["id"] for line in download] == [f"n{number}" for number in range(BATCH_SIZE)]
+
+
+def test_a_stop_before_the_first_document_is_a_sentence(jsonl):
+    def load_and_stop(name):
+        handlers.stop_files()
+        return FakePredictor(name)
+
+    handlers = FilesHandlers(ModelShelf(MODELS, load_and_stop))
+    with pytest.raises(gr.Error, match=STOPPED_EARLY):
+        list(handlers.predict_files([str(jsonl)], "default"))
+
+
+def test_a_stop_counts_while_files_of_others_are_read(jsonl, shelf):
+    handlers = FilesHandlers(shelf)
+    with shelf.turn_of_files, ThreadPoolExecutor() as pool:
+        waiting = pool.submit(lambda: list(handlers.predict_files([str(jsonl)], "default")))
+        while not waiting.done():
+            handlers.stop_files()
+            time.sleep(0.01)
+    with pytest.raises(gr.Error, match="stopped before it was answered"):
+        waiting.result()
+    assert run_files(shelf, [jsonl])[1]
 
 
 def test_several_files_are_told_apart(shelf, jsonl, tmp_path):

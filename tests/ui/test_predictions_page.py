@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -211,13 +211,30 @@ def test_all_documents_of_files_are_handed_over(sender, kept, tmp_path):
     )
     text = tmp_path / "note.txt"
     text.write_text("The night train was late because of snow.")
-    asked = SimpleNamespace(client=SimpleNamespace(host="192.0.2.7"))
+    asked = SimpleNamespace(client=SimpleNamespace(host="192.0.2.7"), session_hash="a page")
     shown = sender.send_files([str(rows), str(text)], ["one", "two"], asked, progress=_quiet)
     assert kept.senders == ["192.0.2.7"]
     found = read_bundle(kept.bundles[0])
     assert [document.id for document in found] == ["a", "rows-2", "a-2", "note"]
     assert all(len(document.runs) == 2 for document in found)
     assert "4 documents ready" in shown
+
+
+def test_what_was_stopped_is_not_sent(kept, tmp_path):
+    def load(name: str) -> FakePredictor:
+        stopping.stop_sending()
+        stopping.stop_sending_files()
+        return FakePredictor(name)
+
+    stopping = SendHandlers(ModelShelf({"one": "first"}, load), kept.keep)
+    with pytest.raises(gr.Error, match="stopped before it was answered"):
+        send(stopping, ["one"])
+    text = tmp_path / "note.txt"
+    text.write_text("The night train was late because of snow.")
+    other = replace(stopping, shelf=ModelShelf({"one": "first"}, load))
+    with pytest.raises(gr.Error, match="Stopped: nothing was sent"):
+        other.send_files([str(text)], ["one"], progress=_quiet)
+    assert kept.bundles == []
 
 
 def test_too_many_documents_are_for_the_command_line(sender, tmp_path):

@@ -1,0 +1,137 @@
+"""Models that wait for each other: one call after the other, each of which can be stopped. No Gradio here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from threading import Lock
+
+from kpdemo.languages.names import ENGLISH
+from kpdemo.routed import read_with_passages
+from kpdemo.types import (
+    Document,
+    Mapped,
+    Prediction,
+    Predictor,
+    RetrievalPrediction,
+    VectorSpace,
+    finds_absent,
+    languages_of,
+    uses_passages,
+)
+from kpdemo.ui.results import Answer, Question
+from kpdemo.ui.stop import Stop
+from kpdemo.worker import RemotePredictor
+
+WARM_UP = Document("A short sentence warms the model up before the first reader comes.", title="Warm-up")
+
+
+@dataclass(frozen=True)
+class Row:
+    """Models that answer one call after the other, and why others could not be loaded."""
+
+    load: Callable[[str], Predictor]
+    may_end: bool = False
+    """Whether a Stop may end the process of these models, which then load anew."""
+    opened: dict[str, Guarded] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A predictor that waits for the lock before each call, only as long as nobody asks to stop."""
+
+    predictor: Predictor
+    lock: Lock
+    may_end: bool = False
+    stop: Stop = field(default_factory=Stop)
+
+    def until(self, stop: Stop) -> Guarded:
+        """The same for one question; its calls raise StoppedError once `stop` was asked."""
+        return replace(self, stop=stop)
+
+    @property
+    def name(self) -> str:
+        return self.predictor.name
+
+    @property
+    def device(self) -> str:
+        return self.predictor.device
+
+    @property
+    def languages(self) -> frozenset[str]:
+        return languages_of(self.predictor)
+
+    @property
+    def uses_passages(self) -> bool:
+        return uses_passages(self.predictor)
+
+    def predict(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Prediction]:
+        time.sleep(0.001)  # a file of many batches lets a waiting reader go first
+        with self._turn():
+            return self.predictor.predict(documents, top_k=top_k, threshold=threshold)
+
+    def predict_with_passages(
+        self,
+        documents: Sequence[Document | str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[RetrievalPrediction]:
+        time.sleep(0.001)  # as in `predict`
+        with self._turn():
+            return read_with_passages(self.predictor, documents, top_k=top_k, threshold=threshold)
+
+    def answer(self, question: Question) -> Answer:
+        with self._turn():
+            started = time.perf_counter()
+            [found] = read_with_passages(
+                self.predictor, [question.read], top_k=question.top_k, threshold=question.threshold
+            )
+            seconds = time.perf_counter() - started
+        return Answer(
+            question,
+            found.prediction,
+            self.name,
+            self.device,
+            seconds,
+            finds_absent=finds_absent(self.predictor),
+            languages=self.languages,
+            retrieval=found if found.retrieves else None,
+        )
+
+    def vectors(
+        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
+    ) -> list[VectorSpace]:
+        if not isinstance(self.predictor, Mapped):
+            return []
+        with self._turn():
+            return self.predictor.vectors(document, top_k=top_k, threshold=threshold)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        with self.stop.turn(self.lock), self.stop.ended_by(self._interrupt):
+            yield
+
+    def _interrupt(self) -> None:
+        """End what the predictor works at, if it is in another process; what runs in this one goes on.
+
+        Never the process of the short texts, which others ask besides, and which are soon read.
+        """
+        if self.may_end and isinstance(self.predictor, RemotePredictor):
+            self.predictor.interrupt()
+
+
+def warm_up_for(predictor: Predictor) -> Document:
+    """In a language of the model: some refuse all others."""
+    languages = languages_of(predictor)
+    return WARM_UP if ENGLISH in languages or not languages else replace(WARM_UP, language=min(languages))
