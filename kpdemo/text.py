@@ -16,6 +16,7 @@ from kpdemo.languages import identified, wording
 from kpdemo.languages.names import ENGLISH
 from kpdemo.languages.routing import MULTILINGUAL_MODEL
 from kpdemo.languages.scripts import SCRIPT_NAMES, UNSPACED, scripts
+from kpdemo.markup import without_markup
 from kpdemo.types import Document, Span
 
 # The released SimCKP evaluation puts spaces round exactly these; [, ], \ and _ stay in words.
@@ -146,7 +147,7 @@ def _check_latin(found: Counter[str]) -> None:
 
 
 def readable_documents(documents: Sequence[Document | str], *, any_script: bool = False) -> list[Document]:
-    """The documents, each with its language; a plain string is one without a title.
+    """The documents, each with its language and without markup; a plain string is one without a title.
 
     Errors as in `check_readable`.
 
@@ -156,7 +157,8 @@ def readable_documents(documents: Sequence[Document | str], *, any_script: bool 
     if isinstance(documents, str | Document):
         kind = "one string" if isinstance(documents, str) else "one Document"
         raise TypeError(f"The documents must be a list, not {kind}: put it into one, as in predict([text]).")
-    read = [Document(document) if isinstance(document, str) else document for document in documents]
+    given = [Document(document) if isinstance(document, str) else document for document in documents]
+    read = [without_markup(document) for document in given]
     for document in read:
         check_readable(document, any_script=any_script)
     return [identified(document) for document in read]
