@@ -46,8 +46,12 @@ def settings_fields(prefix: str) -> SettingsFields:
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=5, min_width=320):
             name = gr.Textbox(label="Name", max_lines=1, max_length=400, elem_id=f"{prefix}-name")
-            types = gr.CheckboxGroup(
-                KNOWN_TYPES, value=list(DEFAULTS.types), label="Comparison types", elem_id=f"{prefix}-types"
+            types = gr.CheckboxGroup(  # none is ticked at first: only the pairs tell which ones are right
+                KNOWN_TYPES,
+                value=[],
+                label="Comparison types",
+                info="Tick what your pairs compare, at least one",
+                elem_id=f"{prefix}-types",
             )
             own_types = gr.Textbox(
                 label="Your own types",
