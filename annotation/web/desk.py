@@ -26,6 +26,24 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+def load_templates() -> Environment:
+    """The pages that are no Gradio's, with what all of them need."""
+    templates = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.globals.update(
+        style=(ASSETS / "sign-in.css").read_text(encoding="utf-8"),
+        script=(ASSETS / "sign-in.js").read_text(encoding="utf-8"),
+        shortest=SHORTEST_PASSWORD,
+        longest=LONGEST_PASSWORD,
+    )
+    return templates
+
+
 class Desk:
     """Answers for one server."""
 
@@ -33,19 +51,7 @@ class Desk:
         self.accounts = accounts
         # Whoever waits for argon2 must not hold a thread meanwhile: the raters need those.
         self._hashing = CapacityLimiter(AT_ONCE)
-        self._templates = Environment(
-            loader=FileSystemLoader(HERE / "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.globals.update(
-            style=(ASSETS / "sign-in.css").read_text(encoding="utf-8"),
-            script=(ASSETS / "sign-in.js").read_text(encoding="utf-8"),
-            shortest=SHORTEST_PASSWORD,
-            longest=LONGEST_PASSWORD,
-        )
+        self._templates = load_templates()
 
     async def ask(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do what takes a moment of the database."""

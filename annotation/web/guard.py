@@ -88,8 +88,8 @@ class GuardMiddleware:
 
     def _answer(self, connection: HTTPConnection, user: User | None) -> Response | None:
         """What is answered in the place of the pages, if they are not to be asked."""
-        wants_page = _wants_page(connection)
-        if user is None and not wants_page:
+        is_for_reader = wants_page(connection)
+        if user is None and not is_for_reader:
             return JSONResponse({"error": NOT_SIGNED_IN}, status_code=401)
         path = connection.scope["path"]
         if path == PREFIX:
@@ -98,7 +98,7 @@ class GuardMiddleware:
         address = f"{path}?{query}" if query else path
         if user is None:
             return RedirectResponse(sign_in_address(address), status_code=303)
-        if path != connection.scope["path"] and wants_page:
+        if path != connection.scope["path"] and is_for_reader:
             return RedirectResponse(address, status_code=308)
         return None
 
@@ -108,7 +108,7 @@ def busy_answer() -> Response:
     return JSONResponse({"error": BUSY}, status_code=503, headers={"retry-after": str(_SECONDS_TO_WAIT)})
 
 
-def _wants_page(connection: HTTPConnection) -> bool:
+def wants_page(connection: HTTPConnection) -> bool:
     """Whether a reader opens an address, as against a script or a program."""
     scope = connection.scope
     if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):

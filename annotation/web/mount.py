@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastapi import FastAPI, Request, Response
+from starlette.middleware import Middleware
 from starlette.responses import RedirectResponse
 
 from annotation.pair_names import PairNames
@@ -12,6 +13,7 @@ from annotation.web.downloads import build_downloads
 from annotation.web.guard import Guard, busy_answer
 from annotation.web.judgement_downloads import JudgementDownloads, build_judgement_downloads
 from annotation.web.leaderboard import build_board_downloads
+from annotation.web.missing import MissingPageMiddleware
 from annotation.web.rating import build_rating_routes
 from annotation.web.sending import SendPages, build_send_routes
 from annotation.web.writing import build_writing_routes
@@ -27,6 +29,7 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
         Who knows who is signed in.
     """
     guard = add_account_pages(server, services.accounts)
+    server.user_middleware.append(Middleware(MissingPageMiddleware))  # within the guard and what adds headers
     server.include_router(
         build_rating_routes(
             services.assignment,

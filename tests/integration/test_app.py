@@ -21,6 +21,7 @@ from annotation.ui.agreement import FOR_LEADERS
 from annotation.ui.leaderboard import FOR_LEADERS as LEADERBOARD_FOR_LEADERS
 from annotation.ui.pages import build_annotation_pages
 from annotation.web.cookies import COOKIE
+from annotation.web.missing import NOTHING
 from annotation.web.opening import start_notes
 from tests.fakes import FakePredictor
 
@@ -109,6 +110,28 @@ def handlers(services) -> dict[str, Inputs]:
         for event in events
         if event.fn is not None
     }
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/annotate/nothing", "/annotate/a/b", "/a/b?c=<b>"])
+def test_people_find_a_page_where_there_is_nothing_and_programs_json(client, signed_in, path):
+    page = client.get(path, headers={**signed_in["root"], "accept": "text/html,*/*"})
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "<h1>Nothing here</h1>" in page.text
+    assert NOTHING in page.text
+    assert '<a href="/annotate/">your projects</a>' in page.text
+    assert "frame-ancestors" in page.headers["content-security-policy"]
+    for accept in ("*/*", "application/json"):
+        answer = client.get(path, headers={**signed_in["root"], "accept": accept})
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "application/json")
+
+
+def test_the_page_says_what_is_missing_where_the_answer_does(client, signed_in):
+    headers = {**signed_in["root"], "accept": "text/html"}
+    page = client.get("/annotate/download/99/keyphrases.qrels", headers=headers)
+    assert page.status_code == 404
+    assert "There is no project 99" in page.text
+    assert client.get("/annotate/api/nothing", headers=headers).headers["content-type"] == "application/json"
+    assert client.get("/", headers=headers).status_code == 200
 
 
 def test_every_event_of_annotation_has_a_name_of_its_own(services):
