@@ -27,8 +27,6 @@ from annotation.scoring import (
 )
 
 NOT_SCORED = "The system does not score these pairs."
-WIDE = 1.0
-"""Half of the range of a correlation, -1 to 1: a wider interval hardly tells systems apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +68,6 @@ class SystemReport:
 
 
 @dataclass(frozen=True, slots=True)
-class WidePart:
-    """A type on which a system's interval is wider than `WIDE`."""
-
-    type: str
-    pairs: int
-    system: str
-    """The one with the widest."""
-    width: float
-
-
-@dataclass(frozen=True, slots=True)
 class Contrast:
     """The first system's Pearson less the second's on the same pairs."""
 
@@ -119,22 +106,6 @@ class ScoreReport:
                 for type in self.types
             },
         }
-
-
-def wide_parts(report: ScoreReport) -> list[WidePart]:
-    """The types that have too few pairs to rank systems by, as the intervals of Pearson tell."""
-    found = []
-    for type in report.types:
-        parts = [(system.name, system.types[type]) for system in report.systems]
-        widths = [
-            (part.pearson.high - part.pearson.low, name, part.pairs)
-            for name, part in parts
-            if part.pearson.low is not None and part.pearson.high is not None
-        ]
-        width, name, pairs = max(widths, default=(0.0, "", 0))
-        if width > WIDE:
-            found.append(WidePart(type, pairs, name, width))
-    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

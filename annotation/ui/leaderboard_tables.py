@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from annotation.bootstrap import Alpha
-from annotation.score_report import Contrast, Difference, Part, ScoreReport, wide_parts
+from annotation.few_pairs import wide_parts
+from annotation.score_report import Contrast, Difference, Part, ScoreReport
 from annotation.scoring import Estimate
 from annotation.services.system_rows import Entry, GoldVersion
 from annotation.services.systems import UPLOADED, Board
@@ -187,8 +190,12 @@ def gold_html(gold: GoldVersion, current: str, pairs_now: int) -> str:
 def few_pairs_html(board: Board) -> str:
     """That ranks rest on few pairs, where an interval is wider than half of what a correlation can be."""
     wide = [
-        f"{type_label(part.type)} has {counted(part.pairs, 'pair')}, and the interval of {part.system} is "
-        f"{part.width:.2f} wide"
+        f"{type_label(part.type)} has {counted(part.pairs, 'pair')}, "
+        + (
+            f"and the interval of {part.system} is {part.width:.2f} wide"
+            if isfinite(part.width)
+            else f"too few for an interval of {part.system}"
+        )
         for part in wide_parts(board.report)
     ]
     if not wide:

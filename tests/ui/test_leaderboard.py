@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 from scipy.stats import pearsonr
 
 from annotation.dictionary import Dictionary
-from annotation.score_report import wide_parts
+from annotation.few_pairs import wide_parts
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.sessions import start_session
@@ -223,7 +223,8 @@ def test_ranks_on_few_pairs_are_said_to_be_uncertain(handlers, form, rated, uplo
     grades = [float(pair.gold) for pair in form.systems.own_gold(rated.id).pairs]
     add(form, rated, "perfect", [upload("run.txt", "".join(f"{grade}\n" for grade in grades))])
     status = shown(handlers.show(None, ask("leader", rated.id)))["status"]
-    assert "Few pairs" not in status, "an interval without width is not wide"
+    assert "Few pairs: phrase to word has 3 pairs, too few for an interval of perfect. " in status
+    assert "sentence to phrase has" not in status, "an interval without width is not wide"
     mixed = "".join(f"{grade}\n" for grade in (*grades[4:], *grades[:4]))
     *_, gold_id = add(form, rated, "mixed", [upload("mixed.txt", mixed)])
     [wide, *_] = wide_parts(form.systems.board(rated.id, gold_id).report)
