@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,6 +28,7 @@ from kpdemo.commands.options import (
 )
 from kpdemo.documents import LINE_SUFFIXES, LineError
 from kpdemo.errors import InputError
+from kpdemo.identity import model_identity
 from kpdemo.types import Document, Prediction, Predictor
 
 if TYPE_CHECKING:
@@ -90,6 +92,7 @@ def evaluate(
         datasets = {name: read_gold(path, limit, problems, code) for path, name in names.items()}
         if predictor is not None:
             report = _evaluate_model(datasets, predictor, batch_size, progress, problems)
+            report = replace(report, identity=model_identity(str(model)))
         else:
             report = _evaluate_file(datasets, Path(str(predictions)), problems, partly=limit is not None)
     _print_report(report, as_json=as_json, as_markdown=as_markdown)

@@ -42,13 +42,15 @@ COLUMNS = (
 class Report:
     """The figures of one model on named datasets.
 
-    `model`, `device` and `seconds` are None when the predictions came from a file that does not say.
+    `model`, `device` and `seconds` are None when the predictions came from a file that does not say. `identity`
+    tells the weights from others of that name, see `kpdemo.identity`; it is empty without weights.
     """
 
     datasets: Mapping[str, DatasetFigures]
     model: str | None = None
     device: str | None = None
     seconds: float | None = None
+    identity: str = ""
 
 
 def report_to_json(report: Report) -> dict[str, Any]:
@@ -56,6 +58,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
     return {
         "datasets": {name: _dataset_to_json(figures) for name, figures in report.datasets.items()},
         "model": report.model,
+        "identity": report.identity,
         "device": report.device,
         "seconds": report.seconds,
     }

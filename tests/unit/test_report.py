@@ -19,12 +19,12 @@ def small_report():
         present=(Keyphrase("neural networks", 0.9, ((0, 15),)), Keyphrase("learn", 0.1, ((16, 21),)))
     )
     figures = evaluate(golds, [found, Prediction(present=())])
-    return Report({"tiny": figures}, model="fake", device="cpu", seconds=1.5)
+    return Report({"tiny": figures}, model="fake", device="cpu", seconds=1.5, identity="abc")
 
 
 def test_the_json_has_the_promised_shape():
     written = json.loads(json.dumps(report_to_json(small_report()), allow_nan=False))
-    assert set(written) == {"datasets", "model", "device", "seconds"}
+    assert set(written) == {"datasets", "model", "identity", "device", "seconds"}
     tiny = written["datasets"]["tiny"]
     assert set(tiny) == {"documents", "with_gold", "present", "absent", "pooled", "languages"}
     assert set(tiny["languages"]) == {"en"}
@@ -48,6 +48,7 @@ def test_the_json_holds_fractions_of_one():
     # without stems "neural networks" is not "neural network"
     assert tiny["pooled"] == {"P@M": 0.0, "R@M": 0.0, "F1@M": 0.0}
     assert (written["model"], written["device"], written["seconds"]) == ("fake", "cpu", 1.5)
+    assert written["identity"] == "abc"
 
 
 def test_undefined_figures_are_null():
