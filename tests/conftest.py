@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -29,12 +30,10 @@ settings.load_profile("kpdemo")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One thread of PyTorch a process: on tiny tensors several only wait for one another.
-
-    Speed is measured with as many as there are.
-    """
-    if config.option.markexpr != "benchmark":
-        os.environ.setdefault("OMP_NUM_THREADS", "1")
+    """What this process and all that it starts begin with."""
+    if config.option.markexpr != "benchmark":  # speed is measured with as many threads as there are
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # on tiny tensors several only wait for one another
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's `&` has told us to ignore
 
 
 def unavailable(reason: str) -> NoReturn:
@@ -58,15 +57,33 @@ def find_chromium() -> str | None:
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """`make test` has two processes: one drives the browser, the other runs the rest, a file at a time."""
+    """A file at a time to each process of `make test`, those with a browser to one of them.
+
+    A browser takes a core by itself, and what it waits for comes late on a busy machine: the other processes
+    open browsers only when nothing else is left.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class BrowserApart(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return "browser" if "/browser/" in file else file
+            return nodeid.partition("::")[0]
+
+        def _assign_work_unit(self, node: Any) -> None:
+            browses = any(self._browses(other) for other in self.nodes if other is not node)
+            files = (file for file in self.workqueue if _has_browser(file) != browses)
+            if file := next(files, None):
+                self.workqueue.move_to_end(file, last=False)
+            super()._assign_work_unit(node)
+
+        def _browses(self, node: Any) -> bool:
+            given = self.assigned_work.get(node, {})
+            return any(_has_browser(file) and not all(tests.values()) for file, tests in given.items())
 
     return BrowserApart(config, log)
+
+
+def _has_browser(file: str) -> bool:
+    return "/browser/" in file
 
 
 @pytest.fixture(scope="session")

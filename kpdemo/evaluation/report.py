@@ -42,8 +42,8 @@ COLUMNS = (
 class Report:
     """The figures of one model on named datasets.
 
-    `model`, `device` and `seconds` are None when the predictions came from a file that does not say. `identity`
-    tells the weights from others of that name, see `kpdemo.identity`; it is empty without weights.
+    `model`, `device` and `seconds` are None when predictions came from a file that does not say. `identity`
+    is that of `kpdemo.identity`, empty without weights.
     """
 
     datasets: Mapping[str, DatasetFigures]

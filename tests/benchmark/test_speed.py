@@ -9,25 +9,21 @@ import subprocess
 import sys
 import time
 import timeit
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
-import torch
 
 import kpdemo
-from kpdemo.batch import batch_size_for
 from kpdemo.candidates.chunks import mine_candidates
 from kpdemo.predictors import DEFAULT_FOLDER
-from kpdemo.simckp.absent import merge_candidates
 from kpdemo.simckp.examples import build_example
 from kpdemo.simckp.predictor import score_examples
 from kpdemo.simckp.proposing import RETRIEVED
-from kpdemo.simckp.read_ahead import ReadAhead
-from kpdemo.simckp.system import PART, SystemPredictor, load_system
-from kpdemo.text import readable_documents
+from kpdemo.simckp.system import SystemPredictor, load_system
 from kpdemo.types import Document
+from tests.measuring import report, report_speeds
 
 pytestmark = pytest.mark.benchmark
 
@@ -123,66 +119,8 @@ def test_documents_per_second(predictors, capsys):
         for first in range(0, len(documents), BATCH):
             predictor.predict(documents[first : first + BATCH])
         seconds[name] = (time.perf_counter() - started) / len(documents)
-    speeds = {name: f"{1 / value:.1f} documents/s" for name, value in seconds.items()}
-    report(capsys, f"abstracts in batches of {BATCH}, {DOCUMENTS}", speeds, seconds)
+    report_speeds(capsys, f"abstracts in batches of {BATCH}, {DOCUMENTS}", seconds)
     assert seconds["default"] <= 3 * seconds["embedding"]
-
-
-def test_a_gpu_reads_ten_times_as_many_documents(capsys):
-    if not torch.cuda.is_available():
-        pytest.skip("There is no GPU here.")
-    torch.set_num_threads(2)
-    seconds = {}
-    for device, count in (("cpu", 256), ("cuda", 8_192)):
-        system, documents = load_system(DEFAULT_FOLDER, device=device), abstracts(count)
-        assert isinstance(system, SystemPredictor)
-        size = batch_size_for(system)
-        system.predict(documents[:size])
-        started = time.perf_counter()
-        for first in range(0, count, size):
-            system.predict(documents[first : first + size])
-        seconds[device] = (time.perf_counter() - started) / count
-        title = f"stages of a batch of {PART} on {device}, {system.processes} processes, a document"
-        report_milliseconds(capsys, title, batch_stages(system, documents[:PART]))
-    speeds = {device: f"{1 / value:.1f} documents/s" for device, value in seconds.items()}
-    report(capsys, "abstracts, two CPU threads and a GPU", speeds, seconds)
-    with capsys.disabled():
-        print(f"  the GPU reads {seconds['cpu'] / seconds['cuda']:.1f} times as many")
-    assert seconds["cpu"] >= 10 * seconds["cuda"]
-
-
-def batch_stages(system: SystemPredictor, documents: Sequence[Document]) -> dict[str, float]:
-    """Seconds a document of each part of a batch by itself; with processes, reading is beside the rest."""
-    retriever = system.proposer.retriever
-    assert retriever is not None
-    known, read = readable_documents(documents), system.reader.read(readable_documents(documents))
-    vectors = retriever.encoder.read_documents([one.tokens for one in read])
-    terms = [one.terms for one in read]
-    found = retriever.bank.search(vectors, RETRIEVED, terms)
-    parts: dict[str, Callable[[], object]] = {
-        "language": partial(readable_documents, documents),
-        "reading, one process": partial(system.reader.read, known),
-        "extractor": partial(system.extractor.score_mined, [(one.candidates, one.example) for one in read]),
-        "pair encoder": partial(retriever.encoder.read_documents, [one.tokens for one in read]),
-        "bank": partial(retriever.bank.search, vectors, RETRIEVED, terms),
-        "absent ones": lambda: [
-            merge_candidates(d, [], terms) for d, terms in zip(known, found, strict=True)
-        ],
-    }
-    seconds = {name: best_of_three(run) / len(documents) for name, run in parts.items()}
-    if system.processes:
-        ahead, many = ReadAhead(system.reader, system.processes), known * 8
-        list(ahead.read(many))  # the processes start
-        seconds["reading ahead"] = best_of_three(lambda: list(ahead.read(many))) / len(many)
-    return seconds
-
-
-def best_of_three(run: Callable[[], object]) -> float:
-    return min(timeit.repeat(run, number=1, repeat=3))
-
-
-def report_milliseconds(capsys, title: str, seconds: dict[str, float]) -> None:
-    report(capsys, title, {name: f"{value * 1000:.2f} ms" for name, value in seconds.items()}, seconds)
 
 
 @pytest.mark.parametrize("module", ["kpdemo", "annotation", "db"])
@@ -202,11 +140,3 @@ def test_import_time(module, capsys):
         {module: statistics.median(times), "nltk": statistics.median(peer)},
     )
     assert statistics.median(times) < statistics.median(peer) / 5
-
-
-def report(capsys, title: str, shown: dict[str, str], seconds: dict[str, float]) -> None:
-    first = next(iter(seconds))
-    with capsys.disabled():
-        print(f"\n{title}")
-        for name, text in shown.items():
-            print(f"  {name:10} {text:>18}   {seconds[name] / seconds[first]:6.2f} × {first}")

@@ -112,8 +112,6 @@ def test_an_error_elsewhere_is_raised_here_and_what_comes_next_is_read():
 
 
 PROGRAM = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have told us to ignore it
 from tests.unit.test_read_ahead import DOCUMENTS, ReadAhead, TellsProcess
 ahead = ReadAhead(TellsProcess(), 2)
 print(*set(ahead.read(DOCUMENTS)), flush=True)
