@@ -36,6 +36,7 @@ LEGEND = (
     "“2 of 4” beside a keyphrase: so many of the models give it. A list that two models share, as one bank "
     "of phrases makes it for both, counts once."
 )
+UNCOUNTED = "Its keyphrases, which are not counted"
 STOPPED = "Stopped before this model had answered."
 FIRST_TICKED = frozenset({"indexer", "tfidf", "multipartite"})
 """Ticked beside the default model: another style, a statistical baseline and one by graphs."""
@@ -65,20 +66,36 @@ class Tally:
     same: Mapping[str, str]
 
 
+NO_VOTES = Tally(Counter(), 0, {})
+"""Of a model that does not count, since it was made for other languages than that of the text."""
+
+
 def columns_html(columns: Sequence[Column]) -> str:
     """One list a model; a phrase that several models give says how many do."""
-    answered = [(column.model, column.answer) for column in columns if column.answer]
+    apart = _made_for_others(columns)
+    answered = [(one.model, one.answer) for one in columns if one.answer and one.model not in apart]
     present = _tally((name, _reader(answer), answer.prediction.present, answer) for name, answer in answered)
     absent = _tally(
         (name, _retrieved(answer) or name, answer.prediction.absent, answer)
         for name, answer in answered
         if answer.finds_absent
     )
-    sections = "".join(_column_html(column, present, absent) for column in columns)
+    ordered = sorted(columns, key=lambda column: column.model in apart)
+    sections = "".join(
+        _column_html(column, *((NO_VOTES, NO_VOTES) if column.model in apart else (present, absent)))
+        for column in ordered
+    )
     shared = any(votes > 1 for tally in (present, absent) for votes in tally.votes.values())
     legend = f'<p class="small">{LEGEND}</p>' if shared or present.same or absent.same else ""
-    given = (one for _, answer in answered for one in (*answer.prediction.present, *answer.prediction.absent))
+    read = [column.answer.prediction for column in columns if column.answer]
+    given = (keyphrase for one in read for keyphrase in (*one.present, *one.absent))
     return f'{legend}{filler_note(given)}<div class="compare-columns" id="compare-columns">{sections}</div>'
+
+
+def _made_for_others(columns: Sequence[Column]) -> set[str]:
+    """The models of other languages than that of the text, if another one of its language has answered."""
+    foreign = {one.model: bool(note_of(one.answer)) for one in columns if one.answer}
+    return set() if all(foreign.values()) else {model for model, is_so in foreign.items() if is_so}
 
 
 def _tally(lists: Iterable[tuple[str, Hashable, Sequence[Keyphrase], Answer]]) -> Tally:
@@ -110,12 +127,11 @@ def _column_html(column: Column, present: Tally, absent: Tally) -> str:
     if answer is None:
         content = note_html(column.problem)
     else:
-        content = (
-            _notes_html(column.model, answer, present)
-            + _present_html(answer, present)
-            + _absent_html(column.model, answer, absent)
-            + f'<p class="small">{_facts(column.model, answer)}</p>'
-        )
+        lists = _present_html(answer, present) + _absent_html(column.model, answer, absent)
+        if present is NO_VOTES:
+            lists = f"<details><summary>{UNCOUNTED}</summary>{lists}</details>"
+        facts = f'<p class="small">{_facts(column.model, answer)}</p>'
+        content = _notes_html(column.model, answer, present) + lists + facts
     return f'<section class="compare-column"><h3>{escape(column.model)}</h3>{content}</section>'
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import gradio as gr
 
-from kpdemo.documents import DOCUMENT_SUFFIXES
 from kpdemo.errors import InputError, KpdemoError, StoppedError
 from kpdemo.ui.absent import chip_html
 from kpdemo.ui.figures import counted, grouped
@@ -30,10 +29,12 @@ from kpdemo.ui.uploads import (
 )
 from kpdemo.ui.widgets import (
     FILES_QUEUE,
+    QUIETLY,
     empty_html,
     keep_reason,
     note_html,
     page_of,
+    refusal_html,
     section_heading,
     shown_to_user,
     stop_button,
@@ -75,6 +76,16 @@ class FilesHandlers:
                 )
             # Gradio copies the file when it takes this value, before the folder goes.
             yield report_html(report), gr.update(value=str(output), interactive=True)
+
+    def check_files(self, paths: list[str] | None) -> str | dict[str, Any]:
+        """What cannot be read of the chosen files; where all can, the page stays as it is."""
+        try:
+            if paths:
+                checked_files(paths)
+        except InputError as error:
+            return refusal_html(str(error))
+        unchanged: dict[str, Any] = gr.skip()
+        return unchanged
 
     def stop_files(self, request: gr.Request | None = None) -> None:
         self.stops.ask(page_of(request))
@@ -132,7 +143,6 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
             upload = gr.File(
                 label="Files",
                 file_count="multiple",
-                file_types=list(DOCUMENT_SUFFIXES),
                 height=200,
                 elem_id="files-upload",
             )
@@ -163,7 +173,8 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
     keep_reason(asked, result)
     # An answer to other files than those shown would mislead. By the browser itself: the server might answer
     # this after the prediction, and take that away.
-    upload.change(None, None, [result, download], js=FORGET, api_name="forget_files")
+    forgotten = upload.change(None, None, [result, download], js=FORGET, api_name="forget_files")
+    forgotten.then(handlers.check_files, upload, result, api_name="check_files", **QUIETLY)
     return upload
 
 

@@ -148,7 +148,7 @@ def checked_files(paths: Sequence[str] | None) -> list[Path]:
     for path in files:
         if path.suffix.lower() not in DOCUMENT_SUFFIXES:  # no compressed ones: a small one may hold gigabytes
             kinds = ", ".join(DOCUMENT_SUFFIXES)
-            raise InputError(f"{path.name} cannot be read here: use one of {kinds}.")
+            raise InputError(f"{path.name} cannot be read here: use one of {kinds}, such as a PDF of it.")
     return files
 
 

@@ -72,6 +72,11 @@ def note_html(text: str, *, role: Literal["", "alert", "status"] = "") -> str:
     return f'<p class="note"{told}>{escape(text)}</p>'
 
 
+def refusal_html(text: str) -> str:
+    """Why there is no result, in its place; the next refusal or answer takes it."""
+    return f'<p class="note refusal" role="alert">{escape(text)}</p>'
+
+
 def done_html(text: str) -> str:
     """A sentence that something has worked; it is read out when it appears."""
     return f'<p class="note done" role="status">{escape(text)}</p>'

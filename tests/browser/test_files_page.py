@@ -33,6 +33,13 @@ def test_no_file_is_a_sentence(files):
     expect_refusal(files, "No file is chosen", result="#files-result")
 
 
+def test_a_file_of_a_word_processor_is_refused_in_our_words_as_soon_as_it_is_chosen(files, tmp_path):
+    path = tmp_path / "report.docx"
+    path.write_bytes(b"PK")
+    upload(files, path)
+    expect_refusal(files, "report.docx cannot be read here: use one of .jsonl", result="#files-result")
+
+
 def test_a_binary_file_is_a_sentence_without_our_paths(files, tmp_path):
     path = tmp_path / "picture.txt"
     path.write_bytes(b"\x89PNG\x00\x01\x02")

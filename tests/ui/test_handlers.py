@@ -18,7 +18,7 @@ import kpdemo
 from kpdemo.errors import LanguageError, ModelLoadError, ModelStoppedError
 from kpdemo.languages import detect
 from kpdemo.types import Keyphrase, Prediction
-from kpdemo.ui.compare import STOPPED, Column, CompareHandlers, columns_html
+from kpdemo.ui.compare import STOPPED, UNCOUNTED, Column, CompareHandlers, columns_html
 from kpdemo.ui.files import SHOWN_ABSENT, STOPPED_EARLY, FilesHandlers
 from kpdemo.ui.footer import FooterHandlers
 from kpdemo.ui.models import ModelShelf
@@ -219,6 +219,22 @@ class Stopping(FakePredictor):
         return super().predict(documents, **options)
 
 
+def test_a_model_of_another_language_comes_last_folded_and_does_not_count():
+    def column(model, *languages):
+        one = answered(model, "coraux")
+        prediction = replace(one.answer.prediction, language="fr")
+        return replace(one, answer=replace(one.answer, prediction=prediction, languages=frozenset(languages)))
+
+    english, french, any_language = column("indexer", "en"), column("default", "fr"), column("first")
+    html = columns_html([english, french, any_language])
+    assert html.index("<h3>first") < html.index("<h3>indexer") < html.index("This text is French; the model")
+    assert html.count("2 of 2") == 2
+    _, folded = html.split(f"<details><summary>{UNCOUNTED}</summary>")
+    assert ("coraux" in folded, "2 of" in folded) == (True, False)
+    alone = columns_html([english, replace(english, model="english")])
+    assert UNCOUNTED not in alone
+
+
 def test_what_models_had_answered_before_a_stop_is_compared():
     shelf = ModelShelf(MODELS, lambda name: Stopping(name, stop=handlers.stop_comparing))
     handlers = CompareHandlers(shelf)
@@ -309,6 +325,16 @@ def test_files_predicts_every_document_and_names_the_broken_line(shelf, jsonl):
     assert "1 document could not be used:" in html
     assert "docs.jsonl, line 2" in html
     assert str(jsonl.parent) not in html
+
+
+@pytest.mark.parametrize("name", ["report.docx", "table.xlsx", "REPORT"])
+def test_a_file_of_another_kind_is_refused_when_it_is_chosen(shelf, name):
+    files = FilesHandlers(shelf)
+    told = files.check_files(["/tmp/a.txt", f"/tmp/{name}"])
+    assert f"{name} cannot be read here: use one of .jsonl, " in told
+    assert 'class="note refusal" role="alert"' in told
+    for good in (["/tmp/A.TXT", "/tmp/a.pdf"], [], None):
+        assert files.check_files(good) == gr.skip()
 
 
 def run_stopped_files(paths):
