@@ -20,7 +20,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
-from annotation.adjudication import is_flagged, spread
+from annotation.adjudication import spread
 from annotation.scale import CLSS_POINTS
 from annotation.senses import PairSenses
 from annotation.types import Cause, ProjectSettings, RatedPair, RaterComment
@@ -99,28 +99,49 @@ class GoldRow:
     senses: PairSenses | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """All that the gold grade of a pair hangs on."""
+
+    decided: Decimal | None
+    """The adjudicated grade."""
+    ratings: int
+    total: Decimal
+    """The sum of the ratings."""
+    spread: Decimal
+    """Between the highest and the lowest rating; 0 with fewer than two."""
+
+    @property
+    def mean(self) -> Decimal | None:
+        """Rounded half to even to four decimals; None without ratings."""
+        return (self.total / self.ratings).quantize(PLACES, ROUND_HALF_EVEN) if self.ratings else None
+
+    def reason(self, settings: ProjectSettings) -> Reason | None:
+        """Why there is no gold grade yet; a decision finishes a pair however many ratings it has.
+
+        `lacks` of annotation.services.gold_rows asks a database for the same.
+        """
+        if self.decided is not None:
+            return None
+        if self.ratings < settings.raters_per_pair:
+            return Reason.TOO_FEW_RATINGS
+        return Reason.NOT_ADJUDICATED if self.spread >= settings.threshold else None
+
+    def gold(self, settings: ProjectSettings) -> Decimal | None:
+        """The decision, else the mean of enough ratings that do not differ too much."""
+        if self.reason(settings):
+            return None
+        return self.mean if self.decided is None else self.decided
+
+
+def standing_of(grades: Sequence[Decimal], decided: Decimal | None = None) -> Standing:
+    """Of single ratings."""
+    return Standing(decided, len(grades), sum(grades, Decimal(0)), spread(grades))
+
+
 def mean_grade(grades: Sequence[Decimal]) -> Decimal | None:
-    """The mean, rounded half to even to four decimals; None of no grades."""
-    if not grades:
-        return None
-    return mean_of_sum(sum(grades, Decimal(0)), len(grades))
-
-
-def mean_of_sum(total: Decimal, count: int) -> Decimal:
-    return (total / count).quantize(PLACES, ROUND_HALF_EVEN)
-
-
-def reason_of(pair: RatedPair, settings: ProjectSettings) -> Reason | None:
-    """Why `pair` has no gold grade yet; a decision finishes a pair however many ratings it has.
-
-    `lacks` of annotation.services.gold_rows asks a database for the same.
-    """
-    if pair.adjudicated is not None:
-        return None
-    if len(pair.ratings) < settings.raters_per_pair:
-        return Reason.TOO_FEW_RATINGS
-    grades = [grade for _, grade in pair.ratings]
-    return Reason.NOT_ADJUDICATED if is_flagged(grades, settings.threshold) else None
+    """The mean as in a gold set; None of no grades."""
+    return standing_of(grades).mean
 
 
 def gold_row(pair: RatedPair, settings: ProjectSettings, labels: Mapping[str, str] | None) -> GoldRow:
@@ -131,9 +152,8 @@ def gold_row(pair: RatedPair, settings: ProjectSettings, labels: Mapping[str, st
         settings: the project's.
         labels: what stands for each key in the file; None leaves single ratings out.
     """
-    grades = [grade for _, grade in pair.ratings]
-    reason, mean = reason_of(pair, settings), mean_grade(grades)
-    gold = None if reason else mean if pair.adjudicated is None else pair.adjudicated
+    standing = standing_of([grade for _, grade in pair.ratings], pair.adjudicated)
+    reason = standing.reason(settings)
     source = GoldSource.MEAN if pair.adjudicated is None else GoldSource.ADJUDICATED
     ratings = [] if labels is None else [(labels[rater], grade) for rater, grade in pair.ratings]
     return GoldRow(
@@ -142,11 +162,11 @@ def gold_row(pair: RatedPair, settings: ProjectSettings, labels: Mapping[str, st
         genre=pair.genre,
         left=pair.left,
         right=pair.right,
-        gold=gold,
+        gold=standing.gold(settings),
         gold_source=None if reason else source,
-        mean=mean,
-        spread=spread(grades),
-        rating_count=len(grades),
+        mean=standing.mean,
+        spread=standing.spread,
+        rating_count=standing.ratings,
         ratings=tuple(sorted(ratings, key=lambda rating: label_key(rating[0]))),
         cause=pair.cause,
         intended=pair.intended,

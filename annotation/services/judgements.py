@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Row, func, or_, select
+from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
-from annotation.gold import mean_of_sum
+from annotation.gold import Reason, Standing
 from annotation.judgements import GradedDocument, GradedPhrase, JudgedPool
-from annotation.services.gold_rows import lacks
-from annotation.services.projects import find_project
+from annotation.services.projects import as_project, find_project
 from annotation.services.queue_order import order_of
 from annotation.types import from_quarters
 from db import Database
@@ -78,7 +76,7 @@ def _phrases(session: Session, project: Project) -> tuple[dict[int, list[GradedP
             Pair.external_id,
             Pair.right,
             Pair.rating_count,
-            or_(*lacks(project)).label("is_unfinished"),
+            Pair.spread_quarters,
             summed.c.quarters.label("sum"),
             Adjudication.quarters.label("decided"),
         )
@@ -89,20 +87,23 @@ def _phrases(session: Session, project: Project) -> tuple[dict[int, list[GradedP
         .order_by(Pair.import_order)
     )
     found: dict[int, list[GradedPhrase]] = defaultdict(list)
-    undecided = 0
+    settings, undecided = as_project(project).settings, 0
     for row in rows:
-        grade = None if row.is_unfinished else _gold(row)
-        undecided += grade is None and row.rating_count >= project.raters_per_pair
+        standing = _standing(row)
+        undecided += standing.reason(settings) is Reason.NOT_ADJUDICATED
+        grade = standing.gold(settings)
         phrase = GradedPhrase(row.id, row.external_id, row.right, row.is_present, grade)
         found[row.document_id].append(phrase)
     return found, undecided
 
 
-def _gold(row: Row[Any]) -> Decimal:
-    """The gold grade of a finished pair."""
-    if row.decided is not None:
-        return from_quarters(row.decided)
-    return mean_of_sum(from_quarters(int(row.sum)), int(row.rating_count))
+def _standing(row: Row[Any]) -> Standing:
+    return Standing(
+        decided=None if row.decided is None else from_quarters(row.decided),
+        ratings=row.rating_count,
+        total=from_quarters(int(row.sum or 0)),
+        spread=from_quarters(row.spread_quarters),
+    )
 
 
 def _runs(session: Session, project_id: int) -> Runs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,18 +14,22 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from annotation.cli import main
+from annotation.clock import utcnow
 from annotation.commands.options import open_database
 from annotation.errors import ExportError
 from annotation.exchange import read_items
 from annotation.formats import open_source
-from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
+from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.gold import GoldService
+from annotation.services.gold_rows import first_unfinished
 from annotation.services.importing import ImportService
-from annotation.services.projects import ProjectService
-from annotation.types import Cause, NewPair, ProjectSettings
-from db.models import Comment
+from annotation.services.judgements import JudgementService
+from annotation.services.projects import ProjectService, find_project
+from annotation.types import Cause, NewPair, NewRating, ProjectSettings
+from db.models import Adjudication, Comment
+from tests.predicted import pairs_of, sent_project
 from tests.rated import pair, rated_pairs, rated_project
 
 FINISHED = [
@@ -139,6 +144,60 @@ def test_counts_of_the_database_and_of_the_rows_are_the_same(database, tmp_path)
     written = export(rated, tmp_path / "g", unfinished=Unfinished.LEAVE_OUT).manifest["counts"]
     assert (counts.pairs, counts.too_few_ratings, counts.not_adjudicated, counts.finished) == (6, 2, 1, 3)
     assert (written["too_few_ratings"], written["not_adjudicated"]) == (2, 1)
+
+
+@settings(
+    max_examples=20,
+    deadline=None,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data(), raters=st.integers(1, 3), threshold=st.integers(1, 16))
+def test_queries_and_python_agree_on_what_has_a_gold_grade(database, data, raters, threshold):
+    number = len(ProjectService(database).list())
+    chosen = {"raters_per_pair": raters, "threshold": Decimal(threshold) / 4}
+    project = sent_project(database, name=f"sea {number}", **chosen)
+    names = {pair.external_id: pair.id for pair in pairs_of(database, project.id).values()}
+    grades = data.draw(
+        st.lists(st.lists(st.integers(0, 16), max_size=raters), min_size=len(names), max_size=len(names))
+    )
+    ratings = [
+        NewRating(name, f"rater {place}", Decimal(quarters) / 4)
+        for name, given_to in zip(names, grades, strict=True)
+        for place, quarters in enumerate(given_to)
+    ]
+    ImportService(database).import_pairs(project.id, ratings)
+    decisions = data.draw(st.dictionaries(st.sampled_from(sorted(names)), st.integers(0, 16)))
+    decide_at_once(database, project.id, {names[name]: quarters for name, quarters in decisions.items()})
+    rows = [gold_row(pair, project.settings, None) for pair in rated_pairs(database, project.id)]
+    reasons = Counter(row.reason for row in rows)
+    counts = GoldService(database).counts(project.id)
+    assert counts.too_few_ratings == reasons[Reason.TOO_FEW_RATINGS]
+    assert counts.not_adjudicated == reasons[Reason.NOT_ADJUDICATED]
+    with database.reading() as session:
+        first = first_unfinished(session, find_project(session, project.id))
+    assert first == next(((row.type, row.id) for row in rows if row.reason), None)
+    pool = JudgementService(database).pool(project.id)
+    found = {phrase.pair: phrase.grade for document in pool.documents for phrase in document.phrases}
+    assert found == {row.id: row.gold for row in rows}
+    assert pool.undecided == reasons[Reason.NOT_ADJUDICATED]
+
+
+def decide_at_once(database, project_id, decisions):
+    """Decisions by the id of the pair, also on pairs that a page would offer to nobody."""
+    judge = AccountService(database).add_user(f"judge {project_id}")
+    with database.session() as session:
+        session.add_all(
+            Adjudication(
+                project_id=project_id,
+                pair_id=pair_id,
+                adjudicator_id=judge.id,
+                quarters=quarters,
+                cause=Cause.SCALE,
+                decided_at=utcnow(),
+            )
+            for pair_id, quarters in decisions.items()
+        )
 
 
 def test_numbers_of_raters_stay_when_another_rater_joins(database, tmp_path):
