@@ -310,6 +310,12 @@ def test_the_check_of_figures_sees_those_of_the_default_model():
             }  # fmt: skip
 
 
+def test_the_share_of_keyphrases_among_the_candidates_is_that_of_the_committed_result():
+    found = json.loads((ROOT / "docs" / "results" / "candidates.json").read_text(encoding="utf-8"))
+    recall = 100 * found[MEASURED["Inspec"]]["recall"]
+    assert f"hold {recall:.1f} % of Inspec's" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_figures_in_other_languages_are_those_of_the_committed_results():
     path = ROOT / "docs" / "results_multilingual" / "retrieval-multilingual.json"
     datasets = json.loads(path.read_text(encoding="utf-8"))["datasets"]
