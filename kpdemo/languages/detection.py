@@ -124,7 +124,9 @@ def _is_plainly_english(piece: str) -> bool:
 
 def _classified(piece: str) -> str:
     code, probability = _classifier().classify(piece)
-    return code if probability >= LEAST_SURE or not piece.isascii() else ENGLISH
+    # A dash, a quotation mark or an emoji speaks for no language, a letter with an accent against English.
+    foreign = not piece.isascii() and any(letter.isalpha() for letter in piece if letter > "\x7f")
+    return code if probability >= LEAST_SURE or foreign else ENGLISH
 
 
 @lru_cache(maxsize=1)

@@ -213,6 +213,14 @@ def test_a_folded_word_stays_as_it_is_and_holds_no_space(word):
     assert not folded(word).split()[1:]
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("😀 graph 🎉 kernels", "en"), ("Graph kernels – a survey", "en"), ("réseaux électriques", "fr")],
+)
+def test_marks_and_emoji_speak_for_no_language_and_letters_do(text, code):
+    assert detect(text).code == code
+
+
 @given(TEXTS)
 def test_detection_takes_any_text(text):
     language = detect(text)
