@@ -101,7 +101,7 @@ class GoldRow:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """All that the gold grade of a pair hangs on."""
+    """All that the gold grade of a pair hangs on; a decision stands however many ratings there are."""
 
     decided: Decimal | None
     """The adjudicated grade."""
@@ -117,10 +117,7 @@ class Standing:
         return (self.total / self.ratings).quantize(PLACES, ROUND_HALF_EVEN) if self.ratings else None
 
     def reason(self, settings: ProjectSettings) -> Reason | None:
-        """Why there is no gold grade yet; a decision finishes a pair however many ratings it has.
-
-        `lacks` of annotation.services.gold_rows asks a database for the same.
-        """
+        """Why there is no gold grade yet; `lacks` of annotation.services.gold_rows asks a database for it."""
         if self.decided is not None:
             return None
         if self.ratings < settings.raters_per_pair:
