@@ -18,7 +18,7 @@ _INLINE = (
     "tex tex-math tt u underline var xref"
 )
 _OPEN, _CLOSE = "(?:<|&lt;)", "(?:>|&gt;)"  # a publisher's tags may be escaped as if they were text
-_ATTRIBUTES = r"(?:\s[^<>]{0,500}?)?\s*/?"
+_ATTRIBUTES = r"(?:\s[^<>]{0,500}?)?/?"
 
 
 def _tags(names: str) -> str:
@@ -26,7 +26,7 @@ def _tags(names: str) -> str:
 
 
 _UNREAD = re.compile(
-    rf"<!--.*?-->|<(script|style)\b[^<>]*>.*?</\1\s*>"
+    r"<!--(?:(?!<!--).)*?-->|<(script|style)\b[^<>]*>(?:(?!<\1).)*?</\1\s*>"  # in one pass, even if none ends
     rf"|(?P<block>{_OPEN}/?(?:jats|xhtml):(?:{'|'.join(_BLOCKS.split())}){_ATTRIBUTES}{_CLOSE}|{_tags(_BLOCKS)})"
     rf"|{_OPEN}/?(?:jats|mml|xhtml|xlink):[\w-]+{_ATTRIBUTES}{_CLOSE}|{_tags(_INLINE)}"
     r"|&(?P<entity>amp|lt|gt|quot|apos|nbsp|ndash|mdash|hellip|[lr][sd]quo|\#\d{1,7}|\#x[\da-f]{1,6});",
