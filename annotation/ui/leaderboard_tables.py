@@ -192,9 +192,9 @@ def few_pairs_html(board: Board) -> str:
     wide = [
         f"{type_label(part.type)} has {counted(part.pairs, 'pair')}, "
         + (
-            f"and the interval of {part.system} is {part.width:.2f} wide"
+            f"and the interval of “{part.system}” is {part.width:.2f} wide"
             if isfinite(part.width)
-            else f"too few for an interval of {part.system}"
+            else f"too few for an interval of “{part.system}”"
         )
         for part in wide_parts(board.report)
     ]

@@ -223,7 +223,7 @@ def test_ranks_on_few_pairs_are_said_to_be_uncertain(handlers, form, rated, uplo
     grades = [float(pair.gold) for pair in form.systems.own_gold(rated.id).pairs]
     add(form, rated, "perfect", [upload("run.txt", "".join(f"{grade}\n" for grade in grades))])
     status = shown(handlers.show(None, ask("leader", rated.id)))["status"]
-    assert "Few pairs: phrase to word has 3 pairs, too few for an interval of perfect. " in status
+    assert "Few pairs: phrase to word has 3 pairs, too few for an interval of “perfect”. " in status
     assert "sentence to phrase has" not in status, "an interval without width is not wide"
     mixed = "".join(f"{grade}\n" for grade in (*grades[4:], *grades[:4]))
     *_, gold_id = add(form, rated, "mixed", [upload("mixed.txt", mixed)])
@@ -231,7 +231,7 @@ def test_ranks_on_few_pairs_are_said_to_be_uncertain(handlers, form, rated, uplo
     assert wide.width > 1
     status = unescape(shown(handlers.show(None, ask("leader", rated.id)))["status"])
     assert f"{type_label(wide.type)} has {wide.pairs} pairs" in status
-    assert f"and the interval of mixed is {wide.width:.2f} wide" in status
+    assert f"and the interval of “mixed” is {wide.width:.2f} wide" in status
     assert "A correlation lies between −1 and 1" in status
 
 
