@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from kpdemo.batch_output import StreamWriter, open_writer
-from kpdemo.documents import LineError, ReportLine, parse_documents, read_numbered
+from kpdemo.documents import LineError, ReportLine, is_whole, parse_documents, read_numbered
 from kpdemo.errors import InputError
 from kpdemo.nesting import Unnested
 from kpdemo.prediction_files import prediction_row
@@ -167,6 +167,12 @@ class _Run:
     def _fail(self, line: int, problem: str) -> None:
         self._report(LineError(line, f"{self._source_name}, line {line}: {problem}"))
 
+    def _refuse(self, line: int, document: Document, reason: str) -> None:
+        if is_whole(self._source_name):
+            self._report(LineError(line, f"{self._source_name}: {reason}"))  # the document is the file
+        else:
+            self._fail(line, f'document "{document.id}": {reason}')
+
     def _report(self, error: LineError) -> None:
         self._counts = replace(self._counts, failed=self._counts.failed + 1)
         if self._on_error is not None:
@@ -182,7 +188,7 @@ class _Run:
         reasons = [writer.refused.reason(document) for _, document in missing]
         if all(reasons):
             for (line, document), reason in zip(missing, reasons, strict=True):
-                self._fail(line, f'document "{document.id}": {reason}')
+                self._refuse(line, document, str(reason))
             return
         outcomes = self._ask([document for _, document in batch])
         rows = []
@@ -190,7 +196,7 @@ class _Run:
         retrieved = self._counts.retrieved
         for (line, document), outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, InputError):
-                self._fail(line, f'document "{document.id}": {outcome}')
+                self._refuse(line, document, str(outcome))
                 refusals.append(Refusal.of(document, str(outcome)))
             elif document.id not in writer.done:
                 rows.append(prediction_row(document.id, outcome.prediction, outcome))

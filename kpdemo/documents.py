@@ -201,6 +201,12 @@ def document_suffix(path: Path) -> str:
     return suffixes[-1]
 
 
+def is_whole(name: str) -> bool:
+    """Whether a file of this name is one document as a whole, plain or compressed."""
+    path = Path(name)
+    return (Path(path.stem) if path.suffix.lower() in COMPRESSIONS else path).suffix.lower() in WHOLE_SUFFIXES
+
+
 def decode_text(content: bytes, *, name: str) -> str:
     """UTF-8 bytes as text, without the byte order mark.
 

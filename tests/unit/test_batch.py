@@ -322,6 +322,17 @@ def test_bad_documents_are_named_and_the_rest_goes_on(tmp_path: Path, output: Pa
     assert again == BatchSummary(skipped=2, failed=7)
 
 
+@pytest.mark.parametrize("name", ["note.txt", "note.md", "NOTE.TXT"])
+def test_of_a_file_that_is_one_document_no_line_is_named(tmp_path: Path, name: str) -> None:
+    source = tmp_path / name
+    source.write_text("Word", encoding="utf-8")
+    problems: list[LineError] = []
+    predict_file(FakePredictor(), source, io.BytesIO(), on_error=problems.append)
+    assert [problem.message for problem in problems] == [
+        f"{source}: The text is only one word, “Word”: give a sentence or more."
+    ]
+
+
 def test_one_bad_document_does_not_spoil_its_batch() -> None:
     documents = [Document("Neural networks."), Document(""), Document("Word embeddings.")]
     first, second, third = predict_each(FakePredictor(), documents, top_k=1)
