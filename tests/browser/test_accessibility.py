@@ -50,7 +50,7 @@ PAGES = {
     "sign-in": ("/sign-in", "form"),
     "invitation": ("/invitation/{token}", "form"),
     "used link": ("/invitation/not-a-link", "main"),
-    "nothing": ("/annotate/nothing", "main"),
+    "nothing": ("/nothing", "main"),
 }
 """Where each page is, and what is there once it is drawn."""
 WITHOUT_SESSION = ("sign-in", "invitation", "used link")
