@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -34,6 +35,14 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.markexpr != "benchmark":  # speed is measured with as many threads as there are
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # on tiny tensors several only wait for one another
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's `&` has told us to ignore
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _old_objects_are_left_alone() -> Iterator[None]:
+    """What a file leaves is looked through for garbage once: to do so again took a fifth of the time."""
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 def unavailable(reason: str) -> NoReturn:
