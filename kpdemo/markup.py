@@ -10,7 +10,7 @@ from kpdemo.types import Document
 
 _BLOCKS = (
     "abstract article blockquote caption dd div dl dt figcaption figure h[1-6] li list list-item ol p pre "
-    "sec section table tbody td th thead title tr ul"
+    "sec script section style table tbody td th thead title tr ul"
 )
 _INLINE = (
     "a abbr b big bold br cite code disp-formula em ext-link font formula hr i img inf inline-formula italic "
@@ -26,7 +26,7 @@ def _tags(names: str) -> str:
 
 
 _UNREAD = re.compile(
-    r"<!--(?:(?!<!--).)*?-->|<(script|style)\b[^<>]*>(?:(?!<\1).)*?</\1\s*>"  # in one pass, even if none ends
+    r"<!--(?:(?!<!--).)*?-->"  # in one pass, even if none ends
     rf"|(?P<block>{_OPEN}/?(?:jats|xhtml):(?:{'|'.join(_BLOCKS.split())}){_ATTRIBUTES}{_CLOSE}|{_tags(_BLOCKS)})"
     rf"|{_OPEN}/?(?:jats|mml|xhtml|xlink):[\w-]+{_ATTRIBUTES}{_CLOSE}|{_tags(_INLINE)}"
     r"|&(?P<entity>amp|lt|gt|quot|apos|nbsp|ndash|mdash|hellip|[lr][sd]quo|\#\d{1,7}|\#x[\da-f]{1,6});",
@@ -39,7 +39,8 @@ def without_markup(document: Document) -> Document:
     """The document with blanks for tags, so that all else stands where it stood.
 
     A tag that begins or ends a paragraph or another piece becomes a blank line; an entity becomes its
-    character. Only names of HTML, JATS and MathML make a tag: "x < y", "List<String>", "<b-tree>" stay.
+    character. Only names of HTML, JATS and MathML make a tag: "x < y", "List<String>", "<b-tree>" stay, and so
+    does all that stands between two tags, a script too.
     """
     body, title = _blanked(document.body), _blanked(document.title)
     if (body, title) == (document.body, document.title):
