@@ -18,7 +18,8 @@ _INLINE = (
     "tex tex-math tt u underline var xref"
 )
 _OPEN, _CLOSE = "(?:<|&lt;)", "(?:>|&gt;)"  # a publisher's tags may be escaped as if they were text
-_ATTRIBUTES = r"(?:\s[^<>]{0,500}?)?/?"
+_VALUE = r"""(?:"[^"<>]{0,300}"|'[^'<>]{0,300}'|&quot;[^&<>]{0,300}&quot;|[\w:/.#%+-]{1,300})"""
+_ATTRIBUTES = rf"(?:\s{{1,9}}[\w:.-]{{1,60}}\s{{0,9}}=\s{{0,9}}{_VALUE})*\s{{0,9}}/?"
 
 
 def _tags(names: str) -> str:
@@ -39,8 +40,8 @@ def without_markup(document: Document) -> Document:
     """The document with blanks for tags, so that all else stands where it stood.
 
     A tag that begins or ends a paragraph or another piece becomes a blank line; an entity becomes its
-    character. Only names of HTML, JATS and MathML make a tag: "x < y", "List<String>", "<b-tree>" stay, and so
-    does all that stands between two tags, a script too.
+    character with blanks behind it, so that a word with one inside is read as two. What stands between two
+    tags stays, a script too, and so does what looks like a tag only: "a <b and c> d", "List<String>".
     """
     body, title = _blanked(document.body), _blanked(document.title)
     if (body, title) == (document.body, document.title):

@@ -17,7 +17,6 @@ import pytest
 
 import kpdemo
 from kpdemo.candidates.chunks import mine_candidates
-from kpdemo.markup import without_markup
 from kpdemo.predictors import DEFAULT_FOLDER
 from kpdemo.simckp.examples import build_example
 from kpdemo.simckp.predictor import score_examples
@@ -122,22 +121,6 @@ def test_documents_per_second(predictors, capsys):
         seconds[name] = (time.perf_counter() - started) / len(documents)
     report_speeds(capsys, f"abstracts in batches of {BATCH}, {DOCUMENTS}", seconds)
     assert seconds["default"] <= 3 * seconds["embedding"]
-
-
-HOSTILE = ("<!--", "<script>", "<p", "<p" + 500 * " ", "&lt;p ")
-
-
-def test_tags_without_an_end_are_read_in_one_pass(capsys):
-    length = 250_000
-    plain = Document(("graph < kernel " * length)[:length])
-    texts = {"plain": plain} | {repr(text[:8]): Document((text * length)[:length]) for text in HOSTILE}
-    seconds = {
-        name: min(timeit.repeat(partial(without_markup, text), number=1, repeat=3))
-        for name, text in texts.items()
-    }
-    shown = {name: f"{value * 1000:.0f} ms" for name, value in seconds.items()}
-    report(capsys, f"{length:,} characters without markup", shown, seconds)
-    assert max(seconds.values()) <= 100 * seconds["plain"]  # a pass for each tag takes 1,000 times
 
 
 @pytest.mark.parametrize("module", ["kpdemo", "annotation", "db"])
