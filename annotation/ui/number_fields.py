@@ -15,6 +15,8 @@ from annotation.errors import SettingsError
 
 NARROW = 140
 """Pixels: two fields stand beside each other on a phone."""
+_MOST_DIGITS = 20
+"""Before the decimal point and after it: to write out what `1e1000000` stands for takes a minute."""
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 
 
@@ -80,4 +82,6 @@ def _number(value: object, what: str, text: str) -> Decimal:
         raise SettingsError(f"The {what} is a number, not {text[:40]!r}.") from None
     if not number.is_finite():
         raise SettingsError(f"The {what} is a number, not {text[:40]!r}.")
+    if abs(number.adjusted()) >= _MOST_DIGITS:
+        raise SettingsError(f"The {what} is a number of at most {_MOST_DIGITS} digits, not {text[:40]!r}.")
     return number

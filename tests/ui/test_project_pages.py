@@ -101,6 +101,12 @@ def test_the_form_gives_back_the_settings_that_it_shows():
         (10, "", "The number of minutes is missing: give a number."),
         (5, "1,5,5", "The difference for adjudication is a number, not '1,5,5'."),
         (8, "1,000", "The seed is a number, not '1,000'."),
+        (8, "1e100000", "The seed is a number of at most 20 digits, not '1e100000'."),
+        (
+            5,
+            "-1e-99999999",
+            "The difference for adjudication is a number of at most 20 digits, not '-1e-99999999'.",
+        ),
     ],
 )
 def test_a_field_that_holds_no_number_is_named(place, value, sentence):
