@@ -9,6 +9,7 @@ the languages of `NAMES`, and English where it is not sure.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -75,7 +76,8 @@ def detect(text: str) -> Language | None:
     Language(code='fr', share=1.0)
     """
     found: Counter[str] = Counter()
-    for piece in _pieces(text[:LETTERS_SAMPLED]):
+    # Composed: what a Mac or a PDF writes as a letter and its accent is one letter to the classifier.
+    for piece in _pieces(unicodedata.normalize("NFC", text[:LETTERS_SAMPLED])):
         by_script = scripts(piece)
         code = _language(piece, by_script)
         found[code] += sum(count * _WORTH.get(script, 1) for script, count in by_script.items())

@@ -215,7 +215,13 @@ def test_a_folded_word_stays_as_it_is_and_holds_no_space(word):
 
 @pytest.mark.parametrize(
     ("text", "code"),
-    [("😀 graph 🎉 kernels", "en"), ("Graph kernels – a survey", "en"), ("réseaux électriques", "fr")],
+    [
+        ("😀 graph 🎉 kernels", "en"),
+        ("Graph kernels – a survey", "en"),
+        ("réseaux électriques", "fr"),
+        ("Análisis de imágenes", "es"),
+        (unicodedata.normalize("NFD", "Análisis de imágenes"), "es"),
+    ],
 )
 def test_marks_and_emoji_speak_for_no_language_and_letters_do(text, code):
     assert detect(text).code == code
