@@ -17,7 +17,6 @@ from annotation.ui.leaderboard_tables import (
     board_chart,
     difference_of,
     difference_table,
-    few_pairs_html,
     genres_table,
     gold_html,
     gold_label,
@@ -26,6 +25,7 @@ from annotation.ui.leaderboard_tables import (
     ranked,
     ranks_table,
     spearman_table,
+    wide_intervals_html,
 )
 from annotation.ui.tables import file_name, table_html
 from annotation.web.leaderboard import board_address
@@ -114,7 +114,7 @@ class LeaderboardHandlers:
         own = self.systems.own_gold(project_id)
         genres, ranks = genres_table(board), ranks_table(board)
         return [
-            gold_html(board.gold, own.sha256, len(own.pairs)) + few_pairs_html(board),
+            gold_html(board.gold, own.sha256, len(own.pairs)) + wide_intervals_html(board.report),
             table_html(pearson_table(board), project, page=PAGE),
             table_html(spearman_table(board), project, page=PAGE),
             table_html(ranks, project, page=PAGE) if ranks else "",

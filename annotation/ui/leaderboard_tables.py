@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 from annotation.bootstrap import Alpha
-from annotation.few_pairs import wide_parts
 from annotation.score_report import Contrast, Difference, Part, ScoreReport
 from annotation.scoring import Estimate
 from annotation.services.system_rows import Entry, GoldVersion
@@ -13,6 +10,7 @@ from annotation.services.systems import UPLOADED, Board
 from annotation.ui.score_charts import genre_chart
 from annotation.ui.tables import Cell, Column, Table, type_label
 from annotation.ui.wording import counted, grouped, time_html
+from annotation.wide_intervals import wide_parts
 from kpdemo.ui.charts import Chart
 from kpdemo.ui.widgets import escape, note_html
 
@@ -187,22 +185,22 @@ def gold_html(gold: GoldVersion, current: str, pairs_now: int) -> str:
     )
 
 
-def few_pairs_html(board: Board) -> str:
-    """That ranks rest on few pairs, where an interval is wider than half of what a correlation can be."""
+def wide_intervals_html(report: ScoreReport) -> str:
+    """That ranks are uncertain, where an interval is undefined or over half of what a correlation can be."""
     wide = [
-        f"{type_label(part.type)} has {counted(part.pairs, 'pair')}, "
+        f"{type_label(part.type)} has {counted(part.pairs, 'pair')}, and "
         + (
-            f"and the interval of “{part.system}” is {part.width:.2f} wide"
-            if isfinite(part.width)
-            else f"too few for an interval of “{part.system}”"
+            f"for “{part.system}” {part.reason.rstrip('.')}"
+            if part.reason
+            else f"the interval of “{part.system}” is {part.width:.2f} wide"
         )
-        for part in wide_parts(board.report)
+        for part in wide_parts(report)
     ]
     if not wide:
         return ""
     text = (
-        f"Few pairs: {'; '.join(wide)}. A correlation lies between \N{MINUS SIGN}1 and 1, so that ranks can "
-        "change with every pair that is added."
+        f"Uncertain ranks: {'; '.join(wide)}. A correlation lies between \N{MINUS SIGN}1 and 1, so that such "
+        "figures hardly tell systems apart."
     )
     return note_html(text)
 

@@ -17,7 +17,8 @@ from fastapi.testclient import TestClient
 from scipy.stats import pearsonr
 
 from annotation.dictionary import Dictionary
-from annotation.few_pairs import wide_parts
+from annotation.score_files import GoldPair
+from annotation.score_report import System, score_systems
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.sessions import start_session
@@ -25,12 +26,14 @@ from annotation.services.systems import SystemService
 from annotation.types import Role
 from annotation.ui.leaderboard import FOR_LEADERS, TEXTS, LeaderboardHandlers
 from annotation.ui.leaderboard_form import SystemFormHandlers
+from annotation.ui.leaderboard_tables import wide_intervals_html
 from annotation.ui.score_charts import genre_chart
 from annotation.ui.system_choice import FILES, OWN, SHOWN
 from annotation.ui.tables import type_label
 from annotation.web.accounts import add_account_pages
 from annotation.web.cookies import COOKIE
 from annotation.web.leaderboard import board_address, build_board_downloads
+from annotation.wide_intervals import wide_parts
 from tests.rated import pair, rated_project
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -223,7 +226,8 @@ def test_ranks_on_few_pairs_are_said_to_be_uncertain(handlers, form, rated, uplo
     grades = [float(pair.gold) for pair in form.systems.own_gold(rated.id).pairs]
     add(form, rated, "perfect", [upload("run.txt", "".join(f"{grade}\n" for grade in grades))])
     status = shown(handlers.show(None, ask("leader", rated.id)))["status"]
-    assert "Few pairs: phrase to word has 3 pairs, too few for an interval of “perfect”. " in status
+    reason = r"\d+ of \d+ resamples drew one value only: no interval"
+    assert re.search(rf"Uncertain ranks: phrase to word has 3 pairs, and for “perfect” {reason}\. ", status)
     assert "sentence to phrase has" not in status, "an interval without width is not wide"
     mixed = "".join(f"{grade}\n" for grade in (*grades[4:], *grades[:4]))
     *_, gold_id = add(form, rated, "mixed", [upload("mixed.txt", mixed)])
@@ -233,6 +237,15 @@ def test_ranks_on_few_pairs_are_said_to_be_uncertain(handlers, form, rated, uplo
     assert f"{type_label(wide.type)} has {wide.pairs} pairs" in status
     assert f"and the interval of “mixed” is {wide.width:.2f} wide" in status
     assert "A correlation lies between −1 and 1" in status
+
+
+def test_of_a_system_whose_scores_hardly_differ_many_pairs_are_not_called_few():
+    gold = [GoldPair("phrase2word", f"{number}", "left", "right", number % 5) for number in range(1_000)]
+    spiked = System("spiked", tuple(float(number == 4) for number in range(1_000)))
+    said = unescape(wide_intervals_html(score_systems(gold, [spiked], resamples=100)))
+    reason = r"\d+ of 100 resamples drew one value only: no interval"
+    assert re.search(f"phrase to word has 1\u202f000 pairs, and for “spiked” {reason}", said)
+    assert "few" not in said.lower()
 
 
 def test_scores_of_windows_programs_are_read(form, rated, upload):

@@ -1,4 +1,4 @@
-"""Whether there are pairs enough to rank systems by."""
+"""Whether the intervals of systems are narrow enough to rank systems by."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WIDE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class WidePart:
-    """A type on which a system's interval is wider than `WIDE`."""
+    """A type on which a system's interval is wider than `WIDE`, or undefined."""
 
     type: str
     pairs: int
@@ -22,15 +22,17 @@ class WidePart:
     """The one with the widest."""
     width: float
     """Infinite where the resamples gave no interval."""
+    reason: str
+    """Why they gave none: few pairs, or many with scores or grades that hardly differ. Else empty."""
 
 
 def wide_parts(report: ScoreReport) -> list[WidePart]:
-    """The types that have too few pairs to rank systems by, as the intervals of Pearson tell."""
+    """The types that hardly tell systems apart, as the intervals of Pearson tell, each with the widest."""
     found = []
     for type in report.types:
         parts = [(system.name, system.types[type]) for system in report.systems]
         measured = [
-            WidePart(type, part.pairs, name, _width(part.pearson))
+            WidePart(type, part.pairs, name, _width(part.pearson), part.pearson.interval_reason)
             for name, part in parts
             if part.pearson.value is not None
         ]
