@@ -32,6 +32,7 @@ from db import DatabaseError
 from kpdemo.cards import model_card
 from kpdemo.predictors import available_models
 from kpdemo.ui.compare import CompareHandlers, build_compare_section
+from kpdemo.ui.evaluate import EvaluateHandlers, build_evaluate_tab
 from kpdemo.ui.files import FilesHandlers, build_files_tab
 from kpdemo.ui.footer import FooterHandlers, build_footer
 from kpdemo.ui.models import ModelShelf, no_index
@@ -41,7 +42,7 @@ from kpdemo.ui.security import SecurityMiddleware
 from kpdemo.ui.send import SendHandlers, build_send_files_section, build_send_section
 from kpdemo.ui.serving import ServeError, add_health, address_of, listen, private_uploads, serve
 from kpdemo.ui.space import SpaceHandlers, build_space_tab
-from kpdemo.ui.uploads import KEPT_MINUTES
+from kpdemo.ui.uploads import DELETED_SECONDS
 from kpdemo.ui.widgets import PageLink, page_header
 
 NAME = "Keyphrases"
@@ -79,8 +80,7 @@ def build_app(
     shelf: ModelShelf, links: Sequence[PageLink] = (), sends: SendHandlers | None = None
 ) -> gr.Blocks:
     """The public page, in the order of the tabs; without `sends` nothing can be sent to a project."""
-    kept_seconds = (60, KEPT_MINUTES * 60)  # looked at so often, deleted when so old
-    app: gr.Blocks = gr.Blocks(title=NAME, analytics_enabled=False, delete_cache=kept_seconds)
+    app: gr.Blocks = gr.Blocks(title=NAME, analytics_enabled=False, delete_cache=DELETED_SECONDS)
     with app:
         page_header(NAME, PURPOSE, links)
         with gr.Tabs(elem_id="page-tabs"):
@@ -89,10 +89,11 @@ def build_app(
                 build_compare_section(CompareHandlers(shelf), fields)
                 build_send_section(sends, fields)
             with gr.Tab("Files", id="files"):
-                upload = build_files_tab(FilesHandlers(shelf))
-                build_send_files_section(sends, upload)
+                build_send_files_section(sends, build_files_tab(FilesHandlers(shelf)))
             with gr.Tab("Semantic space", id="space"):
                 build_space_tab(SpaceHandlers(shelf), fields)
+            with gr.Tab("Evaluate", id="evaluate"):
+                build_evaluate_tab(EvaluateHandlers(shelf))
         build_footer(FooterHandlers(shelf), app)
     return app
 
@@ -108,7 +109,6 @@ def build_server(context: AppContext) -> FastAPI:
         frame_ancestors=SPACE_ANCESTORS if context.in_space else "'none'",
         never_framed=ANNOTATION_PATHS,
     )
-
     add_health(server, lambda: shelf.state, services.answers if services is not None else lambda: True)
     links, sends = [], None
     if services is not None:

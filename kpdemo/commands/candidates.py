@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from kpdemo.commands.gold import dataset_names, read_gold
+from kpdemo.commands.gold import dataset_names
 from kpdemo.commands.options import PROGRAM, Problems, print_json, progress_line
+from kpdemo.evaluation.gold import read_gold
 
 EXAMPLES = f"""
 Examples:
@@ -43,7 +44,8 @@ def candidates(
         problems = Problems(progress)
         figures = {
             name: measure_coverage(
-                read_gold(path, limit, problems), lambda document: mine_candidates(document, tagger)
+                read_gold(path, limit=limit, on_error=problems),
+                lambda document: mine_candidates(document, tagger),
             )
             for path, name in dataset_names(gold).items()
         }

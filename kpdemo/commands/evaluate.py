@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kpdemo.commands.gold import dataset_names, read_gold
+from kpdemo.commands.gold import dataset_names
 from kpdemo.commands.options import (
     PROGRAM,
     CallError,
@@ -28,11 +27,11 @@ from kpdemo.commands.options import (
 )
 from kpdemo.documents import LINE_SUFFIXES, LineError
 from kpdemo.errors import InputError
+from kpdemo.evaluation.gold import read_gold
 from kpdemo.identity import model_identity
 from kpdemo.types import Document, Prediction, Predictor
 
 if TYPE_CHECKING:
-    from kpdemo.evaluation.protocol import DatasetFigures
     from kpdemo.evaluation.report import Report
     from kpdemo.terminal import ProgressLine
 
@@ -89,12 +88,15 @@ def evaluate(
     predictor = None if model is None else open_predictor(model, device)
     with progress_line("Evaluating") as progress:
         problems = Problems(progress)
-        datasets = {name: read_gold(path, limit, problems, code) for path, name in names.items()}
+        datasets = {
+            name: read_gold(path, limit=limit, on_error=problems, language=code)
+            for path, name in names.items()
+        }
         if predictor is not None:
             report = _evaluate_model(datasets, predictor, batch_size, progress, problems)
             report = replace(report, identity=model_identity(str(model)))
         else:
-            report = _evaluate_file(datasets, Path(str(predictions)), problems, partly=limit is not None)
+            report = _evaluate_file(datasets, Path(str(predictions)), problems, limit)
     _print_report(report, as_json=as_json, as_markdown=as_markdown)
     if problems.count:
         raise typer.Exit(1)
@@ -108,6 +110,7 @@ def _evaluate_model(
     problems: Problems,
 ) -> Report:
     from kpdemo.batch import batch_size_for, predict_each
+    from kpdemo.evaluation.measuring import measure
     from kpdemo.evaluation.report import Report
 
     started = time.perf_counter()
@@ -125,47 +128,18 @@ def _evaluate_model(
                 predictions.append(Prediction(()) if isinstance(outcome, InputError) else outcome)
             done += len(batch)
             progress.show(done)
-        figures[name] = _measure(documents, predictions)
+        figures[name] = measure(documents, predictions)
     seconds = round(time.perf_counter() - started, 3)
     return Report(figures, model=predictor.name, device=predictor.device, seconds=seconds)
 
 
 def _evaluate_file(
-    datasets: dict[str, list[Document]], path: Path, problems: Problems, *, partly: bool
+    datasets: dict[str, list[Document]], path: Path, problems: Problems, limit: int | None
 ) -> Report:
-    from kpdemo.evaluation.report import Report
-    from kpdemo.prediction_files import read_predictions
-    from kpdemo.resuming import recorded_model
+    from kpdemo.evaluation.measuring import measure_file
 
-    whole = not partly and not problems.count
-    predictions = read_predictions(path, on_error=problems)
-    home: dict[str, str] = {}
-    for name, documents in datasets.items():
-        for document in documents:
-            if home.setdefault(document.id, name) != name:
-                raise InputError(
-                    f'The id "{document.id}" is in {home[document.id]} and {name}; evaluate one at a time.'
-                )
-    stray = next((id for id in predictions if id not in home), None)
-    if stray is not None and whole:
-        raise InputError(f'{path}: "{stray}" is no id of a gold document; give the gold that belongs to it.')
-    figures = {}
-    for name, documents in datasets.items():
-        for document in documents:
-            if document.id not in predictions:
-                problems(LineError(0, f'{name}, document "{document.id}": no prediction; counted as empty.'))
-        found = {document.id: predictions.get(document.id, Prediction(())) for document in documents}
-        figures[name] = _measure(documents, found)
-    return Report(figures, model=recorded_model(path))
-
-
-def _measure(
-    documents: Sequence[Document], predictions: Mapping[str, Prediction] | Sequence[Prediction]
-) -> DatasetFigures:
-    from kpdemo.evaluation.protocol import evaluate
-    from kpdemo.languages.datasets import identified_together
-
-    return evaluate(identified_together(documents), predictions)
+    whole = limit is None and not problems.count
+    return measure_file(datasets, path, on_missing=problems, on_error=problems, whole=whole)
 
 
 def _print_report(report: Report, *, as_json: bool, as_markdown: bool) -> None:

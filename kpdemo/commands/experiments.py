@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kpdemo.commands.gold import dataset_name
 from kpdemo.commands.options import (
     PROGRAM,
     CallError,
@@ -26,6 +25,7 @@ from kpdemo.commands.options import (
 )
 from kpdemo.documents import LINE_SUFFIXES, TABLE_SUFFIXES, read_documents
 from kpdemo.errors import InputError
+from kpdemo.evaluation.gold import dataset_name
 from kpdemo.types import Document
 
 if TYPE_CHECKING:

@@ -78,13 +78,14 @@ def report_to_markdown(
             "",
             _row(COLUMNS),
             _row(["---", *["---:"] * (len(COLUMNS) - 1)]),
-            *(_dataset_row(name, figures, convention) for name, figures in _rows(report.datasets)),
+            *(_dataset_row(name, figures, convention) for name, figures in with_languages(report.datasets)),
         ]
         tables.append("\n".join(lines))
     return "\n\n".join(tables) + "\n"
 
 
-def _rows(datasets: Mapping[str, DatasetFigures]) -> Iterator[tuple[str, DatasetFigures]]:
+def with_languages(datasets: Mapping[str, DatasetFigures]) -> Iterator[tuple[str, DatasetFigures]]:
+    """Each dataset, and after one of several languages its parts."""
     for name, figures in datasets.items():
         yield name, figures
         if len(figures.languages) > 1:
@@ -131,7 +132,7 @@ def _absent_to_json(figures: MacroFigures) -> dict[str, float | None]:
 
 
 def _dataset_row(name: str, figures: DatasetFigures, convention: Convention) -> str:
-    present, absent = _macro(figures.present, convention), _macro(figures.absent, convention)
+    present, absent = by_convention(figures.present, convention), by_convention(figures.absent, convention)
     pooled = figures.pooled
     return _row(
         [
@@ -147,7 +148,7 @@ def _dataset_row(name: str, figures: DatasetFigures, convention: Convention) -> 
     )
 
 
-def _macro(figures: KindFigures, convention: Convention) -> MacroFigures:
+def by_convention(figures: KindFigures, convention: Convention) -> MacroFigures:
     return figures.skip_empty if convention == "skip_empty" else figures.count_empty
 
 
@@ -156,10 +157,15 @@ def percent(share: float | None) -> str:
     return UNDEFINED if share is None else f"{100 * share:.1f}"
 
 
+def decimals(share: float | None) -> str:
+    """A share of 1 as tables give it."""
+    return UNDEFINED if share is None else f"{share:.3f}"
+
+
 def _cell(*values: float | None) -> str:
     if all(value is None for value in values):
         return UNDEFINED
-    return " / ".join(UNDEFINED if value is None else f"{value:.3f}" for value in values)
+    return " / ".join(decimals(value) for value in values)
 
 
 def _row(cells: Iterable[str]) -> str:

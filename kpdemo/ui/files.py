@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +30,7 @@ from kpdemo.ui.widgets import (
     FILES_QUEUE,
     QUIETLY,
     empty_html,
+    forget_script,
     keep_reason,
     note_html,
     page_of,
@@ -41,9 +41,6 @@ from kpdemo.ui.widgets import (
 )
 
 EMPTY = "No predictions yet. Choose files, then press Predict files."
-FORGET = f"() => [{json.dumps(empty_html(EMPTY))}, {{__type__: 'update', value: null, interactive: false}}]"
-"""JavaScript: what stands in the place of result and download while the chosen files have none."""
-
 STOPPED_EARLY = "Stopped before a document was predicted: press Predict files to read them after all."
 
 SHOWN_ABSENT = 5
@@ -173,7 +170,8 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
     keep_reason(asked, result)
     # An answer to other files than those shown would mislead. By the browser itself: the server might answer
     # this after the prediction, and take that away.
-    forgotten = upload.change(None, None, [result, download], js=FORGET, api_name="forget_files")
+    forget = forget_script(EMPTY)
+    forgotten = upload.change(None, None, [result, download], js=forget, api_name="forget_files")
     forgotten.then(handlers.check_files, upload, result, api_name="check_files", **QUIETLY)
     return upload
 

@@ -35,9 +35,9 @@ class Stop:
             StoppedError: somebody has asked.
         """
         while not lock.acquire(timeout=LOOK):
-            self._check()
+            self.check()
         try:
-            self._check()
+            self.check()
             yield
         finally:
             lock.release()
@@ -50,18 +50,23 @@ class Stop:
             StoppedError: somebody has asked.
         """
         with self._change:
-            self._check()
+            self.check()
             self._end = end
         try:
             yield
         except Exception:
-            self._check()
+            self.check()
             raise
         finally:
             with self._change:
                 self._end = None
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """For work that looks itself, now and then, whether it should go on.
+
+        Raises:
+            StoppedError: somebody has asked.
+        """
         if self._asked.is_set():
             raise StoppedError("The question was stopped before it was answered: ask it again.")
 

@@ -39,6 +39,9 @@ TURN_CHARACTERS = 100_000
 KEPT_MINUTES = 10
 """Uploads and predictions are deleted when they are so old."""
 
+DELETED_SECONDS = (60, KEPT_MINUTES * 60)
+"""As Gradio is told: it looks so often, and deletes what is so old."""
+
 
 @dataclass(slots=True)
 class FileReport:
@@ -139,16 +142,18 @@ def predict_uploads(
     return report
 
 
-def checked_files(paths: Sequence[str] | None) -> list[Path]:
+def checked_files(
+    paths: Sequence[str] | None, *, suffixes: Sequence[str] = DOCUMENT_SUFFIXES, advice: str = "a PDF of it"
+) -> list[Path]:
     files = [Path(path) for path in paths or []]
     if not files:
         raise InputError("No file is chosen: choose one or drop it on the box.")
     if len(files) > MOST_FILES:
         raise InputError(f"There are {len(files)} files: give at most {MOST_FILES} at a time.")
     for path in files:
-        if path.suffix.lower() not in DOCUMENT_SUFFIXES:  # no compressed ones: a small one may hold gigabytes
-            kinds = ", ".join(DOCUMENT_SUFFIXES)
-            raise InputError(f"{path.name} cannot be read here: use one of {kinds}, such as a PDF of it.")
+        if path.suffix.lower() not in suffixes:  # no compressed ones: a small one may hold gigabytes
+            kinds = ", ".join(suffixes)
+            raise InputError(f"{path.name} cannot be read here: use one of {kinds}, such as {advice}.")
     return files
 
 

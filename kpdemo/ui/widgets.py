@@ -87,6 +87,11 @@ def empty_html(text: str) -> str:
     return f'<p class="empty">{escape(text)}</p>'
 
 
+def forget_script(text: str) -> str:
+    """JavaScript: what stands in the place of a result and its download while the chosen files have none."""
+    return f"() => [{json.dumps(empty_html(text))}, {{__type__: 'update', value: null, interactive: false}}]"
+
+
 def page_of(request: gr.Request | None) -> str:
     """What tells an open page from all others; the same for all callers that have none."""
     return (request and request.session_hash) or ""

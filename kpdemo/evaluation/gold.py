@@ -1,0 +1,38 @@
+"""Gold files: what their data set is called, and their documents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+from kpdemo.documents import COMPRESSIONS, DOCUMENT_SUFFIXES, ReportLine, read_numbered
+from kpdemo.errors import InputError
+from kpdemo.types import Document
+
+
+def dataset_name(path: Path) -> str:
+    """The name of a gold file without what says how it is written: a/inspec.test.jsonl.gz is inspec.test."""
+    name = path.name
+    for endings in (COMPRESSIONS, DOCUMENT_SUFFIXES):
+        ending = next((ending for ending in endings if name.lower().endswith(ending)), "")
+        name = name[: len(name) - len(ending)]
+    return name
+
+
+def read_gold(
+    path: str | Path,
+    *,
+    limit: int | None = None,
+    on_error: ReportLine | None = None,
+    language: str = "",
+) -> list[Document]:
+    """The documents, all in `language` where one is given.
+
+    Raises:
+        InputError: the file cannot be read or has no keyphrases; without `on_error`, also the first bad line.
+    """
+    documents = [document for _, document in islice(read_numbered(path, on_error=on_error), limit)]
+    if not any(document.keyphrases for document in documents):
+        raise InputError(f'{path}: no document has gold "keyphrases"; give a file that has them.')
+    return [replace(document, language=language) for document in documents] if language else documents

@@ -1,0 +1,95 @@
+"""Predictions measured against the gold of their documents, by the command and by the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from kpdemo.documents import LineError, ReportLine, read_rows
+from kpdemo.errors import InputError
+from kpdemo.evaluation.protocol import DatasetFigures, evaluate
+from kpdemo.evaluation.report import Report
+from kpdemo.languages.datasets import identified_together
+from kpdemo.prediction_files import read_predictions
+from kpdemo.resuming import recorded_model
+from kpdemo.types import Document, Prediction
+
+BeforeEach = Callable[[], None]
+"""Called before each document is measured; what it raises ends the measuring."""
+
+
+def measure(
+    documents: Sequence[Document],
+    predictions: Mapping[str, Prediction] | Sequence[Prediction],
+    before_each: BeforeEach | None = None,
+) -> DatasetFigures:
+    """The figures of a dataset, each document in its language; predictions are as in `evaluate`."""
+    golds: Iterable[Document] = identified_together(documents)
+    return evaluate(golds if before_each is None else _told(golds, before_each), predictions)
+
+
+def measure_file(
+    datasets: Mapping[str, Sequence[Document]],
+    path: Path,
+    *,
+    on_missing: ReportLine,
+    on_error: ReportLine | None = None,
+    whole: bool = True,
+    before_each: BeforeEach | None = None,
+) -> Report:
+    """Measure what `predict --output` wrote.
+
+    Args:
+        datasets: the gold documents, by the name of their file.
+        path: the predictions.
+        on_missing: is told each document without a prediction, which counts as empty.
+        on_error: is told each bad line.
+        whole: whether `datasets` hold all gold documents; then a prediction must be of one of them.
+        before_each: is called before each document.
+
+    Raises:
+        InputError: ids do not fit, or the file cannot be read; without `on_error`, also the first bad line.
+    """
+    predictions = read_predictions(path, on_error=on_error)
+    _check_ids(datasets, predictions, path if whole else None)
+    figures = {}
+    for name, documents in datasets.items():
+        for document in documents:
+            if document.id not in predictions:
+                missing = f'{name}, document "{document.id}": no prediction; counted as empty.'
+                on_missing(LineError(0, missing))
+        found = {document.id: predictions.get(document.id, Prediction(())) for document in documents}
+        figures[name] = measure(documents, found, before_each)
+    return Report(figures, model=recorded_model(path) or _named_model(path))
+
+
+def _check_ids(
+    datasets: Mapping[str, Sequence[Document]], predictions: Mapping[str, Prediction], whole: Path | None
+) -> None:
+    home: dict[str, str] = {}
+    for name, documents in datasets.items():
+        for document in documents:
+            if home.setdefault(document.id, name) != name:
+                raise InputError(
+                    f'The id "{document.id}" is in {home[document.id]} and {name}; evaluate one at a time.'
+                )
+    stray = next((id for id in predictions if id not in home), None)
+    if stray is not None and whole is not None:
+        raise InputError(f'{whole}: "{stray}" is no id of a gold document; give the gold that belongs to it.')
+
+
+def _told(golds: Iterable[Document], before_each: BeforeEach) -> Iterator[Document]:
+    for gold in golds:
+        before_each()
+        yield gold
+
+
+def _named_model(path: Path) -> str | None:
+    """What all lines of a predictions file call their model, if they do."""
+    names = {row.get("model") for _, row in read_rows(path, on_error=_ignore)}
+    name = names.pop() if len(names) == 1 else None
+    return name if isinstance(name, str) and name else None
+
+
+def _ignore(error: LineError) -> None:
+    """Reading the predictions has told it."""

@@ -1,0 +1,167 @@
+"""The Evaluate page: predictions files against the gold of their documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import gradio as gr
+
+from kpdemo.documents import LINE_SUFFIXES, TABLE_SUFFIXES
+from kpdemo.errors import InputError, KpdemoError, StoppedError
+from kpdemo.evaluation.report import report_to_json
+from kpdemo.ui.evaluated import MOST_DOCUMENTS, Evaluation, evaluation_html, measure_uploads
+from kpdemo.ui.figures import grouped
+from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.stop import Stop, Stops
+from kpdemo.ui.uploads import KEPT_MINUTES, MOST_FILES, checked_files, in_turn_of_files, own_copies
+from kpdemo.ui.widgets import (
+    FILES_QUEUE,
+    QUIETLY,
+    empty_html,
+    forget_script,
+    keep_reason,
+    page_of,
+    refusal_html,
+    section_heading,
+    shown_to_user,
+    stop_button,
+)
+
+EMPTY = "No figures yet. Choose a gold file and predictions files, then press Evaluate."
+HELP = (
+    "<p>A gold file is JSON Lines or CSV, a document a line with its <code>keyphrases</code>. Predictions of "
+    "these documents come from <em>Download predictions</em> on the tab Files, or from "
+    "<code>python -m kpdemo predict --input GOLD --output FILE</code>.</p>"
+)
+STOPPED = "Stopped before all was measured: press Evaluate to measure after all."
+OUTPUT_NAME = "figures.jsonl"
+SHOWN_EVERY = 10
+"""Documents, between two looks of the reader at the progress."""
+
+CONVENTIONS = [("left out: skip_empty", "skip_empty"), ("count as zero: count_empty", "count_empty")]
+
+
+@dataclass(frozen=True)
+class EvaluateHandlers:
+    shelf: ModelShelf
+    stops: Stops = field(default_factory=Stops)
+
+    def evaluate_files(
+        self,
+        gold: str | None,
+        predictions: list[str] | None,
+        request: gr.Request | None = None,
+        progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The figures of each predictions file, and a file with all that was measured."""
+        with shown_to_user(KpdemoError), TemporaryDirectory(prefix="kpdemo-") as folder:
+            gold_file, *files = own_copies(_chosen(gold, predictions), Path(folder))
+            with self.stops.begun(page_of(request)) as stop, in_turn_of_files(self.shelf, stop, progress):
+                evaluation = _until(stop, gold_file, files, progress)
+            output = Path(folder) / OUTPUT_NAME
+            output.write_text(figures_jsonl(evaluation), encoding="utf-8")
+            # Gradio copies the file when it takes this value, before the folder goes.
+            yield evaluation_html(evaluation), gr.update(value=str(output), interactive=True)
+
+    def check_evaluated(self, gold: str | None, predictions: list[str] | None) -> str | dict[str, Any]:
+        """What cannot be read of the chosen files; where all can, the page stays as it is."""
+        try:
+            _check_kinds(gold, predictions)
+        except InputError as error:
+            return refusal_html(str(error))
+        unchanged: dict[str, Any] = gr.skip()
+        return unchanged
+
+    def stop_evaluate(self, request: gr.Request | None = None) -> None:
+        self.stops.ask(page_of(request))
+
+
+def figures_jsonl(evaluation: Evaluation) -> str:
+    """A line for each predictions file: its name, and what `evaluate --json` prints of it."""
+    rows = [{"predictions": one.file, **report_to_json(one.report)} for one in evaluation.files]
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+def _chosen(gold: str | None, predictions: list[str] | None) -> list[Path]:
+    """The gold file, then those of predictions."""
+    if not gold:
+        raise InputError("No gold file is chosen: choose the documents with their keyphrases.")
+    if not predictions:
+        raise InputError("No predictions file is chosen: choose one, or make it on the tab Files.")
+    return _check_kinds(gold, predictions)
+
+
+def _check_kinds(gold: str | None, predictions: list[str] | None) -> list[Path]:
+    kinds = (*LINE_SUFFIXES, *TABLE_SUFFIXES)
+    golds = checked_files([gold], suffixes=kinds, advice="JSON Lines with keyphrases") if gold else []
+    advice = "what Files or `predict --output` writes"
+    return golds + (checked_files(predictions, suffixes=LINE_SUFFIXES, advice=advice) if predictions else [])
+
+
+def _until(stop: Stop, gold: Path, files: list[Path], progress: gr.Progress) -> Evaluation:
+    def advance(done: int, total: int) -> None:
+        stop.check()
+        if done % SHOWN_EVERY == 0:
+            progress((done, total), desc="Measuring", unit="documents")
+
+    try:
+        return measure_uploads(gold, files, advance)
+    except StoppedError:
+        raise StoppedError(STOPPED) from None
+
+
+def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
+    """Upload gold and predictions, evaluate, compare the rows by one convention or the other, download."""
+    section_heading("Measure predictions against gold keyphrases", "evaluate-heading")
+    gr.HTML(HELP, elem_id="evaluate-help")
+    with gr.Row(elem_classes="columns"):
+        with gr.Column(scale=4, min_width=320):
+            gold = gr.File(label="Gold file", height=140, elem_id="evaluate-gold")
+            predictions = gr.File(
+                label="Predictions files", file_count="multiple", height=140, elem_id="evaluate-predictions"
+            )
+            run = gr.Button("Evaluate", variant="primary", elem_id="evaluate-run")
+            download = gr.DownloadButton("Download JSON", interactive=False, elem_id="evaluate-download")
+            gr.HTML(
+                f'<p class="small">At most {grouped(MOST_DOCUMENTS)} documents and {MOST_FILES} predictions '
+                "files; the command line has no limit. Uploads and figures are deleted after "
+                f"{KEPT_MINUTES} minutes.</p>",
+                elem_id="evaluate-limits",
+            )
+        with gr.Column(scale=7, min_width=320):
+            gr.Radio(
+                CONVENTIONS,
+                value="skip_empty",
+                label="Documents without gold of the kind (present, absent)",
+                interactive=True,  # no event asks for it: the style sheet shows its table
+                elem_id="evaluate-convention",
+            )
+            stop_button(handlers.stop_evaluate, "evaluate")
+            result = gr.HTML(empty_html(EMPTY), elem_id="evaluate-result")
+    asked = run.click(
+        handlers.evaluate_files,
+        [gold, predictions],
+        [result, download],
+        api_name="evaluate_files",
+        **FILES_QUEUE,
+        show_progress_on=result,
+        trigger_mode="always_last",  # a click for other files counts while these are measured
+    )
+    keep_reason(asked, result)
+    for number, upload in enumerate((gold, predictions)):
+        kind = ("gold", "predictions")[number]
+        # As on Files: by the browser itself, for the server might answer after the figures.
+        name = f"forget_figures_of_{kind}"
+        forgotten = upload.change(None, None, [result, download], js=forget_script(EMPTY), api_name=name)
+        forgotten.then(
+            handlers.check_evaluated,
+            [gold, predictions],
+            result,
+            api_name=f"check_{kind}",
+            **QUIETLY,
+        )

@@ -1,0 +1,160 @@
+"""Predictions files of a reader measured against a gold file, and the tables of it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kpdemo.documents import LineError
+from kpdemo.errors import InputError
+from kpdemo.evaluation.gold import dataset_name, read_gold
+from kpdemo.evaluation.measuring import measure_file
+from kpdemo.evaluation.metrics import Convention
+from kpdemo.evaluation.protocol import DatasetFigures
+from kpdemo.evaluation.report import CAPTIONS, POOLED_NOTE, Report, by_convention, decimals, with_languages
+from kpdemo.types import Document
+from kpdemo.ui.figures import counted, grouped
+from kpdemo.ui.marks import escape
+from kpdemo.ui.widgets import note_html
+
+MOST_DOCUMENTS = 2_000
+GROUPS = (
+    ("Present", ("F1@5", "F1@M")),
+    ("Absent", ("F1@5", "F1@M", "R@50")),
+    ("Pooled", ("F1@M",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredFile:
+    """The figures of a predictions file, and which documents it leaves out."""
+
+    file: str
+    report: Report
+    missing: Sequence[str] = ()
+
+    @property
+    def figures(self) -> DatasetFigures:
+        [figures] = self.report.datasets.values()
+        return figures
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The files of predictions measured on one data set."""
+
+    dataset: str
+    files: Sequence[MeasuredFile]
+
+
+def measure_uploads(
+    gold: Path, predictions: Sequence[Path], advance: Callable[[int, int], None]
+) -> Evaluation:
+    """Measure each predictions file; `advance` is called before each document, with how many are done of all.
+
+    Raises:
+        InputError: a file cannot be read or has a bad line, ids do not fit, or there are too many documents.
+    """
+    with _by_their_names([gold, *predictions]):
+        documents = read_gold(gold)
+        if len(documents) > MOST_DOCUMENTS:
+            raise InputError(
+                f"{gold} has {counted(len(documents), 'document')}, and the page measures at most "
+                f"{grouped(MOST_DOCUMENTS)}: give fewer, or use the command line (python -m kpdemo evaluate)."
+            )
+        total = len(documents) * len(predictions)
+        done = iter(range(total))
+        name = dataset_name(gold)
+        return Evaluation(
+            name,
+            [_measured(name, documents, path, lambda: advance(next(done), total)) for path in predictions],
+        )
+
+
+def _measured(
+    dataset: str, documents: Sequence[Document], path: Path, before_each: Callable[[], None]
+) -> MeasuredFile:
+    missing: list[LineError] = []
+    report = measure_file({dataset: documents}, path, on_missing=missing.append, before_each=before_each)
+    if len(missing) == len(documents):
+        raise InputError(f"{path}: no prediction in the file; give one that `predict --output` wrote.")
+    return MeasuredFile(path.name, report, [one.message for one in missing])
+
+
+@contextmanager
+def _by_their_names(files: Sequence[Path]) -> Iterator[None]:
+    """Readers know their files by name, not where they lie here."""
+    try:
+        yield
+    except InputError as error:
+        message = str(error)
+        for path in files:
+            message = message.replace(str(path), path.name)
+        raise InputError(message) from None
+
+
+def evaluation_html(evaluation: Evaluation) -> str:
+    """A table for each convention, of which the style sheet shows the chosen one, and what was missing."""
+    documents = counted(evaluation.files[0].figures.documents, "document")
+    parts = [f'<p id="evaluate-summary">Measured on {documents} of {escape(evaluation.dataset)}.</p>']
+    parts += [_missing_html(file) for file in evaluation.files if file.missing]
+    parts += [_convention_html(evaluation, convention) for convention in CAPTIONS]
+    parts.append(f'<p class="small">{escape(POOLED_NOTE)}</p>')
+    return "".join(parts)
+
+
+def _missing_html(file: MeasuredFile) -> str:
+    more = f" So are {grouped(len(file.missing) - 1)} more." if len(file.missing) > 1 else ""
+    return note_html(f"{file.file}: {file.missing[0]}{more}", role="status")
+
+
+def _convention_html(evaluation: Evaluation, convention: Convention) -> str:
+    groups = "".join(
+        f'<th scope="colgroup" colspan="{len(names)}" class="number">{group}</th>' for group, names in GROUPS
+    )
+    names = "".join(f'<th scope="col" class="number">{name}</th>' for _, names in GROUPS for name in names)
+    rows = "".join(
+        _row_html(label, figures, convention)
+        for file, name in zip(evaluation.files, _names(evaluation.files), strict=True)
+        for label, figures in with_languages({name: file.figures})
+    )
+    caption = f"{convention}: each model on {evaluation.dataset}"
+    return (
+        f'<section class="by-{convention}"><div class="scrolling" tabindex="0" role="region" '
+        f'aria-label="{escape(caption)}"><table class="keyphrases"><caption>{escape(caption)}</caption>'
+        f'<thead><tr><th scope="col" rowspan="2">Model or file</th>{groups}'
+        '<th scope="col" rowspan="2" class="number">Documents</th></tr>'
+        f"<tr>{names}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f'<p class="small">{_sentence_html(CAPTIONS[convention])}</p></section>'
+    )
+
+
+def _row_html(label: str, figures: DatasetFigures, convention: Convention) -> str:
+    present, absent = by_convention(figures.present, convention), by_convention(figures.absent, convention)
+    shares = (present.f1_5, present.f1_m, absent.f1_5, absent.f1_m, absent.recall_50, figures.pooled.f1_m)
+    cells = [*map(decimals, shares), grouped(figures.documents)]
+    numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
+    return f'<tr><th scope="row" dir="auto">{escape(label)}</th>{numbers}</tr>'
+
+
+def _names(files: Sequence[MeasuredFile]) -> list[str]:
+    """The model of each, else its file; several of the same name are told apart."""
+    names = [file.report.model or file.file for file in files]
+    names = _told_apart(names, [file.file for file in files])
+    return _told_apart(names, [f"no. {number}" for number in range(1, len(files) + 1)])
+
+
+def _told_apart(names: Sequence[str], by: Sequence[str]) -> list[str]:
+    count = Counter(names)
+    return [
+        f"{name}, {more}" if count[name] > 1 and more != name else name
+        for name, more in zip(names, by, strict=True)
+    ]
+
+
+def _sentence_html(text: str) -> str:
+    return re.sub(f"{escape('`')}(\\w+){escape('`')}", r"<code>\1</code>", escape(text))

@@ -1,0 +1,111 @@
+"""A researcher at the Evaluate page: choose gold and predictions, read the table, download the figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import open_page, serious_violations
+from tests.browser.test_files_page import upload as upload_files
+from tests.browser.test_keyphrases_page import expect_refusal
+from tests.browser.test_look import WIDTH
+from tests.ui.test_evaluate_tab import FIGURES, FOUND, GOLD
+
+
+@pytest.fixture
+def chosen(tmp_path):
+    """A gold file and two predictions files, one of which says which model it is of."""
+    files = {
+        "gold.jsonl": GOLD,
+        "found.jsonl": FOUND,
+        "other.jsonl": [{**row, "present": [], "model": "a-model-with-a-long-name"} for row in FOUND],
+        "stray.jsonl": [{"id": "x", "present": []}],
+    }
+    for name, rows in files.items():
+        (tmp_path / name).write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return tmp_path
+
+
+def open_tab(page):
+    page.get_by_role("tab", name="Evaluate").click()
+    expect(page.locator("#evaluate-run")).to_be_visible()
+
+
+def upload(page, part, *paths):
+    box = page.locator(f"#evaluate-{part}")
+    box.locator("input[type=file]").set_input_files([str(path) for path in paths])
+    for path in paths:
+        expect(box).to_contain_text(path.stem)
+
+
+def table(page):
+    return page.locator("#evaluate-result table:visible")
+
+
+def test_the_next_step_is_said_first_and_a_missing_file_is_a_sentence(fresh):
+    open_tab(fresh)
+    expect(fresh.locator("#evaluate-result")).to_contain_text("Choose a gold file and predictions files")
+    fresh.locator("#evaluate-run").click()
+    expect_refusal(fresh, "No gold file is chosen", result="#evaluate-result")
+
+
+def test_the_convention_chooses_the_table_and_the_figures_can_be_kept(fresh, chosen):
+    open_tab(fresh)
+    upload(fresh, "gold", chosen / "gold.jsonl")
+    upload(fresh, "predictions", chosen / "found.jsonl", chosen / "other.jsonl")
+    fresh.locator("#evaluate-run").click()
+    expect(fresh.locator("#evaluate-summary")).to_have_text("Measured on 2 documents of gold.")
+    rows = table(fresh).locator("tbody tr")
+    expect(rows.get_by_role("rowheader")).to_have_text(["found.jsonl", "a-model-with-a-long-name"])
+    expect(rows.first.get_by_role("cell")).to_have_text(FIGURES["skip_empty"])
+    fresh.get_by_role("radio", name="count_empty").check()
+    expect(rows.first.get_by_role("cell")).to_have_text(FIGURES["count_empty"])
+    expect(fresh.locator("#evaluate-result")).to_contain_text(
+        "those without gold of the kind counted as zero"
+    )
+    with fresh.expect_download() as download:
+        fresh.locator("#evaluate-download").click()
+    assert download.value.suggested_filename == "figures.jsonl"
+    lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["predictions"] for line in lines] == ["found.jsonl", "other.jsonl"]
+    assert serious_violations(fresh, "#evaluate-result") == []
+
+
+def test_a_refusal_leaves_the_files_chosen_and_other_files_forget_it(fresh, chosen):
+    open_tab(fresh)
+    upload(fresh, "gold", chosen / "gold.jsonl")
+    upload(fresh, "predictions", chosen / "stray.jsonl")
+    fresh.locator("#evaluate-run").click()
+    expect_refusal(fresh, 'stray.jsonl: "x" is no id of a gold document', result="#evaluate-result")
+    expect(fresh.locator("#evaluate-predictions")).to_contain_text("stray")
+    expect(fresh.locator("#evaluate-gold")).to_contain_text("gold")
+    fresh.locator("#evaluate-predictions input[type=file]").first.set_input_files(str(chosen / "found.jsonl"))
+    expect(fresh.locator("#evaluate-result")).to_contain_text("No figures yet.")
+    expect(fresh.locator("#evaluate-download")).to_be_disabled()
+
+
+def test_what_the_files_page_downloads_is_measured_on_a_phone_by_its_width(narrow, chosen):
+    open_page(narrow, narrow.url)  # where this is run again, files are chosen already
+    narrow.get_by_role("tab", name="Files").click()
+    upload_files(narrow, chosen / "gold.jsonl")
+    narrow.locator("#files-run").click()
+    expect(narrow.locator("#files-summary")).to_have_text("2 documents predicted.")
+    with narrow.expect_download() as download:
+        narrow.locator("#files-download").click()
+    predictions = chosen / "predictions.jsonl"
+    download.value.save_as(predictions)
+    open_tab(narrow)
+    upload(narrow, "gold", chosen / "gold.jsonl")
+    upload(narrow, "predictions", predictions)
+    narrow.locator("#evaluate-run").click()
+    expect(table(narrow).get_by_role("rowheader")).to_have_text("predictions.jsonl")
+    assert narrow.evaluate(WIDTH) <= 390
+    part = narrow.locator("#evaluate-result .scrolling:visible")
+    part.focus()
+    expect(part).to_be_focused()
+    assert part.evaluate("e => e.scrollWidth > e.clientWidth")
+    narrow.keyboard.press("ArrowRight")
+    narrow.wait_for_function("() => document.activeElement.scrollLeft > 0")

@@ -1,0 +1,214 @@
+"""The Evaluate page: what is measured of uploaded files, what is shown, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import gradio as gr
+import pytest
+
+from kpdemo import cli
+from kpdemo.evaluation.report import CAPTIONS
+from kpdemo.ui import evaluated
+from kpdemo.ui.evaluate import STOPPED, EvaluateHandlers
+from kpdemo.ui.models import ModelShelf
+from tests.fakes import FakePredictor
+
+GOLD = [
+    {
+        "id": "a",
+        "title": "Graph kernels",
+        "abstract": "We train a kernel machine on molecules.",
+        "keyphrases": ["graph kernels", "kernel machines", "drug discovery"],
+    },
+    {"id": "b", "abstract": "Speech is noisy.", "keyphrases": ["noise reduction"]},
+]
+"""The worked example of docs/evaluation.md."""
+
+FOUND = [
+    {
+        "id": "a",
+        "present": [
+            {"text": text, "score": 0.5} for text in ("graph kernels", "molecules", "kernel machine")
+        ],
+        "absent": [{"text": "drug discovery"}],
+    },
+    {"id": "b", "present": [{"text": "speech"}], "absent": []},
+]
+FIGURES = {
+    "skip_empty": ["0.571", "0.800", "0.167", "0.500", "0.500", "0.286", "2"],
+    "count_empty": ["0.286", "0.400", "0.167", "0.500", "0.500", "0.286", "2"],
+}
+
+
+@pytest.fixture
+def handlers():
+    return EvaluateHandlers(ModelShelf({"default": ""}, FakePredictor))
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write rows as JSON Lines into a folder of their own, as uploads lie."""
+
+    def writing(name, rows, folder="0"):
+        path = tmp_path / folder / name
+        path.parent.mkdir(exist_ok=True)
+        lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return str(path)
+
+    return writing
+
+
+def run(handlers, gold, *predictions):
+    """What the page shows, and the lines of the download, which is gone afterwards."""
+    steps = handlers.evaluate_files(gold, list(predictions))
+    html, download = next(steps)
+    assert download["interactive"]
+    lines = Path(download["value"]).read_text(encoding="utf-8").splitlines()
+    assert list(steps) == []
+    assert not Path(download["value"]).exists()
+    return html, [json.loads(line) for line in lines]
+
+
+def rows_of(html, convention):
+    section = html.partition(f'<section class="by-{convention}">')[2].partition("</section>")[0]
+    return [
+        (re.sub("<.*?>", "", row[0]), re.findall(r'<td class="number">(.*?)</td>', row[1]))
+        for row in re.findall(r'<th scope="row" dir="auto">(.*?)</th>(.*?)</tr>', section)
+    ]
+
+
+@pytest.mark.parametrize("convention", FIGURES)
+def test_each_convention_has_its_table_and_its_sentence(handlers, write, convention):
+    html, _ = run(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND))
+    assert "Measured on 2 documents of gold." in html
+    assert rows_of(html, convention) == [("found.jsonl", FIGURES[convention])]
+    assert CAPTIONS[convention].partition(" (`")[0] in html
+    assert f"(<code>{convention}</code>)." in html
+    assert "as in RAMKG." in html
+
+
+def test_the_download_is_what_the_command_prints(handlers, write, capsys):
+    gold, found = write("gold.jsonl", GOLD), write("found.jsonl", FOUND)
+    _, [row] = run(handlers, gold, found)
+    assert cli.main(["evaluate", "--gold", gold, "--predictions", found, "--json"]) == 0
+    assert row.pop("predictions") == "found.jsonl"
+    assert row == json.loads(capsys.readouterr().out)
+
+
+def test_a_table_of_keyphrases_is_gold_too(handlers, write):
+    gold = write("gold.csv", ["id,abstract,keyphrases", "b,Speech is noisy.,noise reduction;speech"])
+    html, _ = run(handlers, gold, write("found.jsonl", FOUND[1:]))
+    assert rows_of(html, "skip_empty")[0][1][:2] == ["0.333", "1.000"]
+
+
+def test_a_row_is_called_by_the_model_that_the_file_names(handlers, write):
+    named = [{**row, "model": "ours"} for row in FOUND]
+    mixed = [{**FOUND[0], "model": "ours"}, {**FOUND[1], "model": "theirs"}]
+    files = [write("one.jsonl", named), write("two.jsonl", mixed)]
+    html, rows = run(handlers, write("gold.jsonl", GOLD), *files)
+    assert [name for name, _ in rows_of(html, "skip_empty")] == ["ours", "two.jsonl"]
+    assert [row["model"] for row in rows] == ["ours", None]
+
+
+def test_rows_of_one_name_are_told_apart(handlers, write):
+    named = [{**row, "model": "ours"} for row in FOUND]
+    files = [
+        write("p.jsonl", named, "1"),
+        write("q.jsonl", named, "1"),
+        *(write("found.jsonl", FOUND, folder) for folder in "23"),
+    ]
+    html, _ = run(handlers, write("gold.jsonl", GOLD), *files)
+    names = ["ours, p.jsonl", "ours, q.jsonl", "found.jsonl, no. 3", "found.jsonl, no. 4"]
+    assert [name for name, _ in rows_of(html, "count_empty")] == names
+
+
+def test_each_language_of_the_gold_has_a_row(handlers, write):
+    gold = [{**GOLD[0], "language": "en"}, {**GOLD[1], "language": "fr"}]
+    html, _ = run(handlers, write("gold.jsonl", gold), write("found.jsonl", FOUND))
+    rows = dict(rows_of(html, "skip_empty"))
+    assert list(rows) == ["found.jsonl", "found.jsonl, English", "found.jsonl, French"]
+    assert rows["found.jsonl, French"][:2] == ["–", "–"]
+
+
+def test_what_a_file_says_is_shown_as_text(handlers, write):
+    named = [{**row, "model": "<img src=x onerror=alert(1)>"} for row in FOUND]
+    html, _ = run(handlers, write("<b>gold.jsonl", GOLD), write("found.jsonl", named))
+    assert "<img" not in html
+    assert "<b>" not in html
+
+
+def test_a_document_without_a_prediction_counts_as_empty_and_is_named(handlers, write):
+    html, _ = run(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND[:1]))
+    assert "found.jsonl: gold, document &quot;b&quot;: no prediction; counted as empty." in html
+    assert rows_of(html, "skip_empty")[0][1][-1] == "2"
+
+
+def refused(handlers, gold, *predictions):
+    with pytest.raises(gr.Error) as refusal:
+        run(handlers, gold, *predictions)
+    return refusal.value.message
+
+
+@pytest.mark.parametrize(
+    ("gold", "found", "reason"),
+    [
+        ([{"abstract": "Speech."}], FOUND, "gold.jsonl: no document has gold &quot;keyphrases&quot;"),
+        (["{broken"], FOUND, "gold.jsonl, line 1: not JSON"),
+        ([*GOLD, GOLD[0]], FOUND, "Two gold documents have the id"),
+        (GOLD, [FOUND[0], "{broken"], "found.jsonl, line 2: not JSON"),
+        (GOLD, [{"id": "a", "present": 5}], "found.jsonl, line 1: &quot;present&quot; is not a list"),
+        (GOLD, [FOUND[0], {"id": "c"}], "found.jsonl: &quot;c&quot; is no id of a gold document"),
+        (GOLD, [], "found.jsonl: no prediction in the file"),
+    ],
+)
+def test_a_file_that_cannot_be_measured_is_a_sentence_without_our_paths(handlers, write, gold, found, reason):
+    told = refused(handlers, write("gold.jsonl", gold), write("found.jsonl", found))
+    assert told.startswith(reason)
+    assert "/" not in told
+
+
+def test_files_that_are_not_chosen_are_asked_for(handlers, write):
+    assert "No gold file is chosen" in refused(handlers, None, write("found.jsonl", FOUND))
+    assert "No predictions file is chosen" in refused(handlers, write("gold.jsonl", GOLD))
+
+
+def test_too_many_documents_are_refused_with_their_number(handlers, write, monkeypatch):
+    monkeypatch.setattr(evaluated, "MOST_DOCUMENTS", 1)
+    told = refused(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND))
+    assert told.startswith("gold.jsonl has 2 documents, and the page measures at most 1: ")
+
+
+def test_files_of_another_kind_are_refused_when_they_are_chosen(handlers):
+    told = handlers.check_evaluated("/tmp/gold.txt", None)
+    assert "gold.txt cannot be read here: use one of .jsonl, .json, .csv, .tsv" in told
+    assert 'class="note refusal" role="alert"' in told
+    assert "found.csv cannot be read here" in handlers.check_evaluated(None, ["/tmp/found.csv"])
+    assert handlers.check_evaluated("/tmp/gold.csv", ["/tmp/found.jsonl"]) == gr.skip()
+    assert handlers.check_evaluated(None, None) == gr.skip()
+
+
+def test_a_stop_ends_the_measuring(handlers, write, monkeypatch):
+    measure_file = evaluated.measure_file
+
+    def stop_then_measure(*arguments, **options):
+        handlers.stop_evaluate()
+        return measure_file(*arguments, **options)
+
+    monkeypatch.setattr(evaluated, "measure_file", stop_then_measure)
+    assert refused(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND)) == STOPPED
+
+
+def test_files_of_others_come_first(handlers, write):
+    gold, found = write("gold.jsonl", GOLD), write("found.jsonl", FOUND)
+    with handlers.shelf.turn_of_files, ThreadPoolExecutor() as pool:
+        waiting = pool.submit(refused, handlers, gold, found)
+        while not waiting.done():
+            handlers.stop_evaluate()
+            time.sleep(0.01)
+    assert "stopped before it was answered" in waiting.result()
