@@ -13,11 +13,12 @@ from annotation.commands.options import DatabaseOption, HandedIn, JsonOption, op
 from annotation.judgements import CUT, THRESHOLD, JudgedPool, JudgingOptions, check_options, figures_json
 from annotation.prediction_files import read_prediction_files
 from annotation.predictions import PredictedDocument
+from annotation.projects import ProjectCounts
 from annotation.queue_order import QueueOrder
 from annotation.relevance import Average, ModelFigures, Unjudged
 from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
-from annotation.services.sending import SendService
+from annotation.services.sending import SendService, SentSummary
 from annotation.terminal import ProgressLine, show_json, show_line, show_note, show_table
 from db import DEFAULT_URL
 from db.command import CallError
@@ -78,30 +79,42 @@ def send(
         return read_prediction_files(documents, named, handed.phrase_key)
 
     before = projects.counts(into.id)
-    if before.is_graded and (new := service.count_new(into.id, read())):
-        show_note(
-            f"The raters of {into.name} are done: {_number(before.pairs, 'pair')}, all graded. "
-            f"Sending opens the project again, with {_number(new, 'pair')} to grade."
-        )
+    if before.is_graded:
+        _note_opening(into.name, before.pairs, service.count_new(into.id, read()))
     with ProgressLine("Sending", unit="documents") as line:
         summary = service.send(into.id, read(), progress=line.show)
     if order is not None:
         service.choose_order(into.id, order)
     counts = projects.counts(into.id)
     if as_json:
-        show_json(
-            {
-                "project": into.name,
-                "documents": summary.documents,
-                "pairs": summary.pairs,
-                "known": summary.known,
-                "models": list(summary.models),
-                "open": counts.open,
-            }
+        show_json(_sent_json(into.name, summary, counts))
+    else:
+        _show_sent(into.name, summary, counts)
+
+
+def _note_opening(project: str, graded: int, new: int) -> None:
+    """Tell that a project whose raters are done opens again, if anything new is sent."""
+    if new:
+        show_note(
+            f"The raters of {project} are done: {_number(graded, 'pair')}, all graded. "
+            f"Sending opens the project again, with {_number(new, 'pair')} to grade."
         )
-        return
+
+
+def _sent_json(project: str, summary: SentSummary, counts: ProjectCounts) -> dict[str, object]:
+    return {
+        "project": project,
+        "documents": summary.documents,
+        "pairs": summary.pairs,
+        "known": summary.known,
+        "models": list(summary.models),
+        "open": counts.open,
+    }
+
+
+def _show_sent(project: str, summary: SentSummary, counts: ProjectCounts) -> None:
     show_line(
-        f"Sent {_number(summary.pairs, 'pair')} of {_number(summary.documents, 'document')} to {into.name}, "
+        f"Sent {_number(summary.pairs, 'pair')} of {_number(summary.documents, 'document')} to {project}, "
         f"from {_number(len(summary.models), 'model')}: {', '.join(summary.models)}."
     )
     if summary.known:
