@@ -64,8 +64,12 @@ class ProjectCounts:
 
     @property
     def is_graded(self) -> bool:
-        """Whether its raters are done; a project without pairs has not begun."""
-        return 0 < self.pairs == self.finished
+        return all_graded(self.pairs, self.finished)
+
+
+def all_graded(pairs: int, finished: int) -> bool:
+    """Whether a project's raters are done; one without pairs has not begun."""
+    return 0 < pairs == finished
 
 
 def sum_counts(groups: Iterable[GroupCounts]) -> ProjectCounts:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Select, and_, case, exists, func, or_, select
 
 from annotation.errors import NotFoundError
+from annotation.projects import all_graded
 from annotation.services.users import find_user
 from annotation.types import Role, User
 from db import Database
@@ -31,6 +32,10 @@ class ProjectLine:
     """Larger items that nobody writes for."""
     to_review: int = 0
     """Written texts that wait for an editor."""
+
+    @property
+    def is_graded(self) -> bool:
+        return all_graded(self.pairs, self.finished)
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list
     if settles and line.to_adjudicate:
         text = f"Adjudicate {counted(line.to_adjudicate, 'pair')}"
         steps.append(PageLink(text, f"/annotate/adjudicate?{there}"))
-    if leads and line.pairs and line.finished == line.pairs and not line.to_adjudicate:
+    if leads and line.is_graded and not line.to_adjudicate:
         steps.append(PageLink("Export gold", f"/annotate/project?{there}&tab=gold"))
     if settles and line.finished:
         steps.append(PageLink("See agreement", f"/annotate/agreement?{there}"))

@@ -16,7 +16,7 @@ from annotation.adjudication import Which
 from annotation.assignment import Progress
 from annotation.dictionary import Dictionary
 from annotation.errors import SettingsError
-from annotation.projects import GroupCounts, Member, sum_counts
+from annotation.projects import GroupCounts, Member, ProjectCounts, sum_counts
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.assignment import AssignmentService
@@ -79,6 +79,12 @@ def steps(line: ProjectLine, user: User, progress: Progress | None = None) -> li
 )
 def test_the_next_step_is_what_this_user_can_do_now(project, user, progress, expected):
     assert steps(project, user, progress) == expected
+
+
+@pytest.mark.parametrize(("pairs", "finished", "graded"), [(0, 0, False), (10, 9, False), (10, 10, True)])
+def test_the_list_and_the_project_agree_on_whether_its_raters_are_done(pairs, finished, graded):
+    counts = ProjectCounts(pairs, 2 * finished, finished, 0, ())
+    assert line(pairs=pairs, finished=finished).is_graded is counts.is_graded is graded
 
 
 def test_the_form_gives_back_the_settings_that_it_shows():
