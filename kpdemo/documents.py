@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
 from kpdemo.errors import InputError
-from kpdemo.lines import with_title_line
+from kpdemo.lines import join_cut_words, with_title_line
 from kpdemo.text import SURROGATE
 from kpdemo.types import Document
 
@@ -38,7 +38,6 @@ _KEYPHRASE_FIELDS = ("keyphrases", "keyword", "keywords")
 _LARGEST_CELL = 64 * 1024 * 1024  # csv refuses cells over 128 KiB unless told otherwise
 _UTF8_MARK = b"\xef\xbb\xbf"
 _LINE_END = re.compile(r"[\r\n]")
-_LINE_END_HYPHEN = re.compile(r"(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[a-zß-öø-ÿ])")
 _NUMBER = re.compile(r"\d+")
 _NOT_A_TITLE = re.compile(r"^(?:microsoft \w+ - |untitled|document\d*$|slide )|\.\w{2,5}$", re.IGNORECASE)
 
@@ -117,7 +116,8 @@ def read_documents(path: str | Path, *, on_error: ReportLine | None = None) -> I
       title (`kpdemo.lines`), that is the document's, here and in the two others, but for a line that heads
       the second page of a PDF too;
     - a first "# heading" of a Markdown file is the title, the rest stays as it is;
-    - PDF text is joined over hyphens at line ends, and its title is that of the metadata, if any.
+    - words that a hyphen cuts at the end of a line are made whole in plain text and in PDF text, whose title
+      is that of the metadata, if any.
 
     Raises:
         InputError: the file cannot be read; without `on_error`, also the first bad line.
@@ -396,7 +396,12 @@ def _parse_whole(path: Path, suffix: str) -> tuple[Document, bool]:
     if suffix == ".pdf":
         return _read_pdf(content, path, name)
     text = decode_text(content, name=str(path))
-    return (markdown_document(text, id=name) if suffix == ".md" else Document(text, id=name)), True
+    return (markdown_document(text, id=name) if suffix == ".md" else plain_document(text, id=name)), True
+
+
+def plain_document(text: str, *, title: str = "", id: str = "") -> Document:
+    """A plain text as a document: words that the end of a line cuts are whole."""
+    return Document(join_cut_words(text), title=title, id=id)
 
 
 def markdown_document(text: str, *, id: str = "") -> Document:
@@ -424,7 +429,7 @@ def _heading_text(line: str) -> str:
 
 def _read_pdf(content: bytes, path: Path, id: str) -> tuple[Document, bool]:
     pages, title = _pdf_pages(content, path)
-    text = "\n\n".join(_LINE_END_HYPHEN.sub("", page.strip()) for page in pages).strip()
+    text = "\n\n".join(join_cut_words(page.strip()) for page in pages).strip()
     text = SURROGATE.sub("\ufffd", text.replace("\x00", ""))
     if not text:
         raise InputError(

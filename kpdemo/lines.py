@@ -23,6 +23,11 @@ SHORT = 0.7
 NARROWEST = 50
 """Nobody wraps at less than `SHORT` of so many columns."""
 
+_CUT_WORD = re.compile(
+    r"(?<=[^\W\d_])[-\u2010\u00ad][ \t]*\r?\n[ \t]*(?!(?:and|or|to|und|oder|et|ou)\b)(?=[a-zß-öø-ÿ])"
+)
+"""Not "pre-" before "and post-processing"."""
+
 _TABS = re.compile(r"\t+")
 _WIDE = re.compile(f"[{UNSPACED}]")  # two columns each
 _FIRST_WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
@@ -44,6 +49,11 @@ _SENTENCE_END = re.compile(r"[.,:;!…。．，：；！、।۔][\"'”’»)\]
 _IN_A_JOURNAL = r"^proceedings of|^journal of|\b(?:vol|no|pp|pages|issn|isbn)\b\.?:?\s*\d|\(\d{4}\)\s*[\d:,]"
 _IN_A_PROGRAM = r"[{}<>=;_\\]|\(\)|//|/\*"
 _NO_TITLE = re.compile(rf"arxiv:|https?:|\bdoi\b|[@©]|{_IN_A_JOURNAL}|{_IN_A_PROGRAM}", re.IGNORECASE)
+
+
+def join_cut_words(text: str) -> str:
+    """A plain text with the words whole that a hyphen cuts at the end of a line."""
+    return _CUT_WORD.sub("", text)
 
 
 def with_title_line(document: Document) -> Document:

@@ -30,7 +30,14 @@ from kpdemo.commands.options import (
     read_language,
     say,
 )
-from kpdemo.documents import DOCUMENT_SUFFIXES, WHOLE_SUFFIXES, document_suffix, read_text, read_whole
+from kpdemo.documents import (
+    DOCUMENT_SUFFIXES,
+    WHOLE_SUFFIXES,
+    document_suffix,
+    plain_document,
+    read_text,
+    read_whole,
+)
 from kpdemo.identity import index_identity, model_identity
 from kpdemo.lines import with_title_line
 from kpdemo.types import Document, Predictor, finds_absent, languages_of
@@ -211,8 +218,8 @@ def _read_one(file: str | None, title: str) -> Document:
             f"No document: name a FILE, or - to type or pipe one; see `{PROGRAM} predict --help`."
         )
     if file is None or file == STDIN:
-        document = Document(read_text(sys.stdin.buffer, name="standard input"), title=title)
-        return with_title_line(document)
+        text = read_text(sys.stdin.buffer, name="standard input")
+        return with_title_line(plain_document(text, title=title))
     path = check_file(file, DOCUMENT_SUFFIXES)
     if document_suffix(path) not in WHOLE_SUFFIXES:
         raise CallError(

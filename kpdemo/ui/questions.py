@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from kpdemo.errors import InputError
 from kpdemo.languages.names import NAMES
+from kpdemo.lines import join_cut_words
 from kpdemo.text import check_readable
 from kpdemo.types import Document
 from kpdemo.ui.figures import grouped
@@ -41,7 +42,8 @@ def read_question(
     Raises:
         InputError: a value is outside its range, or the text cannot be read.
     """
-    read = Document(_plain(document), title=_plain(title).strip(), language=_known_language(language or ""))
+    body, known = join_cut_words(_plain(document)), _known_language(language or "")
+    read = Document(body, title=_plain(title).strip(), language=known)
     check_length(read)
     check_readable(read, any_script=True)  # a model says itself which scripts it does not read
     match rule:

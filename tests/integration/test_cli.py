@@ -170,6 +170,14 @@ class TestOneDocument:
             [start, end] = keyphrase["spans"][0]
             assert text[start:end] == keyphrase["text"]
 
+    @pytest.mark.parametrize("name", ["-", "paper.txt"])
+    def test_words_that_the_end_of_a_line_cuts_are_whole(self, run: Run, tmp_path: Path, name: str) -> None:
+        text = "Neural net-\nworks learn scien-\ntific words."
+        (tmp_path / "paper.txt").write_text(text, encoding="utf-8")
+        given = "-" if name == "-" else tmp_path / name
+        answer = json.loads(run("predict", given, "--json", stdin=text).out)
+        assert answer["text"] == "Neural networks learn scientific words."
+
     @pytest.mark.parametrize(
         ("text", "message"),
         [

@@ -20,6 +20,10 @@ def test_a_language_is_chosen_or_left_to_be_detected():
         read_question("", "Ein Text.", "default", "own", 10, "", "xx")
 
 
+def test_words_that_a_hyphen_cuts_at_the_end_of_a_line_are_whole():
+    assert ask(document="Scien-\r\ntific texts.").document.body == "Scientific texts."
+
+
 def test_by_default_the_model_decides():
     question = ask(title="  A title ")
     assert (question.document, question.top_k, question.threshold) == (

@@ -11,7 +11,14 @@ from kpdemo.candidates.chunks import candidate_key, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.evaluation import phrases
 from kpdemo.evaluation.phrases import noun_ngrams, noun_phrases
-from kpdemo.lines import LONGEST_TITLE, LONGEST_TITLE_LINE, blocks, document_blocks, with_title_line
+from kpdemo.lines import (
+    LONGEST_TITLE,
+    LONGEST_TITLE_LINE,
+    blocks,
+    document_blocks,
+    join_cut_words,
+    with_title_line,
+)
 from kpdemo.ramkg import phrases as ramkg_phrases
 from kpdemo.ramkg.phrases import mine_phrases
 from kpdemo.simckp.examples import encoder_text
@@ -256,3 +263,12 @@ def test_of_ordinary_words_no_candidate_is_too_long(mine):
             assert mine(document) == found
 
     check()
+
+
+def test_words_that_the_end_of_a_line_cuts_are_whole():
+    text = "ex-\ntraction of scien- \r\n  tific é-\ntudes, pre-\nand post-processing, Smith-\nWaterman"
+    joined = "extraction of scientific études, pre-\nand post-processing, Smith-\nWaterman"
+    assert join_cut_words(text) == joined
+    assert (
+        join_cut_words("- one\n- two -\nthree and more - \nfour") == "- one\n- two -\nthree and more - \nfour"
+    )
