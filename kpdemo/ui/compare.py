@@ -198,15 +198,14 @@ class CompareHandlers:
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> str:
         """The keyphrases of each model in a column, in the order the page lists them."""
-        with shown_to_user(KpdemoError):
+        with shown_to_user(KpdemoError), self.stops.begun(page_of(request)) as stop:
             if not models:
                 raise InputError("No model is ticked: tick at least one.")
             question = read_question(title, document, models[0], rule, count, threshold, language)
             columns = []
-            with self.stops.begun(page_of(request)) as stop:
-                for done, model in enumerate(name for name in self.shelf.models if name in models):
-                    progress((done, len(models)), desc=model, unit="models" if len(models) > 1 else "model")
-                    columns.append(self._column(replace(question, model=model), stop))
+            for done, model in enumerate(name for name in self.shelf.models if name in models):
+                progress((done, len(models)), desc=model, unit="models" if len(models) > 1 else "model")
+                columns.append(self._column(replace(question, model=model), stop))
             import_nltk()  # not at the start: only comparing needs it
             return columns_html(columns)
 

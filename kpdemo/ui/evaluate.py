@@ -12,7 +12,7 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.documents import LINE_SUFFIXES, TABLE_SUFFIXES
-from kpdemo.errors import InputError, KpdemoError, StoppedError
+from kpdemo.errors import InputError, KpdemoError
 from kpdemo.evaluation.report import report_to_json
 from kpdemo.ui.evaluated import MOST_DOCUMENTS, Evaluation, evaluation_html, measure_uploads
 from kpdemo.ui.figures import grouped
@@ -59,9 +59,13 @@ class EvaluateHandlers:
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """The figures of each predictions file, and a file with all that was measured."""
-        with shown_to_user(KpdemoError), TemporaryDirectory(prefix="kpdemo-") as folder:
+        with (
+            shown_to_user(KpdemoError),
+            self.stops.begun(page_of(request), STOPPED) as stop,
+            TemporaryDirectory(prefix="kpdemo-") as folder,
+        ):
             gold_file, *files = own_copies(_chosen(gold, predictions), Path(folder))
-            with self.stops.begun(page_of(request)) as stop, in_turn_of_files(self.shelf, stop, progress):
+            with in_turn_of_files(self.shelf, stop, progress):
                 evaluation = _until(stop, gold_file, files, progress)
             output = Path(folder) / OUTPUT_NAME
             output.write_text(figures_jsonl(evaluation), encoding="utf-8")
@@ -109,10 +113,7 @@ def _until(stop: Stop, gold: Path, files: list[Path], progress: gr.Progress) -> 
         if done % SHOWN_EVERY == 0:
             progress((done, total), desc="Measuring", unit="documents")
 
-    try:
-        return measure_uploads(gold, files, advance)
-    except StoppedError:
-        raise StoppedError(STOPPED) from None
+    return measure_uploads(gold, files, advance)
 
 
 def build_evaluate_tab(handlers: EvaluateHandlers) -> None:

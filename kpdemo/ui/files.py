@@ -60,10 +60,14 @@ class FilesHandlers:
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """A table of the first predictions, and a file with all of them."""
-        with shown_to_user(KpdemoError), TemporaryDirectory(prefix="kpdemo-") as folder:
+        with (
+            shown_to_user(KpdemoError),
+            self.stops.begun(page_of(request), STOPPED_EARLY) as stop,
+            TemporaryDirectory(prefix="kpdemo-") as folder,
+        ):
             files = own_copies(checked_files(paths), Path(folder))
             output = Path(folder) / OUTPUT_NAME
-            with self.stops.begun(page_of(request)) as stop, in_turn_of_files(self.shelf, stop, progress):
+            with in_turn_of_files(self.shelf, stop, progress):
                 report = predict_uploads(in_turns(self.shelf.open(model, stop)), files, output, progress)
             if not report.summary.done:
                 if report.stopped:

@@ -27,7 +27,7 @@ from kpdemo.ui.files import OUTPUT_NAME
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
-from kpdemo.ui.stop import Stops
+from kpdemo.ui.stop import Stop, Stops
 from kpdemo.ui.uploads import checked_files, in_turn_of_files, in_turns, own_copies, predict_uploads
 from kpdemo.ui.widgets import (
     FILES_QUEUE,
@@ -71,19 +71,18 @@ class SendHandlers:
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> str:
         """Predict the text of the page with each model, and hand it all over."""
-        with shown_to_user(KpdemoError):
+        with shown_to_user(KpdemoError), self.stops.begun(page_of(request), STOPPED) as stop:
             chosen = self._chosen(models)
             question = read_question(title, document, chosen[0], rule, count, threshold, language)
             found: dict[str, Prediction] = {}
             problems: list[str] = []
-            with self.stops.begun(page_of(request)) as stop:
-                for done, model in enumerate(chosen):
-                    progress((done, len(chosen)), desc=model, unit="models" if len(chosen) > 1 else "model")
-                    try:
-                        found[model] = self.shelf.answer(replace(question, model=model), stop).prediction
-                    except OF_ONE_MODEL as error:
-                        problems.append(str(error))
-            return self._handed([(question.read, found)] if found else [], problems, request)
+            for done, model in enumerate(chosen):
+                progress((done, len(chosen)), desc=model, unit="models" if len(chosen) > 1 else "model")
+                try:
+                    found[model] = self.shelf.answer(replace(question, model=model), stop).prediction
+                except OF_ONE_MODEL as error:
+                    problems.append(str(error))
+            return self._handed([(question.read, found)] if found else [], problems, request, stop)
 
     def send_files(
         self,
@@ -93,36 +92,44 @@ class SendHandlers:
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> str:
         """Predict all documents of the files with each model, and hand it all over."""
-        with shown_to_user(KpdemoError), TemporaryDirectory(prefix="kpdemo-") as folder:
+        with (
+            shown_to_user(KpdemoError),
+            self.file_stops.begun(page_of(request), STOPPED) as stop,
+            TemporaryDirectory(prefix="kpdemo-") as folder,
+        ):
             chosen = self._chosen(models)
             files = own_copies(checked_files(paths), Path(folder))
-            documents = list(_documents(files))
-            if len(documents) > MOST_DOCUMENTS:
-                raise InputError(
-                    f"The files hold {grouped(len(documents))} documents and this page sends at most "
-                    f"{grouped(MOST_DOCUMENTS)}: use the command line (python -m annotation send)."
-                )
-            found: dict[int, dict[str, Prediction]] = {}
-            problems: list[str] = []
-            page = page_of(request)
-            with self.file_stops.begun(page) as stop, in_turn_of_files(self.shelf, stop, progress):
-                for model in chosen:
-                    try:
-                        predictor = self.shelf.open(model, stop)
-                        for place, prediction in _predict(
-                            predictor, documents, Path(folder), problems, progress
-                        ):
-                            found.setdefault(place, {})[model] = prediction
-                    except OF_ONE_MODEL as error:
-                        problems.append(str(error))
+            with in_turn_of_files(self.shelf, stop, progress):
+                documents = _few_documents(files, stop)
+                found, problems = self._found(chosen, documents, Path(folder), stop, progress)
             read = [(documents[place], runs) for place, runs in sorted(found.items())]
-            return self._handed(read, problems, request)
+            return self._handed(read, problems, request, stop)
 
     def stop_sending(self, request: gr.Request | None = None) -> None:
         self.stops.ask(page_of(request))
 
     def stop_sending_files(self, request: gr.Request | None = None) -> None:
         self.file_stops.ask(page_of(request))
+
+    def _found(
+        self,
+        models: Sequence[str],
+        documents: Sequence[Document],
+        folder: Path,
+        stop: Stop,
+        progress: gr.Progress,
+    ) -> tuple[dict[int, dict[str, Prediction]], list[str]]:
+        """What each model says of each document, by its place, and what could not be predicted."""
+        found: dict[int, dict[str, Prediction]] = {}
+        problems: list[str] = []
+        for model in models:
+            try:
+                predictor = self.shelf.open(model, stop)
+                for place, prediction in _predict(predictor, documents, folder, problems, progress):
+                    found.setdefault(place, {})[model] = prediction
+            except OF_ONE_MODEL as error:
+                problems.append(str(error))
+        return found, problems
 
     def _chosen(self, models: Sequence[str]) -> list[str]:
         chosen = [model for model in self.shelf.models if model in models]
@@ -135,6 +142,7 @@ class SendHandlers:
         documents: Sequence[tuple[Document, Mapping[str, Prediction]]],
         problems: Sequence[str],
         request: gr.Request | None,
+        stop: Stop,
     ) -> str:
         if not documents:
             raise InputError(problems[0] if problems else "There is no document in the files.")
@@ -143,6 +151,7 @@ class SendHandlers:
         phrases = count_phrases(bundle)
         if not phrases:
             raise InputError("No keyphrase was found: there is nothing to send.")
+        stop.check()  # from here on it is sent
         with shown_to_user(ValueError):
             address = self.hand_over(bundle, _address(request))
         return ready_html(address, phrases, len(documents), problems, new_tab=self.new_tab)
@@ -241,6 +250,19 @@ def _predict(
     problems += [problem for problem in report.problems if problem not in problems]
     for id, prediction in read_predictions(output).items():
         yield int(id), prediction
+
+
+def _few_documents(files: Sequence[Path], stop: Stop) -> list[Document]:
+    documents = []
+    for document in _documents(files):
+        stop.check()
+        documents.append(document)
+    if len(documents) > MOST_DOCUMENTS:
+        raise InputError(
+            f"The files hold {grouped(len(documents))} documents and this page sends at most "
+            f"{grouped(MOST_DOCUMENTS)}: use the command line (python -m annotation send)."
+        )
+    return documents
 
 
 def _documents(files: Sequence[Path]) -> Iterator[Document]:

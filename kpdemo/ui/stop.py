@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Lock
@@ -11,11 +12,24 @@ from kpdemo.errors import StoppedError
 LOOK = 0.1
 """Seconds after which whoever waits for its turn looks whether it still should."""
 
+MOST_PAGES = 1_000
+"""Of which a Stop before their question, and the end of it, is remembered; the oldest is forgotten first."""
+
+LATE = 2.0
+"""Seconds after an answer in which a Stop is for that one: it was pressed before the page had it."""
+
+TOLD = "The question was stopped before it was answered: ask it again."
+
 
 class Stop:
-    """For one question; `ask` may come from any thread, and at any time."""
+    """For one question; `ask` may come from any thread, and at any time.
 
-    def __init__(self) -> None:
+    Args:
+        told: the sentence of the StoppedError.
+    """
+
+    def __init__(self, told: str = TOLD) -> None:
+        self._told = told
         self._asked = Event()
         self._change = Lock()
         self._end: Callable[[], None] | None = None
@@ -68,26 +82,61 @@ class Stop:
             StoppedError: somebody has asked.
         """
         if self._asked.is_set():
-            raise StoppedError("The question was stopped before it was answered: ask it again.")
+            raise StoppedError(self._told)
 
 
 class Stops:
     """The questions that are being answered, by the page that asked: by its Stop button they are found."""
 
     def __init__(self) -> None:
+        self._change = Lock()
         self._begun: dict[str, Stop] = {}
+        self._early: dict[str, float] = {}
+        self._ended: dict[str, float] = {}
 
     @contextmanager
-    def begun(self, page: str) -> Iterator[Stop]:
-        """What is asked to stop while the question of a page, which asks one at a time, is answered."""
-        stop = self._begun[page] = Stop()
+    def begun(self, page: str, told: str = TOLD) -> Iterator[Stop]:
+        """What is asked to stop while the question of a page, which asks one at a time, is answered.
+
+        It begins stopped where the page has asked for that before, while the question waited in a queue.
+
+        Args:
+            page: empty for a caller without one, which has no Stop button.
+            told: the sentence of the StoppedError.
+        """
+        stop = Stop(told)
+        if not page:
+            yield stop
+            return
+        with self._change:
+            self._begun[page] = stop
+            if page in self._early:
+                del self._early[page]
+                stop.ask()
         try:
             yield stop
         finally:
-            if self._begun.get(page) is stop:
-                del self._begun[page]
+            self._end(page, stop)
 
     def ask(self, page: str) -> None:
-        """Stop the question of a page, if there is one."""
-        if stop := self._begun.get(page):
+        """Stop the question of a page, or the next one if none has begun."""
+        with self._change:
+            stop = self._begun.get(page)
+            late = time.monotonic() - self._ended.get(page, -LATE) < LATE
+            if page and stop is None and not late:
+                _remember(self._early, page)
+        if stop is not None:
             stop.ask()
+
+    def _end(self, page: str, stop: Stop) -> None:
+        with self._change:
+            if self._begun.get(page) is stop:
+                del self._begun[page]
+                _remember(self._ended, page)
+
+
+def _remember(pages: dict[str, float], page: str) -> None:
+    pages.pop(page, None)
+    pages[page] = time.monotonic()
+    if len(pages) > MOST_PAGES:
+        del pages[next(iter(pages))]

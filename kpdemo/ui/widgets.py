@@ -93,7 +93,7 @@ def forget_script(text: str) -> str:
 
 
 def page_of(request: gr.Request | None) -> str:
-    """What tells an open page from all others; the same for all callers that have none."""
+    """What tells an open page from all others; empty for a caller that has none."""
     return (request and request.session_hash) or ""
 
 

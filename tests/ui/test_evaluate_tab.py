@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import gradio as gr
 import pytest
@@ -18,6 +17,7 @@ from kpdemo.ui.evaluate import STOPPED, EvaluateHandlers
 from kpdemo.ui.models import ModelShelf
 from tests.fakes import FakePredictor
 
+PAGE = SimpleNamespace(session_hash="a page")
 GOLD = [
     {
         "id": "a",
@@ -66,7 +66,7 @@ def write(tmp_path):
 
 def run(handlers, gold, *predictions):
     """What the page shows, and the lines of the download, which is gone afterwards."""
-    steps = handlers.evaluate_files(gold, list(predictions))
+    steps = handlers.evaluate_files(gold, list(predictions), PAGE)
     html, download = next(steps)
     assert download["interactive"]
     lines = Path(download["value"]).read_text(encoding="utf-8").splitlines()
@@ -197,18 +197,25 @@ def test_a_stop_ends_the_measuring(handlers, write, monkeypatch):
     measure_file = evaluated.measure_file
 
     def stop_then_measure(*arguments, **options):
-        handlers.stop_evaluate()
+        handlers.stop_evaluate(PAGE)
         return measure_file(*arguments, **options)
 
     monkeypatch.setattr(evaluated, "measure_file", stop_then_measure)
     assert refused(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND)) == STOPPED
 
 
-def test_files_of_others_come_first(handlers, write):
-    gold, found = write("gold.jsonl", GOLD), write("found.jsonl", FOUND)
-    with handlers.shelf.turn_of_files, ThreadPoolExecutor() as pool:
-        waiting = pool.submit(refused, handlers, gold, found)
-        while not waiting.done():
-            handlers.stop_evaluate()
-            time.sleep(0.01)
-    assert "stopped before it was answered" in waiting.result()
+def test_files_of_others_come_first_and_the_wait_can_be_stopped(handlers, write):
+    def stop(*_, desc, **__):
+        assert desc == "Files of others are read first"
+        handlers.stop_evaluate(PAGE)
+
+    steps = handlers.evaluate_files(
+        write("gold.jsonl", GOLD), [write("found.jsonl", FOUND)], PAGE, progress=stop
+    )
+    with handlers.shelf.turn_of_files, pytest.raises(gr.Error, match=STOPPED):
+        next(steps)
+
+
+def test_a_stop_counts_before_the_question_has_left_the_queue(handlers, write):
+    handlers.stop_evaluate(PAGE)
+    assert refused(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND)) == STOPPED

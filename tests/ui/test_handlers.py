@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import gradio as gr
 import pytest
@@ -26,10 +26,11 @@ from kpdemo.ui.predict import PredictHandlers, load_examples
 from kpdemo.ui.questions import LONGEST_TEXT
 from kpdemo.ui.results import Answer, Question
 from kpdemo.ui.rows import WARM_UP
-from kpdemo.ui.uploads import BATCH_SIZE, MOST_FILES, SHOWN_ROWS, TURN_CHARACTERS
+from kpdemo.ui.uploads import BATCH_SIZE, MOST_FILES, SHOWN_ROWS, TURN_CHARACTERS, own_copies
 from tests.fakes import FakePredictor, FakeRetriever, MappedPredictor, absent_keyphrases
 
 MODELS = {"default": "the trained one", "first": "first phrases"}
+PAGE = SimpleNamespace(session_hash="a page", client=None)
 TEXT = "Neural networks learn from many examples of language."
 
 
@@ -236,9 +237,9 @@ def test_a_model_of_another_language_comes_last_folded_and_does_not_count():
 
 
 def test_what_models_had_answered_before_a_stop_is_compared():
-    shelf = ModelShelf(MODELS, lambda name: Stopping(name, stop=handlers.stop_comparing))
+    shelf = ModelShelf(MODELS, lambda name: Stopping(name, stop=partial(handlers.stop_comparing, PAGE)))
     handlers = CompareHandlers(shelf)
-    html = handlers.compare(["default", "first"], "", TEXT, "own", 10, "")
+    html = handlers.compare(["default", "first"], "", TEXT, "own", 10, "", "", PAGE)
     assert "<h3>default</h3><ol>" in html
     assert f'<h3>first</h3><p class="note">{STOPPED}</p>' in html
 
@@ -338,20 +339,25 @@ def test_a_file_of_another_kind_is_refused_when_it_is_chosen(shelf, name):
 
 
 def run_stopped_files(paths):
-    shelf = ModelShelf(MODELS, lambda name: Stopping(name, stop=handlers.stop_files))
+    shelf = ModelShelf(MODELS, lambda name: Stopping(name, stop=partial(handlers.stop_files, PAGE)))
     handlers = FilesHandlers(shelf)
     [(html, download)] = [
         (html, Path(update["value"]).read_text(encoding="utf-8").splitlines())
-        for html, update in handlers.predict_files([str(path) for path in paths], "default")
+        for html, update in handlers.predict_files([str(path) for path in paths], "default", PAGE)
     ]
     return html, download
 
 
-def test_what_was_predicted_before_a_stop_can_be_downloaded(tmp_path, jsonl):
+def many_documents(tmp_path):
+    """Two batches."""
     path = tmp_path / "many.jsonl"
-    rows = [{"id": f"n{number}", "text": TEXT} for number in range(2 * BATCH_SIZE)]
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    html, download = run_stopped_files([path, jsonl])
+    lines = [json.dumps({"id": f"n{number}", "text": TEXT}) for number in range(2 * BATCH_SIZE)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_what_was_predicted_before_a_stop_can_be_downloaded(tmp_path, jsonl):
+    html, download = run_stopped_files([many_documents(tmp_path), jsonl])
     assert f"Stopped: {BATCH_SIZE} of {2 * BATCH_SIZE + 3} documents are predicted" in html
     assert f"they are in the download; {BATCH_SIZE + 3} were not read." in html
     assert [json.loads(line)["id"] for line in download] == [f"n{number}" for number in range(BATCH_SIZE)]
@@ -359,24 +365,46 @@ def test_what_was_predicted_before_a_stop_can_be_downloaded(tmp_path, jsonl):
 
 def test_a_stop_before_the_first_document_is_a_sentence(jsonl):
     def load_and_stop(name):
-        handlers.stop_files()
+        handlers.stop_files(PAGE)
         return FakePredictor(name)
 
     handlers = FilesHandlers(ModelShelf(MODELS, load_and_stop))
     with pytest.raises(gr.Error, match=STOPPED_EARLY):
-        list(handlers.predict_files([str(jsonl)], "default"))
+        list(handlers.predict_files([str(jsonl)], "default", PAGE))
 
 
 def test_a_stop_counts_while_files_of_others_are_read(jsonl, shelf):
     handlers = FilesHandlers(shelf)
-    with shelf.turn_of_files, ThreadPoolExecutor() as pool:
-        waiting = pool.submit(lambda: list(handlers.predict_files([str(jsonl)], "default")))
-        while not waiting.done():
-            handlers.stop_files()
-            time.sleep(0.01)
-    with pytest.raises(gr.Error, match="stopped before it was answered"):
-        waiting.result()
+
+    def stop(*_, desc, **__):
+        assert desc == "Files of others are read first"
+        handlers.stop_files(PAGE)
+
+    with shelf.turn_of_files, pytest.raises(gr.Error, match=STOPPED_EARLY):
+        list(handlers.predict_files([str(jsonl)], "default", PAGE, stop))
     assert run_files(shelf, [jsonl])[1]
+
+
+def test_a_stop_counts_before_the_question_has_left_the_queue(jsonl, shelf):
+    files, comparing = FilesHandlers(shelf), CompareHandlers(shelf)
+    files.stop_files(PAGE)
+    comparing.stop_comparing(PAGE)
+    with pytest.raises(gr.Error, match=STOPPED_EARLY):
+        list(files.predict_files([str(jsonl)], "default", PAGE))
+    fields = (["default"], "", TEXT, "own", 10, "", "", PAGE)
+    assert STOPPED in comparing.compare(*fields)
+    assert STOPPED not in comparing.compare(*fields)
+
+
+def test_a_stop_counts_while_uploads_are_copied(jsonl, shelf, monkeypatch):
+    def copy_and_stop(paths, folder):
+        handlers.stop_files(PAGE)
+        return own_copies(paths, folder)
+
+    handlers = FilesHandlers(shelf)
+    monkeypatch.setattr("kpdemo.ui.files.own_copies", copy_and_stop)
+    with pytest.raises(gr.Error, match=STOPPED_EARLY):
+        list(handlers.predict_files([str(jsonl)], "default", PAGE))
 
 
 def test_several_files_are_told_apart(shelf, jsonl, tmp_path):

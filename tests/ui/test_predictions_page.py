@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +25,8 @@ from annotation.types import Role
 from annotation.ui.predictions import PredictionsHandlers
 from kpdemo.errors import ModelLoadError
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.send import MOST_DOCUMENTS, SendHandlers
+from kpdemo.ui.rows import WARM_UP
+from kpdemo.ui.send import MOST_DOCUMENTS, STOPPED, SendHandlers
 from tests.fakes import FakePredictor
 from tests.predicted import GRADES, documents, grade, run, sent_project
 
@@ -220,21 +222,59 @@ def test_all_documents_of_files_are_handed_over(sender, kept, tmp_path):
     assert "4 documents ready" in shown
 
 
-def test_what_was_stopped_is_not_sent(kept, tmp_path):
-    def load(name: str) -> FakePredictor:
-        stopping.stop_sending()
-        stopping.stop_sending_files()
-        return FakePredictor(name)
+PAGE = SimpleNamespace(session_hash="a page", client=None)
 
-    stopping = SendHandlers(ModelShelf({"one": "first"}, load), kept.keep)
-    with pytest.raises(gr.Error, match="stopped before it was answered"):
-        send(stopping, ["one"])
-    text = tmp_path / "note.txt"
+
+@dataclass(frozen=True)
+class Stopping(FakePredictor):
+    """Presses Stop while it reads anything but its warm-up."""
+
+    stop: Callable[[], None] = lambda: None
+
+    def predict(self, documents: Any, **options: Any) -> Any:
+        if documents != [WARM_UP]:
+            self.stop()
+        return super().predict(documents, **options)
+
+
+def stopping_while(moment: str, kept: Kept) -> SendHandlers:
+    """Stop is pressed while the only model is loaded, or reads, or before the question left the queue."""
+
+    def stop() -> None:
+        sender.stop_sending(PAGE)
+        sender.stop_sending_files(PAGE)
+
+    def load(name: str) -> FakePredictor:
+        if moment == "loading":
+            stop()
+        return Stopping(name, stop=stop) if moment == "reading" else FakePredictor(name)
+
+    sender = SendHandlers(ModelShelf({"one": "first"}, load), kept.keep)
+    if moment == "queueing":
+        stop()
+    return sender
+
+
+@pytest.mark.parametrize("moment", ["queueing", "loading", "reading"])
+def test_what_was_stopped_is_not_sent(kept, tmp_path, moment):
+    body, text = "Ferries leave the old harbour.", tmp_path / "note.txt"
     text.write_text("The night train was late because of snow.")
-    other = replace(stopping, shelf=ModelShelf({"one": "first"}, load))
-    with pytest.raises(gr.Error, match="Stopped: nothing was sent"):
-        other.send_files([str(text)], ["one"], progress=_quiet)
+    with pytest.raises(gr.Error, match=STOPPED):
+        stopping_while(moment, kept).send(["one"], "", body, "own", 10, "", "", PAGE, progress=_quiet)
+    with pytest.raises(gr.Error, match=STOPPED):
+        stopping_while(moment, kept).send_files([str(text)], ["one"], PAGE, progress=_quiet)
     assert kept.bundles == []
+
+
+def test_files_to_send_are_not_read_before_those_of_others(sender, tmp_path):
+    def stop(*_: object, desc: str, **__: object) -> None:
+        assert desc == "Files of others are read first"
+        sender.stop_sending_files(PAGE)
+
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"text": "Ferries leave."}\n' * (MOST_DOCUMENTS + 1))  # refused once they are read
+    with sender.shelf.turn_of_files, pytest.raises(gr.Error, match=STOPPED):
+        sender.send_files([str(rows)], ["one"], PAGE, progress=stop)
 
 
 def test_too_many_documents_are_for_the_command_line(sender, tmp_path):
