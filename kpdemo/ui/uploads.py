@@ -7,7 +7,7 @@ import json
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,7 @@ class FileReport:
     rows: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     total: int = 0
+    """Documents of all files, those that could not be used included."""
     stopped: bool = False
     """Before all documents were read."""
 
@@ -193,16 +194,21 @@ def _turns(documents: Sequence[Document]) -> Iterator[list[Document]]:
 
 
 def _count_documents(path: Path) -> int:
+    """Also those that cannot be read, which count as failed when the file is predicted."""
     if document_suffix(path) in WHOLE_SUFFIXES:
         return 1
+    count = 0
+
+    def broken(_: LineError) -> None:
+        nonlocal count
+        count += 1
+
     try:
-        return sum(1 for _ in read_numbered(path, on_error=_ignore))
+        for _ in read_numbered(path, on_error=broken):
+            count += 1
     except InputError:
-        return 0  # the prediction itself reports it
-
-
-def _ignore(error: LineError) -> None:
-    """The first pass only counts; the second reports."""
+        count += 1  # the prediction itself reports it
+    return count
 
 
 def _predict_upload(
@@ -211,6 +217,8 @@ def _predict_upload(
     before, counts = report.summary, BatchSummary()
 
     def problem(error: LineError) -> None:
+        nonlocal counts
+        counts = replace(counts, failed=counts.failed + 1)  # a stop may come before its batch is counted
         _add_problem(report, path, error.message)
 
     def advance(now: BatchSummary) -> None:
@@ -227,7 +235,7 @@ def _predict_upload(
         )
     except InputError as error:
         _add_problem(report, path, str(error))
-        counts = BatchSummary(failed=1)
+        counts = replace(counts, failed=counts.failed + 1)
     except StoppedError:
         report.stopped = True
     report.summary = BatchSummary(before.done + counts.done, 0, before.failed + counts.failed)

@@ -348,19 +348,35 @@ def run_stopped_files(paths):
     return html, download
 
 
-def many_documents(tmp_path):
-    """Two batches."""
+def many_documents(tmp_path, *broken):
+    """Two batches of documents, with broken lines where asked for."""
     path = tmp_path / "many.jsonl"
     lines = [json.dumps({"id": f"n{number}", "text": TEXT}) for number in range(2 * BATCH_SIZE)]
+    for place in sorted(broken, reverse=True):
+        lines.insert(place, "{broken")
     path.write_text("\n".join(lines), encoding="utf-8")
     return path
 
 
 def test_what_was_predicted_before_a_stop_can_be_downloaded(tmp_path, jsonl):
     html, download = run_stopped_files([many_documents(tmp_path), jsonl])
-    assert f"Stopped: {BATCH_SIZE} of {2 * BATCH_SIZE + 3} documents are predicted" in html
-    assert f"they are in the download; {BATCH_SIZE + 3} were not read." in html
+    assert f"Stopped: {BATCH_SIZE} of {2 * BATCH_SIZE + 4} documents are predicted" in html
+    assert f"they are in the download; {BATCH_SIZE + 4} were not read." in html
     assert [json.loads(line)["id"] for line in download] == [f"n{number}" for number in range(BATCH_SIZE)]
+
+
+def test_after_a_stop_broken_lines_are_neither_predicted_nor_unread(tmp_path):
+    html, _ = run_stopped_files([many_documents(tmp_path, *[0] * 20)])
+    assert f"Stopped: {BATCH_SIZE} of {2 * BATCH_SIZE + 20} documents are predicted" in html
+    assert f"; {BATCH_SIZE} were not read." in html
+    assert "20 documents could not be used:" in html
+
+
+def test_broken_lines_among_which_a_stop_came_are_shown(tmp_path):
+    html, _ = run_stopped_files([many_documents(tmp_path, BATCH_SIZE + 2, BATCH_SIZE + 3)])
+    assert "2 documents could not be used:" in html
+    assert f"many.jsonl, line {BATCH_SIZE + 3}" in html
+    assert f"; {BATCH_SIZE} were not read." in html
 
 
 def test_a_stop_before_the_first_document_is_a_sentence(jsonl):
