@@ -41,7 +41,7 @@ LANGUAGES = [("Detect", ""), *((name, code) for code, name in NAMES.items())]
 RULES = [
     ("The model's own rule", Rule.OWN.value),
     ("A number", Rule.COUNT.value),
-    ("All from a threshold on", Rule.THRESHOLD.value),
+    ("All that reach a threshold", Rule.THRESHOLD.value),
 ]
 
 # Of number and threshold only the one that holds is to be seen.
@@ -235,7 +235,7 @@ def _on_predict(
 
 
 def _text_fields() -> tuple[gr.Textbox, gr.Textbox]:
-    title = gr.Textbox(label="Title (may stay empty)", lines=1, max_lines=3, elem_id="predict-title")
+    title = gr.Textbox(label="Title (optional)", lines=1, max_lines=3, elem_id="predict-title")
     document = gr.Textbox(
         label="Document",
         placeholder="Paste an abstract or a whole text.",

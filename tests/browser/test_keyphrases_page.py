@@ -401,7 +401,7 @@ def test_the_number_by_hand_and_the_model_can_be_chosen(fresh):
 
 
 def test_a_threshold_holds_once_it_is_chosen_and_a_wrong_one_is_named(fresh):
-    fresh.get_by_label("All from a threshold on").check()
+    fresh.get_by_label("All that reach a threshold").check()
     expect(fresh.locator("#predict-count")).to_be_hidden()
     threshold = fresh.get_by_label("Threshold, 0 to 1")
     threshold.fill("high")
