@@ -126,7 +126,7 @@ def in_turn_of_files(shelf: ModelShelf, stop: Stop, progress: gr.Progress) -> It
 def predict_uploads(
     predictor: Predictor, files: Sequence[Path], output: Path, progress: gr.Progress
 ) -> FileReport:
-    """Predict all documents of `files` into `output`, a line each; with several files it names the file.
+    """Predict all documents of `files` into `output`, a line each with its model, and of several its file.
 
     Where the predictor is stopped, what it had predicted before stays.
     """
@@ -137,7 +137,8 @@ def predict_uploads(
                 break
             for row in _predict_upload(predictor, path, report, progress):
                 named = {"file": path.name, **row} if len(files) > 1 else row
-                stream.write(json.dumps(named, ensure_ascii=False) + "\n")
+                line = {**named, "model": predictor.name}
+                stream.write(json.dumps(line, ensure_ascii=False) + "\n")
                 if len(report.rows) < SHOWN_ROWS:
                     report.rows.append({"file": path.name, **row})
     return report

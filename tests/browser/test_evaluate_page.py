@@ -101,7 +101,7 @@ def test_what_the_files_page_downloads_is_measured_on_a_phone_by_its_width(narro
     upload(narrow, "gold", chosen / "gold.jsonl")
     upload(narrow, "predictions", predictions)
     narrow.locator("#evaluate-run").click()
-    expect(table(narrow).get_by_role("rowheader")).to_have_text("predictions.jsonl")
+    expect(table(narrow).get_by_role("rowheader")).to_have_text("default")
     assert narrow.evaluate(WIDTH) <= 390
     part = narrow.locator("#evaluate-result .scrolling:visible")
     part.focus()

@@ -328,6 +328,11 @@ def test_files_predicts_every_document_and_names_the_broken_line(shelf, jsonl):
     assert str(jsonl.parent) not in html
 
 
+def test_the_download_names_the_model_in_each_line(shelf, jsonl):
+    _, rows = run_files(shelf, [jsonl], "first")
+    assert [row["model"] for row in rows] == ["first"] * 3
+
+
 @pytest.mark.parametrize("name", ["report.docx", "table.xlsx", "REPORT"])
 def test_a_file_of_another_kind_is_refused_when_it_is_chosen(shelf, name):
     files = FilesHandlers(shelf)
