@@ -93,3 +93,10 @@ def test_a_text_may_be_as_long_as_the_limit_and_no_longer():
         ask(document=longest + "x")
     with pytest.raises(InputError, match="has 250\u202f007 characters"):
         ask(title="Title", document=longest)
+
+
+def test_words_that_only_tags_part_are_words_and_tags_alone_are_none():
+    cells = "<tr><td>graph</td><td>kernel</td></tr>"
+    assert ask(document=cells).document.body == cells
+    with pytest.raises(InputError, match="The text is empty"):
+        ask(document="<p><b></b></p>")
