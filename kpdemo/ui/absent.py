@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from kpdemo.types import Keyphrase, Kind, Source
-from kpdemo.ui.figures import FILLER, counted, filler_word, score_html
+from kpdemo.ui.figures import FILLER, filler_word, score_html
 from kpdemo.ui.marks import escape
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -44,22 +44,22 @@ def absent_html(keyphrases: Sequence[Keyphrase]) -> str:
 
 
 def nothing_absent_html(
-    *, possible: bool, foreign: str = "", threshold: float | None = None, below: int = 0
+    *, possible: bool, foreign: str = "", threshold: float | None = None, scored_less: bool = False
 ) -> str:
     """What stands in the place of the list: that there is none, or never will be.
 
     Args:
         foreign: the name of the text's language where the model was made for others.
-        threshold: that none reaches, where one was asked for.
-        below: how many candidates did not, as far as the model tells.
+        threshold: that none reaches, where one above 0 was asked for.
+        scored_less: the model tells of candidates that did not.
     """
     reason = "No absent keyphrase was found."
     if not possible:
         reason = "Absent keyphrases: this model gives present ones only."
     elif foreign:
         reason = f"Absent keyphrases: this model gives none for {escape(foreign)} texts."
-    elif threshold is not None:
-        told = f": {counted(below, 'candidate')} scored less" if below else ""
+    elif threshold:
+        told = ": all candidates scored less" if scored_less else ""
         reason = f"No absent keyphrase reaches the threshold {threshold:g}{told}."
     return f'<p class="small" id="predict-absent">{reason}</p>'
 

@@ -193,14 +193,14 @@ def _lists(answer: Answer) -> str:
             possible=answer.finds_absent,
             foreign=foreign,
             threshold=answer.question.threshold,
-            below=len(answer.prediction.absent_candidates),
+            scored_less=bool(answer.prediction.absent_candidates),
         )
     return f'<div class="keyphrase-lists"><div>{found}</div>{absent_html(absent)}</div>'
 
 
 def nothing_present(answer: Answer) -> str:
     """Why there is no present keyphrase, and what to do."""
-    if answer.question.threshold is not None:
+    if answer.question.threshold:
         return f"No present keyphrase reaches the threshold {answer.question.threshold:g}: lower it."
     what = "present keyphrase" if answer.prediction.absent else "keyphrase"
     return f"No {what} was found. Add some sentences and predict again."

@@ -168,8 +168,15 @@ def test_a_threshold_that_hides_all_keyphrases_is_blamed_for_it():
     assert "was found" not in html
     hidden = answer(threshold=0.9)
     hidden = replace(hidden, prediction=replace(hidden.prediction, absent_candidates=("drugs", "cells")))
-    assert "No absent keyphrase reaches the threshold 0.9: 2 candidates scored less." in answer_html(hidden)
+    assert "No absent keyphrase reaches the threshold 0.9: all candidates scored less." in answer_html(hidden)
     assert "gives present ones only" in answer_html(answer(finds_absent=False, threshold=0.9))
+
+
+def test_a_threshold_of_0_is_not_blamed_since_nothing_is_below():
+    html = answer_html(answer((), threshold=0.0))
+    assert "No keyphrase was found. Add some sentences" in html
+    assert "No absent keyphrase was found." in html
+    assert "reaches the threshold" not in html
 
 
 def test_without_absent_keyphrases_the_page_says_whether_the_model_could_have_some():
