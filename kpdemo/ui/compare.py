@@ -82,8 +82,7 @@ def columns_html(columns: Sequence[Column]) -> str:
     )
     ordered = sorted(columns, key=lambda column: column.model in apart)
     sections = "".join(
-        _column_html(column, *((NO_VOTES, NO_VOTES) if column.model in apart else (present, absent)))
-        for column in ordered
+        _column_html(column, present, absent, counts=column.model not in apart) for column in ordered
     )
     shared = any(votes > 1 for tally in (present, absent) for votes in tally.votes.values())
     legend = f'<p class="small">{LEGEND}</p>' if shared or present.same or absent.same else ""
@@ -122,13 +121,15 @@ def _retrieved(answer: Answer) -> Hashable:
     return tuple((keyphrase.text, keyphrase.score) for keyphrase in answer.prediction.absent)
 
 
-def _column_html(column: Column, present: Tally, absent: Tally) -> str:
+def _column_html(column: Column, present: Tally, absent: Tally, *, counts: bool) -> str:
     answer = column.answer
     if answer is None:
         content = note_html(column.problem)
     else:
+        if not counts:
+            present = absent = NO_VOTES
         lists = _present_html(answer, present) + _absent_html(column.model, answer, absent)
-        if present is NO_VOTES:
+        if not counts:
             lists = f"<details><summary>{UNCOUNTED}</summary>{lists}</details>"
         facts = f'<p class="small">{_facts(column.model, answer)}</p>'
         content = _notes_html(column.model, answer, present) + lists + facts
