@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-LARGEST_ID = 2**31 - 1
-"""Ids are 32 bits wide in the database."""
+LARGEST_WHOLE = 2**31 - 1
+"""Ids are 32 bits wide in the database; nothing is counted further."""
 
 
-def id_in(text: str) -> int | None:
-    """The id that stands there in plain digits; None when there is none, or none that a database could have.
+def whole_in(text: str) -> int | None:
+    """The number that stands there in plain digits; None when there is none, or one above `LARGEST_WHOLE`.
 
-    >>> [id_in(text) for text in ("17", "²", "٣", "-1", "9" * 5000, "")]
+    >>> [whole_in(text) for text in ("17", "²", "٣", "-1", "9" * 5000, "")]
     [17, None, None, None, None, None]
     """
-    if not (text.isascii() and text.isdigit()) or len(text) > len(str(LARGEST_ID)):
+    if not (text.isascii() and text.isdigit()) or len(text) > len(str(LARGEST_WHOLE)):
         return None
-    return int(text) if int(text) <= LARGEST_ID else None
+    return int(text) if int(text) <= LARGEST_WHOLE else None

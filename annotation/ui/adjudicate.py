@@ -15,7 +15,7 @@ import gradio as gr
 
 from annotation.adjudication import AdjudicationError, ConflictError, Which, grade_text
 from annotation.errors import AnnotationError
-from annotation.numbers import id_in
+from annotation.numbers import whole_in
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import PAGE_SIZE, AdjudicationService
 from annotation.services.gold import GoldService
@@ -200,7 +200,7 @@ class _Asked:
 
 
 def _number(text: str) -> int:
-    number = id_in(text)
+    number = whole_in(text)
     if number is None:
         raise AdjudicationError(f"{text[:20]!r} is no pair: choose one from the queue.")
     return number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gradio as gr
 
 from annotation.errors import NotFoundError
-from annotation.numbers import id_in
+from annotation.numbers import whole_in
 from annotation.services.accounts import AccountService
 from annotation.types import Role
 
@@ -35,4 +35,4 @@ def asked_by_leader(request: gr.Request, accounts: AccountService) -> tuple[int,
 
 def project_in(request: gr.Request) -> int | None:
     """The project that the address of the page names, if it does."""
-    return id_in(str(request.query_params.get("project", "")))
+    return whole_in(str(request.query_params.get("project", "")))

@@ -10,7 +10,7 @@ import gradio as gr
 
 from annotation.errors import AnnotationError, SettingsError
 from annotation.judgements import CUT, THRESHOLD, JudgingOptions, check_options
-from annotation.numbers import id_in
+from annotation.numbers import whole_in
 from annotation.queue_order import QueueOrder
 from annotation.relevance import Unjudged
 from annotation.services.accounts import AccountService
@@ -31,6 +31,12 @@ ORDERS = [
     ("Most uncertain first", QueueOrder.UNCERTAIN.value),
     ("Mixed: an uncertain pair and the project's next, in turn", QueueOrder.MIXED.value),
 ]
+FORGET_SENT = """() => {
+  const address = new URL(location.href);
+  address.searchParams.delete("sent");
+  history.replaceState(history.state, "", address);
+}"""
+"""What was sent is told once, not with every reload or to whoever is given the address."""
 ORDER_SAVED = "Saved. It applies to pairs that nobody has been given yet."
 
 
@@ -81,7 +87,7 @@ class PredictionsHandlers:
 
     def _just_sent(self, request: gr.Request, project_id: int) -> str:
         """What the page of sending has done, on which it leads here, and what is open since."""
-        sent = id_in(str(request.query_params.get("sent", "")))
+        sent = whole_in(str(request.query_params.get("sent", "")))
         if sent is None:
             return ""
         counts = self.projects.counts(project_id)
@@ -125,7 +131,10 @@ def build_predictions_page(handlers: PredictionsHandlers, page: gr.Blocks) -> No
                 )
                 saved = gr.HTML("", elem_id="predictions-order-saved")
     outputs = [steps, figures, files]
-    page.load(handlers.open, outputs=[told, body, *outputs, order], api_name="open_predictions", **QUIETLY)
+    opened = page.load(
+        handlers.open, outputs=[told, body, *outputs, order], api_name="open_predictions", **QUIETLY
+    )
+    opened.then(None, js=FORGET_SENT, api_name="forget_sent")
     run.click(
         handlers.count, [threshold, k, skip], outputs, api_name="count_predictions", show_progress="minimal"
     )

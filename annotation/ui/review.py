@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from annotation.errors import AnnotationError, WritingError
-from annotation.numbers import id_in
+from annotation.numbers import whole_in
 from annotation.services.accounts import AccountService
 from annotation.services.editing import EDITORS, EditingService
 from annotation.types import User
@@ -139,7 +139,7 @@ def build_review_page(
 
 def _read_token(token: str | None) -> tuple[int, int]:
     first, _, second = (token or "").partition(":")
-    writing, version = id_in(first), id_in(second)
+    writing, version = whole_in(first), whole_in(second)
     if writing is None or version is None:
         raise WritingError("No text is chosen: choose one that awaits review.")
     return writing, version

@@ -15,7 +15,7 @@ import gradio as gr
 
 from annotation.dictionary import Dictionary
 from annotation.errors import AccessError, AnnotationError, GradeError, WordNetError
-from annotation.numbers import id_in
+from annotation.numbers import whole_in
 from annotation.pair_senses import described
 from annotation.sense_choice import SenseChoice, SenseError, around, look_up
 from annotation.senses import WORD_TO_SENSE
@@ -236,7 +236,7 @@ class _Asked:
 
     def writing(self) -> int:
         text = self.text("writing")
-        number = id_in(text)
+        number = whole_in(text)
         if number is None:
             raise SenseError(f"{text[:20]!r} is no item of yours: open the page again.")
         return number

@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from annotation.errors import AccessError, AnnotationError, NotFoundError, SignedOutError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.gold_folder import write_archive
-from annotation.numbers import id_in
+from annotation.numbers import whole_in
 from annotation.services.accounts import AccountService
 from annotation.services.gold import GoldService
 from annotation.services.projects import ProjectService
@@ -134,7 +134,7 @@ def project_number(text: str) -> int:
     Raises:
         NotFoundError: it is none.
     """
-    number = id_in(text)
+    number = whole_in(text)
     if number is None:
         raise NotFoundError(f"There is no project {text[:20]!r}: see the list of projects.")
     return number

@@ -25,7 +25,7 @@ from annotation.errors import (
     TextError,
     WritingError,
 )
-from annotation.numbers import id_in
+from annotation.numbers import whole_in
 from annotation.services.sign_ins import NOT_SIGNED_IN
 from annotation.types import User
 from annotation.web.bodies import Body, BodyError, read_body
@@ -90,7 +90,7 @@ def asked_id(request: Request, name: str) -> int:
         NotFoundError: it is none.
     """
     text: str = request.path_params[name]
-    number = id_in(text)
+    number = whole_in(text)
     if number is None:
         raise NotFoundError(f"There is no {name} {text[:_LONGEST_SHOWN]!r}: open your queue again.")
     return number

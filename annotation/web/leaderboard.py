@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from annotation.board_files import board_csv, board_json
 from annotation.errors import AccessError, AnnotationError, NotFoundError, SignedOutError
-from annotation.numbers import id_in
+from annotation.numbers import whole_in
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.systems import Board, SystemService
@@ -42,7 +42,7 @@ def build_board_downloads(
             number = project_number(project_id)
             roles = (Role.ADMINISTRATOR, Role.ADJUDICATOR)
             accounts.require(user.name if user else None, number, *roles)
-            gold_id = id_in(gold)
+            gold_id = whole_in(gold)
             if ending not in _TYPES or gold_id is None:
                 raise NotFoundError("There is no such file: choose it on the leaderboard.")
             board = systems.board(number, gold_id)

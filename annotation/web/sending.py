@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 from annotation.errors import AccessError, AnnotationError, HandOverError, NotFoundError
 from annotation.handovers import PATH, HandOvers
-from annotation.numbers import id_in
+from annotation.numbers import whole_in
 from annotation.predictions import TYPE, PredictedDocument, pool
 from annotation.services.accounts import AccountService
 from annotation.services.overview import OverviewService, ProjectLine
@@ -103,7 +103,7 @@ def build_send_routes(pages: SendPages) -> APIRouter:
 
 
 def _number(text: str) -> int:
-    number = id_in(text)
+    number = whole_in(text)
     if number is None:
         raise NotFoundError("No project is chosen: choose one of your projects.")
     return number

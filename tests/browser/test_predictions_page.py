@@ -43,6 +43,8 @@ def test_a_pasted_document_comes_back_as_an_ndcg_figure(site, browser, tmp_path)
     sentence = page.get_by_role("heading", name=f"of 1 document to {settings.name}?")
     pairs = int(sentence.inner_text().split()[1])
     page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator("#predictions-told")).to_contain_text(f"{pairs} new pairs sent")
+    expect(page).to_have_url(f"{site.address}/annotate/predictions?project={project.id}")
     expect(page.locator("#predictions-steps-part")).to_contain_text(f"0 of {pairs} pairs")
     expect(page.locator("#predictions-figures-part")).to_contain_text("No figures yet")
 
@@ -61,6 +63,7 @@ def test_a_pasted_document_comes_back_as_an_ndcg_figure(site, browser, tmp_path)
 
     page.reload()
     expect(page.locator("#predictions-next")).to_contain_text("All pairs have a gold grade")
+    expect(page.locator("#predictions-told")).to_be_empty()
     row = page.locator("#predictions-table tbody tr").filter(has_text="default")
     expected = services.judgements.pool(project.id).figures(JudgingOptions())["default"].ndcg.skip_empty
     assert 0 < expected < 1

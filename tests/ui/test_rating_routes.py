@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import delete, event, select
 
-from annotation.numbers import id_in
+from annotation.numbers import whole_in
 from annotation.pair_names import PairNames
 from annotation.services.accounts import AccountService
 from annotation.services.assignment import AssignmentService
@@ -42,7 +42,7 @@ class PlainNames(PairNames):
         return pair_id
 
     def id_of(self, name: str) -> int | None:
-        return id_in(name)
+        return whole_in(name)
 
 
 class Browser:

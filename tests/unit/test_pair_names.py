@@ -7,13 +7,13 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.numbers import LARGEST_ID
+from annotation.numbers import LARGEST_WHOLE
 from annotation.pair_names import PairNames
 
 NAMES = PairNames(lambda: b"k" * 32)
 
 
-@given(st.integers(0, LARGEST_ID))
+@given(st.integers(0, LARGEST_WHOLE))
 def test_a_name_leads_back_to_its_pair(pair_id):
     assert NAMES.id_of(NAMES.name_of(pair_id)) == pair_id
     assert PairNames(lambda: b"other").id_of(NAMES.name_of(pair_id)) is None
