@@ -323,7 +323,7 @@ def test_a_refusal_folds_the_earlier_answer_once_and_goes_with_the_next_one(fres
     ask("Entropy", f"{one_word.format('Entropy')}: give a sentence or more.")
     predict(fresh, BODY)
     expect(refusal).to_have_count(0)
-    ask("<b>Energy", f"{one_word.format('<b>Energy')}: give a sentence or more.")
+    ask("<Energy>", f"{one_word.format('<Energy>')}: give a sentence or more.")
     ask("", empty)
     expect(fresh.get_by_text(EARLIER)).to_have_count(1)
     expect(fresh.locator("#predict-text")).to_be_hidden()
