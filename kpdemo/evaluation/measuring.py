@@ -86,9 +86,9 @@ def _told(golds: Iterable[Document], before_each: BeforeEach) -> Iterator[Docume
 
 def _named_model(path: Path) -> str | None:
     """What all lines of a predictions file call their model, if they do."""
-    names = {row.get("model") for _, row in read_rows(path, on_error=_ignore)}
-    name = names.pop() if len(names) == 1 else None
-    return name if isinstance(name, str) and name else None
+    values = (row.get("model") for _, row in read_rows(path, on_error=_ignore))
+    names = {value if isinstance(value, str) else "" for value in values}
+    return (names.pop() or None) if len(names) == 1 else None
 
 
 def _ignore(error: LineError) -> None:

@@ -11,6 +11,8 @@ import gradio as gr
 import pytest
 
 from kpdemo import cli
+from kpdemo.evaluation.gold import read_gold
+from kpdemo.evaluation.measuring import measure_file
 from kpdemo.evaluation.report import CAPTIONS
 from kpdemo.ui import evaluated
 from kpdemo.ui.evaluate import STOPPED, EvaluateHandlers
@@ -114,6 +116,12 @@ def test_a_row_is_called_by_the_model_that_the_file_names(handlers, write):
     html, rows = run(handlers, write("gold.jsonl", GOLD), *files)
     assert [name for name, _ in rows_of(html, "skip_empty")] == ["ours", "two.jsonl"]
     assert [row["model"] for row in rows] == ["ours", None]
+
+
+def test_a_model_that_is_no_name_is_none(write):
+    odd = [{**row, "model": ["ours"]} for row in FOUND]
+    datasets = {"gold": read_gold(write("gold.jsonl", GOLD))}
+    assert measure_file(datasets, Path(write("odd.jsonl", odd)), on_missing=lambda _: None).model is None
 
 
 def test_rows_of_one_name_are_told_apart(handlers, write):
