@@ -8,6 +8,7 @@ goal=$1
 venv=${VENV:-.venv}
 python=$venv/bin/python
 unfinished=$venv/.unfinished
+lock=$venv.lock
 is_new_enough='import sys; sys.exit(sys.version_info < (3, 11))'
 
 fail() {
@@ -25,6 +26,29 @@ find_python() {
     found=$("${PYTHON:-python3}" --version 2>&1) || found="no working ${PYTHON:-python3}"
     fail "kpdemo needs Python 3.11 or newer, but here is $found: install one, or name it with make PYTHON=/path/to/python3.11."
 }
+
+# Waits while another call installs into the same .venv; succeeds at once where that one left what is wanted.
+take_lock() {
+    waited=
+    until mkdir "$lock" 2>/dev/null; do
+        owner=$(cat "$lock/pid" 2>/dev/null) || owner=
+        if [ -n "$owner" ] && ! kill -0 "$owner" 2>/dev/null; then
+            rm -rf "$lock" # of one that was killed
+            continue
+        fi
+        [ -n "$waited" ] || echo "Another make installs into $venv: waiting for it. (If none does, delete $lock.)"
+        waited=yes
+        sleep 1
+    done
+    echo $$ >"$lock/pid"
+    trap 'rm -rf "$lock"' EXIT
+    trap 'exit 130' INT TERM
+    if [ -n "$waited" ] && [ -e "$venv/.$goal" ]; then
+        exit 0
+    fi
+}
+
+take_lock
 
 # Pip takes a package that was cut off half-way for a whole one, so an unfinished .venv is made anew.
 if [ -e "$unfinished" ] || ! "$python" -c "import pip; $is_new_enough" 2>/dev/null; then
