@@ -80,7 +80,7 @@ def check_reading(encoder: Any, tokens: int, setting: str) -> None:
 def _places(config: Any) -> int | None:
     """For how many tokens there are positions; None where they are relative."""
     places: int | None = getattr(config, "max_position_embeddings", None)
-    if places and "roberta" in config.model_type:  # their places count from the padding's number on
+    if places and "roberta" in getattr(config, "model_type", ""):  # they count from the padding's number on
         places -= config.pad_token_id + 1
     return places
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,9 @@ from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.bert import BertConfig, BertEncoder, bert_state
 from kpdemo.simckp.counting import ExpectedF1
+from kpdemo.simckp.differences import unpack_differences
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, encoder_of
-from kpdemo.simckp.predictor import Selection, SimckpPredictor
+from kpdemo.simckp.predictor import Second, Selection, SimckpPredictor
 from kpdemo.simckp.quantized import Storage, pack, unpack
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.simckp.unset import unset_weights
@@ -38,6 +39,8 @@ CARD = "MODEL_CARD.md"
 FILES = (CONFIG, WEIGHTS, TOKENIZER)
 ENCODER = "encoder."
 BACKBONE = "backbone"
+SECOND, SECOND_WEIGHTS = "second", "second.safetensors"
+"""In the configuration, and in the folder, of an extractor that has a second one."""
 
 _UNFIT = "its weights do not fit its configuration"
 
@@ -73,7 +76,18 @@ def load_checkpoint(folder: Path, *, device: str = "auto") -> SimckpPredictor:
     target = choose_device(device)
     with opened_folder(folder, KIND) as stored:
         module = build_extractor(stored.config, stored.weights)
-    return stored.predictor(module.to(target).eval())
+        second = _second(folder, stored)
+    if second is not None:
+        second.module.to(target).eval()
+    return replace(stored.predictor(module.to(target).eval()), second=second)
+
+
+def _second(folder: Path, stored: StoredModel) -> Second | None:
+    """The second extractor of a folder, if it has one (`kpdemo.simckp.ensemble`)."""
+    if SECOND not in stored.config:
+        return None
+    weights = unpack_differences(load_file(folder / SECOND_WEIGHTS), stored.weights)
+    return Second(build_extractor(stored.config, weights), float(stored.config[SECOND]["share"]))
 
 
 @dataclass(frozen=True)
@@ -132,7 +146,7 @@ def write_folder(
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save_pretrained(folder)
     save_file(pack(state, storage), folder / WEIGHTS, _made_for(config))
-    _write_config(folder, {"format": FORMAT, **config})
+    write_config(folder, {"format": FORMAT, **config})
     (folder / CARD).write_text(card, encoding="utf-8")
     write_sums(folder)
 
@@ -241,11 +255,11 @@ def store_as_change(folder: Path, base: Path) -> None:
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     config["base"] = {"folder": base.name, "weights": sha256_of(base / WEIGHTS)}
     save_file(changed, folder / WEIGHTS, _made_for(config))
-    _write_config(folder, config)
+    write_config(folder, config)
     write_sums(folder)
 
 
-def _write_config(folder: Path, config: Mapping[str, Any]) -> None:
+def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     text = json.dumps(config, indent=2, sort_keys=True)
     (folder / CONFIG).write_text(f"{text}\n", encoding="utf-8")
 

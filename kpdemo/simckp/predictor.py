@@ -52,11 +52,20 @@ class Selection:
 
 
 @dataclass(frozen=True)
+class Second:
+    """A second extractor that reads the same tokens, and its share of the score of the two."""
+
+    module: ContrastiveExtractor
+    share: float
+
+
+@dataclass(frozen=True)
 class SimckpPredictor:
     """A `Predictor` with weights in memory.
 
     Attributes:
         padding: the token id that fills short windows up.
+        second: what the score of `module` is averaged with; both make errors of their own.
     """
 
     name: str
@@ -65,6 +74,7 @@ class SimckpPredictor:
     padding: int
     tagger: Tagger
     selection: Selection
+    second: Second | None = None
 
     languages: ClassVar[frozenset[str]] = frozenset({ENGLISH})  # of the tagger that finds the candidates
 
@@ -95,7 +105,8 @@ class SimckpPredictor:
         self, mined: Sequence[tuple[list[Candidate], Example]]
     ) -> list[tuple[list[Candidate], NDArray[np.float32]]]:
         """As `score`, of documents whose candidates and examples are known already."""
-        scores = score_examples(self.module, [example for _, example in mined], padding=self.padding)
+        examples = [example for _, example in mined]
+        scores = score_examples(self.module, examples, padding=self.padding, second=self.second)
         return [(candidates, row) for (candidates, _), row in zip(mined, scores, strict=True)]
 
     def choose(
@@ -122,7 +133,10 @@ class SimckpPredictor:
     def vectors(
         self, document: Document, *, top_k: int | None = None, threshold: float | None = None
     ) -> list[VectorSpace]:
-        """See `kpdemo.types.Mapped`; the space of Equation 2, where an absent phrase has no place."""
+        """See `kpdemo.types.Mapped`; the space of Equation 2, where an absent phrase has no place.
+
+        Where there is a second extractor the space is that of the first.
+        """
         check_options(top_k, threshold)
         if self.module.classifier is not None:
             return []  # a classifier compares a phrase with nothing
@@ -131,15 +145,14 @@ class SimckpPredictor:
         self.module.eval()
         with torch.inference_mode():
             batch = collate([example], padding=self.padding).to(next(self.module.parameters()).device)
-            pooled = pool(self.module.encode, batch, BATCH_WINDOWS)
-            scores = self.module.score(pooled, batch).float().cpu().numpy()
-            rows = torch.cat(self.module.represent(pooled)).cpu().numpy()
+            rows = torch.cat(self.module.represent(pool(self.module.encode, batch, BATCH_WINDOWS)))
+        [(_, scores)] = self.score_mined([(candidates, example)])
         shown, kept = self._select(scores, top_k, threshold)
         points = [VectorPoint(read.title or read.body, PointKind.DOCUMENT)]
         for index, candidate in enumerate(candidates):
             kind = PointKind.PRESENT if index in kept else PointKind.CANDIDATE
             points.append(VectorPoint(surface(read, candidate), kind, shown[index]))
-        return [VectorSpace("extractor", tuple(points), rows)]
+        return [VectorSpace("extractor", tuple(points), rows.cpu().numpy())]
 
     def _mine(self, document: Document) -> tuple[list[Candidate], Example]:
         """The candidates of a document, and the document as the module reads it."""
@@ -161,9 +174,11 @@ class SimckpPredictor:
 
 
 def score_examples(
-    module: ContrastiveExtractor, examples: Sequence[Example], *, padding: int
+    module: ContrastiveExtractor, examples: Sequence[Example], *, padding: int, second: Second | None = None
 ) -> list[NDArray[np.float32]]:
     """The raw similarity of every candidate of every example, in order: (P,) each.
+
+    With a second extractor it is the weighted mean of the two.
 
     Examples are read in batches of like length; one with many windows is read in several batches. A batch
     that the device's memory does not hold is halved.
@@ -171,13 +186,16 @@ def score_examples(
     scores: list[NDArray[np.float32]] = [np.zeros(0, dtype=np.float32) for _ in examples]
     device = next(module.parameters()).device
     windows = BATCH_WINDOWS if device.type == "cpu" else GPU_WINDOWS
-    module.eval()
+    for one in (module, second.module) if second else (module,):
+        one.eval()
 
     def read(group: Sequence[int]) -> list[NDArray[np.float32]]:
         batch = collate([examples[index] for index in group], padding=padding).to(device)
         counts = [len(examples[index].features) for index in group]
-        flat = module(batch, windows_at_once=windows).float().cpu().numpy()
-        return np.split(flat, np.cumsum(counts)[:-1])
+        flat = module(batch, windows_at_once=windows).float()
+        if second is not None:
+            flat = flat.lerp(second.module(batch, windows_at_once=windows).float(), second.share)
+        return np.split(flat.cpu().numpy(), np.cumsum(counts)[:-1])
 
     with torch.inference_mode():
         for group in _groups(examples, windows):

@@ -36,7 +36,7 @@ def pack(state: Mapping[str, Tensor], storage: Storage = "int8") -> dict[str, Te
         ):
             tensors[name], tensors[f"{name}{SCALE}"] = _quantise(name, value.float())
         else:
-            tensors[name] = _halve(name, value)
+            tensors[name] = halved(name, value)
     return tensors
 
 
@@ -63,7 +63,12 @@ def _quantise(name: str, weight: Tensor) -> tuple[Tensor, Tensor]:
     return (weight / steps).round_().to(torch.int8), step
 
 
-def _halve(name: str, value: Tensor) -> Tensor:
+def halved(name: str, value: Tensor) -> Tensor:
+    """In fp16 what is floating point.
+
+    Raises:
+        ValueError: a weight is not finite, or too large for it.
+    """
     if not value.is_floating_point():
         return value.contiguous()
     half = value.half().contiguous()

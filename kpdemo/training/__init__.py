@@ -15,6 +15,7 @@ PARTS = (
     "tagger",
     "frequency",
     "extractor",
+    "ensemble",
     "labeller",
     "generator",
     "one2seq",

@@ -12,11 +12,12 @@ from kpdemo.errors import ConfigError
 from kpdemo.simckp.checkpoint import CARD, store_as_change
 from kpdemo.simckp.system import BANK, RERANKER, load_system
 from kpdemo.sums import write_sums
+from kpdemo.training.model_card import lowered
 
-PartName = Literal["tagger", "frequency", "extractor", "generator", "bank", "reranker"]
+PartName = Literal["tagger", "frequency", "extractor", "ensemble", "generator", "bank", "reranker"]
 
-ROOTS = ("generator", "extractor")
-"""The part whose folder holds the others; a generator is an extractor too."""
+ROOTS = ("ensemble", "generator", "extractor")
+"""The part whose folder holds the others: the first of these that there is; each is an extractor too."""
 FOLDERS = {"bank": BANK, "reranker": RERANKER}
 
 
@@ -44,12 +45,17 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
         checkpoints: the folder of each part; those that stand in no model folder are left out.
 
     Raises:
-        ConfigError: there is no extractor or generator, no such card, or the base stands elsewhere.
+        ConfigError: there is no extractor or generator, or an ensemble beside a generator; there is no such
+            card; or the base stands elsewhere.
         ModelLoadError: a checkpoint is missing or damaged, or they do not fit together.
     """
     root = next((checkpoints[name] for name in ROOTS if name in checkpoints), None)
     if root is None:
         raise ConfigError("A model needs an extractor or a generator: name one in `parts` of [model].")
+    if {"ensemble", "generator"} <= checkpoints.keys():
+        raise ConfigError(
+            "A model has an ensemble or a generator: leave one of them out of `parts` of [model]."
+        )
     if config.base and config.base.parent.resolve() != config.output.parent.resolve():
         raise ConfigError(
             f"The base {config.base} must stand beside the output {config.output}: change [model]."
@@ -65,7 +71,7 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
         store_as_change(partial, config.base)
     if opening:
         card = (partial / CARD).read_text(encoding="utf-8")
-        (partial / CARD).write_text(f"{opening.rstrip()}\n\n{_lowered(card)}", encoding="utf-8")
+        (partial / CARD).write_text(f"{opening.rstrip()}\n\n{lowered(card)}", encoding="utf-8")
         write_sums(partial)
     load_system(partial, device="cpu")
     shutil.rmtree(config.output, ignore_errors=True)
@@ -86,8 +92,3 @@ def _read_card(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"The card {path} cannot be read ({error.strerror}): check [model].") from error
-
-
-def _lowered(card: str) -> str:
-    """With each heading a level lower."""
-    return "\n".join(f"#{line}" if line.startswith("#") else line for line in card.splitlines()) + "\n"

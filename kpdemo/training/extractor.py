@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from kpdemo.candidates.chunks import Candidate, mine_candidates, surface
@@ -24,7 +25,7 @@ from kpdemo.simckp.counting import Counting, learn_expected_f1
 from kpdemo.simckp.examples import Example, build_example
 from kpdemo.simckp.losses import binary_loss, contrastive_loss, in_batch_loss
 from kpdemo.simckp.model import Batch, ContrastiveExtractor, ExtractorConfig, pool
-from kpdemo.simckp.predictor import Selection, score_examples
+from kpdemo.simckp.predictor import Second, Selection, score_examples
 from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.threshold import learn_calibration, learn_threshold
 from kpdemo.training.batching import length_bucketed
@@ -137,7 +138,11 @@ def train_extractor(config: ExtractorTraining, *, device: torch.device) -> Train
     if config.start:
         load_weights(config.start, module)
     validation = ValidationSet(
-        read_source(config.validation, config.data), tokenizer, config.model, config.counting
+        read_source(config.validation, config.data),
+        tokenizer.backend_tokenizer,
+        config.model,
+        config.counting,
+        padding=tokenizer.pad_token_id,
     )
     part = ExtractorPart(module, config, examples, validation, padding=tokenizer.pad_token_id)
     documents = int(examples.extractable.sum())
@@ -315,14 +320,18 @@ class ValidationSet:
     def __init__(
         self,
         documents: Iterable[Document],
-        fast: Any,
+        tokenizer: Tokenizer,
         config: ExtractorConfig,
         counting: Counting = "expected F1",
+        *,
+        padding: int,
     ) -> None:
+        """Args:
+        padding: the tokenizer's id for it.
+        """
         tagger = load_tagger()
         self.documents: list[Document] = list(documents)
-        tokenizer = fast.backend_tokenizer
-        self._padding = fast.pad_token_id
+        self._padding = padding
         self._minimum = config.minimum
         self._counting = counting
         self._candidates: list[list[Candidate]] = []
@@ -336,12 +345,12 @@ class ValidationSet:
             )
             self._positive.append(gold_candidates(document, mined))
 
-    def select(self, module: ContrastiveExtractor) -> tuple[Selection, Metrics]:
+    def select(self, module: ContrastiveExtractor, second: Second | None = None) -> tuple[Selection, Metrics]:
         """The threshold, calibration and counting that fit the present weights, and their figures.
 
         Where the number of keyphrases is learnt, F1@M by the paper's one threshold is told too.
         """
-        scores = score_examples(module, self._examples, padding=self._padding)
+        scores = score_examples(module, self._examples, padding=self._padding, second=second)
         pairs = list(zip(scores, self._positive, strict=True))
         threshold = learn_threshold(pairs)
         calibration = learn_calibration(np.concatenate(scores), np.concatenate(self._positive))

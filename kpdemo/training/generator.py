@@ -134,10 +134,11 @@ def train_generator(config: GeneratorTraining, *, device: torch.device) -> Train
     documents = list(read_source(config.validation, config.data))
     if config.released_filters:
         documents = [document for document in documents if absent_keyphrases(document)]
-    present = ValidationSet(documents, tokenizer, config.model, config.counting)
-    reader = SimckpGenerator(config.name, module, tokenizer.backend_tokenizer, tokenizer.pad_token_id)
+    fast, padding = tokenizer.backend_tokenizer, tokenizer.pad_token_id
+    present = ValidationSet(documents, fast, config.model, config.counting, padding=padding)
+    reader = SimckpGenerator(config.name, module, fast, padding)
     absent = GenerationValidation(reader, documents, config.search, config.over_generated)
-    part = GeneratorPart(module, config, examples, present, absent, padding=tokenizer.pad_token_id)
+    part = GeneratorPart(module, config, examples, present, absent, padding=padding)
     logger.info("%d training examples, %d validation documents", part.size, len(documents))
     progress = train(part, config.loop, config.output, device, identity=run_identity(config))
     selection, figures = present.select(module.extractor)

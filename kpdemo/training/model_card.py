@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 
 from kpdemo.simckp.decoder import KeyphraseDecoder
+from kpdemo.simckp.model import ExtractorConfig
 from kpdemo.simckp.predictor import Selection
 from kpdemo.training.extractor import ExtractorTraining, TrainedExtractor
 from kpdemo.training.generator import GeneratorTraining, TrainedGenerator
@@ -51,7 +52,7 @@ A BiLSTM and a CRF on an encoder, as in the ablation of SimCKP (Choi et al. 2023
 
 {_training(config, trained, "documents with a present keyphrase", device)}
 
-{_measured(config, trained.validation)}
+{measured(config.validation, trained.validation)}
 
 {_limits(config)}
 {LICENCE}"""
@@ -93,7 +94,7 @@ One sequence of all keyphrases (ONE2SEQ), as "BART (generating all)" in the abla
 
 The decoder is {_decoder(trained)}.
 
-{_measured(config, trained.validation)}
+{measured(config.validation, trained.validation)}
 
 {_limits(config)}The first window only is read.
 {LICENCE}"""
@@ -146,10 +147,11 @@ Sources:
 {source_list(config.train)}"""
 
 
-def _measured(config: ExtractorTraining, metrics: Metrics) -> str:
+def measured(validation: Source, metrics: Metrics) -> str:
+    """The section on the figures of the validation documents."""
     return f"""## Validation
 
-{config.validation.path.name}{limit_note(config.validation)}: macro precision and recall over the
+{validation.path.name}{limit_note(validation)}: macro precision and recall over the
 documents with present gold keyphrases, F1 of the two means. These documents chose the weights and the
 threshold, so the figures are a little too good.
 
@@ -159,19 +161,24 @@ threshold, so the figures are a little too good.
 
 
 def _present(config: ExtractorTraining, selection: Selection, metrics: Metrics) -> str:
-    calibration = selection.calibration
-    return f"""{_measured(config, metrics)}
+    return f"""{measured(config.validation, metrics)}
 
-{_scored(config)}, s, becomes the score
+{selected(config.model, selection, metrics)}"""
+
+
+def selected(model: ExtractorConfig, selection: Selection, metrics: Metrics) -> str:
+    """How a raw score becomes the one that is shown, and how many keyphrases are kept."""
+    calibration = selection.calibration
+    return f"""{_scored(model)}, s, becomes the score
 1 / (1 + exp(-({calibration.slope:.3f} s + {calibration.intercept:.3f}))),
 the share of candidates of that s which were gold. {_kept(selection)}, and the best
-{config.model.minimum} when that is fewer.{_gain(metrics)}"""
+{model.minimum} when that is fewer.{_gain(metrics)}"""
 
 
-def _scored(config: ExtractorTraining) -> str:
+def _scored(model: ExtractorConfig) -> str:
     """What the calibration turns into a score."""
-    head = "cosine" if config.model.head == "similarity" else "logit"
-    return f"The sum of {head} and learnt prior" if config.model.prior else f"A {head}"
+    head = "cosine" if model.head == "similarity" else "logit"
+    return f"The sum of {head} and learnt prior" if model.prior else f"A {head}"
 
 
 def _gain(metrics: Metrics) -> str:
@@ -235,3 +242,8 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     head, *body = rows
     lines = [head, ["---"] * len(head), *body]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def lowered(card: str) -> str:
+    """A card with each heading a level lower."""
+    return "\n".join(f"#{line}" if line.startswith("#") else line for line in card.splitlines()) + "\n"

@@ -35,6 +35,17 @@ def _extractor() -> Recipe:
     return Recipe(ExtractorTraining, train_extractor, extractor_card, save)
 
 
+def _ensemble() -> Recipe:
+    from kpdemo.simckp.ensemble import save_ensemble
+    from kpdemo.training.ensemble import EnsembleTraining, TrainedEnsemble, ensemble_card, train_ensemble
+
+    def save(folder: Path, config: EnsembleTraining, trained: TrainedEnsemble, card: str) -> None:
+        learnt = trained.differences, trained.config, trained.selection
+        save_ensemble(folder, config.first, *learnt, share=config.share, name=config.name, card=card)
+
+    return Recipe(EnsembleTraining, train_ensemble, ensemble_card, save)
+
+
 def _labeller() -> Recipe:
     from kpdemo.simckp.labeller import save_labeller
     from kpdemo.training.labeller import LabellerTraining, TrainedLabeller, train_labeller
@@ -156,6 +167,7 @@ def _multilingual() -> Recipe:
 
 RECIPES: Mapping[str, Callable[[], Recipe]] = {
     "extractor": _extractor,
+    "ensemble": _ensemble,
     "labeller": _labeller,
     "generator": _generator,
     "one2seq": _one2seq,

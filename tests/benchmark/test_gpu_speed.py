@@ -95,6 +95,7 @@ def answering_at_once(system: SystemPredictor, monkeypatch: pytest.MonkeyPatch) 
     """Networks and the search of terms, which a GPU does, replaced by random answers of the same form."""
     retriever, random = system.proposer.retriever, torch.Generator().manual_seed(0)
     assert retriever is not None
+    assert system.extractor.second is not None
     width = retriever.bank.vectors.shape[1]
     terms = np.random.default_rng(0)
 
@@ -108,7 +109,8 @@ def answering_at_once(system: SystemPredictor, monkeypatch: pytest.MonkeyPatch) 
         first = terms.integers(len(bank), size=(len(queries), 1))
         return (first + np.arange(count)) % len(bank)
 
-    monkeypatch.setattr(system.extractor.module, "forward", scores)
+    for module in (system.extractor.module, system.extractor.second.module):
+        monkeypatch.setattr(module, "forward", scores)
     monkeypatch.setattr(retriever.encoder.module, "documents", vectors)
     monkeypatch.setattr(PhraseBank, "_best", best)
     return system
@@ -125,7 +127,7 @@ def batch_stages(system: SystemPredictor, documents: Sequence[Document]) -> dict
     parts: dict[str, Callable[[], object]] = {
         "language": partial(readable_documents, documents),
         "reading, one process": partial(system.reader.read, known),
-        "extractor": partial(system.extractor.score_mined, [(one.candidates, one.example) for one in read]),
+        "extractors": partial(system.extractor.score_mined, [(one.candidates, one.example) for one in read]),
         "pair encoder": partial(retriever.encoder.read_documents, [one.tokens for one in read]),
         "bank": partial(retriever.bank.search, vectors, RETRIEVED, terms),
         "absent ones": lambda: [

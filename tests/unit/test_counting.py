@@ -80,8 +80,9 @@ def test_validation_learns_the_rule_that_the_configuration_names(tmp_path):
     config = ExtractorConfig(window=32, overlap=12)
     module = ContrastiveExtractor(encoder, config)
     documents = [Document("Graph kernels compare molecules.", keyphrases=("graph kernels",))]
-    papers, _ = ValidationSet(documents, tokenizer, config, "threshold").select(module)
-    learnt, _ = ValidationSet(documents, tokenizer, config, "expected F1").select(module)
+    fast, padding = tokenizer.backend_tokenizer, tokenizer.pad_token_id
+    papers, _ = ValidationSet(documents, fast, config, "threshold", padding=padding).select(module)
+    learnt, _ = ValidationSet(documents, fast, config, "expected F1", padding=padding).select(module)
     assert papers.counting is None
     assert learnt.counting is not None
     assert learnt.threshold == papers.threshold

@@ -33,7 +33,7 @@ def test_each_part_takes_the_settings_that_it_has():
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"sed": "7"}, "None of the parts tagger, frequency, extractor, bank has a setting 'sed'"),
+        ({"sed": "7"}, "None of the parts tagger, frequency, extractor, ensemble, bank has a setting 'sed'"),
         ({"loop.sed": "7"}, r"\[extractor\] has no setting 'loop.sed'"),
         ({"minimum": "many"}, r"\[bank\] minimum"),
         ({"output": "x"}, "a folder each"),

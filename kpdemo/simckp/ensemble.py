@@ -1,0 +1,97 @@
+"""Two extractors in one folder: `model.safetensors` of the first, and how the second differs from it.
+
+Models that are stored as changes of the first, and training that starts from it, are the same whether there
+is a second beside it or not.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save_file
+from torch import Tensor
+
+from kpdemo.errors import ModelLoadError
+from kpdemo.simckp.checkpoint import (
+    BACKBONE,
+    CARD,
+    CONFIG,
+    KIND,
+    SECOND,
+    SECOND_WEIGHTS,
+    StoredModel,
+    opened_folder,
+    write_config,
+)
+from kpdemo.simckp.differences import pack_differences
+from kpdemo.simckp.model import ExtractorConfig
+from kpdemo.simckp.predictor import Selection
+from kpdemo.sums import SUMS, write_sums
+
+_ALIKE = ("head", "prior", "candidates")
+"""Settings that two extractors have to share; each may have been trained with a temperature of its own."""
+
+
+def open_both(first: Path, second: Path) -> tuple[StoredModel, dict[str, Tensor]]:
+    """The first extractor, and how the second differs from it as `pack_differences` says.
+
+    Raises:
+        ModelLoadError: a folder is damaged or holds more than one extractor, or the two are not alike.
+    """
+    with ExitStack() as stack:
+        one, other = (stack.enter_context(opened_folder(folder, KIND)) for folder in (first, second))
+        for folder, stored in ((first, one), (second, other)):
+            if SECOND in stored.config or "base" in stored.config:
+                raise ModelLoadError(
+                    f"{folder} holds two extractors or changes of another model: give a single, whole one."
+                )
+        unlike = _unlike(one.config, other.config)
+        if unlike:
+            raise ModelLoadError(
+                f"The extractors in {first} and {second} differ in {unlike}: train both with the same."
+            )
+        return one, pack_differences(other.weights, one.weights)
+
+
+def _unlike(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    names = [name for name in _ALIKE if one["extractor"][name] != other["extractor"][name]]
+    if one[BACKBONE] != other[BACKBONE]:
+        names.insert(0, BACKBONE)
+    return ", ".join(names)
+
+
+def save_ensemble(
+    folder: Path,
+    first: Path,
+    differences: Mapping[str, Tensor],
+    config: ExtractorConfig,
+    selection: Selection,
+    *,
+    share: float,
+    name: str,
+    card: str,
+) -> None:
+    """Write the folder of two extractors.
+
+    Args:
+        first: the checkpoint of one of them, whose weights and tokenizer are copied byte for byte.
+        differences: the other's, from `open_both`.
+        config: how the two read together.
+        share: of the second in their score.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in first.iterdir():
+        if path.is_file() and path.name not in (CARD, SUMS):
+            shutil.copyfile(path, folder / path.name)
+    described = json.loads((first / CONFIG).read_text(encoding="utf-8"))
+    changed = {"extractor": asdict(config), "selection": asdict(selection), SECOND: {"share": share}}
+    write_config(folder, described | changed | {"name": name})
+    save_file(dict(differences), folder / SECOND_WEIGHTS)
+    (folder / CARD).write_text(card, encoding="utf-8")
+    write_sums(folder)
