@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,6 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn import functional
 
 from kpdemo.candidates.chunks import Candidate, mine_candidates, surface
 from kpdemo.candidates.tagger import Tagger
@@ -135,24 +138,32 @@ class SimckpPredictor:
     ) -> list[VectorSpace]:
         """See `kpdemo.types.Mapped`; the space of Equation 2, where an absent phrase has no place.
 
-        Where there is a second extractor the space is that of the first.
+        Of two extractors the vectors stand side by side, so that a cosine is the weighted mean of theirs.
         """
         check_options(top_k, threshold)
         if self.module.classifier is not None:
             return []  # a classifier compares a phrase with nothing
         [read] = readable_documents([document])
         candidates, example = self._mine(read)
-        self.module.eval()
-        with torch.inference_mode():
-            batch = collate([example], padding=self.padding).to(next(self.module.parameters()).device)
-            rows = torch.cat(self.module.represent(pool(self.module.encode, batch, BATCH_WINDOWS)))
         [(_, scores)] = self.score_mined([(candidates, example)])
         shown, kept = self._select(scores, top_k, threshold)
         points = [VectorPoint(read.title or read.body, PointKind.DOCUMENT)]
         for index, candidate in enumerate(candidates):
             kind = PointKind.PRESENT if index in kept else PointKind.CANDIDATE
             points.append(VectorPoint(surface(read, candidate), kind, shown[index]))
-        return [VectorSpace("extractor", tuple(points), rows.cpu().numpy())]
+        return [VectorSpace("extractor", tuple(points), self._rows(example))]
+
+    def _rows(self, example: Example) -> NDArray[np.float32]:
+        """(1 + P, D) the vectors of a document and its candidates; (1 + P, 2 D) of two extractors."""
+        rows = represent_example(self.module, example, padding=self.padding)
+        if self.second is None:
+            return rows.numpy()
+        others = represent_example(self.second.module, example, padding=self.padding)
+        weighted = [
+            math.sqrt(share) * functional.normalize(part, dim=-1)
+            for part, share in ((rows, 1 - self.second.share), (others, self.second.share))
+        ]
+        return torch.cat(weighted, dim=-1).numpy()
 
     def _mine(self, document: Document) -> tuple[list[Candidate], Example]:
         """The candidates of a document, and the document as the module reads it."""
@@ -202,6 +213,14 @@ def score_examples(
             for index, part in zip(group, in_halves(read, group, too_large=TOO_LARGE), strict=True):
                 scores[index] = part
     return scores
+
+
+def represent_example(module: ContrastiveExtractor, example: Example, *, padding: int) -> Tensor:
+    """(1 + P, D) the vectors that are compared (Equation 2): of the document, and of each candidate."""
+    module.eval()
+    with torch.inference_mode():
+        batch = collate([example], padding=padding).to(next(module.parameters()).device)
+        return torch.cat(module.represent(pool(module.encode, batch, BATCH_WINDOWS))).cpu()
 
 
 def _groups(examples: Sequence[Example], most: int) -> Iterator[list[int]]:

@@ -27,6 +27,7 @@ from kpdemo.training import run
 from kpdemo.training.assembly import ModelAssembly, assemble
 from kpdemo.training.ensemble import EnsembleTraining
 from kpdemo.types import Document
+from kpdemo.ui.space_map import document_cosines
 from tests.tiny import tiny_bert
 
 COLUMNS = NARROWEST + 1
@@ -152,6 +153,21 @@ def test_scores_that_are_shown_in_the_space_are_those_of_the_answer(both):
     assert [shown[phrase.text] for phrase in prediction.present] == [
         pytest.approx(phrase.score) for phrase in prediction.present
     ]
+
+
+def test_cosines_in_the_space_are_the_weighted_means_of_those_of_the_two(both):
+    ensemble = load_checkpoint(both, device="cpu")
+    one = replace(ensemble, second=None)
+    other = replace(one, module=ensemble.second.module)
+    first, second, mean = (cosines(predictor) for predictor in (one, other, ensemble))
+    assert np.abs(first - second).max() > 0.01, "the two have to differ for the test to see anything"
+    assert mean == pytest.approx(0.75 * first + 0.25 * second, abs=1e-5)
+
+
+def cosines(predictor) -> np.ndarray:
+    """Of every candidate with the document."""
+    [space] = predictor.vectors(DOCUMENT)
+    return np.array(document_cosines(space)[1:])
 
 
 def test_the_card_says_how_the_two_go_together_and_holds_theirs(both):
