@@ -10,7 +10,7 @@ Scores of a system:
 
 - the task's format: a score a line, what follows a tab is passed over; all pairs in the order of the gold
   grades, or those of one type if the file's name begins with it, as in phrase2word.test.output.tsv;
-- JSON Lines `{"id", "score"}`, with `type` where two types share an id;
+- JSON Lines `{"id", "score"}`, or CSV or TSV with a header of these, with `type` where two types share an id;
 - a folder of such files.
 
 A system may leave out whole types, as in the task. Within a type nothing may be missing, double or too much.
@@ -166,7 +166,8 @@ def _task_pairs(texts: Path, grades: Path) -> Iterator[GoldPair]:
     type = type_of_name(texts.name)
     with open_source(texts) as source:
         rows = list(read_rows(source, format=FileFormat.SEMEVAL, type=type))
-    found = list(_score_lines(grades, "grade"))
+    with open_source(grades) as source:
+        found = list(_score_lines(grades, read_lines(source), "grade"))
     _same_number(grades, found, len(rows), f"{texts.name} has", "grade")
     for row, (number, grade) in zip(rows, found, strict=True):
         yield _pair(row.fields, type, grade, f"{grades}, line {number}")
@@ -224,8 +225,17 @@ def _system_files(folder: Path, gold: Sequence[GoldPair]) -> list[Path]:
 
 
 def _read_score_file(file: Path, gold: Sequence[GoldPair]) -> Iterator[tuple[tuple[str, str], float]]:
-    if is_json(file):
-        yield from _scores_by_id(file, gold)
+    with open_source(file) as source:
+        if is_json(file):
+            yield from _scores_by_id(file, read_rows(source, format=FileFormat.JSONL, type=None), gold)
+            return
+        lines = list(read_lines(source))
+    if table := _table(lines):
+        header, *rows = table
+        if not rows:
+            raise ScoreFileError(f"{file}: there is no score under the header; add those of all pairs.")
+        named = (Row(number, dict(zip(header[1], cells, strict=False))) for number, cells in rows)
+        yield from _scores_by_id(file, named, gold)
         return
     type = type_of_name(file.name)
     types = {pair.type for pair in gold}
@@ -236,32 +246,56 @@ def _read_score_file(file: Path, gold: Sequence[GoldPair]) -> Iterator[tuple[tup
         )
     of_type = type in types
     wanted = [pair for pair in gold if not of_type or pair.type == type]
-    found = list(_score_lines(file, "score"))
+    _refuse_ids(file, lines, wanted)
+    found = list(_score_lines(file, lines, "score"))
     what = f"the gold grades of {type} have" if of_type else "the gold grades have"
     _same_number(file, found, len(wanted), what, "score")
     yield from ((pair.key, score) for pair, (_, score) in zip(wanted, found, strict=True))
 
 
-def _scores_by_id(file: Path, gold: Sequence[GoldPair]) -> Iterator[tuple[tuple[str, str], float]]:
+def _table(lines: Sequence[tuple[int, str]]) -> list[tuple[int, list[str]]]:
+    """The header, in lower case, and the rows of a table with `id` and `score`; else nothing."""
+    written = [line for line in lines if line[1].strip()]
+    separator = "\t" if written and "\t" in written[0][1] else ","
+    rows = [(number, [cell.strip().strip('"') for cell in text.split(separator)]) for number, text in written]
+    if not rows:
+        return []
+    header = [name.lower() for name in rows[0][1]]
+    return [(rows[0][0], header), *rows[1:]] if {"id", "score"}.issubset(header) else []
+
+
+def _refuse_ids(file: Path, lines: Sequence[tuple[int, str]], wanted: Sequence[GoldPair]) -> None:
+    """`id<TAB>score` without a header: ids that are numbers would be measured as scores."""
+    cells = [[cell.strip() for cell in text.split("\t")] for _, text in lines if text.strip()]
+    has_second = all(len(row) > 1 and _NUMBER.fullmatch(row[1]) for row in cells)
+    if len(cells) > 2 and has_second and {row[0] for row in cells} == {pair.id for pair in wanted}:
+        raise ScoreFileError(
+            f"{file}: the first column, where scores are read, has the ids of the pairs; begin the file with "
+            "a line that names the columns, id and score."
+        )
+
+
+def _scores_by_id(
+    file: Path, rows: Iterable[Row], gold: Sequence[GoldPair]
+) -> Iterator[tuple[tuple[str, str], float]]:
     types_of: dict[str, list[str]] = {}
     for pair in gold:
         types_of.setdefault(pair.id, []).append(pair.type)
     lines: dict[tuple[str, str], int] = {}
     named = type_of_name(file.name)
     default = named if any(pair.type == named for pair in gold) else None
-    with open_source(file) as source:
-        for row in read_rows(source, format=FileFormat.JSONL, type=None):
-            where = f"{file}, line {row.line}"
-            id = _text(row.fields.get("id"), "id", where).strip()
-            key = _known_key(id, row.fields.get("type") or default, types_of.get(id, []), where)
-            if "score" not in row.fields:
-                raise ScoreFileError(f"{where}: no field 'score'; add the score of {shown(id)}.")
-            if key in lines:
-                raise ScoreFileError(
-                    f"{where}: {key[0]} {shown(id)} has a score already in line {lines[key]}; delete one."
-                )
-            lines[key] = row.line
-            yield key, _number(row.fields["score"], f"{where}, field 'score'", "score")
+    for row in rows:
+        where = f"{file}, line {row.line}"
+        id = _text(row.fields.get("id"), "id", where).strip()
+        key = _known_key(id, row.fields.get("type") or default, types_of.get(id, []), where)
+        if "score" not in row.fields:
+            raise ScoreFileError(f"{where}: no field 'score'; add the score of {shown(id)}.")
+        if key in lines:
+            raise ScoreFileError(
+                f"{where}: {key[0]} {shown(id)} has a score already in line {lines[key]}; delete one."
+            )
+        lines[key] = row.line
+        yield key, _number(row.fields["score"], f"{where}, field 'score'", "score")
 
 
 def _known_key(id: str, type: object, types: Sequence[str], where: str) -> tuple[str, str]:
@@ -277,17 +311,16 @@ def _known_key(id: str, type: object, types: Sequence[str], where: str) -> tuple
     return chosen, id
 
 
-def _score_lines(file: Path, noun: str) -> Iterator[tuple[int, float]]:
+def _score_lines(file: Path, lines: Iterable[tuple[int, str]], noun: str) -> Iterator[tuple[int, float]]:
     """The number at the beginning of each line; empty lines may only stand at the end."""
     empty = 0
-    with open_source(file) as source:
-        for number, line in read_lines(source):
-            if not line.strip():
-                empty = empty or number
-                continue
-            if empty:
-                raise ScoreFileError(f"{file}, line {empty}: is empty; write the {noun} of its pair.")
-            yield number, _number(line.split("\t")[0], f"{file}, line {number}", noun)
+    for number, line in lines:
+        if not line.strip():
+            empty = empty or number
+            continue
+        if empty:
+            raise ScoreFileError(f"{file}, line {empty}: is empty; write the {noun} of its pair.")
+        yield number, _number(line.split("\t")[0], f"{file}, line {number}", noun)
 
 
 def _same_number(file: Path, found: Sequence[tuple[int, float]], wanted: int, who: str, noun: str) -> None:

@@ -149,6 +149,21 @@ def test_scores_by_id(tmp_path):
     assert read(tmp_path, lines, "run.jsonl") == [4, 0, None]
 
 
+def test_scores_by_id_in_a_table(tmp_path):
+    assert read(tmp_path, "id\tscore\nNews-2\t0\nNews-1\t4\n") == [4, 0, None]
+    assert read(tmp_path, 'Type,"id",Score\nword2sense,w2s-1,1.5\n', "run.csv") == [None, None, 1.5]
+    assert read(tmp_path, "id,score\nNews-2,0\n\nNews-1,4\n", "phrase2word.csv") == [4, 0, None]
+
+
+def test_ids_are_never_measured_as_scores(tmp_path):
+    gold = [GoldPair("phrase2word", str(number), "x", "y", 1.0) for number in range(1, 4)]
+    (tmp_path / "run.tsv").write_text("1\t3.5\n2\t0\n3\t2\n")
+    with pytest.raises(ScoreFileError, match="the first column, where scores are read, has the ids"):
+        read_scores(tmp_path / "run.tsv", gold)
+    (tmp_path / "run.tsv").write_text("1\tsure\n2\tsure\n3\tguessed\n")
+    assert read_scores(tmp_path / "run.tsv", gold) == [1, 2, 3]
+
+
 def test_ids_of_two_types_need_the_type(tmp_path):
     twice = [*PAIRS[:2], GoldPair("sentence2phrase", "News-1", "x", "y", 1.0)]
     (tmp_path / "run.jsonl").write_text('{"id": "News-1", "score": 0}\n')
@@ -180,6 +195,11 @@ def test_ids_of_two_types_need_the_type(tmp_path):
         (
             "run.tsv", "1\n2\n3\n4\n",
             "run.tsv, line 4: one score too many, the gold grades have 3 pairs; delete what is too much.",
+        ),
+        ("run.tsv", "id\tscore\n", "run.tsv: there is no score under the header; add those of all pairs."),
+        (
+            "run.csv", "id,score\nNews-1\n",
+            "run.csv, line 2: no field 'score'; add the score of 'News-1'.",
         ),
         (
             "phrase2word.txt", "1\n",
