@@ -91,6 +91,8 @@ def _prediction_from_row(row: dict[str, Any]) -> tuple[str, Prediction]:
     candidates = row.get("absent_candidates", [])
     if not _are_strings(candidates):
         raise InputError('"absent_candidates" is not a list of strings; fix or delete the line.')
+    if "present" not in row and "absent" not in row:
+        raise InputError('neither "present" nor "absent"; give a file that `predict --output` wrote.')
     present, absent = _keyphrases(row, "present"), _keyphrases(row, "absent")
     language = row.get("language")
     told = language if isinstance(language, str) else ""

@@ -20,6 +20,7 @@ from kpdemo.commands.options import (
     PredictBatchSizeOption,
     Problems,
     check_file,
+    only_one,
     open_predictor,
     print_json,
     progress_line,
@@ -55,8 +56,11 @@ def evaluate(
         list[str],
         typer.Option(metavar="FILE", help="Documents with their keyphrases; may be given several times."),
     ],
-    predictions: Annotated[
-        str | None, typer.Option(metavar="FILE", help="What `predict --output` wrote for these documents.")
+    prediction_files: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictions", metavar="FILE", help="What `predict --output` wrote for these documents."
+        ),
     ] = None,
     model: Annotated[
         str | None,
@@ -77,6 +81,7 @@ def evaluate(
     model reads each document in its own language, as `predict` does; measured, a document in Latin letters
     that names none has the language of most of them in its file.
     """
+    predictions = only_one(prediction_files, "--predictions")
     if (predictions is None) == (model is None):
         raise CallError("Evaluate either --predictions FILE or --model NAME; give one of them.")
     if as_json and as_markdown:

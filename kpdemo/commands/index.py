@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
@@ -42,6 +42,7 @@ from kpdemo.commands.options import (
     check_file,
     counted,
     exit_with,
+    only_one,
     print_json,
     progress_line,
     quick_count,
@@ -90,7 +91,7 @@ class IndexTypeName(StrEnum):
 
 
 PassagesOption = Annotated[
-    str,
+    list[str],
     typer.Option("--input", metavar="FILE", help="Passages: JSON Lines (or - for standard input), CSV, TSV."),
 ]
 commands = typer.Typer(
@@ -109,7 +110,7 @@ def register(app: typer.Typer) -> None:
 
 @commands.command(epilog=LANGUAGES)
 def build(
-    source: PassagesOption,
+    sources: PassagesOption,
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the index goes.")],
     model: EncoderOption = DEFAULT_MODEL,
     index_type: Annotated[
@@ -145,7 +146,7 @@ def build(
     from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 
     config = IndexConfig(index_type.value, nlist, nprobe, hnsw_m, ef_search, pq_m)
-    _check_passages(source)
+    source = _one_file(sources)
     check_free(output)
     encoder = open_encoder(
         EncoderConfig(model, pooling.value, normalise, length, query_prefix, passage_prefix),
@@ -165,7 +166,7 @@ def build(
 @commands.command()
 def add(
     folder: IndexOption,
-    source: PassagesOption,
+    sources: PassagesOption,
     model: SameEncoderOption = None,
     device: DeviceOption = Device.AUTO,
     batch_size: BatchSizeOption = 32,
@@ -176,7 +177,7 @@ def add(
     """
     from kpdemo.ramkg.building import add_passages
 
-    _check_passages(source)
+    source = _one_file(sources)
     encoder = encoder_of(open_index(folder), model, device, batch_size)
     with _encoding(source) as (passages, problems, progress):
         added = add_passages(
@@ -244,9 +245,12 @@ def info(
         show_properties(described)
 
 
-def _check_passages(source: str) -> None:
-    if source != STDIN:
-        check_file(source, PASSAGE_FILES)
+def _one_file(sources: Sequence[str]) -> str:
+    """What --input names: one file of passages that is there, or standard input."""
+    only_one(sources, "--input")
+    if sources[0] != STDIN:
+        check_file(sources[0], PASSAGE_FILES)
+    return sources[0]
 
 
 @contextmanager

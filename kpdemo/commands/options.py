@@ -72,6 +72,13 @@ def check_file(name: str, suffixes: Sequence[str]) -> Path:
     return path
 
 
+def only_one(files: Sequence[str] | None, option: str) -> str | None:
+    """The file of an option that takes one; of several the last would hide the others."""
+    if files and len(files) > 1:
+        raise CallError(f"{option} is given {len(files)} times and takes one file: run the command for each.")
+    return files[0] if files else None
+
+
 def quick_count(path: Path) -> int | None:
     """How many documents `path` holds at most, when that is quick to tell."""
     quick = path.suffix.lower() in LINE_SUFFIXES and path.is_file()  # a pipe can be read only once

@@ -23,6 +23,7 @@ from kpdemo.commands.options import (
     PredictBatchSizeOption,
     check_file,
     counted,
+    only_one,
     open_predictor,
     print_json,
     progress_line,
@@ -109,8 +110,8 @@ def predict(
         typer.Argument(metavar="FILE|-", help="One document: .txt, .md or .pdf, or - for standard input."),
     ] = None,
     title: Annotated[str, typer.Option(metavar="TEXT", help="The title of the one document.")] = "",
-    source: Annotated[
-        str | None,
+    sources: Annotated[
+        list[str] | None,
         typer.Option(
             "--input", metavar="FILE", help="Many documents: JSON Lines (or - for standard input), CSV, TSV."
         ),
@@ -157,6 +158,7 @@ def predict(
     together give at most K of those with at least that score.
     """
     code = "" if language is None else read_language(language)
+    source = only_one(sources, "--input")
     if source is None and output is None:
         document = replace(_read_one(file, title), language=code)
         _check_index(model, index_folder)

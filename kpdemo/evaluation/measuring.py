@@ -48,9 +48,16 @@ def measure_file(
         before_each: is called before each document.
 
     Raises:
-        InputError: ids do not fit, or the file cannot be read; without `on_error`, also the first bad line.
+        InputError: ids do not fit, no line is a prediction, or the file cannot be read; without `on_error`,
+            also the first bad line.
     """
-    predictions = read_predictions(path, on_error=on_error)
+    problems: list[LineError] = []
+    predictions = read_predictions(path, on_error=None if on_error is None else problems.append)
+    if problems and not predictions:  # figures of nothing but zeros would be taken for the model's
+        raise InputError(problems[0].message)
+    if on_error is not None:
+        for problem in problems:
+            on_error(problem)
     _check_ids(datasets, predictions, path if whole else None)
     figures = {}
     for name, documents in datasets.items():

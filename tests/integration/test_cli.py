@@ -217,9 +217,11 @@ class TestWrongCalls:
             (["predict", "--output", "x.jsonl"], "--input and --output go together"),
             (["predict", "-", "--input", "-", "--output", "-"], "FILE and --title are for one document"),
             (["predict", "--input", "missing.jsonl", "--output", "-"], "missing.jsonl: no such file"),
+            (["predict", "--input", "a", "--input", "b", "--output", "-"], "--input is given 2 times"),
             (["predict", "-", "--batch-size", "0"], "Invalid value for '--batch-size'"),
             (["evaluate"], "Missing option '--gold'"),
             (["evaluate", "--gold", "x.jsonl"], "Evaluate either --predictions FILE or --model NAME"),
+            (["evaluate", "--gold", "x", *["--predictions", "y"] * 2], "--predictions is given 2 times"),
             (["evaluate", "--gold", "x.jsonl", "--model", "m"], "x.jsonl: no such file"),
             (["evaluate", "--gold", "x", "--model", "m", "--json", "--markdown"], "--json and --markdown"),
             (["train"], "Missing argument 'PART'"),
@@ -500,6 +502,12 @@ class TestEvaluate:
         assert '"z" is no id of a gold document' in result.err
         assert is_one_sentence(result.err)
         assert run("evaluate", "--gold", gold, "--predictions", some, "--limit", 1).status == 0
+
+    def test_a_file_without_a_prediction_is_no_model_without_hits(self, run: Run, gold: Path) -> None:
+        result = run("evaluate", "--gold", gold, "--predictions", gold)
+        assert (result.status, result.out) == (1, "")
+        assert 'line 1: neither "present" nor "absent"' in result.err
+        assert is_one_sentence(result.err)
 
     def test_a_broken_gold_line_is_named_and_the_rest_counts(self, run: Run, gold: Path) -> None:
         gold.write_text(gold.read_text(encoding="utf-8") + "{oops\n", encoding="utf-8")

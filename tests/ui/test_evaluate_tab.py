@@ -171,7 +171,16 @@ def refused(handlers, gold, *predictions):
         ([*GOLD, GOLD[0]], FOUND, "Two gold documents have the id"),
         (GOLD, [FOUND[0], "{broken"], "found.jsonl, line 2: not JSON"),
         (GOLD, [{"id": "a", "present": 5}], "found.jsonl, line 1: &quot;present&quot; is not a list"),
-        (GOLD, [FOUND[0], {"id": "c"}], "found.jsonl: &quot;c&quot; is no id of a gold document"),
+        (
+            GOLD,
+            [{"id": "a", "keyphrases": ["speech"]}],
+            "found.jsonl, line 1: neither &quot;present&quot; nor",
+        ),
+        (
+            GOLD,
+            [FOUND[0], {"id": "c", "present": []}],
+            "found.jsonl: &quot;c&quot; is no id of a gold document",
+        ),
         (GOLD, [], "found.jsonl: no prediction in the file"),
     ],
 )

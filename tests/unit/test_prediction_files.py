@@ -70,12 +70,13 @@ def test_what_others_call_kind_source_and_evidence_is_passed_over(output: Path) 
     ("row", "message"),
     [
         ({"present": []}, 'no field "id"'),
+        ({"id": "a", "keyphrases": ["gates"]}, 'neither "present" nor "absent"'),
         ({"id": "a", "present": "x"}, '"present" is not a list'),
         ({"id": "a", "absent": [{"score": 1}]}, '"absent" is not a list'),
         ({"id": "a", "present": [{"text": None}]}, '"present" is not a list'),
         ({"id": "a", "absent_candidates": "gates"}, '"absent_candidates" is not a list of strings'),
         ({"id": "a", "absent_candidates": [1]}, '"absent_candidates" is not a list of strings'),
-        ({"id": "ok"}, "predicted on an earlier line"),
+        ({"id": "ok", "present": []}, "predicted on an earlier line"),
     ],
 )
 def test_a_line_that_is_no_prediction_is_named(output: Path, row: dict[str, object], message: str) -> None:
