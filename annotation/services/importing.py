@@ -288,8 +288,8 @@ class _Importer:
         if known is not None:
             if known.fingerprint != print:
                 raise ImportFileError(
-                    f"{_where(pair)}, field 'id': {pair.id!r} is there already with other texts; give this "
-                    "pair another id."
+                    f"{_where(pair)}, field 'id': {pair.id!r} is the id of another pair, in the project or "
+                    "further up; give this one an id of its own."
                 )
             part.again.append((pair, known))
         elif print in part.taken:
