@@ -6,13 +6,13 @@ import sys
 from kpdemo.training.workers import in_groups
 
 ENDLESS = """
-from itertools import count
+from time import sleep
 from kpdemo.training.workers import process_pool
 
 if __name__ == "__main__":
     with process_pool(2) as pool:
         print(sum(pool.map(abs, range(8))), flush=True)
-        pool.submit(sum, count()).result()
+        pool.submit(sleep, 600).result()
 """
 
 
