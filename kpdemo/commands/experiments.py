@@ -253,10 +253,11 @@ def _system(call: _Call) -> SystemPredictor | None:
     """The model by its parts, when it is SimCKP's and has some that propose absent keyphrases."""
     from kpdemo.predictors import model_folder
     from kpdemo.simckp import checkpoint, generator_checkpoint
+    from kpdemo.simckp.folders import kind_of
     from kpdemo.simckp.system import SystemPredictor, load_system
 
     folder = model_folder(call.model)
-    if checkpoint.kind_of(folder) not in (checkpoint.KIND, generator_checkpoint.KIND):
+    if kind_of(folder) not in (checkpoint.KIND, generator_checkpoint.KIND):
         return None
     system = load_system(folder, device=call.device.value)
     return system if isinstance(system, SystemPredictor) else None

@@ -27,9 +27,10 @@ from kpdemo.ramkg.ranker_checkpoint import load_ranker
 from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.ramkg.subwords import SubwordReader, load_reader
 from kpdemo.simckp.backbone import load_backbone, load_pooler, longest_reading
-from kpdemo.simckp.checkpoint import CONFIG, choose_device, kind_of, opened_folder
+from kpdemo.simckp.checkpoint import choose_device
 from kpdemo.simckp.dual_encoder import mean_pooled
 from kpdemo.simckp.examples import encoder_text
+from kpdemo.simckp.folders import CONFIG, kind_of, opened_folder
 from kpdemo.simckp.hub_download import fetch
 from kpdemo.simckp.pair_checkpoint import BANK_KIND, build_dual, state_hash
 from kpdemo.simckp.pair_encoder import PairEncoder

@@ -14,12 +14,8 @@ from kpdemo.predictors import RAMKG_KIND
 from kpdemo.ramkg.generator import RamkgGenerator
 from kpdemo.ramkg.vocabulary import Vocabulary, WriterSettings
 from kpdemo.ramkg.writer import Writer
-from kpdemo.simckp.checkpoint import (
-    backbone_config,
-    choose_device,
-    opened_folder,
-    write_folder,
-)
+from kpdemo.simckp.checkpoint import backbone_config, choose_device
+from kpdemo.simckp.folders import opened_folder, write_folder
 from kpdemo.simckp.quantized import Storage
 
 

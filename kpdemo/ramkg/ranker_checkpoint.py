@@ -14,8 +14,8 @@ from kpdemo.ramkg.features import Knowledge
 from kpdemo.ramkg.ranker import Choosing, Ranker
 from kpdemo.ramkg.subwords import build_reader, reader_config, stored_tokenizer
 from kpdemo.ramkg.terms import Lexicon
-from kpdemo.simckp.checkpoint import opened_folder, write_folder
 from kpdemo.simckp.counting import ExpectedF1
+from kpdemo.simckp.folders import opened_folder, write_folder
 from kpdemo.sums import write_sums
 
 LEXICON = "lexicon.json.gz"

@@ -20,8 +20,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PreTrainedTokenizerFast
 
-from kpdemo.simckp.checkpoint import opened_folder, write_folder
 from kpdemo.simckp.examples import encoder_text
+from kpdemo.simckp.folders import opened_folder, write_folder
 from kpdemo.types import Document
 
 KIND = "ramkg-subwords"

@@ -14,22 +14,21 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import save_file
 from torch import Tensor
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.simckp.checkpoint import (
+from kpdemo.simckp.checkpoint import KIND, SECOND, SECOND_WEIGHTS
+from kpdemo.simckp.differences import pack_differences
+from kpdemo.simckp.folders import (
     BACKBONE,
+    BASE,
     CARD,
     CONFIG,
-    KIND,
-    SECOND,
-    SECOND_WEIGHTS,
     StoredModel,
     opened_folder,
     write_config,
+    write_tensors,
 )
-from kpdemo.simckp.differences import pack_differences
 from kpdemo.simckp.model import ExtractorConfig
 from kpdemo.simckp.predictor import Selection
 from kpdemo.sums import SUMS, write_sums
@@ -47,7 +46,7 @@ def open_both(first: Path, second: Path) -> tuple[StoredModel, dict[str, Tensor]
     with ExitStack() as stack:
         one, other = (stack.enter_context(opened_folder(folder, KIND)) for folder in (first, second))
         for folder, stored in ((first, one), (second, other)):
-            if SECOND in stored.config or "base" in stored.config:
+            if SECOND in stored.config or BASE in stored.config:
                 raise ModelLoadError(
                     f"{folder} holds two extractors or changes of another model: give a single, whole one."
                 )
@@ -92,6 +91,6 @@ def save_ensemble(
     described = json.loads((first / CONFIG).read_text(encoding="utf-8"))
     changed = {"extractor": asdict(config), "selection": asdict(selection), SECOND: {"share": share}}
     write_config(folder, described | changed | {"name": name})
-    save_file(dict(differences), folder / SECOND_WEIGHTS)
+    write_tensors(folder / SECOND_WEIGHTS, differences)
     (folder / CARD).write_text(card, encoding="utf-8")
     write_sums(folder)

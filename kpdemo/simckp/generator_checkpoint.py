@@ -1,4 +1,4 @@
-"""Checkpoint folders of an extractor-generator; all that `kpdemo.simckp.checkpoint` says holds for them."""
+"""Checkpoint folders of an extractor-generator; all that `kpdemo.simckp.folders` says holds for them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from typing import Any
 from torch import Tensor, nn
 
 from kpdemo.simckp.checkpoint import (
-    StoredModel,
     backbone_config,
     build_extractor,
     choose_device,
     extractor_config,
+    extractor_predictor,
     extractor_settings,
-    opened_folder,
-    write_folder,
 )
 from kpdemo.simckp.decoder import DecoderConfig, KeyphraseDecoder
 from kpdemo.simckp.decoding import SimckpGenerator
+from kpdemo.simckp.folders import StoredModel, opened_folder, write_folder
 from kpdemo.simckp.generator import ExtractorGenerator
 from kpdemo.simckp.model import ContrastiveExtractor, encoder_of
 from kpdemo.simckp.one2seq import One2SeqPredictor
@@ -64,7 +63,7 @@ def load_generator(folder: Path, *, device: str = "auto") -> tuple[SimckpPredict
         ModelLoadError: a file is missing or damaged, or the device is not there.
     """
     stored, generator = _opened(folder, KIND, device)
-    return stored.predictor(generator.module.extractor), generator
+    return extractor_predictor(stored, generator.module.extractor), generator
 
 
 def load_one2seq(folder: Path, *, device: str = "auto") -> One2SeqPredictor:

@@ -14,14 +14,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from kpdemo.languages.names import ENGLISH
-from kpdemo.simckp.checkpoint import (
-    backbone_config,
-    choose_device,
-    opened_folder,
-    transformers_encoder,
-    write_folder,
-)
+from kpdemo.simckp.checkpoint import backbone_config, choose_device, transformers_encoder
 from kpdemo.simckp.crf import ConditionalRandomField
+from kpdemo.simckp.folders import opened_folder, write_folder
 from kpdemo.simckp.hub_tagger import HubTagger, Labels
 from kpdemo.simckp.quantized import Storage
 

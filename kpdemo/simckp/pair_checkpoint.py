@@ -1,4 +1,4 @@
-"""Checkpoint folders of phrase banks and rerankers; all that `kpdemo.simckp.checkpoint` says holds for them.
+"""Checkpoint folders of phrase banks and rerankers; all that `kpdemo.simckp.folders` says holds for them.
 
 Both hold a pair encoder. A bank knows the encoder whose vectors it holds by `state_hash`.
 """
@@ -16,19 +16,15 @@ from torch import Tensor, nn
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.bert import BertConfig, BertEncoder, bert_state
-from kpdemo.simckp.checkpoint import (
-    backbone_config,
-    choose_device,
-    opened_folder,
-    transformers_encoder,
-    write_folder,
-)
+from kpdemo.simckp.checkpoint import backbone_config, choose_device, transformers_encoder
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
+from kpdemo.simckp.folders import opened_folder, store_words_as_differences, write_folder
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.quantized import Storage, pack, unpack
 from kpdemo.simckp.reranker import Reranker, RerankerConfig, RerankerModel
 from kpdemo.simckp.unset import unset_weights
+from kpdemo.sums import write_sums
 
 BANK_KIND, RERANKER_KIND = "simckp-bank", "simckp-reranker"
 BANK = "bank.safetensors"
@@ -89,6 +85,23 @@ def load_bank(folder: Path, *, device: str = "auto") -> Retriever:
         bank = replace(PhraseBank.load(folder / BANK, encoder=state_hash(stored.weights)), device=target.type)
         encoder = PairEncoder(module, stored.tokenizer, stored.padding, int(stored.config["length"]))
     return Retriever(encoder, bank, stored.selection)
+
+
+def store_bank_words_as_differences(folder: Path) -> None:
+    """Store a bank beside its model by `store_words_as_differences`.
+
+    The bank, whose vectors stay, belongs to the encoder as it is afterwards.
+
+    Raises:
+        ModelLoadError: the bank, or the model one folder up, is missing or damaged, or their word embeddings
+            are of other shapes.
+    """
+    with opened_folder(folder, BANK_KIND) as stored:
+        bank = PhraseBank.load(folder / BANK, encoder=state_hash(stored.weights))
+        store_words_as_differences(folder)
+    with opened_folder(folder, BANK_KIND) as rounded:
+        replace(bank, encoder=state_hash(rounded.weights)).save(folder / BANK)
+    write_sums(folder)
 
 
 def load_dual_weights(folder: Path, encoder: nn.Module, phrases: nn.Module | None) -> tuple[DualEncoder, int]:

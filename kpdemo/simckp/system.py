@@ -20,7 +20,8 @@ from kpdemo.prmu import PhraseKinds
 from kpdemo.selection import check_options, keep, mark_fillers
 from kpdemo.simckp import generator_checkpoint, labeller
 from kpdemo.simckp.absent import AbsentCandidate
-from kpdemo.simckp.checkpoint import base_of, kind_of, load_checkpoint
+from kpdemo.simckp.checkpoint import load_checkpoint
+from kpdemo.simckp.folders import base_of, kind_of
 from kpdemo.simckp.generator_checkpoint import load_generator, load_one2seq
 from kpdemo.simckp.hub_tagger import HubTagger
 from kpdemo.simckp.labeller import load_labeller

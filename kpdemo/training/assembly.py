@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from kpdemo.errors import ConfigError
-from kpdemo.simckp.checkpoint import CARD, store_as_change
+from kpdemo.simckp.folders import CARD, store_as_change
+from kpdemo.simckp.pair_checkpoint import store_bank_words_as_differences
 from kpdemo.simckp.system import BANK, RERANKER, load_system
 from kpdemo.sums import write_sums
 from kpdemo.training.model_card import lowered
@@ -28,6 +29,8 @@ class ModelAssembly:
     card: Markdown that opens the model card, before what the training of the parts says of itself.
     base: a model in the same folder as `output`, from whose weights training began: only what differs is
         stored, and its bank and reranker serve this model too.
+    bank_words_as_differences: store of the word embeddings of the bank's encoder only what tells them from
+        the model's own, in four bits a weight; both have to be of one backbone, and there is no reranker.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -36,6 +39,7 @@ class ModelAssembly:
     output: Path = Path("runs/model")
     card: Path | None = None
     base: Path | None = None
+    bank_words_as_differences: bool = False
 
 
 def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
@@ -46,7 +50,8 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
 
     Raises:
         ConfigError: there is no extractor or generator, or an ensemble beside a generator; there is no such
-            card; or the base stands elsewhere.
+            card; the base stands elsewhere; or the bank is no part or shared with a reranker, and was to be
+            stored as differences.
         ModelLoadError: a checkpoint is missing or damaged, or they do not fit together.
     """
     root = next((checkpoints[name] for name in ROOTS if name in checkpoints), None)
@@ -60,6 +65,10 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
         raise ConfigError(
             f"The base {config.base} must stand beside the output {config.output}: change [model]."
         )
+    if config.bank_words_as_differences and ("bank" not in checkpoints or "reranker" in checkpoints):
+        raise ConfigError(
+            "`bank_words_as_differences` needs a bank, and no reranker beside it: set it to false in [model]."
+        )
     opening = _read_card(config.card) if config.card else ""
     partial = config.output.with_name(f"{config.output.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -67,6 +76,8 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
     for name, folder in FOLDERS.items():
         if name in checkpoints:
             _copy(checkpoints[name], partial / folder)
+    if config.bank_words_as_differences:
+        store_bank_words_as_differences(partial / BANK)
     if config.base:
         store_as_change(partial, config.base)
     if opening:

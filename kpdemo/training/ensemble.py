@@ -12,10 +12,11 @@ from pydantic import Field
 from torch import Tensor
 
 from kpdemo.simckp.backbone import check_reading
-from kpdemo.simckp.checkpoint import CARD, build_extractor
+from kpdemo.simckp.checkpoint import build_extractor
 from kpdemo.simckp.counting import Counting
 from kpdemo.simckp.differences import unpack_differences
 from kpdemo.simckp.ensemble import open_both
+from kpdemo.simckp.folders import CARD
 from kpdemo.simckp.model import ExtractorConfig
 from kpdemo.simckp.predictor import Second, Selection
 from kpdemo.training.bounds import Positive

@@ -20,9 +20,10 @@ from kpdemo.errors import ConfigError
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.selection import keep
 from kpdemo.simckp.backbone import check_reading, load_backbone
-from kpdemo.simckp.checkpoint import content_hash, load_weights
+from kpdemo.simckp.checkpoint import load_weights
 from kpdemo.simckp.counting import Counting, learn_expected_f1
 from kpdemo.simckp.examples import Example, build_example
+from kpdemo.simckp.folders import content_hash
 from kpdemo.simckp.losses import binary_loss, contrastive_loss, in_batch_loss
 from kpdemo.simckp.model import Batch, ContrastiveExtractor, ExtractorConfig, pool
 from kpdemo.simckp.predictor import Second, Selection, score_examples

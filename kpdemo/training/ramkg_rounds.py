@@ -21,7 +21,7 @@ from kpdemo.ramkg.generator_checkpoint import load_writer
 from kpdemo.ramkg.iterate import Augmented, Pair, Retrieved, RgitConfig
 from kpdemo.ramkg.rgit import Outcome, iterate
 from kpdemo.ramkg.settings import EncoderConfig
-from kpdemo.simckp.checkpoint import CARD
+from kpdemo.simckp.folders import CARD
 from kpdemo.sums import write_sums
 from kpdemo.training.loop import LoopConfig, train
 from kpdemo.training.parallel import ParallelSource, Translation

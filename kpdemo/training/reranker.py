@@ -12,9 +12,9 @@ import torch
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.simckp.beam_search import SearchConfig
-from kpdemo.simckp.checkpoint import content_hash
 from kpdemo.simckp.counting import Counting
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
+from kpdemo.simckp.folders import content_hash
 from kpdemo.simckp.generator_checkpoint import load_generator
 from kpdemo.simckp.pair_checkpoint import Retriever, load_bank, load_dual_weights
 from kpdemo.simckp.predictor import Selection

@@ -24,8 +24,8 @@ from kpdemo.ramkg.iterate import Augmented, Pair, Retrieved, RgitConfig, RgitDat
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
 from kpdemo.ramkg.rgit import Outcome, augmented, iterate
 from kpdemo.ramkg.subwords import Bag, load_reader
-from kpdemo.simckp.checkpoint import content_hash
 from kpdemo.simckp.examples import encoder_text
+from kpdemo.simckp.folders import content_hash
 from kpdemo.training.loop import LoopConfig, train
 from kpdemo.training.parallel import ParallelSource, Translation, read_translations
 from kpdemo.training.ranker import (

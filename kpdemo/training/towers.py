@@ -19,8 +19,8 @@ from torch.nn.utils.rnn import pad_sequence
 from kpdemo.ramkg.settings import EncoderConfig, Pooling
 from kpdemo.ramkg.subwords import Bags, SubwordEncoder, SubwordReader, read_bags, save_reader
 from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.checkpoint import CARD
 from kpdemo.simckp.dual_encoder import mean_pooled
+from kpdemo.simckp.folders import CARD
 
 
 class Tower(Protocol):

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from kpdemo.errors import TrainingError
 from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.checkpoint import CONFIG, SUMS, load_checkpoint, save_checkpoint
+from kpdemo.simckp.checkpoint import load_checkpoint, save_checkpoint
 from kpdemo.simckp.counting import ExpectedF1, learn_expected_f1
+from kpdemo.simckp.folders import CONFIG
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.threshold import Calibration
+from kpdemo.sums import SUMS
 from kpdemo.training.extractor import ValidationSet
 from kpdemo.types import Document
 from tests.tiny import tiny_bert

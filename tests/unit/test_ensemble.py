@@ -15,8 +15,9 @@ from safetensors.torch import load_file, save_file
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.checkpoint import SECOND_WEIGHTS, WEIGHTS, load_checkpoint, save_checkpoint
+from kpdemo.simckp.checkpoint import SECOND_WEIGHTS, load_checkpoint, save_checkpoint
 from kpdemo.simckp.differences import LARGEST, STEP, pack_differences, unpack_differences
+from kpdemo.simckp.folders import WEIGHTS
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.quantized import NARROWEST

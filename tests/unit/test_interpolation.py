@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from kpdemo.errors import ConfigError, TrainingError
-from kpdemo.simckp.checkpoint import WEIGHTS
+from kpdemo.simckp.folders import WEIGHTS
 from kpdemo.training import run
 from kpdemo.training.extractor import ExtractorTraining
 from kpdemo.training.interpolation import copied_weights, interpolate

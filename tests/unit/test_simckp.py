@@ -18,9 +18,10 @@ from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ConfigError, InputError, ModelLoadError, TrainingError
 from kpdemo.simckp.backbone import load_backbone, load_tokenizer
 from kpdemo.simckp.batches import collate
-from kpdemo.simckp.checkpoint import FILES, WEIGHTS, load_checkpoint, save_checkpoint
+from kpdemo.simckp.checkpoint import load_checkpoint, save_checkpoint
 from kpdemo.simckp.embedding import maximal_marginal_relevance
 from kpdemo.simckp.examples import build_example
+from kpdemo.simckp.folders import FILES, WEIGHTS
 from kpdemo.simckp.losses import contrastive_loss
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, pool
 from kpdemo.simckp.predictor import Selection, SimckpPredictor, score_examples

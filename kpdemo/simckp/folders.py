@@ -1,0 +1,250 @@
+"""Checkpoint folders: written once after training, checked by hash when read.
+
+A folder may hold no more than what differs from the model in a folder beside or above it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from kpdemo.errors import ModelLoadError
+from kpdemo.simckp.counting import ExpectedF1
+from kpdemo.simckp.differences import pack_differences, unpack_differences
+from kpdemo.simckp.predictor import Selection
+from kpdemo.simckp.quantized import Storage, pack, unpack
+from kpdemo.simckp.threshold import Calibration
+from kpdemo.storage import replace_file
+from kpdemo.sums import SUMS, check_sums, read_sums, sha256_of, write_sums
+
+FORMAT = 1
+CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+CARD = "MODEL_CARD.md"
+FILES = (CONFIG, WEIGHTS, TOKENIZER)
+BACKBONE = "backbone"
+ENCODER = "encoder."
+"""What the names of an encoder's weights begin with."""
+WORDS = f"{ENCODER}embeddings.word_embeddings."
+"""What the names of its word embeddings begin with: a vector for each word piece, half of a small encoder."""
+BASE = "base"
+"""In the configuration of a folder that holds what differs from another: which, and its weights' SHA-256."""
+
+_UNFIT = "its weights do not fit its configuration"
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """What a checkpoint folder holds: its configuration, and the weights in fp32."""
+
+    config: dict[str, Any]
+    weights: dict[str, Tensor]
+    tokenizer: Tokenizer
+
+    @property
+    def selection(self) -> Selection:
+        return _selection(self.config["selection"])
+
+    @property
+    def padding(self) -> int:
+        return int(self.config["backbone"]["pad_token_id"])
+
+
+def write_folder(
+    folder: Path,
+    state: Mapping[str, Tensor],
+    tokenizer: Any,
+    config: Mapping[str, Any],
+    *,
+    card: str,
+    storage: Storage,
+) -> None:
+    """Write the weights `state`, tokenizer, configuration, model card and hashes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer.save_pretrained(folder)
+    write_tensors(folder / WEIGHTS, pack(state, storage), _made_for(config))
+    write_config(folder, {"format": FORMAT, **config})
+    (folder / CARD).write_text(card, encoding="utf-8")
+    write_sums(folder)
+
+
+def write_tensors(
+    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
+) -> None:
+    """A safetensors file that others may read too, as the files beside it; the library's own is private."""
+    replace_file(path, save(dict(tensors), dict(metadata) if metadata else None))
+
+
+@contextmanager
+def opened_folder(folder: Path, kind: str) -> Iterator[StoredModel]:
+    """What a folder of this kind holds; what goes wrong while a module is built from it is told as damage.
+
+    Raises:
+        ModelLoadError: a file is missing or damaged, or the folder holds another kind of model.
+    """
+    check_sums(folder, FILES)
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if (config["kind"], config["format"]) != (kind, FORMAT):
+            raise ModelLoadError(
+                f"{folder} holds a {config['kind']} of format {config['format']}, not a {kind} of format "
+                f"{FORMAT}: give another folder, or update kpdemo."
+            )
+        yield StoredModel(
+            config,
+            _stored_weights(folder, config),
+            Tokenizer.from_file(str(folder / TOKENIZER)),
+        )
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        raise ModelLoadError(
+            f"The model in {folder} cannot be read ({_reason(error)}): restore the folder."
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    """The first sentence of an error; PyTorch's own lists weights for pages where these do not fit."""
+    text = str(error).strip() or type(error).__name__
+    if "loading state_dict" in text:
+        return _UNFIT
+    return text.splitlines()[0].partition(". ")[0]
+
+
+def kind_of(folder: Path) -> str:
+    """What the folder says it holds; nothing where it cannot be read, which its loader explains."""
+    try:
+        described = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    return str(described.get("kind", "")) if isinstance(described, dict) else ""
+
+
+def base_of(folder: Path) -> Path | None:
+    """The folder beside this one whose model it changes, if it is stored as a change."""
+    try:
+        base = json.loads((folder / CONFIG).read_text(encoding="utf-8")).get(BASE)
+    except (OSError, ValueError, AttributeError):
+        return None  # whoever opens the folder is told
+    return folder.parent / base["folder"] if base else None
+
+
+def content_hash(folder: Path) -> str:
+    """What tells a checkpoint folder from another one that stood or will stand in its place.
+
+    Raises:
+        ModelLoadError: a file is missing or damaged.
+    """
+    check_sums(folder, FILES)
+    return sha256_of(folder / SUMS)
+
+
+def write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    text = json.dumps(config, indent=2, sort_keys=True)
+    (folder / CONFIG).write_text(f"{text}\n", encoding="utf-8")
+
+
+def _made_for(config: Mapping[str, Any]) -> dict[str, str]:
+    """What the file of weights tells of its encoder: names and shapes alone fit several architectures."""
+    stored = json.loads(json.dumps(config.get("backbone")))  # numbers of labels are text there, and sort so
+    described = json.dumps(stored, sort_keys=True)
+    return {BACKBONE: hashlib.sha256(described.encode()).hexdigest()}
+
+
+def _check_made_for(folder: Path, config: Mapping[str, Any]) -> None:
+    """Weights that were stored before they told of their encoder pass.
+
+    Raises:
+        ValueError: the configuration describes another encoder than the weights were stored with.
+    """
+    with safe_open(folder / WEIGHTS, framework="pt") as file:
+        told = (file.metadata() or {}).get(BACKBONE)
+    if told is not None and told != _made_for(config)[BACKBONE]:
+        raise ValueError(_UNFIT)
+
+
+def _stored_weights(folder: Path, config: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Those of the folder, float32, with what they change of another folder's."""
+    _check_made_for(folder, config)
+    own = load_file(folder / WEIGHTS)
+    if BASE not in config:
+        return unpack(own)
+    base = folder.parent / config[BASE]["folder"]
+    check_sums(base, FILES)
+    if read_sums(base)[WEIGHTS] != config[BASE]["weights"]:
+        raise ModelLoadError(
+            f"The model in {folder} changes another version of {base}: put the two that belong together "
+            "side by side."
+        )
+    whole = load_file(base / WEIGHTS)
+    if not config[BASE].get("differences"):
+        return unpack(whole | own)
+    words, others = _words_and_others(own)
+    return unpack_differences(words, unpack(_words_and_others(whole)[0])) | unpack(others)
+
+
+def _words_and_others(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    words = {name: value for name, value in tensors.items() if name.startswith(WORDS)}
+    return words, {name: value for name, value in tensors.items() if name not in words}
+
+
+def store_as_change(folder: Path, base: Path) -> None:
+    """Leave in the checkpoint `folder` only the weights that differ from those of `base`.
+
+    The two folders have to stand side by side from then on.
+
+    Raises:
+        ModelLoadError: `base` is missing or damaged.
+    """
+    check_sums(base, FILES)
+    known, own = load_file(base / WEIGHTS), load_file(folder / WEIGHTS)
+    changed = {
+        name: value
+        for name, value in own.items()
+        if name not in known or value.dtype != known[name].dtype or not torch.equal(value, known[name])
+    }
+    _write_based(folder, changed, {"folder": base.name, "weights": sha256_of(base / WEIGHTS)})
+
+
+def store_words_as_differences(folder: Path) -> None:
+    """Leave of the word embeddings in `folder` what tells them from those of the model one folder up.
+
+    Four bits a weight, see `kpdemo.simckp.differences`: they are not quite the same afterwards. All other
+    weights stay as they are stored.
+
+    Raises:
+        ModelLoadError: the model one folder up is missing or damaged.
+        ValueError: the embeddings have other names or shapes.
+    """
+    base = folder.parent
+    check_sums(base, FILES)
+    own, others = _words_and_others(load_file(folder / WEIGHTS))
+    theirs, _ = _words_and_others(load_file(base / WEIGHTS))
+    differences = pack_differences(unpack(own), unpack(theirs))
+    described = {"folder": ".", "weights": sha256_of(base / WEIGHTS), "differences": True}
+    _write_based(folder, differences | others, described)
+
+
+def _write_based(folder: Path, tensors: dict[str, Tensor], base: Mapping[str, Any]) -> None:
+    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    config[BASE] = dict(base)
+    write_tensors(folder / WEIGHTS, tensors, _made_for(config))
+    write_config(folder, config)
+    write_sums(folder)
+
+
+def _selection(stored: Mapping[str, Any]) -> Selection:
+    counting = stored.get("counting")  # older checkpoints have none
+    return Selection(
+        stored["threshold"],
+        Calibration(**stored["calibration"]),
+        ExpectedF1(**counting) if counting else None,
+    )
