@@ -1,12 +1,19 @@
-"""Tags of HTML and JATS in a text, as in abstracts from publishers: read as blanks, so that offsets stay."""
+"""Tags and entities of HTML and JATS in a text, as in abstracts from publishers: read as blanks.
+
+What is in no word with markup inside stays where it stood; of the rest it is known where it stood.
+"""
 
 from __future__ import annotations
 
 import html
 import re
-from dataclasses import replace
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html.entities import html5
+from operator import itemgetter
 
-from kpdemo.types import Document
+from kpdemo.types import Document, Span
 
 _BLOCKS = (
     "abstract article blockquote caption dd div dl dt figcaption figure h[1-6] li list list-item ol p pre "
@@ -30,34 +37,172 @@ _UNREAD = re.compile(
     r"<!--(?:(?!<!--).)*?-->"  # in one pass, even if none ends
     rf"|(?P<block>{_OPEN}/?(?:jats|xhtml):(?:{'|'.join(_BLOCKS.split())}){_ATTRIBUTES}{_CLOSE}|{_tags(_BLOCKS)})"
     rf"|{_OPEN}/?(?:jats|mml|xhtml|xlink):[\w-]+{_ATTRIBUTES}{_CLOSE}|{_tags(_INLINE)}"
-    r"|&(?P<entity>amp|lt|gt|quot|apos|nbsp|ndash|mdash|hellip|[lr][sd]quo|\#\d{1,7}|\#x[\da-f]{1,6});",
+    r"|&(?P<entity>[a-z][a-z\d]{1,31}|\#\d{1,7}|\#x[\da-f]{1,6});",
     re.IGNORECASE | re.DOTALL,
 )
 _PARAGRAPH = "\n\n"
+_SPELLING = "a b big bold em font i italic s sc small span strong sub u underline"
+"""Tags that may stand within a word. What is in `sup` is another one: a power, or the number of a note."""
+_SPELLS = re.compile(rf"{_OPEN}/?(?:jats:|xhtml:)?(?:{'|'.join(_SPELLING.split())})(?![\w:-])", re.IGNORECASE)
+_JOINING = frozenset("&-'’‐‑–/")
+_GOES_ON = re.compile(rf"\w|[{re.escape(''.join(sorted(_JOINING)))}]\w")
+_SPACE = re.compile(r"\s")
+
+
+@dataclass(frozen=True)
+class UnmarkedDocument(Document):
+    """A document whose markup was read.
+
+    Attributes:
+        moves: (place, distance), ascending: from this place of `text` on, up to the next, a character stood
+            so much further on in the text as it was given.
+    """
+
+    moves: tuple[tuple[int, int], ...] = ()
 
 
 def without_markup(document: Document) -> Document:
-    """The document with blanks for tags, so that all else stands where it stood.
+    """The document with blanks for tags, and for entities their characters.
 
-    A tag that begins or ends a paragraph or another piece becomes a blank line; an entity becomes its
-    character with blanks behind it, so that a word with one inside is read as two. What stands between two
-    tags stays, a script too, and so does what looks like a tag only: "a <b and c> d", "List<String>".
+    A tag that begins or ends a paragraph or another piece becomes a blank line. A word with markup inside is
+    put together, and the blanks follow it. What stands between two tags stays, a script too, and so does what
+    looks like a tag only: "a <b and c> d", "List<String>".
     """
-    body, title = _blanked(document.body), _blanked(document.title)
-    if (body, title) == (document.body, document.title):
+    if isinstance(document, UnmarkedDocument):
         return document
-    return replace(document, body=body, title=title)
+    title, body = _read(document.title), _read(document.body)
+    if (body.text, title.text) == (document.body, document.title):
+        return document
+    start = document.body_start
+    return UnmarkedDocument(
+        body.text,
+        title.text,
+        document.id,
+        document.keyphrases,
+        document.language,
+        document.title_break,
+        (*title.moves, *((start + place, distance) for place, distance in body.moves)),
+    )
 
 
-def _blanked(text: str) -> str:
-    return _UNREAD.sub(_blank, text) if "<" in text or "&" in text else text
+def spans_as_given(document: Document, spans: Sequence[Span]) -> tuple[Span, ...]:
+    """Where these places of a document's text stood before its markup was read.
+
+    A word that ends with an entity, or in tags that open within it, ends behind these.
+    """
+    if not isinstance(document, UnmarkedDocument):
+        return tuple(spans)
+    moves = document.moves
+
+    def as_given(place: int) -> int:
+        number = bisect_right(moves, place, key=itemgetter(0))
+        return place + (moves[number - 1][1] if number else 0)
+
+    return tuple((as_given(start), as_given(end)) for start, end in spans)
 
 
-def _blank(match: re.Match[str]) -> str:
-    if match["block"]:
-        kept = _PARAGRAPH
-    elif match["entity"]:
-        kept = html.unescape(match[0])
-    else:
-        kept = ""
-    return kept.ljust(len(match[0]))
+def _read(given: str) -> _Writer:
+    writer = _Writer()
+    has_any = "<" in given or "&" in given
+    found = [match for match in _UNREAD.finditer(given) if _is_markup(match)] if has_any else []
+    done = 0
+    for match, goes_on in zip(found, _words_go_on(given, found), strict=True):
+        writer.write(given[done : match.start()])
+        done = match.end()
+        if match["entity"]:
+            writer.write_entity(html.unescape(match[0]), len(match[0]), goes_on)
+        elif _spells(match) and writer.is_in_word and (goes_on or writer.owed):
+            writer.owe(len(match[0]))
+        else:
+            writer.write_blanks(_PARAGRAPH if match["block"] else "", len(match[0]))
+    writer.write(given[done:])
+    writer.settle()
+    return writer
+
+
+def _is_markup(match: re.Match[str]) -> bool:
+    name = match["entity"]
+    return not name or name.startswith("#") or f"{name};" in html5
+
+
+def _spells(match: re.Match[str]) -> bool:
+    return _SPELLS.match(match[0]) is not None
+
+
+def _words_go_on(given: str, found: Sequence[re.Match[str]]) -> list[bool]:
+    """For each match, whether the word before it, if there is one, has more characters behind it."""
+    answers: list[bool] = []
+    behind, answer = len(given), False  # of the match that comes next in the text
+    entity, spells = "", False
+    for match in reversed(found):
+        if match.end() < behind:
+            answer = _GOES_ON.match(given, match.end()) is not None
+        elif entity:
+            answer = _GOES_ON.match(f"{entity}{'x' * answer}") is not None
+        elif not spells:
+            answer = False
+        answers.append(answer)
+        behind, spells = match.start(), _spells(match)
+        entity = html.unescape(match[0]) if match["entity"] else ""
+    return answers[::-1]
+
+
+class _Writer:
+    """The text as it is read: as long as the one that was given.
+
+    Attributes:
+        moves: see `UnmarkedDocument`.
+        owed: blanks that follow when the word ends.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._length = 0
+        self.moves: list[tuple[int, int]] = []
+        self.owed = 0
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    @property
+    def is_in_word(self) -> bool:
+        return bool(self._pieces) and not self._pieces[-1][-1].isspace()
+
+    def write(self, piece: str) -> None:
+        space = _SPACE.search(piece) if self.owed else None
+        if space:
+            self._append(piece[: space.start()])
+            self.settle()
+            piece = piece[space.start() :]
+        self._append(piece)
+
+    def write_entity(self, kept: str, length: int, goes_on: bool) -> None:
+        """A character in the place of `length`."""
+        if kept.isspace():
+            self.settle()
+        self._append(kept)
+        self.owe(length - len(kept))
+        joins = kept.isalnum() or kept in _JOINING
+        if not (joins and goes_on):
+            self.settle()
+
+    def write_blanks(self, kept: str, length: int) -> None:
+        self.settle()
+        self._append(kept.ljust(length))
+
+    def owe(self, blanks: int) -> None:
+        self.owed += blanks
+        self.moves.append((self._length, self.owed))
+
+    def settle(self) -> None:
+        """Write what is owed."""
+        if self.owed:
+            self._append(" " * self.owed)
+            self.owed = 0
+            self.moves.append((self._length, 0))
+
+    def _append(self, piece: str) -> None:
+        if piece:
+            self._pieces.append(piece)
+            self._length += len(piece)

@@ -9,8 +9,9 @@ from functools import lru_cache
 
 from kpdemo.candidates.tagger import Tagger, Token, tokenize
 from kpdemo.lines import document_blocks
+from kpdemo.markup import spans_as_given
 from kpdemo.text import LONGEST_KEYPHRASE, stem
-from kpdemo.types import Document, Span
+from kpdemo.types import Document, Keyphrase, Span
 
 # The grammar of the released code in sets: <inside>+<CC|RP|inside>*.
 _CHUNK_TAGS = frozenset({"IN", "CD", "DT", "FW", "GW", "AFX", "POS", "HYPH", "LS", "ADD", ":"})
@@ -111,6 +112,11 @@ def surface(document: Document, candidate: Candidate) -> str:
     """The candidate as it stands at its first occurrence, on one line."""
     start, end = candidate.spans[0]
     return " ".join(document.text[start:end].split())
+
+
+def present_keyphrase(document: Document, candidate: Candidate, score: float) -> Keyphrase:
+    """A candidate as an answer gives it: as it is read, where it stood in the text that was given."""
+    return Keyphrase(surface(document, candidate), score, spans_as_given(document, candidate.spans))
 
 
 def candidate_key(phrase: str, language: str = "") -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from kpdemo.candidates.chunks import Candidate, surface
+from kpdemo.candidates.chunks import Candidate, present_keyphrase
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ModelLoadError
 from kpdemo.evaluation.content import STOP_WORDS, spaced, yake_code
@@ -20,7 +20,7 @@ from kpdemo.languages.names import ENGLISH
 from kpdemo.languages.segmenting import SEGMENTED
 from kpdemo.selection import check_options, keep
 from kpdemo.text import readable_documents
-from kpdemo.types import Document, Keyphrase, Prediction, Predictor
+from kpdemo.types import Document, Prediction, Predictor
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,7 +77,7 @@ class Baseline(ABC):
         shares = [value / best if best > 0 else 0.0 for _, value in ranked]
         candidates = [candidate for candidate, _ in ranked]
         keyphrases = tuple(
-            Keyphrase(surface(document, candidates[index]), shares[index], candidates[index].spans)
+            present_keyphrase(document, candidates[index], shares[index])
             for index in keep(shares, top_k=top_k, threshold=threshold, own=self.own_count(document))
         )
         return Prediction(present=keyphrases, language=document.language)

@@ -12,6 +12,7 @@ from threading import Lock
 
 import numpy as np
 
+from kpdemo.markup import spans_as_given
 from kpdemo.prmu import PhraseKinds
 from kpdemo.ramkg.encoder import BagEncoder
 from kpdemo.ramkg.features import Help, Phrase, Ranked, candidates_of, rank_input
@@ -151,7 +152,9 @@ class RankingPredictor:
 
         def kept(group: Sequence[int]) -> tuple[Keyphrase, ...]:
             given = len(own & set(group))
-            found = _kept(group, ranked, scores, help, kinds, top_k=top_k, threshold=threshold, own=given)
+            found = _kept(
+                document, group, ranked, scores, help, kinds, top_k=top_k, threshold=threshold, own=given
+            )
             return mark_fillers(found, len(sure & set(group)), top_k=top_k, threshold=threshold)
 
         best = sorted(absent, key=lambda number: -scores[number])[:ABSENT_CANDIDATES]
@@ -176,6 +179,7 @@ def _best(scores: Sequence[float], count: int) -> set[int]:
 
 
 def _kept(
+    document: Document,
     group: Sequence[int],
     ranked: Ranked,
     scores: Sequence[float],
@@ -189,16 +193,21 @@ def _kept(
     """The keyphrases of present or absent candidates, by their numbers, best first."""
     values = [scores[number] for number in group]
     kept = (group[place] for place in keep(values, top_k=top_k, threshold=threshold, own=own))
-    return tuple(_keyphrase(number, ranked, scores[number], help, kinds) for number in kept)
+    return tuple(_keyphrase(document, number, ranked, scores[number], help, kinds) for number in kept)
 
 
 def _keyphrase(
-    number: int, ranked: Ranked, score: float, help: Sequence[Help], kinds: PhraseKinds
+    document: Document,
+    number: int,
+    ranked: Ranked,
+    score: float,
+    help: Sequence[Help],
+    kinds: PhraseKinds,
 ) -> Keyphrase:
     phrase, nearest = ranked.phrases[number], int(ranked.nearest[number])
     evidence = (help[nearest].text,) if nearest >= 0 else ()
     if phrase.spans:
-        return Keyphrase(phrase.text, score, phrase.spans, evidence=evidence)
+        return Keyphrase(phrase.text, score, spans_as_given(document, phrase.spans), evidence=evidence)
     kind = kinds(phrase.text)
     return Keyphrase(
         phrase.text,

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from kpdemo.candidates.chunks import surface
+from kpdemo.candidates.chunks import present_keyphrase, surface
 from kpdemo.candidates.tagger import Tagger
 from kpdemo.evaluation.phrases import noun_ngrams
 from kpdemo.languages.names import ENGLISH
@@ -20,7 +20,7 @@ from kpdemo.simckp.checkpoint import load_checkpoint
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.predictor import BATCH_WINDOWS
 from kpdemo.text import readable_documents
-from kpdemo.types import Document, Keyphrase, Prediction
+from kpdemo.types import Document, Prediction
 
 DIVERSITY = 0.5
 DEFAULT_COUNT = 10
@@ -79,9 +79,7 @@ class EmbeddingBaseline:
         scores = [max(float(relevance[index]), 0.0) for index in picked]
         kept = keep(scores, top_k=top_k, threshold=threshold, own=DEFAULT_COUNT)
         return Prediction(
-            tuple(
-                Keyphrase(texts[picked[index]], scores[index], found[picked[index]].spans) for index in kept
-            ),
+            tuple(present_keyphrase(document, found[picked[index]], scores[index]) for index in kept),
             language=document.language,
         )
 

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
 
-from kpdemo.candidates.chunks import Candidate, mine_candidates, surface
+from kpdemo.candidates.chunks import Candidate, mine_candidates, present_keyphrase, surface
 from kpdemo.candidates.tagger import Tagger
 from kpdemo.languages.names import ENGLISH
 from kpdemo.selection import check_options, keep, mark_fillers
@@ -25,7 +25,7 @@ from kpdemo.simckp.halving import in_halves
 from kpdemo.simckp.model import ContrastiveExtractor, pool
 from kpdemo.simckp.threshold import Calibration, own_count
 from kpdemo.text import readable_documents
-from kpdemo.types import Document, Keyphrase, PointKind, Prediction, VectorPoint, VectorSpace
+from kpdemo.types import Document, PointKind, Prediction, VectorPoint, VectorSpace
 
 BATCH_WINDOWS = 16
 GPU_WINDOWS = 128
@@ -123,10 +123,7 @@ class SimckpPredictor:
     ) -> Prediction:
         """The answer for a document from the raw scores (P,) of its candidates."""
         shown, kept = self._select(scores, top_k, threshold)
-        present = [
-            Keyphrase(surface(document, candidates[index]), shown[index], candidates[index].spans)
-            for index in kept
-        ]
+        present = [present_keyphrase(document, candidates[index], shown[index]) for index in kept]
         sure = self.selection.count(scores.tolist(), 0)
         return Prediction(
             present=mark_fillers(present, sure, top_k=top_k, threshold=threshold),

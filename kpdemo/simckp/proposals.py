@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from kpdemo.markup import spans_as_given
 from kpdemo.places import PhrasePlaces
 from kpdemo.prmu import PhraseKinds
 from kpdemo.selection import keep
@@ -36,7 +37,7 @@ def build_answer(
     places, kind = PhrasePlaces(document), PhraseKinds(document)
     merged = [(proposal, places.of(proposal.text)) for proposal in _merge(proposals, document.language)]
     present = [
-        (proposal, Keyphrase(_surface(document, spans[0]), proposal.score, spans))
+        (proposal, Keyphrase(_surface(document, spans[0]), proposal.score, spans_as_given(document, spans)))
         for proposal, spans in merged
         if spans
     ]

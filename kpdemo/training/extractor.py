@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from kpdemo.candidates.chunks import Candidate, mine_candidates, surface
+from kpdemo.candidates.chunks import Candidate, mine_candidates, present_keyphrase
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.protocol import evaluate
@@ -36,7 +36,7 @@ from kpdemo.training.interpolation import copied_weights, interpolate
 from kpdemo.training.labelling import ExampleSettings, gold_candidates
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.sources import Source, read_source
-from kpdemo.types import Document, Keyphrase, Prediction
+from kpdemo.types import Document, Prediction
 
 logger = logging.getLogger(__name__)
 
@@ -380,7 +380,7 @@ class ValidationSet:
         own = selection.count(values, self._minimum)
         return Prediction(
             tuple(
-                Keyphrase(surface(document, mined[number]), values[number], mined[number].spans)
+                present_keyphrase(document, mined[number], values[number])
                 for number in keep(values, top_k=None, threshold=None, own=own)
             )
         )

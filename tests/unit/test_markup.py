@@ -1,14 +1,18 @@
-"""Tags in a text: read as blanks, and nothing moves."""
+"""Tags and entities in a text: how it is read, and where its words stood."""
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import kpdemo
 from kpdemo.errors import InputError
-from kpdemo.markup import without_markup
+from kpdemo.markup import spans_as_given, without_markup
+from kpdemo.simckp.proposals import Proposal, build_answer
 from kpdemo.types import Document
 
 JATS = (
@@ -86,8 +90,90 @@ def test_tags_alone_are_an_empty_text():
         kpdemo.load_predictor("first").predict(["<p></p>\n<br/>"])
 
 
-def test_a_word_with_an_entity_inside_is_two():
-    assert read("R&amp;D of Schr&#246;dinger").split() == ["R&", "D", "of", "Schrö", "dinger"]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("R&amp;D of Schr&#246;dinger", "R&D of Schrödinger"),
+        ("&Ouml;sterreich &eacute;t&eacute; na&iuml;ve", "Österreich été naïve"),
+        ("CO<sub>2</sub> and H<sub>2</sub>O", "CO2 and H2O"),
+        ("CO<sub><i>2</i></sub>-based, <b>K</b>ey-<i>Value</i>", "CO2-based, Key-Value"),
+        ("Ti<jats:sub>3</jats:sub>C&lt;sub&gt;2&lt;/sub&gt;", "Ti3C2"),
+        ("<em>k</em>NN and the <i>r</i>-th, Navier&ndash;Stokes", "kNN and the r-th, Navier–Stokes"),
+        ("10<sup>3</sup> by our method<sup>1</sup>", "10 3 by our method 1"),
+        ("graph<br>kernels, one<xref>12</xref>two", "graph kernels, one 12 two"),
+        ("p&lt;0.05 &amp; a&nbsp;b", "p< 0.05 & a b"),
+        ("图<b>神经</b>网络 和 R&amp;D", "图神经网络 和 R&D"),
+        ("AT&T; R&unknown;D &notit;", "AT&T; R&unknown;D &notit;"),
+    ],
+)
+def test_a_word_is_read_as_it_is_shown(text, expected):
+    found = read(text)
+    assert found.split() == expected.split()
+    assert len(found) == len(text)
+
+
+WRITTEN = (
+    "We model how R&amp;D spending of Schr&ouml;dinger &amp; Sons follows CO<sub>2</sub> emissions. "
+    "CO<sub>2</sub> emissions rise, and R&amp;D spending of <em>k</em>NN classifiers falls."
+)
+
+
+def shown(text: str) -> str:
+    """As a browser shows it."""
+    return html.unescape(re.sub("<.*?>", "", text))
+
+
+@pytest.mark.parametrize("model", ["first", "tfidf", "default", "embedding", "multilingual"])
+def test_a_text_with_markup_has_the_keyphrases_of_the_text_that_is_shown(model):
+    predictor = kpdemo.load_predictor(model, device="cpu")
+    title = "R&amp;D spending and <i>the</i> climate"
+    document, plain = Document(WRITTEN, title=title), Document(shown(WRITTEN), title=shown(title))
+    [found], [expected] = (predictor.predict([one], top_k=30) for one in (document, plain))
+    read = {one.text: [document.text[start:end] for start, end in one.spans] for one in found.present}
+    places = {one.text: [plain.text[start:end] for start, end in one.spans] for one in expected.present}
+    if model == "multilingual":  # how far behind the start a phrase stands counts, and blanks are counted too
+        assert len(read.keys() & places.keys()) > len(places) / 2
+        places = {text: places[text] for text in read.keys() & places.keys()}
+    assert {text: [shown(place) for place in read[text]] for text in places} == places
+    assert {"R&amp;D", "CO<sub>2</sub>"} & {word for found in read.values() for word in found[0].split()}
+
+
+def test_what_a_generator_writes_is_found_where_it_stands():
+    document = without_markup(Document("Rise of CO<sub>2</sub> in&nbsp;air"))
+    [keyphrase] = build_answer(document, [Proposal("CO2", 0.5)], top_k=None, threshold=None).present
+    assert keyphrase.text == "CO2"
+    assert keyphrase.spans == ((8, 22),)
+
+
+PIECES = (
+    "<b>",
+    "</b>",
+    "<sub>",
+    "</sub>",
+    "<p>",
+    "<sup>",
+    "&amp;",
+    "&lt;",
+    "&eacute;",
+    "&nbsp;",
+    "<!--",
+    "-->",
+)
+
+
+@given(st.lists(st.sampled_from([*PIECES, "a", "Z9", " ", "-", ", ", "\n", "&", "<", "语"]), max_size=30))
+def test_every_character_that_is_left_is_known_by_its_place(pieces):
+    text = "".join(pieces)
+    document = without_markup(Document(text, title=text))
+    assert len(document.text) == len(Document(text, title=text).text)
+    assert without_markup(document) is document
+    places = [number for number, character in enumerate(document.text) if character in "aZ9语"]
+    spans = spans_as_given(document, [(place, place + 1) for place in places])
+    given_text = Document(text, title=text).text
+    starts = [start for start, _ in spans]
+    assert [given_text[start] for start in starts] == [document.text[place] for place in places]
+    assert starts == sorted(set(starts))
+    assert all(end - start == 1 or given_text[start + 1] in "<&" for start, end in spans)
 
 
 @pytest.mark.parametrize("piece", ["<!--", "<p ", "<p a=", "&lt;p a=b ", "&lt;jats:a ", "<p" + " " * 50])
