@@ -12,7 +12,7 @@ import typer
 from annotation.commands.options import DatabaseOption, HandedIn, JsonOption, open_database
 from annotation.judgements import CUT, THRESHOLD, JudgedPool, JudgingOptions, check_options, figures_json
 from annotation.prediction_files import read_prediction_files
-from annotation.predictions import PredictedDocument
+from annotation.predictions import TYPE, PredictedDocument
 from annotation.projects import ProjectCounts
 from annotation.queue_order import QueueOrder
 from annotation.relevance import Average, ModelFigures, Unjudged
@@ -78,6 +78,8 @@ def send(
     def read() -> Iterator[PredictedDocument]:
         return read_prediction_files(documents, named, handed.phrase_key)
 
+    if service.lacks_type(into.id):
+        show_note(f"{into.name} compares other pairs so far. Sending adds the comparison type {TYPE} to it.")
     before = projects.counts(into.id)
     if before.is_graded:
         _note_opening(into.name, before.pairs, service.count_new(into.id, read()))

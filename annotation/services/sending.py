@@ -120,6 +120,11 @@ class SendService:
             reorder(session, project, also_own=True)
             record(session, now, "order chosen", user_id=id_of(by), project_id=project_id, order=order.value)
 
+    def lacks_type(self, project_id: int) -> bool:
+        """Whether `send` would add the comparison type of keyphrases to the project."""
+        with self._database.reading() as session:
+            return TYPE not in find_project(session, project_id).types
+
     def count_new(self, project_id: int, documents: Iterable[PredictedDocument]) -> int:
         """How many pairs `send` would add; phrases in another spelling than before count only once."""
         with self._database.reading() as session:

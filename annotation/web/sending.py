@@ -70,6 +70,7 @@ class SendPages:
             new_project=f"/annotate/?type={TYPE}" if user.is_administrator else "",
             chosen=chosen,
             new=new,
+            new_type=TYPE if chosen is not None and self._sending.lacks_type(chosen.id) else "",
             phrases=sum(len(pool(document)) for document in documents),
             models=sorted({run.model for document in documents for run in document.runs}),
             documents=[_beginning(document) for document in documents[:SHOWN_DOCUMENTS]],

@@ -50,7 +50,10 @@ PoolingOption = Annotated[
 NormaliseOption = Annotated[
     bool, typer.Option(help="Vectors of length 1, so that the dot product is the cosine.")
 ]
-LengthOption = Annotated[int, typer.Option(min=3, metavar="N", help="Tokens of a text that are read.")]
+LengthOption = Annotated[
+    int,
+    typer.Option(min=3, metavar="N", help="Tokens of a text that are read, at most."),
+]
 QueryPrefixOption = Annotated[str, typer.Option(metavar="TEXT", help="Stands before each query.")]
 PassagePrefixOption = Annotated[str, typer.Option(metavar="TEXT", help="Stands before each passage.")]
 

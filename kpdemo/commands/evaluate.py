@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -141,10 +142,13 @@ def _evaluate_model(
 def _evaluate_file(
     datasets: dict[str, list[Document]], path: Path, problems: Problems, limit: int | None
 ) -> Report:
-    from kpdemo.evaluation.measuring import measure_file
+    from kpdemo.evaluation.measuring import measure_file, missing_message
+
+    def report_missing(name: str, ids: Sequence[str]) -> None:
+        problems(LineError(0, missing_message(name, ids)))
 
     whole = limit is None and not problems.count
-    return measure_file(datasets, path, on_missing=problems, on_error=problems, whole=whole)
+    return measure_file(datasets, path, on_missing=report_missing, on_error=problems, whole=whole)
 
 
 def _print_report(report: Report, *, as_json: bool, as_markdown: bool) -> None:

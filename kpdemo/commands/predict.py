@@ -174,6 +174,8 @@ def predict(
         raise CallError("FILE and --title are for one document; leave them out with --input and --output.")
     if source is None or output is None:
         raise CallError("--input and --output go together; give both, - stands for standard input or output.")
+    if as_json:
+        raise CallError("--json is for one document; leave it out, since --output is JSON Lines already.")
     if source != STDIN:
         check_file(source, DOCUMENT_SUFFIXES)
     _check_index(model, index_folder)

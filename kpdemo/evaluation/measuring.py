@@ -16,6 +16,9 @@ from kpdemo.types import Document, Prediction
 
 BeforeEach = Callable[[], None]
 """Called before each document is measured; what it raises ends the measuring."""
+ReportMissing = Callable[[str, Sequence[str]], None]
+"""Called with the name of a dataset and the ids of its documents that have no prediction."""
+SHOWN_MISSING = 3
 
 
 def measure(
@@ -32,7 +35,7 @@ def measure_file(
     datasets: Mapping[str, Sequence[Document]],
     path: Path,
     *,
-    on_missing: ReportLine,
+    on_missing: ReportMissing,
     on_error: ReportLine | None = None,
     whole: bool = True,
     before_each: BeforeEach | None = None,
@@ -42,7 +45,7 @@ def measure_file(
     Args:
         datasets: the gold documents, by the name of their file.
         path: the predictions.
-        on_missing: is told each document without a prediction, which counts as empty.
+        on_missing: is told the documents of a dataset that have no prediction; they count as empty.
         on_error: is told each bad line.
         whole: whether `datasets` hold all gold documents; then a prediction must be of one of them.
         before_each: is called before each document.
@@ -61,13 +64,20 @@ def measure_file(
     _check_ids(datasets, predictions, path if whole else None)
     figures = {}
     for name, documents in datasets.items():
-        for document in documents:
-            if document.id not in predictions:
-                missing = f'{name}, document "{document.id}": no prediction; counted as empty.'
-                on_missing(LineError(0, missing))
+        if missing := [document.id for document in documents if document.id not in predictions]:
+            on_missing(name, missing)
         found = {document.id: predictions.get(document.id, Prediction(())) for document in documents}
         figures[name] = measure(documents, found, before_each)
     return Report(figures, model=recorded_model(path) or _named_model(path))
+
+
+def missing_message(dataset: str, ids: Sequence[str]) -> str:
+    """A sentence on documents without a prediction."""
+    named = ", ".join(f'"{id}"' for id in ids[:SHOWN_MISSING])
+    if len(ids) == 1:
+        return f"{dataset}, document {named}: no prediction; counted as empty."
+    more = "" if len(ids) <= SHOWN_MISSING else " and others"
+    return f"{dataset}: no prediction for {len(ids):,} documents, {named}{more}; counted as empty."
 
 
 def _check_ids(

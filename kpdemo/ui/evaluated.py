@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kpdemo.documents import LineError
 from kpdemo.errors import InputError
 from kpdemo.evaluation.gold import dataset_name, read_gold
-from kpdemo.evaluation.measuring import measure_file
+from kpdemo.evaluation.measuring import measure_file, missing_message
 from kpdemo.evaluation.metrics import Convention
 from kpdemo.evaluation.protocol import DatasetFigures
 from kpdemo.evaluation.report import CAPTIONS, POOLED_NOTE, Report, by_convention, decimals, with_languages
@@ -31,11 +30,11 @@ GROUPS = (
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFile:
-    """The figures of a predictions file, and which documents it leaves out."""
+    """The figures of a predictions file, and a sentence on the documents that it leaves out, if any."""
 
     file: str
     report: Report
-    missing: Sequence[str] = ()
+    missing: str = ""
 
     @property
     def figures(self) -> DatasetFigures:
@@ -78,11 +77,13 @@ def measure_uploads(
 def _measured(
     dataset: str, documents: Sequence[Document], path: Path, before_each: Callable[[], None]
 ) -> MeasuredFile:
-    missing: list[LineError] = []
-    report = measure_file({dataset: documents}, path, on_missing=missing.append, before_each=before_each)
+    missing: list[str] = []
+    report = measure_file(
+        {dataset: documents}, path, on_missing=lambda _, ids: missing.extend(ids), before_each=before_each
+    )
     if len(missing) == len(documents):
         raise InputError(f"{path}: no prediction in the file; give one that `predict --output` wrote.")
-    return MeasuredFile(path.name, report, [one.message for one in missing])
+    return MeasuredFile(path.name, report, missing_message(dataset, missing) if missing else "")
 
 
 @contextmanager
@@ -108,8 +109,7 @@ def evaluation_html(evaluation: Evaluation) -> str:
 
 
 def _missing_html(file: MeasuredFile) -> str:
-    more = f" So are {grouped(len(file.missing) - 1)} more." if len(file.missing) > 1 else ""
-    return note_html(f"{file.file}: {file.missing[0]}{more}", role="status")
+    return note_html(f"{file.file}: {file.missing}", role="status")
 
 
 def _convention_html(evaluation: Evaluation, convention: Convention) -> str:

@@ -215,6 +215,7 @@ class TestWrongCalls:
             (["predict", "pyproject.toml"], "pyproject.toml: files that end in .toml cannot be read"),
             (["predict", "--input", "x.jsonl"], "--input and --output go together"),
             (["predict", "--output", "x.jsonl"], "--input and --output go together"),
+            (["predict", "--input", "x.jsonl", "--output", "-", "--json"], "--json is for one document"),
             (["predict", "-", "--input", "-", "--output", "-"], "FILE and --title are for one document"),
             (["predict", "--input", "missing.jsonl", "--output", "-"], "missing.jsonl: no such file"),
             (["predict", "--input", "a", "--input", "b", "--output", "-"], "--input is given 2 times"),

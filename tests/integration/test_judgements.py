@@ -297,6 +297,20 @@ def test_the_command_tells_that_a_project_whose_raters_are_done_opens_again(
         assert json.loads(said.out)["open"] == int(told)
 
 
+def test_the_command_tells_that_a_project_of_other_pairs_gets_those_of_keyphrases(
+    sqlite_database, tmp_path, capsys
+):
+    ProjectService(sqlite_database).create(ProjectSettings("sea", types=("phrase2word",)))
+    docs = tmp_path / "docs.jsonl"
+    found = {"id": "a", "text": "Gulls at noon.", "present": [{"text": "gulls", "score": 0.2}], "absent": []}
+    docs.write_text(json.dumps(found) + "\n")
+    arguments = ["send", "sea", f"--documents={docs}", f"--predictions=west={docs}"]
+    for told in (True, False):
+        assert main([*arguments, f"--database-url=sqlite:///{sqlite_database.path}"]) == 0
+        note = "sea compares other pairs so far. Sending adds the comparison type document2keyphrase to it.\n"
+        assert capsys.readouterr().err == (note if told else "")
+
+
 def sides(document: PredictedDocument, model: str) -> dict[str, list[dict[str, object]]]:
     [found] = [run for run in document.runs if run.model == model]
     return {

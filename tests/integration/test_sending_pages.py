@@ -17,6 +17,7 @@ from annotation.services.sessions import start_session
 from annotation.types import ProjectSettings, Role
 from annotation.web.cookies import COOKIE
 from annotation.web.mount import ANNOTATION_PATHS, add_annotation_routes
+from db import models
 from kpdemo.bundles import bundle_of, count_phrases
 from kpdemo.types import Document
 from kpdemo.ui.security import SecurityMiddleware
@@ -110,6 +111,17 @@ def test_who_sends_to_a_project_whose_raters_are_done_is_told_before(client, ser
     warning = f"The raters of <bdi>Mine</bdi> are done: {done} pairs, all graded."
     assert warning in more
     assert more.index(warning) < more.index('<button type="submit" autofocus>Send')
+
+
+def test_who_sends_to_a_project_of_other_pairs_is_told_what_it_gets(client, services, path):
+    eva = as_user(services, "Eva")
+    told = "<bdi>Mine</bdi> compares other pairs so far. Sending adds the comparison type document2keyphrase"
+    assert "compares other pairs" not in client.get(path, headers=eva).text
+    with services.database.session() as session:
+        session.get_one(models.Project, 1).types = ["phrase2word"]
+    assert told in client.get(path, headers=eva).text
+    send(client, path, eva)
+    assert "compares other pairs" not in client.get(services.handovers.keep(bundle()), headers=eva).text
 
 
 def test_the_address_that_predictions_had_before_leads_to_them(client, services):

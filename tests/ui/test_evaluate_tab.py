@@ -12,7 +12,7 @@ import pytest
 
 from kpdemo import cli
 from kpdemo.evaluation.gold import read_gold
-from kpdemo.evaluation.measuring import measure_file
+from kpdemo.evaluation.measuring import measure_file, missing_message
 from kpdemo.evaluation.report import CAPTIONS
 from kpdemo.ui import evaluated
 from kpdemo.ui.evaluate import STOPPED, EvaluateHandlers
@@ -121,7 +121,7 @@ def test_a_row_is_called_by_the_model_that_the_file_names(handlers, write):
 def test_a_model_that_is_no_name_is_none(write):
     odd = [{**row, "model": ["ours"]} for row in FOUND]
     datasets = {"gold": read_gold(write("gold.jsonl", GOLD))}
-    assert measure_file(datasets, Path(write("odd.jsonl", odd)), on_missing=lambda _: None).model is None
+    assert measure_file(datasets, Path(write("odd.jsonl", odd)), on_missing=lambda *_: None).model is None
 
 
 def test_rows_of_one_name_are_told_apart(handlers, write):
@@ -155,6 +155,14 @@ def test_a_document_without_a_prediction_counts_as_empty_and_is_named(handlers, 
     html, _ = run(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND[:1]))
     assert "found.jsonl: gold, document &quot;b&quot;: no prediction; counted as empty." in html
     assert rows_of(html, "skip_empty")[0][1][-1] == "2"
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(2, '"a", "b"'), (3, '"a", "b", "c"'), (5, '"a", "b", "c" and others')]
+)
+def test_documents_without_a_prediction_are_told_in_one_sentence(count, told):
+    message = missing_message("gold", list("abcde")[:count])
+    assert message == f"gold: no prediction for {count} documents, {told}; counted as empty."
 
 
 def refused(handlers, gold, *predictions):
