@@ -62,8 +62,14 @@ def keyphrase_rows(prediction: Prediction) -> dict[str, list[Any]]:
     return rows
 
 
-def read_predictions(path: str | Path, *, on_error: ReportLine | None = None) -> dict[str, Prediction]:
+def read_predictions(
+    path: str | Path, *, on_error: ReportLine | None = None, may_be_lists: bool = False
+) -> dict[str, Prediction]:
     """The predictions of a file, by the id of their document; spans are not read back.
+
+    Args:
+        may_be_lists: whether a line may have one list "keyphrases" instead of "present" and "absent". Both
+            sides hold all of it then, for whoever tells them apart by the text.
 
     Raises:
         InputError: the file cannot be read; without `on_error`, also the first bad line.
@@ -71,7 +77,7 @@ def read_predictions(path: str | Path, *, on_error: ReportLine | None = None) ->
     predictions: dict[str, Prediction] = {}
     for line, row in read_rows(path, on_error=on_error):
         try:
-            id, prediction = _prediction_from_row(row)
+            id, prediction = _prediction_from_row(row, may_be_lists)
             if id in predictions:
                 raise InputError(f'"{id}" is predicted on an earlier line too; delete one of them.')
         except InputError as error:
@@ -84,26 +90,36 @@ def read_predictions(path: str | Path, *, on_error: ReportLine | None = None) ->
     return predictions
 
 
-def _prediction_from_row(row: dict[str, Any]) -> tuple[str, Prediction]:
+def _prediction_from_row(row: dict[str, Any], may_be_lists: bool) -> tuple[str, Prediction]:
     id = row.get("id")
     if not isinstance(id, (str, int)):
         raise InputError('no field "id"; give a file that `predict --output` wrote.')
     candidates = row.get("absent_candidates", [])
     if not _are_strings(candidates):
         raise InputError('"absent_candidates" is not a list of strings; fix or delete the line.')
-    if "present" not in row and "absent" not in row:
+    if "present" in row or "absent" in row:
+        present, absent = _keyphrases(row, "present"), _keyphrases(row, "absent")
+    elif not may_be_lists or "keyphrases" not in row:
         raise InputError('neither "present" nor "absent"; give a file that `predict --output` wrote.')
-    present, absent = _keyphrases(row, "present"), _keyphrases(row, "absent")
+    elif "abstract" in row or "text" in row:
+        raise InputError("a document with its gold keyphrases; give what a model predicted for it.")
+    else:
+        present = absent = _keyphrases(row, "keyphrases")
     language = row.get("language")
     told = language if isinstance(language, str) else ""
     return str(id), Prediction(present, absent, told, absent_candidates=tuple(candidates))
 
 
 def _keyphrases(row: dict[str, Any], side: str) -> tuple[Keyphrase, ...]:
+    items = row.get(side, [])
     try:
-        return tuple(_keyphrase(item) for item in row.get(side, []))
+        if not isinstance(items, list):
+            raise TypeError(items)
+        return tuple(_keyphrase({"text": item} if isinstance(item, str) else item) for item in items)
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise InputError(f'"{side}" is not a list of {{"text", "score"}}; fix or delete the line.') from None
+        raise InputError(
+            f'"{side}" is not a list of strings or {{"text", "score"}}; fix or delete the line.'
+        ) from None
 
 
 def _keyphrase(item: dict[str, Any]) -> Keyphrase:

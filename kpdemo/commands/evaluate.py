@@ -60,7 +60,9 @@ def evaluate(
     prediction_files: Annotated[
         list[str] | None,
         typer.Option(
-            "--predictions", metavar="FILE", help="What `predict --output` wrote for these documents."
+            "--predictions",
+            metavar="FILE",
+            help="What `predict --output` wrote for these documents, or lines of id and keyphrases.",
         ),
     ] = None,
     model: Annotated[

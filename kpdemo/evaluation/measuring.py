@@ -40,7 +40,7 @@ def measure_file(
     whole: bool = True,
     before_each: BeforeEach | None = None,
 ) -> Report:
-    """Measure what `predict --output` wrote.
+    """Measure what `predict --output` wrote, or whole lists of keyphrases, present or absent by the text.
 
     Args:
         datasets: the gold documents, by the name of their file.
@@ -55,7 +55,8 @@ def measure_file(
             also the first bad line.
     """
     problems: list[LineError] = []
-    predictions = read_predictions(path, on_error=None if on_error is None else problems.append)
+    report_problem = None if on_error is None else problems.append
+    predictions = read_predictions(path, on_error=report_problem, may_be_lists=True)
     if problems and not predictions:  # figures of nothing but zeros would be taken for the model's
         raise InputError(problems[0].message)
     if on_error is not None:

@@ -36,7 +36,8 @@ EMPTY = "No figures yet. Choose a gold file and predictions files, then press Ev
 HELP = (
     "<p>A gold file is JSON Lines or CSV, a document a line with its <code>keyphrases</code>. Predictions of "
     "these documents come from <em>Download predictions</em> on the tab Files, or from "
-    "<code>python -m kpdemo predict --input GOLD --output FILE</code>.</p>"
+    "<code>python -m kpdemo predict --input GOLD --output FILE</code>. Another system's are lines of "
+    '<code>{"id": …, "keyphrases": […]}</code>, best first.</p>'
 )
 STOPPED = "Stopped before all was measured: press Evaluate to measure after all."
 OUTPUT_NAME = "figures.jsonl"

@@ -507,8 +507,27 @@ class TestEvaluate:
     def test_a_file_without_a_prediction_is_no_model_without_hits(self, run: Run, gold: Path) -> None:
         result = run("evaluate", "--gold", gold, "--predictions", gold)
         assert (result.status, result.out) == (1, "")
-        assert 'line 1: neither "present" nor "absent"' in result.err
+        assert "line 1: a document with its gold keyphrases" in result.err
         assert is_one_sentence(result.err)
+
+    def test_another_systems_lists_are_told_apart_by_the_text(
+        self, run: Run, gold: Path, tmp_path: Path
+    ) -> None:
+        text = {"id": "a", "title": "Graph kernels", "abstract": "They compare molecules."}
+        keyphrases = ["kernels of graphs", "graph kernel", "molecule", "chemistry"]
+        gold.write_text(json.dumps(text | {"keyphrases": ["graph kernels", "chemistry"]}) + "\n")
+        whole, split = tmp_path / "whole.jsonl", tmp_path / "split.jsonl"
+        whole.write_text(json.dumps({"id": "a", "keyphrases": keyphrases}) + "\n")
+        sides = {"present": keyphrases[1:3], "absent": [keyphrases[0], keyphrases[3]]}
+        split.write_text(json.dumps({"id": "a"} | sides) + "\n")
+        answers = [
+            json.loads(run("evaluate", "--gold", gold, "--predictions", path, "--json").out)["datasets"]
+            for path in (whole, split)
+        ]
+        assert answers[0] == answers[1]
+        [figures] = answers[0].values()
+        assert figures["present"]["skip_empty"]["P@M"] == figures["absent"]["skip_empty"]["P@M"] == 0.5
+        assert figures["pooled"]["P@M"] == 0.25  # as strings: "graph kernel" is not "graph kernels"
 
     def test_a_broken_gold_line_is_named_and_the_rest_counts(self, run: Run, gold: Path) -> None:
         gold.write_text(gold.read_text(encoding="utf-8") + "{oops\n", encoding="utf-8")

@@ -181,7 +181,7 @@ def refused(handlers, gold, *predictions):
         (GOLD, [{"id": "a", "present": 5}], "found.jsonl, line 1: &quot;present&quot; is not a list"),
         (
             GOLD,
-            [{"id": "a", "keyphrases": ["speech"]}],
+            [{"id": "a", "phrases": ["speech"]}],
             "found.jsonl, line 1: neither &quot;present&quot; nor",
         ),
         (

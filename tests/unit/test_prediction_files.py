@@ -66,12 +66,24 @@ def test_what_others_call_kind_source_and_evidence_is_passed_over(output: Path) 
     assert read_predictions(output)["a"].absent == (Keyphrase("gates", 0.0),)
 
 
+def test_a_whole_list_is_read_for_whoever_tells_present_from_absent(output: Path) -> None:
+    row = {"id": "a", "keyphrases": ["gates", {"text": "locks", "score": 0.4}]}
+    output.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    both = (Keyphrase("gates", 0.0), Keyphrase("locks", 0.4))
+    assert read_predictions(output, may_be_lists=True)["a"] == Prediction(both, both)
+    output.write_text(json.dumps(row | {"abstract": "Gates."}) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 1: a document with its gold keyphrases; give what"):
+        read_predictions(output, may_be_lists=True)
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
         ({"present": []}, 'no field "id"'),
         ({"id": "a", "keyphrases": ["gates"]}, 'neither "present" nor "absent"'),
         ({"id": "a", "present": "x"}, '"present" is not a list'),
+        ({"id": "a", "present": {"text": "x"}}, '"present" is not a list'),
+        ({"id": "a", "present": None}, '"present" is not a list'),
         ({"id": "a", "absent": [{"score": 1}]}, '"absent" is not a list'),
         ({"id": "a", "present": [{"text": None}]}, '"present" is not a list'),
         ({"id": "a", "absent_candidates": "gates"}, '"absent_candidates" is not a list of strings'),
