@@ -129,7 +129,7 @@ def kind_of(folder: Path) -> str:
 
 
 def base_of(folder: Path) -> Path | None:
-    """The folder beside this one whose model it changes, if it is stored as a change."""
+    """The folder beside or above this one whose model it changes, if it is stored as a change."""
     try:
         base = json.loads((folder / CONFIG).read_text(encoding="utf-8")).get(BASE)
     except (OSError, ValueError, AttributeError):
@@ -181,8 +181,7 @@ def _stored_weights(folder: Path, config: Mapping[str, Any]) -> dict[str, Tensor
     check_sums(base, FILES)
     if read_sums(base)[WEIGHTS] != config[BASE]["weights"]:
         raise ModelLoadError(
-            f"The model in {folder} changes another version of {base}: put the two that belong together "
-            "side by side."
+            f"The model in {folder} changes another version of {base}: restore the two that belong together."
         )
     whole = load_file(base / WEIGHTS)
     if not config[BASE].get("differences"):
