@@ -189,12 +189,12 @@ class PhraseBank:
         present = np.asarray(text.numbers, dtype=np.int64)
         numbers = found[~np.isin(found, present)][: max(count, self.score.scored)]
         vectors = self.vectors[numbers]
-        similarity = vectors @ document
+        similarity = _products(vectors, document)
         scores = (
             similarity
             + self.score.frequency * self.log_frequency[numbers]
             + self.score.words * self._shares_of_words(numbers, text)
-            + self.score.likeness * self._likeness(vectors @ self.vectors[present].T)
+            + self.score.likeness * self._likeness(_products(vectors, self.vectors[present].T))
             + self.score.association * self._votes(document, present)[numbers]
         )
         best = np.argsort(-scores, kind="stable")[:count]
@@ -245,12 +245,12 @@ class PhraseBank:
 
     def _evidence(self, numbers: NDArray[np.int64], told: NDArray[np.int64]) -> NDArray[np.int64]:
         """For each of K terms the nearest of the text's terms, best first."""
-        cosine = self.vectors[numbers] @ self.vectors[told].T  # (K, S)
+        cosine = _products(self.vectors[numbers], self.vectors[told].T)  # (K, S)
         return told[np.argsort(-cosine, axis=1, kind="stable")[:, : self.score.nearest]]
 
     def _votes(self, document: NDArray[np.float32], present: NDArray[np.int64]) -> NDArray[np.float32]:
         """(N,) what the terms of the text say of all terms, going by what documents use together."""
-        logits = self.score.sharpness * (self.vectors[present] @ document)
+        logits = self.score.sharpness * _products(self.vectors[present], document)
         weights = np.exp(logits - logits.max(initial=0.0))
         return self.associations.votes(present.tolist(), weights / max(weights.sum(), 1.0e-30))
 
@@ -315,6 +315,12 @@ class PhraseBank:
         if not len(texts) == len(keys) == len(frequency) == len(bank.vectors) == len(associations.uses):
             raise ValueError("its parts differ in length")
         return bank
+
+
+def _products(rows: NDArray[np.float32], columns: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The matrix product, by PyTorch: NumPy's threads go on waiting for work, in the way of the networks'."""
+    product: NDArray[np.float32] = (torch.from_numpy(rows) @ torch.from_numpy(columns)).numpy()
+    return product
 
 
 def _packed(lines: Sequence[str]) -> Tensor:
