@@ -18,6 +18,7 @@ A system may leave out whole types, as in the task. Within a type nothing may be
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -234,8 +235,7 @@ def _read_score_file(file: Path, gold: Sequence[GoldPair]) -> Iterator[tuple[tup
         header, *rows = table
         if not rows:
             raise ScoreFileError(f"{file}: there is no score under the header; add those of all pairs.")
-        named = (Row(number, dict(zip(header[1], cells, strict=False))) for number, cells in rows)
-        yield from _scores_by_id(file, named, gold)
+        yield from _scores_by_id(file, _named_rows(file, header[1], rows), gold)
         return
     type = type_of_name(file.name)
     types = {pair.type for pair in gold}
@@ -257,11 +257,28 @@ def _table(lines: Sequence[tuple[int, str]]) -> list[tuple[int, list[str]]]:
     """The header, in lower case, and the rows of a table with `id` and `score`; else nothing."""
     written = [line for line in lines if line[1].strip()]
     separator = "\t" if written and "\t" in written[0][1] else ","
-    rows = [(number, [cell.strip().strip('"') for cell in text.split(separator)]) for number, text in written]
+    parsed = csv.reader([text for _, text in written], delimiter=separator, skipinitialspace=True)
+    cells = [[cell.strip() for cell in row] for row in parsed]
+    if len(cells) != len(written):  # a quotation mark that nobody closes
+        return []
+    rows = [(number, row) for (number, _), row in zip(written, cells, strict=True)]
     if not rows:
         return []
     header = [name.lower() for name in rows[0][1]]
     return [(rows[0][0], header), *rows[1:]] if {"id", "score"}.issubset(header) else []
+
+
+def _named_rows(file: Path, header: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> Iterator[Row]:
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        raise ScoreFileError(f"{file}: two columns are called {twice!r}; rename or delete one.")
+    for number, cells in rows:
+        if len(cells) > len(header):
+            raise ScoreFileError(
+                f"{file}, line {number}: {len(cells)} cells under a header of {len(header)}; write one for "
+                "each column, and decimals with a point."
+            )
+        yield Row(number, dict(zip(header, cells, strict=False)))
 
 
 def _refuse_ids(file: Path, lines: Sequence[tuple[int, str]], wanted: Sequence[GoldPair]) -> None:

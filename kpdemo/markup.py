@@ -41,7 +41,7 @@ _UNREAD = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _PARAGRAPH = "\n\n"
-_SPELLING = "a b big bold em font i italic s sc small span strong sub u underline"
+_SPELLING = "b big bold em font i inf italic mark monospace roman s sc small strong sub tt u underline"
 """Tags that may stand within a word. What is in `sup` is another one: a power, or the number of a note."""
 _SPELLS = re.compile(rf"{_OPEN}/?(?:jats:|xhtml:)?(?:{'|'.join(_SPELLING.split())})(?![\w:-])", re.IGNORECASE)
 _JOINING = frozenset("&-'’‐‑–/")
@@ -106,12 +106,12 @@ def _read(given: str) -> _Writer:
     has_any = "<" in given or "&" in given
     found = [match for match in _UNREAD.finditer(given) if _is_markup(match)] if has_any else []
     done = 0
-    for match, goes_on in zip(found, _words_go_on(given, found), strict=True):
+    for match, behind in zip(found, _behind(given, found), strict=True):
         writer.write(given[done : match.start()])
         done = match.end()
         if match["entity"]:
-            writer.write_entity(html.unescape(match[0]), len(match[0]), goes_on)
-        elif _spells(match) and writer.is_in_word and (goes_on or writer.owed):
+            writer.write_entity(html.unescape(match[0]), len(match[0]), behind is not None)
+        elif _spells(match) and writer.is_in_word(behind):
             writer.owe(len(match[0]))
         else:
             writer.write_blanks(_PARAGRAPH if match["block"] else "", len(match[0]))
@@ -129,20 +129,24 @@ def _spells(match: re.Match[str]) -> bool:
     return _SPELLS.match(match[0]) is not None
 
 
-def _words_go_on(given: str, found: Sequence[re.Match[str]]) -> list[bool]:
-    """For each match, whether the word before it, if there is one, has more characters behind it."""
-    answers: list[bool] = []
-    behind, answer = len(given), False  # of the match that comes next in the text
-    entity, spells = "", False
+def _behind(given: str, found: Sequence[re.Match[str]]) -> list[str | None]:
+    """For each match the next two characters of the word that it stands in; None where that ends before."""
+    answers: list[str | None] = []
+    answer: str | None = None
+    start, entity, spells = len(given), "", False  # of the match that comes next in the text
     for match in reversed(found):
-        if match.end() < behind:
-            answer = _GOES_ON.match(given, match.end()) is not None
+        between = given[match.end() : start] if start - match.end() < 2 else ""
+        if between in _JOINING:
+            begins = between + (entity or (answer or "" if spells else ""))
+        elif match.end() < start:
+            begins = given[match.end() : match.end() + 2]
         elif entity:
-            answer = _GOES_ON.match(f"{entity}{'x' * answer}") is not None
-        elif not spells:
-            answer = False
+            begins = entity + (answer or "")
+        else:
+            begins = answer or "" if spells else ""
+        answer = begins[:2] if _GOES_ON.match(begins) else None
         answers.append(answer)
-        behind, spells = match.start(), _spells(match)
+        start, spells = match.start(), _spells(match)
         entity = html.unescape(match[0]) if match["entity"] else ""
     return answers[::-1]
 
@@ -157,6 +161,7 @@ class _Writer:
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
+        self._tail = ""
         self._length = 0
         self.moves: list[tuple[int, int]] = []
         self.owed = 0
@@ -165,9 +170,18 @@ class _Writer:
     def text(self) -> str:
         return "".join(self._pieces)
 
-    @property
-    def is_in_word(self) -> bool:
-        return bool(self._pieces) and not self._pieces[-1][-1].isspace()
+    def is_in_word(self, behind: str | None) -> bool:
+        """Whether a tag stands within a word, or behind one with tags, rather than between two words.
+
+        Args:
+            behind: see `_behind`; a capital and a small letter behind a word are those of the next, as behind
+                a heading: "<b>Methods</b>Random walks".
+        """
+        if not self._tail or not (self._tail[-1].isalnum() or self._tail[-1] in _JOINING):
+            return False
+        if behind is None:
+            return self.owed > 0
+        return not (len(self._tail) > 1 and self._tail.isalpha() and behind.istitle() and behind.isalpha())
 
     def write(self, piece: str) -> None:
         space = _SPACE.search(piece) if self.owed else None
@@ -205,4 +219,5 @@ class _Writer:
     def _append(self, piece: str) -> None:
         if piece:
             self._pieces.append(piece)
+            self._tail = (self._tail + piece[-2:])[-2:]
             self._length += len(piece)

@@ -57,8 +57,9 @@ def measure_file(
     problems: list[LineError] = []
     report_problem = None if on_error is None else problems.append
     predictions = read_predictions(path, on_error=report_problem, may_be_lists=True)
-    if problems and not predictions:  # figures of nothing but zeros would be taken for the model's
-        raise InputError(problems[0].message)
+    if not predictions:  # figures of nothing but zeros would be taken for the model's
+        nothing = f"{path}: no prediction in the file; give one that `predict --output` wrote."
+        raise InputError(problems[0].message if problems else nothing)
     if on_error is not None:
         for problem in problems:
             on_error(problem)

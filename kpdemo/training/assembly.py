@@ -30,7 +30,8 @@ class ModelAssembly:
     base: a model in the same folder as `output`, from whose weights training began: only what differs is
         stored, and its bank and reranker serve this model too.
     bank_words_as_differences: store of the word embeddings of the bank's encoder only what tells them from
-        the model's own, in four bits a weight; both have to be of one backbone, and there is no reranker.
+        the model's own, in four bits a weight; both have to be of one backbone, and there is
+        neither reranker nor base.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -65,9 +66,10 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
         raise ConfigError(
             f"The base {config.base} must stand beside the output {config.output}: change [model]."
         )
-    if config.bank_words_as_differences and ("bank" not in checkpoints or "reranker" in checkpoints):
+    unfit = "bank" not in checkpoints or "reranker" in checkpoints or config.base is not None
+    if config.bank_words_as_differences and unfit:
         raise ConfigError(
-            "`bank_words_as_differences` needs a bank, and no reranker beside it: set it to false in [model]."
+            "`bank_words_as_differences` needs a bank, no reranker and no base: set it to false in [model]."
         )
     opening = _read_card(config.card) if config.card else ""
     partial = config.output.with_name(f"{config.output.name}.partial")

@@ -529,6 +529,17 @@ class TestEvaluate:
         assert figures["present"]["skip_empty"]["P@M"] == figures["absent"]["skip_empty"]["P@M"] == 0.5
         assert figures["pooled"]["P@M"] == 0.25  # as strings: "graph kernel" is not "graph kernels"
 
+    @pytest.mark.parametrize("content", ["", "\n \n"])
+    def test_an_empty_file_is_no_model_without_hits(
+        self, run: Run, gold: Path, tmp_path: Path, content: str
+    ) -> None:
+        empty = tmp_path / "empty.jsonl"
+        empty.write_text(content, encoding="utf-8")
+        result = run("evaluate", "--gold", gold, "--predictions", empty, "--json")
+        assert (result.status, result.out) == (1, "")
+        assert "no prediction in the file" in result.err
+        assert is_one_sentence(result.err)
+
     def test_a_broken_gold_line_is_named_and_the_rest_counts(self, run: Run, gold: Path) -> None:
         gold.write_text(gold.read_text(encoding="utf-8") + "{oops\n", encoding="utf-8")
         result = run("evaluate", "--gold", gold, "--model", "fake", "--json")

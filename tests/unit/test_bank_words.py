@@ -113,9 +113,19 @@ def test_beside_another_extractor_it_is_refused(parts, model, tmp_path):
 @pytest.mark.parametrize("names", [{"extractor"}, {"extractor", "bank", "reranker"}])
 def test_without_a_bank_or_with_a_reranker_it_is_refused(parts, tmp_path, names):
     config = ModelAssembly(tuple(names), tmp_path / "model", bank_words_as_differences=True)
-    with pytest.raises(ConfigError, match="needs a bank, and no reranker"):
+    with pytest.raises(ConfigError, match="needs a bank, no reranker and no base"):
         assemble(config, {name: parts.get(name, parts["bank"]) for name in names})
     assert not config.output.exists()
+
+
+def test_beside_a_base_it_is_refused(parts, tmp_path):
+    base = tmp_path / "base"
+    assemble(ModelAssembly(("extractor", "bank"), base), parts)
+    config = ModelAssembly(
+        ("extractor", "bank"), tmp_path / "model", None, base, bank_words_as_differences=True
+    )
+    with pytest.raises(ConfigError, match="needs a bank, no reranker and no base"):
+        assemble(config, parts)
 
 
 def test_a_bank_on_another_backbone_is_refused_in_a_sentence(parts, tmp_path):

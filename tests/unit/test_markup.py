@@ -103,6 +103,20 @@ def test_tags_alone_are_an_empty_text():
         ("graph<br>kernels, one<xref>12</xref>two", "graph kernels, one 12 two"),
         ("p&lt;0.05 &amp; a&nbsp;b", "p< 0.05 & a b"),
         ("图<b>神经</b>网络 和 R&amp;D", "图神经网络 和 R&D"),
+        (
+            "<b>Background</b>Graph kernels. <b>AIM</b>Random <i>Walks</i>Here",
+            "Background Graph kernels. AIM Random Walks Here",
+        ),
+        ("<b>Aim.</b>Graph <b>Methods:</b>random", "Aim. Graph Methods: random"),
+        (
+            "<span>graph kernels</span><span>random walks</span><a>drugs</a>",
+            "graph kernels random walks drugs",
+        ),
+        (
+            "<b>deep</b>-<i>learning</i> <i>N</i>-<i>gram</i> <i>e</i>Commerce",
+            "deep-learning N-gram eCommerce",
+        ),
+        ("CO<inf>2</inf> <tt>k</tt>-means <i>in</i>/<i>ex</i> <i>end</i>", "CO2 k-means in/ex end"),
         ("AT&T; R&unknown;D &notit;", "AT&T; R&unknown;D &notit;"),
     ],
 )

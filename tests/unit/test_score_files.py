@@ -152,6 +152,7 @@ def test_scores_by_id(tmp_path):
 def test_scores_by_id_in_a_table(tmp_path):
     assert read(tmp_path, "id\tscore\nNews-2\t0\nNews-1\t4\n") == [4, 0, None]
     assert read(tmp_path, 'Type,"id",Score\nword2sense,w2s-1,1.5\n', "run.csv") == [None, None, 1.5]
+    assert read(tmp_path, 'id,note,score\nNews-2,"a, ""b""",0\n"News-1",,4\n', "run.csv") == [4, 0, None]
     assert read(tmp_path, "id,score\nNews-2,0\n\nNews-1,4\n", "phrase2word.csv") == [4, 0, None]
 
 
@@ -195,6 +196,15 @@ def test_ids_of_two_types_need_the_type(tmp_path):
         (
             "run.tsv", "1\n2\n3\n4\n",
             "run.tsv, line 4: one score too many, the gold grades have 3 pairs; delete what is too much.",
+        ),
+        (
+            "run.csv", "id,score\nNews-1,1,5\n",
+            "run.csv, line 2: 3 cells under a header of 2; write one for each column, and decimals with a "
+            "point.",
+        ),
+        (
+            "run.csv", "id,score,score\nNews-1,1,9\n",
+            "run.csv: two columns are called 'score'; rename or delete one.",
         ),
         ("run.tsv", "id\tscore\n", "run.tsv: there is no score under the header; add those of all pairs."),
         (
