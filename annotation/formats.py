@@ -11,7 +11,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -130,8 +130,9 @@ def read_rows(
         ):
             yield from _task_rows(source.name, lines, type)
         else:
-            delimiter = "\t" if found is FileFormat.TSV else _separator(first)
-            yield from _table_rows(source.name, lines, delimiter, first[0] - 1, of_items=of_items)
+            delimiter = "\t" if found is FileFormat.TSV else separator(first[1])
+            needs = _item_columns if of_items else _pair_columns
+            yield from table_rows(source.name, lines, delimiter, skipped=first[0] - 1, needs=needs)
 
 
 def read_lines(source: Source) -> Iterator[tuple[int, str]]:
@@ -204,21 +205,22 @@ def _format_of(name: str, first: tuple[int, str]) -> FileFormat:
     return FileFormat.TSV if "\t" in text else FileFormat.CSV
 
 
-def _names(text: str, delimiter: str) -> set[str]:
+def column_names(text: str, delimiter: str) -> set[str]:
+    """Those of a header, in lower case."""
     return {cell.strip().strip('"').strip().lower() for cell in text.split(delimiter)}
 
 
 def _has_no_header(first: tuple[int, str]) -> bool:
     """A line of single words is taken for a header too: imported as a pair, it would go to raters unseen."""
-    names = _names(first[1], "\t") - {""}
+    names = column_names(first[1], "\t") - {""}
     known = PAIR_FIELDS | RATING_FIELDS | {"type", "genre", "intended", "source", "ratings"}
     are_words = all(_COLUMN_NAME.fullmatch(name) for name in names)
     return not ("id" in names or are_words or len(names & known) > 1)
 
 
-def _separator(first: tuple[int, str]) -> str:
-    """Comma, semicolon or tab: whichever stands most often in the header."""
-    return max((",", ";", "\t"), key=first[1].count)
+def separator(header: str) -> str:
+    """Comma, semicolon or tab: whichever stands most often in it."""
+    return max((",", ";", "\t"), key=header.count)
 
 
 def _json_rows(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
@@ -274,9 +276,24 @@ def _task_rows(name: str, lines: Iterable[tuple[int, str]], type: str | None) ->
         yield Row(number, fields)
 
 
-def _table_rows(
-    name: str, lines: Iterable[tuple[int, str]], delimiter: str, skipped: int, *, of_items: bool
+def table_rows(
+    name: str,
+    lines: Iterable[tuple[int, str]],
+    delimiter: str,
+    *,
+    skipped: int = 0,
+    needs: Callable[[Sequence[str]], str],
 ) -> Iterator[Row]:
+    """The rows of a table under their header's names.
+
+    Args:
+        name: what messages call the file.
+        lines: the first is the one behind so many `skipped` ones.
+        needs: what a header with these names lacks, as "it needs id and text."; nothing when it will do.
+
+    Raises:
+        ImportFileError: a line is no row, or the header lacks something.
+    """
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     reader = csv.reader((text for _, text in lines), delimiter=delimiter, strict=True)
     header: list[str] | None = None
@@ -293,7 +310,7 @@ def _table_rows(
         if not any(cell.strip() for cell in cells):
             continue
         if header is None:
-            header = _header(name, number, cells, of_items=of_items)
+            header = _header(name, number, cells, needs)
             is_protected = delimiter != "\t" and GOLD_COLUMN in header
             continue
         if len(cells) > len(header):
@@ -306,7 +323,7 @@ def _table_rows(
         yield Row(number, dict(zip(header, cells, strict=False)))
 
 
-def _header(name: str, number: int, cells: list[str], *, of_items: bool) -> list[str]:
+def _header(name: str, number: int, cells: list[str], needs: Callable[[Sequence[str]], str]) -> list[str]:
     names = []
     for cell in cells:
         column = cell.strip()
@@ -316,14 +333,16 @@ def _header(name: str, number: int, cells: list[str], *, of_items: bool) -> list
     twice = next((column for column in names if column and names.count(column) > 1), None)
     if twice is not None:
         raise ImportFileError(f"{name}, line {number}: the column {twice!r} stands twice; delete one.")
-    if of_items:
-        if not ITEM_FIELDS.issubset(names):
-            raise ImportFileError(
-                f"{name}, line {number}: the header has {', '.join(names)[:200]}; it needs id and text."
-            )
-    elif not (PAIR_FIELDS.issubset(names) or RATING_FIELDS.issubset(names)):
-        raise ImportFileError(
-            f"{name}, line {number}: the header has {', '.join(names)[:200]}; it needs id, left and right, "
-            "or, for ratings, id, rater and grade."
-        )
+    if lacking := needs(names):
+        raise ImportFileError(f"{name}, line {number}: the header has {', '.join(names)[:200]}; {lacking}")
     return names
+
+
+def _item_columns(names: Sequence[str]) -> str:
+    return "" if ITEM_FIELDS.issubset(names) else "it needs id and text."
+
+
+def _pair_columns(names: Sequence[str]) -> str:
+    if PAIR_FIELDS.issubset(names) or RATING_FIELDS.issubset(names):
+        return ""
+    return "it needs id, left and right, or, for ratings, id, rater and grade."

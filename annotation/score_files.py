@@ -18,7 +18,6 @@ A system may leave out whole types, as in the task. Within a type nothing may be
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +30,17 @@ from typing import Any
 from annotation.characters import HALF, shown
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ScoreFileError
-from annotation.formats import FileFormat, Row, open_source, read_lines, read_rows, type_of_name
+from annotation.formats import (
+    FileFormat,
+    Row,
+    column_names,
+    open_source,
+    read_lines,
+    read_rows,
+    separator,
+    table_rows,
+    type_of_name,
+)
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INPUT, _GRADES = ".input.", ".gs."
@@ -231,11 +240,11 @@ def _read_score_file(file: Path, gold: Sequence[GoldPair]) -> Iterator[tuple[tup
             yield from _scores_by_id(file, read_rows(source, format=FileFormat.JSONL, type=None), gold)
             return
         lines = list(read_lines(source))
-    if table := _table(lines):
-        header, *rows = table
+    if table := _table(file, lines):
+        rows = list(table)
         if not rows:
             raise ScoreFileError(f"{file}: there is no score under the header; add those of all pairs.")
-        yield from _scores_by_id(file, _named_rows(file, header[1], rows), gold)
+        yield from _scores_by_id(file, rows, gold)
         return
     type = type_of_name(file.name)
     types = {pair.type for pair in gold}
@@ -253,32 +262,13 @@ def _read_score_file(file: Path, gold: Sequence[GoldPair]) -> Iterator[tuple[tup
     yield from ((pair.key, score) for pair, (_, score) in zip(wanted, found, strict=True))
 
 
-def _table(lines: Sequence[tuple[int, str]]) -> list[tuple[int, list[str]]]:
-    """The header, in lower case, and the rows of a table with `id` and `score`; else nothing."""
-    written = [line for line in lines if line[1].strip()]
-    separator = "\t" if written and "\t" in written[0][1] else ","
-    parsed = csv.reader([text for _, text in written], delimiter=separator, skipinitialspace=True)
-    cells = [[cell.strip() for cell in row] for row in parsed]
-    if len(cells) != len(written):  # a quotation mark that nobody closes
-        return []
-    rows = [(number, row) for (number, _), row in zip(written, cells, strict=True)]
-    if not rows:
-        return []
-    header = [name.lower() for name in rows[0][1]]
-    return [(rows[0][0], header), *rows[1:]] if {"id", "score"}.issubset(header) else []
-
-
-def _named_rows(file: Path, header: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> Iterator[Row]:
-    twice = next((name for name in header if header.count(name) > 1), None)
-    if twice is not None:
-        raise ScoreFileError(f"{file}: two columns are called {twice!r}; rename or delete one.")
-    for number, cells in rows:
-        if len(cells) > len(header):
-            raise ScoreFileError(
-                f"{file}, line {number}: {len(cells)} cells under a header of {len(header)}; write one for "
-                "each column, and decimals with a point."
-            )
-        yield Row(number, dict(zip(header, cells, strict=False)))
+def _table(file: Path, lines: Sequence[tuple[int, str]]) -> Iterator[Row] | None:
+    """The rows under a header that names `id` and `score`; None of a file without one."""
+    first = next((text for _, text in lines if text.strip()), "")
+    delimiter = separator(first)
+    if not {"id", "score"}.issubset(column_names(first, delimiter)):
+        return None
+    return table_rows(str(file), lines, delimiter, needs=lambda _: "")
 
 
 def _refuse_ids(file: Path, lines: Sequence[tuple[int, str]], wanted: Sequence[GoldPair]) -> None:

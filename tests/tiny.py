@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from tokenizers import ByteLevelBPETokenizer, Tokenizer
 from tokenizers.implementations import BertWordPieceTokenizer
@@ -22,11 +23,13 @@ from transformers import (
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.ramkg.subwords import train_tokenizer
 from kpdemo.simckp.backbone import add_separator, is_encoder_decoder, load_backbone, load_encoder_decoder
+from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.decoder import END, SEPARATOR, DecoderConfig, KeyphraseDecoder
 from kpdemo.simckp.decoding import SimckpGenerator
 from kpdemo.simckp.generator import ExtractorGenerator
 from kpdemo.simckp.memory import Decoder
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, encoder_of
+from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection, SimckpPredictor
 from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
 from kpdemo.simckp.threshold import Calibration
@@ -153,3 +156,13 @@ def tiny_generator(folder: Path) -> SimckpGenerator:
     extractor = ContrastiveExtractor(encoder, ExtractorConfig(window=32, overlap=12))
     module = ExtractorGenerator(extractor, decoder).eval()
     return SimckpGenerator("tiny", module, tokenizer.backend_tokenizer, tokenizer.pad_token_id)
+
+
+def tiny_bank(encoder: PairEncoder, *texts: str, name: str = "e") -> PhraseBank:
+    """A bank of these terms, each used more often than the one before.
+
+    Args:
+        name: the hash of the encoder.
+    """
+    vectors = torch.from_numpy(encoder.phrases(list(texts)))
+    return PhraseBank.build(texts, np.arange(1, len(texts) + 1), vectors, encoder=name)

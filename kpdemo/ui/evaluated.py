@@ -81,8 +81,6 @@ def _measured(
     report = measure_file(
         {dataset: documents}, path, on_missing=lambda _, ids: missing.extend(ids), before_each=before_each
     )
-    if len(missing) == len(documents):
-        raise InputError(f"{path}: no prediction in the file; give one that `predict --output` wrote.")
     return MeasuredFile(path.name, report, missing_message(dataset, missing) if missing else "")
 
 

@@ -12,7 +12,6 @@ from safetensors.torch import load_file
 
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.checkpoint import save_checkpoint
 from kpdemo.simckp.differences import STEP
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
@@ -25,7 +24,7 @@ from kpdemo.simckp.system import BANK, load_system
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.training.assembly import ModelAssembly, assemble
 from kpdemo.types import Document
-from tests.tiny import tiny_bert
+from tests.tiny import tiny_bank, tiny_bert
 
 TERMS = ("graph kernels", "drug discovery", "kernels of graphs", "molecule mining")
 DOCUMENT = Document("Graph kernels compare molecules and proteins by their structure.")
@@ -50,12 +49,7 @@ def parts(request, tmp_path_factory) -> dict[str, Path]:
         for weight in dual.parameters():
             weight.add_(torch.randn_like(weight), alpha=0.1 * float(weight.abs().mean()))
     reader = PairEncoder(dual.eval(), tokenizer.backend_tokenizer, tokenizer.pad_token_id, LENGTH)
-    bank = PhraseBank.build(
-        TERMS,
-        torch.arange(1, len(TERMS) + 1).numpy(),
-        torch.from_numpy(reader.phrases(TERMS)),
-        encoder=state_hash(stored_state(dual, "int8")),
-    )
+    bank = tiny_bank(reader, *TERMS, name=state_hash(stored_state(dual, "int8")))
     kept = {"name": "tiny", "length": LENGTH, "card": "# tiny"}
     save_bank(root / "bank", dual, bank, tokenizer, SELECTION, **kept, storage="int8")
     return {"extractor": root / "extractor", "bank": root / "bank"}

@@ -12,7 +12,6 @@ import torch
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.pair_checkpoint import (
     load_bank,
@@ -27,7 +26,7 @@ from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.reranker import FEATURES, Reranker, RerankerConfig, RerankerModel, candidate_features
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.types import Document, Kind, Source
-from tests.tiny import tiny_bart, tiny_bert
+from tests.tiny import tiny_bank, tiny_bart, tiny_bert
 
 TEXT = "We compare molecules by their structure."
 DOCUMENT = Document(TEXT, title="Graph kernels")
@@ -59,11 +58,6 @@ def tiny_reranker(backbone: Path, *, combine: bool = True, towers: int = 1, mini
         torch.nn.init.normal_(weight, generator=torch.Generator().manual_seed(2))
     encoder = PairEncoder(dual, tokenizer.backend_tokenizer, tokenizer.pad_token_id, 32)
     return Reranker(encoder, model, SELECTION)
-
-
-def tiny_bank(encoder: PairEncoder, *texts: str, name: str = "e") -> PhraseBank:
-    vectors = torch.from_numpy(encoder.phrases(list(texts)))
-    return PhraseBank.build(texts, np.arange(1, len(texts) + 1), vectors, encoder=name)
 
 
 class TestRanking:

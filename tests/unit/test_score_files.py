@@ -197,15 +197,6 @@ def test_ids_of_two_types_need_the_type(tmp_path):
             "run.tsv", "1\n2\n3\n4\n",
             "run.tsv, line 4: one score too many, the gold grades have 3 pairs; delete what is too much.",
         ),
-        (
-            "run.csv", "id,score\nNews-1,1,5\n",
-            "run.csv, line 2: 3 cells under a header of 2; write one for each column, and decimals with a "
-            "point.",
-        ),
-        (
-            "run.csv", "id,score,score\nNews-1,1,9\n",
-            "run.csv: two columns are called 'score'; rename or delete one.",
-        ),
         ("run.tsv", "id\tscore\n", "run.tsv: there is no score under the header; add those of all pairs."),
         (
             "run.csv", "id,score\nNews-1\n",
@@ -264,6 +255,21 @@ def test_a_score_that_is_missing_too_much_or_no_number_is_refused(
     with pytest.raises(ScoreFileError) as caught:
         read_scores(Path(name), gold)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("id,score\nNews-1,1,5\n", "line 2: 3 fields under a header of 2"),
+        ("id,score,Score\nNews-1,1,9\n", "line 1: the column 'score' stands twice"),
+        ('id,score\n"News-1,1\n', "is never closed"),
+        (f"id,score,note\nNews-1,1,{'x' * 200_000}\nNews-2,x,\n", "line 3, field 'score': 'x' is no number"),
+    ],
+)
+def test_a_table_of_scores_is_read_as_tables_of_pairs_are(tmp_path, content, message):
+    (tmp_path / "run.csv").write_text(content)
+    with pytest.raises((ScoreFileError, ImportFileError), match=message):
+        read_scores(tmp_path / "run.csv", PAIRS)
 
 
 def test_a_folder_of_scores_is_checked(tmp_path):

@@ -11,7 +11,6 @@ import torch
 from kpdemo.errors import InputError, ModelLoadError
 from kpdemo.predictors import load_predictor
 from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.checkpoint import save_checkpoint
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
@@ -23,7 +22,7 @@ from kpdemo.simckp.reranker import Reranker, RerankerConfig, RerankerModel
 from kpdemo.simckp.system import SystemPredictor, load_system
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.types import Document, Kind, PointKind, Source
-from tests.tiny import tiny_bert
+from tests.tiny import tiny_bank, tiny_bert
 
 LENGTH = 32
 TERMS = ("graph kernels", "drug discovery", "kernels of graphs", "molecule mining", "support vector machines")
@@ -42,12 +41,7 @@ def folder(tmp_path_factory) -> Path:
     save_checkpoint(model, extractor, tokenizer, SELECTION, name="tiny", card="# tiny")
     dual = DualEncoder(load_backbone(str(root / "backbone"))[0], DualEncoderConfig(width=8)).eval()
     reader = PairEncoder(dual, tokenizer.backend_tokenizer, tokenizer.pad_token_id, LENGTH)
-    bank = PhraseBank.build(
-        TERMS,
-        torch.arange(1, len(TERMS) + 1).numpy(),
-        torch.from_numpy(reader.phrases(TERMS)),
-        encoder=state_hash(stored_state(dual, "fp16")),
-    )
+    bank = tiny_bank(reader, *TERMS, name=state_hash(stored_state(dual, "fp16")))
     kept = {"name": "tiny", "length": LENGTH, "card": "# tiny"}
     save_bank(model / "bank", dual, bank, tokenizer, SELECTION, **kept)
     reranker = RerankerModel(dual, RerankerConfig(minimum=2))
