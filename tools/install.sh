@@ -8,7 +8,7 @@ goal=$1
 venv=${VENV:-.venv}
 python=$venv/bin/python
 unfinished=$venv/.unfinished
-lock=$venv.lock
+lock=$venv.installing
 is_new_enough='import sys; sys.exit(sys.version_info < (3, 11))'
 
 fail() {
@@ -27,21 +27,40 @@ find_python() {
     fail "kpdemo needs Python 3.11 or newer, but here is $found: install one, or name it with make PYTHON=/path/to/python3.11."
 }
 
+# The lock is a link to the number of the process that holds it: it cannot be there without that.
+holder() {
+    readlink "$lock" || true
+}
+
+is_dead() {
+    pid=$(holder)
+    [ -n "$pid" ] && ! kill -0 "$pid" 2>/dev/null
+}
+
+# Of several callers that find the lock of one that was killed, one at a time looks again and removes it.
+break_lock() {
+    if mkdir "$lock.breaking" 2>/dev/null; then
+        ! is_dead || rm -f "$lock"
+        rmdir "$lock.breaking"
+    else
+        sleep 1
+    fi
+}
+
 # Waits while another call installs into the same .venv; succeeds at once where that one left what is wanted.
 take_lock() {
     waited=
-    until mkdir "$lock" 2>/dev/null; do
-        owner=$(cat "$lock/pid" 2>/dev/null) || owner=
-        if [ -n "$owner" ] && ! kill -0 "$owner" 2>/dev/null; then
-            rm -rf "$lock" # of one that was killed
+    until ln -sn $$ "$lock" 2>/dev/null; do
+        [ -w "$(dirname "$lock")" ] || fail "No leave to write $venv here: change the rights of its folder."
+        if is_dead; then
+            break_lock
             continue
         fi
         [ -n "$waited" ] || echo "Another make installs into $venv: waiting for it. (If none does, delete $lock.)"
         waited=yes
         sleep 1
     done
-    echo $$ >"$lock/pid"
-    trap 'rm -rf "$lock"' EXIT
+    trap '[ "$(holder)" != $$ ] || rm -f "$lock"' EXIT
     trap 'exit 130' INT TERM
     if [ -n "$waited" ] && [ -e "$venv/.$goal" ]; then
         exit 0

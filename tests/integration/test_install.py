@@ -51,7 +51,7 @@ def test_two_at_once_install_once(install, tmp_path):
     assert asked(tmp_path) == ["venv", "pip"]
     assert told.count("waiting for it") == 1
     assert (tmp_path / ".venv" / ".run").is_file()
-    assert not (tmp_path / ".venv.lock").exists()
+    assert not list(tmp_path.glob(".venv.*"))
 
 
 def test_one_that_waited_installs_what_the_other_did_not(install, tmp_path):
@@ -66,11 +66,13 @@ def test_one_that_waited_installs_what_the_other_did_not(install, tmp_path):
     assert (tmp_path / ".venv" / ".dev").is_file()
 
 
-def test_the_lock_of_one_that_was_killed_holds_nobody_up(install, tmp_path):
+def test_the_lock_of_one_that_was_killed_holds_nobody_up_and_is_taken_once(install, tmp_path):
     killed = subprocess.Popen(["true"])
     killed.wait()
-    (tmp_path / ".venv.lock").mkdir()
-    (tmp_path / ".venv.lock" / "pid").write_text(f"{killed.pid}\n", encoding="utf-8")
-    call = install("run")
-    assert "waiting" not in call.communicate(timeout=60)[0]
-    assert call.returncode == 0
+    (tmp_path / ".venv.installing").symlink_to(str(killed.pid))
+    calls = [install("run") for _ in range(6)]
+    told = "".join(call.communicate(timeout=60)[0] for call in calls)
+    assert [call.returncode for call in calls] == [0] * 6
+    assert asked(tmp_path) == ["venv", "pip"]
+    assert told.count("Making .venv") == 1
+    assert not list(tmp_path.glob(".venv.*"))
