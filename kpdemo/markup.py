@@ -24,6 +24,7 @@ _INLINE = (
     "kbd label mark math monospace roman s sans-serif sc small span strike strong styled-content sub sup "
     "tex tex-math tt u underline var xref"
 )
+_SOFT_HYPHEN = "\u00ad"  # where a word may be cut at the end of a line: no part of it
 _OPEN, _CLOSE = "(?:<|&lt;)", "(?:>|&gt;)"  # a publisher's tags may be escaped as if they were text
 _VALUE = r"""(?:"[^"<>]{0,300}"|'[^'<>]{0,300}'|&quot;[^&<>]{0,300}&quot;|[\w:/.#%+-]{1,300})"""
 _ATTRIBUTES = rf"(?:\s{{1,9}}[\w:.-]{{1,60}}\s{{0,9}}=\s{{0,9}}{_VALUE})*\s{{0,9}}/?"
@@ -37,7 +38,8 @@ _UNREAD = re.compile(
     r"<!--(?:(?!<!--).)*?-->"  # in one pass, even if none ends
     rf"|(?P<block>{_OPEN}/?(?:jats|xhtml):(?:{'|'.join(_BLOCKS.split())}){_ATTRIBUTES}{_CLOSE}|{_tags(_BLOCKS)})"
     rf"|{_OPEN}/?(?:jats|mml|xhtml|xlink):[\w-]+{_ATTRIBUTES}{_CLOSE}|{_tags(_INLINE)}"
-    r"|&(?P<entity>[a-z][a-z\d]{1,31}|\#\d{1,7}|\#x[\da-f]{1,6});",
+    r"|&(?P<entity>[a-z][a-z\d]{1,31}|\#\d{1,7}|\#x[\da-f]{1,6});"
+    rf"|{_SOFT_HYPHEN}",
     re.IGNORECASE | re.DOTALL,
 )
 _PARAGRAPH = "\n\n"
@@ -103,14 +105,14 @@ def spans_as_given(document: Document, spans: Sequence[Span]) -> tuple[Span, ...
 
 def _read(given: str) -> _Writer:
     writer = _Writer()
-    has_any = "<" in given or "&" in given
+    has_any = any(mark in given for mark in f"<&{_SOFT_HYPHEN}")
     found = [match for match in _UNREAD.finditer(given) if _is_markup(match)] if has_any else []
     done = 0
     for match, behind in zip(found, _behind(given, found), strict=True):
         writer.write(given[done : match.start()])
         done = match.end()
-        if match["entity"]:
-            writer.write_entity(html.unescape(match[0]), len(match[0]), behind is not None)
+        if character := _character(match):
+            writer.write_entity(character, len(match[0]))
         elif _spells(match) and writer.is_in_word(behind):
             writer.owe(len(match[0]))
         else:
@@ -125,8 +127,14 @@ def _is_markup(match: re.Match[str]) -> bool:
     return not name or name.startswith("#") or f"{name};" in html5
 
 
+def _character(match: re.Match[str]) -> str:
+    """What is read in place of an entity; nothing for a tag or a soft hyphen."""
+    return html.unescape(match[0]).replace(_SOFT_HYPHEN, "") if match["entity"] else ""
+
+
 def _spells(match: re.Match[str]) -> bool:
-    return _SPELLS.match(match[0]) is not None
+    """Whether it may stand within a word without being a part of it."""
+    return _SPELLS.match(match[0]) is not None or html.unescape(match[0]) == _SOFT_HYPHEN
 
 
 def _behind(given: str, found: Sequence[re.Match[str]]) -> list[str | None]:
@@ -147,7 +155,7 @@ def _behind(given: str, found: Sequence[re.Match[str]]) -> list[str | None]:
         answer = begins[:2] if _GOES_ON.match(begins) else None
         answers.append(answer)
         start, spells = match.start(), _spells(match)
-        entity = html.unescape(match[0]) if match["entity"] else ""
+        entity = _character(match)
     return answers[::-1]
 
 
@@ -191,14 +199,13 @@ class _Writer:
             piece = piece[space.start() :]
         self._append(piece)
 
-    def write_entity(self, kept: str, length: int, goes_on: bool) -> None:
-        """A character in the place of `length`."""
+    def write_entity(self, kept: str, length: int) -> None:
+        """A character in the place of `length`, what follows as close to it as it was given."""
         if kept.isspace():
             self.settle()
         self._append(kept)
         self.owe(length - len(kept))
-        joins = kept.isalnum() or kept in _JOINING
-        if not (joins and goes_on):
+        if kept.isspace():
             self.settle()
 
     def write_blanks(self, kept: str, length: int) -> None:

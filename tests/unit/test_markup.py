@@ -101,7 +101,9 @@ def test_tags_alone_are_an_empty_text():
         ("<em>k</em>NN and the <i>r</i>-th, Navier&ndash;Stokes", "kNN and the r-th, Navier–Stokes"),
         ("10<sup>3</sup> by our method<sup>1</sup>", "10 3 by our method 1"),
         ("graph<br>kernels, one<xref>12</xref>two", "graph kernels, one 12 two"),
-        ("p&lt;0.05 &amp; a&nbsp;b", "p< 0.05 & a b"),
+        ("p&lt;0.05 &amp; a&nbsp;b", "p<0.05 & a b"),
+        ("sci&shy;en&shy;tific cafe&#769; sci\u00aden<i>t\u00adi</i>fic", "scientific cafe\u0301 scientific"),
+        ("C&plus;&plus; by 10&#46;5, 3&times;3", "C++ by 10.5, 3×3"),
         ("图<b>神经</b>网络 和 R&amp;D", "图神经网络 和 R&D"),
         (
             "<b>Background</b>Graph kernels. <b>AIM</b>Random <i>Walks</i>Here",
@@ -170,6 +172,9 @@ PIECES = (
     "&lt;",
     "&eacute;",
     "&nbsp;",
+    "&times;",
+    "&shy;",
+    "\u00ad",
     "<!--",
     "-->",
 )
@@ -187,10 +192,11 @@ def test_every_character_that_is_left_is_known_by_its_place(pieces):
     starts = [start for start, _ in spans]
     assert [given_text[start] for start in starts] == [document.text[place] for place in places]
     assert starts == sorted(set(starts))
-    assert all(end - start == 1 or given_text[start + 1] in "<&" for start, end in spans)
+    assert all(end - start == 1 or given_text[start + 1] in "<&\u00ad" for start, end in spans)
 
 
 @pytest.mark.parametrize("piece", ["<!--", "<p ", "<p a=", "&lt;p a=b ", "&lt;jats:a ", "<p" + " " * 50])
 def test_tags_that_nobody_closes_stay(piece):
     text = (piece * 250_000)[:250_000]  # in one pass: a pass for each would take minutes
-    assert read(text) == text.replace("&lt;", "<   ")
+    assert len(read(text)) == len(text)
+    assert read(text).split() == text.replace("&lt;", "<").split()
