@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from torch import Tensor
 
@@ -50,7 +49,7 @@ def open_both(first: Path, second: Path) -> tuple[StoredModel, dict[str, Tensor]
                 raise ModelLoadError(
                     f"{folder} holds two extractors or changes of another model: give a single, whole one."
                 )
-        unlike = _unlike(one.config, other.config)
+        unlike = _unlike(one, other)
         if unlike:
             raise ModelLoadError(
                 f"The extractors in {first} and {second} differ in {unlike}: train both with the same."
@@ -58,10 +57,12 @@ def open_both(first: Path, second: Path) -> tuple[StoredModel, dict[str, Tensor]
         return one, pack_differences(other.weights, one.weights)
 
 
-def _unlike(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    names = [name for name in _ALIKE if one["extractor"][name] != other["extractor"][name]]
-    if one[BACKBONE] != other[BACKBONE]:
+def _unlike(one: StoredModel, other: StoredModel) -> str:
+    names = [name for name in _ALIKE if one.config["extractor"][name] != other.config["extractor"][name]]
+    if one.config[BACKBONE] != other.config[BACKBONE]:
         names.insert(0, BACKBONE)
+    if one.tokenizer.get_vocab() != other.tokenizer.get_vocab():
+        names.append("vocabulary")
     return ", ".join(names)
 
 

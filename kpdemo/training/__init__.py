@@ -10,6 +10,7 @@ from pathlib import Path
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
 from kpdemo.training.recipes import RECIPES
+from kpdemo.training.settings import CHECKPOINT, check_needed, settings_of, shared_overrides
 
 PARTS = (
     "tagger",
@@ -29,8 +30,6 @@ PARTS = (
 )
 WHOLE, ALL = "model", "all"
 """To put the trained parts together, and to train them first."""
-CHECKPOINT = "checkpoint"
-"""Folder of the result in the folder of a run."""
 
 logger = logging.getLogger(__name__)
 
@@ -64,10 +63,11 @@ def run(part: str, config_path: Path, *, output: Path | None, overrides: Mapping
 def _run_all(path: Path, overrides: Mapping[str, str], target: Mapping[str, str]) -> None:
     """Train all parts of the model, whose sections are checked before the first begins, and assemble it."""
     from kpdemo.training.assembly import ModelAssembly
-    from kpdemo.training.settings import shared_overrides
 
     parts = load_section(path, WHOLE, ModelAssembly, target).parts
-    for name, taken in shared_overrides(path, parts, overrides).items():
+    taken_by = shared_overrides(path, parts, overrides)
+    check_needed(path, taken_by)
+    for name, taken in taken_by.items():
         logger.info("%s", name)
         _RUNS[name](path, taken)
     _run_model(path, target)
@@ -83,8 +83,6 @@ def _run_model(path: Path, overrides: Mapping[str, str]) -> None:
 
 
 def _checkpoint_of(part: str, path: Path) -> Path:
-    from kpdemo.training.settings import settings_of
-
     output: Path = load_section(path, part, settings_of(part)).output
     return output / CHECKPOINT
 

@@ -11,6 +11,12 @@ from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
 from kpdemo.training.recipes import RECIPES
 
+CHECKPOINT = "checkpoint"
+"""Folder of the result in the folder of a run."""
+
+_CHECKPOINTS = ("first", "second", "start", "bank", "generator")
+"""Settings that name the folder of another model or part."""
+
 
 def settings_of(part: str) -> type[Any]:
     """What the section of a part of a model is read as."""
@@ -51,6 +57,28 @@ def shared_overrides(
     for part, kind in kinds.items():
         load_section(path, part, kind, taken[part])
     return taken
+
+
+def check_needed(path: Path, overrides: Mapping[str, Mapping[str, str]]) -> None:
+    """Refuse parts that build on a checkpoint which is not there and comes from no part before them.
+
+    Args:
+        overrides: of each part, in the order in which they are trained.
+
+    Raises:
+        ConfigError: one is missing.
+    """
+    made: set[Path] = set()
+    for part, own in overrides.items():
+        config = load_section(path, part, settings_of(part), own)
+        for name in _CHECKPOINTS:
+            needed = getattr(config, name, None)
+            if isinstance(needed, Path) and needed not in made and not needed.is_dir():
+                raise ConfigError(
+                    f"The part {part} needs the checkpoint {needed}, and none of the parts before it makes it: "
+                    f"train it first, or change `{name}` of [{part}]."
+                )
+        made.add(config.output / CHECKPOINT)
 
 
 def _names(kind: type[Any]) -> set[str]:

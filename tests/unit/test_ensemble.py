@@ -203,10 +203,23 @@ def test_another_ensemble_or_a_missing_second_is_refused(folders, both, configur
         load_checkpoint(broken, device="cpu")
 
 
+def _with_another_word(folder: Path, like: Path) -> Path:
+    """A backbone like that of a checkpoint, one of whose word pieces is another."""
+    backbone = tiny_bert(folder / "renaming", width=64)
+    own = json.loads((like / "tokenizer.json").read_text(encoding="utf-8"))
+    words = own["model"]["vocab"]
+    words["zzz"] = words.pop(max(words, key=words.__getitem__))
+    (backbone / "tokenizer.json").write_text(json.dumps(own), encoding="utf-8")
+    return backbone
+
+
 def test_extractors_that_are_not_alike_are_refused(folders, configuration, tmp_path):
     wider = checkpoint(tmp_path / "wider", tiny_bert(tmp_path / "wide", width=128), 3)
     with pytest.raises(ModelLoadError, match="differ in backbone"):
         run("ensemble", configuration, output=tmp_path / "run", overrides={"second": str(wider)})
+    renamed = checkpoint(tmp_path / "renamed", _with_another_word(tmp_path, folders[0]), 4)
+    with pytest.raises(ModelLoadError, match="differ in vocabulary: train both"):
+        run("ensemble", configuration, output=tmp_path / "run", overrides={"second": str(renamed)})
     with pytest.raises(ConfigError, match="reads at most 128 tokens: lower `window`, which is 512"):
         run("ensemble", configuration, output=tmp_path / "run", overrides={"window": "512"})
     with pytest.raises(ConfigError, match="share"):

@@ -45,6 +45,20 @@ def test_a_wrong_setting_is_refused_before_the_first_part_is_trained(monkeypatch
         run("all", DEFAULT_CONFIG, output=None, overrides=overrides)
 
 
+def test_a_checkpoint_that_no_part_makes_is_missed_before_the_first_part_is_trained(monkeypatch, tmp_path):
+    trained = []
+    runs = {part: lambda path, overrides, part=part: trained.append(part) for part in (*PARTS, "ensemble")}
+    monkeypatch.setattr("kpdemo.training._RUNS", runs)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match="ensemble needs the checkpoint runs/second/checkpoint"):
+        run("all", DEFAULT_CONFIG, output=None, overrides={})
+    assert trained == []
+    (tmp_path / "there").mkdir()
+    with pytest.raises(ConfigError, match="The card configs/default_card.md"):  # all parts went before
+        run("all", DEFAULT_CONFIG, output=None, overrides={"second": str(tmp_path / "there")})
+    assert trained == ["tagger", "frequency", "extractor", "ensemble", "bank"]
+
+
 def test_the_examples_of_the_help_name_settings_that_exist():
     calls = re.findall(r"train (\w+) --config (\S+)(.*)", EXAMPLES)
     assert [part for part, _, _ in calls] == ["all", "extractor"]
