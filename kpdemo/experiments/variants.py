@@ -141,7 +141,8 @@ class _Run:
 
     def _trained(self) -> Path:
         """The variant's checkpoint; trained first, or as far as that is left to do."""
-        from kpdemo.training import CHECKPOINT, run
+        from kpdemo.training import run
+        from kpdemo.training.settings import CHECKPOINT
 
         output = self._training.output
         if not (output / CHECKPOINT).is_dir():

@@ -28,6 +28,7 @@ from kpdemo.training.parallel import ParallelSource, Translation
 from kpdemo.training.ramkg import FoundBy, WriterTraining, train_writer
 from kpdemo.training.retriever import RetrieverPart, RetrieverTraining, new_tower, open_tower
 from kpdemo.training.rgit import Corpus, negatives, read_rounds, retrieved
+from kpdemo.training.settings import CHECKPOINT
 from kpdemo.training.sources import Source
 from kpdemo.types import Document
 
@@ -36,7 +37,6 @@ RETRIEVER = "retriever"
 HELD_OUT = 20
 """Every so many-th example chooses the weights and is not trained on."""
 
-_CHECKPOINT = "checkpoint"
 _AT_ONCE = 4_096  # passages that are encoded in one call
 _MULTILINGUAL_BERT = "google-bert/bert-base-multilingual-cased"
 
@@ -130,11 +130,11 @@ class EncoderRounds:
         config = self._training(len(pairs), into)
         translations = [Translation(pair.document, self._corpus.by_id[pair.passage]) for pair in pairs]
         torch.manual_seed(self._seed)
-        tower = open_tower(config, start / _CHECKPOINT) if start else new_tower(config, translations)
+        tower = open_tower(config, start / CHECKPOINT) if start else new_tower(config, translations)
         others = negatives(self._corpus, len(pairs), self._seed)
         part = RetrieverPart(tower, config, translations, others, translations[:500])
         train(part, config.loop, into, self._device, identity=f"{len(pairs)} {start}")
-        tower.save(into / _CHECKPOINT, f"# A retriever of RGIT\n\nTrained on {len(pairs):,} pairs.\n")
+        tower.save(into / CHECKPOINT, f"# A retriever of RGIT\n\nTrained on {len(pairs):,} pairs.\n")
 
     def search(self, model: Path, documents: Sequence[Document], count: int) -> list[list[Retrieved]]:
         """See `Retriever`."""
@@ -162,7 +162,7 @@ class EncoderRounds:
         return self._encoded[1:]
 
     def _encoder(self, model: Path) -> Encoder:
-        own = replace(self._config.encoder, model=str(model / _CHECKPOINT))
+        own = replace(self._config.encoder, model=str(model / CHECKPOINT))
         return load_encoder(own, device=self._device.type)
 
     def _training(self, pairs: int, into: Path) -> RetrieverTraining:
@@ -226,11 +226,11 @@ class WriterRounds:
             taught, held_out, config, loop, into=into, device=self.device, found_by=found_by
         )
         card = f"# {config.name}: a generator of RGIT\n\nTrained on {len(taught):,} documents.\n"
-        trained.save(into / _CHECKPOINT, card, config.storage)
+        trained.save(into / CHECKPOINT, card, config.storage)
 
     def predict(self, model: Path, inputs: Sequence[Augmented]) -> list[list[str]]:
         """See `Generator`."""
-        return load_writer(model / _CHECKPOINT, device=self.device.type).keyphrases(inputs)
+        return load_writer(model / CHECKPOINT, device=self.device.type).keyphrases(inputs)
 
 
 @dataclass(frozen=True)
@@ -272,8 +272,8 @@ def train_rounds(config: RamkgRounds, *, device: torch.device) -> TrainedRounds:
         counts[document.language] = counts.get(document.language, 0) + 1
     return TrainedRounds(
         outcome,
-        outcome.retriever / _CHECKPOINT,
-        outcome.generator / _CHECKPOINT,
+        outcome.retriever / CHECKPOINT,
+        outcome.generator / CHECKPOINT,
         counts,
         len(data.parallel),
         len(corpus.passages),

@@ -75,7 +75,7 @@ def check_needed(path: Path, overrides: Mapping[str, Mapping[str, str]]) -> None
             needed = getattr(config, name, None)
             if isinstance(needed, Path) and needed not in made and not needed.is_dir():
                 raise ConfigError(
-                    f"The part {part} needs the checkpoint {needed}, and none of the parts before it makes it: "
+                    f"The part {part} needs the checkpoint {needed}, which no part before it makes: "
                     f"train it first, or change `{name}` of [{part}]."
                 )
         made.add(config.output / CHECKPOINT)

@@ -54,7 +54,7 @@ def test_a_checkpoint_that_no_part_makes_is_missed_before_the_first_part_is_trai
         run("all", DEFAULT_CONFIG, output=None, overrides={})
     assert trained == []
     (tmp_path / "there").mkdir()
-    with pytest.raises(ConfigError, match="The card configs/default_card.md"):  # all parts went before
+    with pytest.raises(ConfigError, match=r"The card configs/default_card\.md"):  # all parts went before
         run("all", DEFAULT_CONFIG, output=None, overrides={"second": str(tmp_path / "there")})
     assert trained == ["tagger", "frequency", "extractor", "ensemble", "bank"]
 
