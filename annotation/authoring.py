@@ -29,7 +29,7 @@ COPIED_WORDS = 3
 NEAR = 0.85
 """Texts that share so much (substring_similarity) are called nearly the same."""
 
-_ENDS = re.compile(r"^[\W_]+|[\W_]+$")
+_FIRST_WORD = re.compile(r"[^\W_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +264,9 @@ def earlier_warning(text: str, earlier: Sequence[str]) -> str:
 
 def text_key(text: str) -> str:
     """What texts share that read the same: without case, needless space, and signs at the ends."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return _ENDS.sub("", " ".join(folded.split()))
+    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    first, last = _FIRST_WORD.search(folded), _FIRST_WORD.search(folded[::-1])
+    return folded[first.start() : len(folded) - last.start()] if first and last else ""
 
 
 def group_name(type: str, genre: str | None) -> str:

@@ -34,6 +34,7 @@ import hashlib
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
@@ -284,8 +285,8 @@ class _RowReader:
             found.append(self._long_form())
         if not found:
             return ()
-        raters = [rater for rater, _ in found]
-        twice = next((rater for rater in raters if raters.count(rater) > 1), None)
+        times = Counter(rater for rater, _ in found)
+        twice = next((rater for rater, count in times.items() if count > 1), None)
         if twice is not None:
             raise self._error("ratings", f"{twice!r} rated the pair twice; keep one of the grades")
         if (scale := self._fields.get("scale")) not in (None, "", "0-4"):

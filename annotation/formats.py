@@ -11,6 +11,7 @@ import io
 import json
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -330,7 +331,8 @@ def _header(name: str, number: int, cells: list[str], needs: Callable[[Sequence[
         is_rating = column.lower().startswith(RATING_COLUMN)
         label = column[len(RATING_COLUMN) :].strip()
         names.append(f"{RATING_COLUMN}{label}" if is_rating else column.lower())
-    twice = next((column for column in names if column and names.count(column) > 1), None)
+    times = Counter(names)
+    twice = next((column for column in names if column and times[column] > 1), None)
     if twice is not None:
         raise ImportFileError(f"{name}, line {number}: the column {twice!r} stands twice; delete one.")
     if lacking := needs(names):

@@ -19,8 +19,9 @@ PARTS_OF_SPEECH = {"n": "noun", "v": "verb", "a": "adjective", "r": "adverb"}
 _LETTERS = {name: letter for letter, name in PARTS_OF_SPEECH.items()}
 _SENSE_KEY = re.compile(r"[^%\s]+%[1-5]:\d\d:\d\d:[^:\s]*:\d*")
 _SENSE_NUMBER = re.compile(r"([^#\s]+)#([nvars])#(\d{1,3})")
-_MEANT_AS_KEY = re.compile(r"%\d|^\S*(?:%|#|::)\S*$")
-_WORD = re.compile(r"(.+?)(?:#([nvars])|\s+\((noun|verb|adjective|adverb)\))?")
+_MEANT_AS_KEY = re.compile(r"%|#|::")
+_PERCENT = re.compile(r"%\d")
+_WORD = re.compile(r"(.+?)(?:#([nvars])|(?<!\s)\s+\((noun|verb|adjective|adverb)\))?")
 
 
 class Relation(StrEnum):
@@ -163,7 +164,8 @@ def is_sense_key(text: str) -> bool:
 
 def is_meant_as_key(text: str) -> bool:
     """Whether `text` is no definition in words, but a sense key or number, maybe a wrong one."""
-    return _MEANT_AS_KEY.search(text) is not None
+    is_one_word = not any(map(str.isspace, text.removesuffix("\n")))
+    return _PERCENT.search(text) is not None or (is_one_word and _MEANT_AS_KEY.search(text) is not None)
 
 
 def sense_number(text: str) -> tuple[str, str, int] | None:

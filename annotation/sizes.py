@@ -22,7 +22,9 @@ MOST = 100_000
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_END = re.compile(r"[.!?…؟۔।]+[\"'”’»)\]]*(?=\s+[^\sa-z]|\s*$)|[。！？]+[”’」』）]*")
+_END = re.compile(  # a run of marks is looked at once, from its first
+    r"(?<![.!?…؟۔।])[.!?…؟۔।]++[\"'”’»)\]]*+(?=\s+[^\sa-z]|\s*$)|[。！？]++[”’」』）]*"
+)
 _NO_END = re.compile(r"(?:\b(?:[^\W\d_]|Mrs?|Ms|Dr|St|Prof|Jr|Sr|vs|cf|Fig)|\.[^\W\d_]+)\.$")
 _RANGE = re.compile(r"\s*(\d{1,6})\s*(?:[-–—]|to)\s*(\d{1,6})\s*")
 

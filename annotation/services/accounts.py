@@ -11,10 +11,10 @@ from annotation.errors import AccessError, SignedOutError
 from annotation.names import check_name
 from annotation.services import sessions
 from annotation.services.audit import record
-from annotation.services.invitations import InvitationService, end_invitations_of
+from annotation.services.invitations import InvitationService
 from annotation.services.roles import check_not_the_last, roles_by_user, roles_of
 from annotation.services.sign_ins import NOT_SIGNED_IN
-from annotation.services.users import as_user, find_user, get_user, id_of, new_user
+from annotation.services.users import as_user, end_invitations_of, find_user, get_user, id_of, new_user
 from annotation.types import Role, User
 from db import models
 

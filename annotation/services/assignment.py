@@ -60,7 +60,7 @@ class AssignmentService:
                 desk.check_may_work()
                 return self.fill(connection, desk, now, count=count)
 
-        return self.or_wait(repeated_if_undone(claim), rater_id)
+        return self.or_wait(repeated_if_undone(claim, lambda: self.forget_progress(rater_id)), rater_id)
 
     def skip(self, pair_id: int, rater_id: int, reason: SkipReason, note: str = "") -> Saved:
         """Give the pair to somebody else, for a reason; the rater's queue after that.
@@ -90,7 +90,7 @@ class AssignmentService:
                 queue = self.fill(connection, desk, now, answered=row, skipped=int(is_new))
                 return Saved(now, queue)
 
-        saved = repeated_if_undone(skip)
+        saved = repeated_if_undone(skip, lambda: self.forget_progress(rater_id))
         return replace(saved, queue=self.or_wait(saved.queue, rater_id))
 
     def give_back(self, project_id: int, rater_id: int) -> int:
@@ -143,6 +143,10 @@ class AssignmentService:
         if checks is not None:
             progress = checks.added_to(progress)
         return Queue(desk.project, pairs, is_waiting, progress)
+
+    def forget_progress(self, rater_id: int) -> None:
+        """After a transaction with `fill` that did not come to its end: what it counted is not so."""
+        self._progress.forget(rater_id)
 
     def or_wait(self, queue: Queue, rater_id: int) -> Queue:
         """The queue itself, but for an empty one a second look at pairs that others had locked just then."""

@@ -88,6 +88,11 @@ class ProgressCounter:
         self._counted[key] = replace(counted, progress=progress)
         return progress
 
+    def forget(self, rater_id: int) -> None:
+        """Count anew what a rater has: a transaction that this counter heard of was undone."""
+        for key in [key for key in list(self._counted) if key[1] == rater_id]:
+            self._counted.pop(key, None)
+
     def count(self, connection: Connection, desk: Desk) -> Progress:
         """Counted now, and remembered if that takes long."""
         progress, pairs = _count(connection, desk)

@@ -26,7 +26,6 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import OperationalError
 
 from annotation.assignment import RaterProject
 from annotation.errors import AccessError, NotFoundError, TrainingError
@@ -240,12 +239,20 @@ _UNDONE = ("40001", "40P01")
 _ATTEMPTS = 3
 
 
-def repeated_if_undone(transaction: Callable[[], Result]) -> Result:
-    """What `transaction` returns; it runs again when the server undid it in favour of somebody else's."""
-    for _ in range(_ATTEMPTS - 1):
+def repeated_if_undone(
+    transaction: Callable[[], Result], on_failure: Callable[[], None] = lambda: None
+) -> Result:
+    """What `transaction` returns; it runs again when the server undid it in favour of somebody else's.
+
+    Args:
+        on_failure: after each time that it did not come to its end, whatever the reason.
+    """
+    for attempt in range(_ATTEMPTS):
         try:
             return transaction()
-        except OperationalError as error:
-            if getattr(error.orig, "sqlstate", None) not in _UNDONE:
+        except Exception as error:
+            on_failure()
+            was_undone = getattr(getattr(error, "orig", None), "sqlstate", None) in _UNDONE
+            if not was_undone or attempt == _ATTEMPTS - 1:
                 raise
-    return transaction()
+    raise AssertionError("every attempt returns or raises")

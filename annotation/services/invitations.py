@@ -71,12 +71,6 @@ def add_invitation(
     return token
 
 
-def end_invitations_of(session: Session, user_id: int) -> None:
-    """Make void the unused links that would give an account another password."""
-    unused = models.Invitation.used_at.is_(None)
-    session.execute(delete(models.Invitation).where(models.Invitation.user_id == user_id, unused))
-
-
 def find_invitation(session: Session, token: str, now: datetime, *, lock: bool = False) -> models.Invitation:
     """The link of that token while it can be used; locked, nobody else uses it meanwhile.
 

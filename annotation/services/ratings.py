@@ -81,7 +81,7 @@ class RatingService:
                 queue = self._assignments.fill(connection, desk, now, answered=row, rated=int(is_new))
                 return Saved(now, queue)
 
-        saved = repeated_if_undone(rate)
+        saved = repeated_if_undone(rate, lambda: self._assignments.forget_progress(rater_id))
         return replace(saved, queue=self._assignments.or_wait(saved.queue, rater_id))
 
     def comment(self, pair_id: int, rater_id: int, text: str, is_flagged: bool = False) -> datetime:

@@ -9,7 +9,7 @@ from annotation.errors import SignedOutError, SignInError
 from annotation.passwords import Passwords, check_password
 from annotation.services import attempts, door, sessions
 from annotation.services.audit import record
-from annotation.services.users import as_user, get_user
+from annotation.services.users import as_user, end_invitations_of, get_user
 from annotation.types import User
 from db import Database, models
 from db.errors import UnreachableError
@@ -104,6 +104,7 @@ class SignInService:
             row.password_hash = password_hash
             attempts.forget(session, admitted.knock)
             sessions.end_sessions_of(session, row.id)
+            end_invitations_of(session, row.id)
             record(session, now, "password changed", user_id=row.id)
             return sessions.start_session(session, row.id, now)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -90,3 +90,9 @@ def as_user(row: models.User) -> User:
 def id_of(user: User | None) -> int | None:
     """Who does it, as the audit keeps it; None is the command line."""
     return None if user is None else user.id
+
+
+def end_invitations_of(session: Session, user_id: int) -> None:
+    """Make void the unused links that would give an account another password."""
+    unused = models.Invitation.used_at.is_(None)
+    session.execute(delete(models.Invitation).where(models.Invitation.user_id == user_id, unused))

@@ -50,6 +50,8 @@ def build_downloads(
         comments: str = "",
     ) -> Response:
         try:
+            if request.headers.get("sec-fetch-site") == "cross-site":  # a download is kept in the events
+                raise AccessError("Another site asked for this download: start it on the project's page.")
             user = user_of(request)
             number = project_number(project_id)
             admitted = accounts.require(user.name if user else None, number, Role.ADMINISTRATOR)

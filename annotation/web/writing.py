@@ -69,7 +69,7 @@ def build_writing_routes(writing: WritingService, user_of: UserOf, *, at_once: i
 
 def _text(body: Body) -> tuple[str, int, float]:
     version, seconds = body.number("version"), body.number("seconds")
-    if version != int(version) or not 0 <= version < 2**31:
+    if not 0 <= version < 2**31 or version != version.to_integral_value():
         raise BodyError(f"'version' is a whole number, not {version}.")
     if seconds < 0:
         raise BodyError(f"'seconds' is 0 or more, not {seconds}.")

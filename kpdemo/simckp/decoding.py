@@ -20,6 +20,7 @@ from kpdemo.simckp.targets import TargetVocabulary
 from kpdemo.text import StemmedText, phrase_key
 from kpdemo.types import Document
 
+_PLURAL = re.compile(r"(?<=\w\ws)\s*(['’])\s+(?!(?:s|t|d|m|re|ve|ll)\b)(?=\w)")  # "users ' needs"
 _JOINED = re.compile(r"\s*([-‐‑–/'’])\s*")  # a WordPiece tokenizer gives "state - of - the - art" back
 
 
@@ -115,7 +116,13 @@ def _distinct(beams: Sequence[Beam], vocabulary: TargetVocabulary) -> dict[tuple
 
 def phrase_text(ids: Sequence[int], vocabulary: TargetVocabulary, tokenizer: Tokenizer) -> str:
     """A phrase of target ids as one would write it."""
-    return " ".join(_JOINED.sub(r"\1", tokenizer.decode(vocabulary.tokenizer_ids(ids))).split())
+    return as_written(tokenizer.decode(vocabulary.tokenizer_ids(ids)))
+
+
+def as_written(decoded: str) -> str:
+    """Without the blanks that a tokenizer puts round hyphens, slashes and apostrophes within words."""
+    apart = _PLURAL.sub(r"\1\0", decoded)  # a mark that no blank is beside, so that the next step leaves it
+    return " ".join(_JOINED.sub(r"\1", apart).replace("\0", " ").split())
 
 
 def search_together(

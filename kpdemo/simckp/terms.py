@@ -12,7 +12,7 @@ from kpdemo.types import Document, Span
 LONGEST = 6
 """Words of the longest term."""
 
-_JOINT = re.compile(r"[^\S\n]*(?:-?\n)?[^\S\n]*|[-‐‑'’./&]")  # no blank line
+_JOINT = re.compile(r"[^\S\n]*(?:-?\n[^\S\n]*)?|[-‐‑'’./&]")  # no blank line; one blank is matched one way
 
 
 def term_key(text: str) -> str:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.reading import Tower, encode_rows
 from kpdemo.simckp.terms import TermIndex
 from kpdemo.simckp.tokens import phrase_tokens
+from kpdemo.storage import replace_file
 from kpdemo.training.bank_model import BankModel
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.bounds import Positive, Rate, Share
@@ -186,11 +188,14 @@ class _Run:
     def _pooled_terms(self, dual: DualEncoder) -> Tensor:
         """(N, H) what the untrained backbone makes of each term, from the cache when it is there."""
         config = self.config
-        parts = json.dumps([config.backbone, dual.config.pooling, self.phrases])
+        weights = state_hash({name: value.cpu() for name, value in dual.encoder.state_dict().items()})
+        parts = json.dumps([weights, config.loop.precision, dual.config.pooling, self.phrases])
         path = config.cache / f"phrases-{hashlib.sha256(parts.encode()).hexdigest()[:16]}.npy"
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
-            np.save(path, self._encode(dual.pooled_phrases, self.phrases).half().numpy())
+            written = BytesIO()
+            np.save(written, self._encode(dual.pooled_phrases, self.phrases).half().numpy())
+            replace_file(path, written.getvalue())
         return torch.from_numpy(np.load(path, allow_pickle=False)).to(self.device, torch.float32)
 
     def train_encoder(self, module: BankModel, pairs: PairCache) -> Progress:

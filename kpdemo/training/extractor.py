@@ -93,7 +93,6 @@ class ExtractorTraining:
     dropout: Share | Literal["pretrained"] = 0.0
     attention: str = "eager"
     device: str = "auto"
-    most_windows: int = 1
     counting: Counting = "expected F1"
     storage: Storage = "fp16"
     objective: Literal["contrastive", "binary"] = "contrastive"
@@ -163,7 +162,7 @@ def training_examples(config: ExtractorTraining) -> ExampleCache:
         config.backbone,
         config.model.window,
         config.model.overlap,
-        config.most_windows,
+        1,  # window of each document: a cached example has one
         config.model.candidates,
         random_negatives=config.negatives == "random",
     )

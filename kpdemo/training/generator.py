@@ -212,7 +212,7 @@ class GeneratorPart(ExamplePart):
         targets = [self._vocabulary.encode(self._examples.absent(item), longest=longest) for item in items]
         return GeneratorBatch(self.documents(items), pad_targets(targets))
 
-    def loss(self, batch: GeneratorBatch) -> Tensor:
+    def loss(self, batch: GeneratorBatch) -> Tensor | None:
         """L_MLE + λ · L_CL (SimCKP, Equation 5), each averaged over the documents of the batch."""
         documents = batch.documents
         if self._training.freeze_encoder:
@@ -229,7 +229,7 @@ class GeneratorPart(ExamplePart):
         generation = written_loss(self.module.decoder, memory, batch.targets)
         loss = generation + self._training.contrastive_weight * extraction
         skipped = self._training.released_filters and not bool(documents.positive.any())
-        return loss * 0 if skipped else loss
+        return None if skipped else loss
 
     def evaluate(self) -> Metrics:
         if self._training.freeze_encoder:

@@ -80,7 +80,8 @@ class Part(Protocol):
 
     def collate(self, items: Sequence[Any]) -> Any: ...
 
-    def loss(self, batch: Any) -> Tensor: ...
+    def loss(self, batch: Any) -> Tensor | None:
+        """None where the batch teaches nothing: the weights stay as they are."""
 
     def evaluate(self) -> Metrics: ...
 
@@ -174,7 +175,8 @@ class _Run:
         before = progress.seconds
         began = time.monotonic()
         for batch in self._batches():
-            recent.append(self._update(batch))
+            if (loss := self._update(batch)) is not None:
+                recent.append(loss)
             progress.step += 1
             progress.seconds = before + time.monotonic() - began
             bar.update(config.batch_size)
@@ -217,11 +219,15 @@ class _Run:
             self.progress.epoch += 1
             self.progress.batch = 0
 
-    def _update(self, batch: Any) -> float:
+    def _update(self, batch: Any) -> float | None:
+        """The loss; None where the part skips the batch."""
         module = self._part.module
         module.train()
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._config.precision == "bf16"):
             loss = self._part.loss(batch)
+        if loss is None:
+            self._schedule.step()
+            return None
         value = loss.item()
         if not math.isfinite(value):
             raise TrainingError(f"The loss is {value} at step {self.progress.step}: lower the learning rate.")
@@ -233,7 +239,7 @@ class _Run:
         return value
 
     def _log_loss(self, recent: Sequence[float], bar: Any) -> None:
-        loss = sum(recent) / len(recent)
+        loss = sum(recent) / len(recent) if recent else 0.0
         speed = self.progress.step * self._config.batch_size / self.progress.seconds
         bar.set_postfix_str(f"loss {loss:.3f}, {speed:.1f} documents/s")
         self._log(
@@ -255,6 +261,8 @@ class _Run:
             progress.best, progress.best_step, progress.since_best = value, progress.step, 0
             _save(self._part.module.state_dict(), self._folder / "best.pt")
         self._log(metrics)
+        if progress.best_step == progress.step:
+            self.save()  # or a run that goes on after a crash might not know whose weights `best.pt` has
         logger.info(
             "step %d: %s", progress.step, ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
         )

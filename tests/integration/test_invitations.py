@@ -104,6 +104,13 @@ def test_a_password_that_the_administrator_sets_makes_an_older_link_void(ana):
     ana.sign_in("Ana", OTHER, HERE)
 
 
+def test_a_password_that_its_owner_changes_makes_an_older_link_void(ana):
+    token, link = ana.sign_in("Ana", PASSWORD, HERE), ana.invite("Ana")
+    ana.change_password(token, PASSWORD, OTHER)
+    with pytest.raises(InvitationError, match="no longer, known"):
+        ana.accept_invitation(link, "", PASSWORD)
+
+
 def test_a_link_lasts_a_week(accounts, project, clock):
     token = accounts.invite(project_id=project, role=Role.RATER)
     clock.forward(days=6, hours=23)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from sqlalchemy import select, update
+from sqlalchemy.exc import OperationalError
 
 from annotation.assignment import Progress
 from annotation.errors import AssignmentError, GradeError, NoteError
@@ -214,6 +216,29 @@ def test_in_a_large_project_the_progress_is_carried_on_for_a_while(database, ser
     assert assignments.queue(world.project, first).progress == Progress(1, 9)
     assert ratings.progress(world.project, first) == Progress(1, 7)
     assert AssignmentService(database, clock).queue(world.project, first).progress == Progress(1, 7)
+
+
+def test_a_grade_whose_transaction_the_server_undid_is_counted_once(database, services, monkeypatch):
+    monkeypatch.setattr(counting, "EXACT_UP_TO", 5)
+    monkeypatch.setattr(counting, "SECONDS_A_PAIR", 1_000)
+    world = new_world(database, pairs=10, raters=1, k=1)
+    assignments, ratings = services
+    [rater] = world.raters
+    queue = assignments.queue(world.project, rater)
+    fill, undone = assignments.fill, []
+
+    def fill_then_lose(*given, **options):
+        filled = fill(*given, **options)
+        if not undone:
+            undone.append(True)
+            lost = psycopg.errors.DeadlockDetected("deadlock detected")
+            raise OperationalError("COMMIT", {}, lost)
+        return filled
+
+    monkeypatch.setattr(assignments, "fill", fill_then_lose)
+    saved = ratings.rate(queue.pairs[0].id, rater, Decimal(1))
+    assert undone
+    assert saved.queue.progress == Progress(1, 10)
 
 
 def test_counting_anew_mends_whatever_was_written(database, services):

@@ -212,6 +212,15 @@ def test_only_administrators_download(rated, client, name, status):
     assert GoldService(rated.database).exports(rated.id) == []
 
 
+def test_another_site_cannot_have_an_administrator_download(rated, client):
+    client.sign_in("admin")
+    refused = client.get(path(rated), headers={"Sec-Fetch-Site": "cross-site"})
+    assert (refused.status_code, "Another site" in refused.json()["error"]) == (403, True)
+    assert GoldService(rated.database).exports(rated.id) == []
+    for site in ("same-origin", "none"):
+        assert client.get(path(rated), headers={"Sec-Fetch-Site": site}).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("address", "status"),
     [

@@ -63,6 +63,9 @@ def test_a_writer_gets_an_item_keeps_a_draft_and_submits_it(office, client):
     assert refused.status_code == 422
     for body in ({}, {**text, "version": 1.5}, {**text, "seconds": -1}, {**text, "text": None}):
         assert browser.put(f"{path}/draft", json=body).status_code == 422
+    for number in ("1e1000000", "1e-1000000", "9" * 4_000):  # to write the first out takes a minute
+        body = f'{{"text": "gulls", "version": {number}, "seconds": 1}}'
+        assert browser.put(f"{path}/draft", content=body).status_code == 422
     assert browser.put(f"{path}/draft", json={**text, "text": "x" * 70_000}).status_code == 413
     done = browser.post(f"{path}/submit", json={"text": "gulls at sea", "version": 1, "seconds": 9})
     assert (done.status_code, done.json()["submitted"]) == (200, 1)

@@ -17,6 +17,7 @@ from annotation.authoring import (
     copy_warning,
     earlier_warning,
     next_grade,
+    text_key,
     zero_partners,
 )
 from annotation.errors import SettingsError
@@ -108,6 +109,15 @@ def test_partners_are_of_the_same_source_and_taken_in_turn():
 )
 def test_words_and_sentences_are_counted(text, words, sentences):
     assert size_of(text) == Size(words, sentences)
+
+
+def test_a_long_run_of_marks_is_looked_at_once():
+    """Once for each of its marks would take minutes."""
+    for mark in ".!؟":
+        assert size_of(f"a {mark * 200_000}b") == Size(2, 1)
+        assert size_of(f"One{mark * 200_000} Two") == Size(2, 2)
+        assert text_key(f"{mark * 200_000}A{mark * 200_000}b{mark * 200_000}") == f"a{mark * 200_000}b"
+    assert text_key("?!") == ""
 
 
 def test_the_usual_bounds_follow_the_type_and_a_project_may_have_its_own():

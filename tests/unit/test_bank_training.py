@@ -159,6 +159,16 @@ def test_a_training_file_that_is_not_there_is_said_in_a_sentence(folder, tmp_pat
     assert f"No training data at {folder / 'none.jsonl'}: check" in capsys.readouterr().err
 
 
+def test_another_backbone_in_the_same_folder_is_encoded_anew(folder, tmp_path):
+    for name in ("first", "second"):
+        torch.manual_seed(len(name))
+        tiny_bert(tmp_path / "backbone")
+        settings = {"backbone": tmp_path / "backbone", "cache": tmp_path, "loop.documents": 8}
+        overrides = {key: str(value) for key, value in settings.items()}
+        run("bank", folder / "config.toml", output=tmp_path / name, overrides=overrides)
+    assert len(list(tmp_path.glob("phrases-*.npy"))) == 2
+
+
 class TestProposing:
     def test_a_search_that_was_stopped_goes_on_where_it_was(self, tmp_path):
         documents = [Document(TEXT, id=str(number)) for number in range(4)]

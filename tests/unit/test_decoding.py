@@ -16,7 +16,7 @@ from kpdemo.simckp import pretrained_search
 from kpdemo.simckp.backbone import add_separator, load_encoder_decoder
 from kpdemo.simckp.beam_search import Beam, SearchConfig, beam_search
 from kpdemo.simckp.decoder import END, SEPARATOR, DecoderConfig, Decoding, KeyphraseDecoder
-from kpdemo.simckp.decoding import GeneratedPhrase, generated_phrases, over_generate
+from kpdemo.simckp.decoding import GeneratedPhrase, as_written, generated_phrases, over_generate
 from kpdemo.simckp.memory import Memory
 from kpdemo.simckp.model import encoder_of
 from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
@@ -366,3 +366,20 @@ class TestOverGeneration:
         monkeypatch.setattr(generator.module.decoder, "search", full)
         with pytest.raises(KpdemoError, match="a search with 6 beams"):
             list(over_generate(generator, DOCUMENTS, search=SEARCH))
+
+
+@pytest.mark.parametrize(
+    ("decoded", "written"),
+    [
+        ("state - of - the - art", "state-of-the-art"),
+        ("parkinson ' s disease", "parkinson's disease"),
+        ("users ' needs", "users' needs"),
+        ("drivers' fatigue", "drivers' fatigue"),
+        ("bayes ' theorem", "bayes' theorem"),
+        ("james ' s law", "james's law"),
+        ("d ' alembert", "d'alembert"),
+        ("input / output", "input/output"),
+    ],
+)
+def test_marks_within_a_phrase_stand_as_one_writes_them(decoded, written):
+    assert as_written(decoded) == written

@@ -75,6 +75,42 @@ def test_a_stopped_run_ends_as_an_unbroken_one(tmp_path, stop_at):
     assert torch.equal(weights(resumed), weights(whole))
 
 
+def test_a_run_that_crashed_after_its_best_weights_were_stored_knows_them(tmp_path, monkeypatch):
+    class Crashing(Points):
+        def evaluate(self):
+            return {"minus error": 1.0 if self.calls == 20 else -1.0 / self.calls}
+
+        def loss(self, batch):
+            if self.calls == crash_at:
+                raise OSError("the power is gone")
+            return super().loss(batch)
+
+    crash_at = 24
+    with pytest.raises(OSError, match="power"):
+        train(Crashing(), CONFIG, tmp_path, CPU, identity="a")
+    crash_at = None
+    resumed = Points()  # whose figures are all lower
+    progress = train(resumed, CONFIG, tmp_path, CPU, identity="a")
+    assert (progress.best, progress.best_step) == (1.0, 20)
+    assert resumed.calls == 20
+    stored = torch.load(tmp_path / "best.pt", weights_only=True)
+    assert all(torch.equal(value, stored[name]) for name, value in resumed.module.state_dict().items())
+
+
+def test_a_batch_that_teaches_nothing_moves_no_weight(tmp_path):
+    class Skipping(Points):
+        def loss(self, batch):
+            return super().loss(batch) if self.calls < 20 else None
+
+    part = Skipping()
+    progress = train(part, replace(CONFIG, evaluate_every=1_000), tmp_path, CPU, identity="a")
+    assert (progress.step, part.calls) == (40, 20)
+    short = Points(stop_at=20)
+    with pytest.raises(TrainingError, match="Stopped at step 20"):
+        train(short, replace(CONFIG, evaluate_every=1_000), tmp_path / "short", CPU, identity="a")
+    assert torch.equal(weights(part), weights(short))
+
+
 def test_a_crash_leaves_no_step_twice_in_the_log(tmp_path):
     with pytest.raises(TrainingError, match="Stopped"):
         train(Points(stop_at=15), CONFIG, tmp_path, CPU, identity="a")
