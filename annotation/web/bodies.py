@@ -14,8 +14,6 @@ from annotation.characters import shortened
 from annotation.errors import AnnotationError
 
 LARGEST_BODY = 64 * 1024
-MOST_DIGITS = 20
-"""Before the decimal point and after it: to write out what `1e1000000` stands for takes a minute."""
 
 
 class BodyError(AnnotationError, ValueError):
@@ -38,10 +36,7 @@ class Body:
         value = self._value(name)
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
             raise BodyError(f"{name!r} is a number, not {_shown(value)}.")
-        number = Decimal(value)
-        if number and abs(number.adjusted()) > MOST_DIGITS:
-            raise BodyError(f"{name!r} is a number of at most {MOST_DIGITS} digits, not {_shown(value)}.")
-        return number
+        return Decimal(value)
 
     def text(self, name: str) -> str:
         value = self._value(name)
