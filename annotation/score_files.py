@@ -120,7 +120,8 @@ def _gold_files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     tables = [path / name for name in _TABLES if (path / name).is_file()]
-    inputs = sorted(path.glob(f"*{_INPUT}*"), key=lambda file: _place_of_type(type_of_name(file.name) or ""))
+    written = (file for file in path.glob(f"*{_INPUT}*") if file.stat().st_size)  # a type may have no pair
+    inputs = sorted(written, key=lambda file: _place_of_type(type_of_name(file.name) or ""))
     found = tables or inputs
     if not found or len(tables) > 1:
         what = f"both {tables[0].name} and {tables[1].name}" if tables else "no gold set"

@@ -36,13 +36,13 @@ DEFAULT_FOLDER = _ASSETS / "default"
 MULTILINGUAL_FOLDER = _ASSETS / MULTILINGUAL_MODEL
 PASSAGES_INDEX = _ASSETS / "passages" / "index"
 
-_SIMCKP = "SimCKP, trained on author keywords"
-_INDEXER = {"indexer": "SimCKP, trained on indexers' terms: more, and longer"}
+_SIMCKP = "SimCKP on author keywords"  # such a line fits the list of models on the page in one piece
+_INDEXER = {"indexer": "SimCKP on indexers' terms: more, and longer"}
 _SHIPPED = {DEFAULT_MODEL: _SIMCKP} | _INDEXER
 _SHIPPED_WITH_LANGUAGES = {
-    DEFAULT_MODEL: f"{_SIMCKP}; French, Chinese, Korean: {MULTILINGUAL_MODEL}",
-    MULTILINGUAL_MODEL: "French, Chinese and Korean; English passages that are near help (RAMKG)",
-    ENGLISH_MODEL: f"{_SIMCKP}, whatever the language",
+    DEFAULT_MODEL: f"{_SIMCKP}; four languages",
+    MULTILINGUAL_MODEL: "RAMKG for French, Chinese and Korean",
+    ENGLISH_MODEL: f"{_SIMCKP}; reads any text as English",
 } | _INDEXER
 
 _BASELINES = {
@@ -52,7 +52,7 @@ _BASELINES = {
     "textrank": "TextRank (Mihalcea and Tarau 2004)",
     "positionrank": "PositionRank (Florescu and Caragea 2017)",
     "multipartite": "MultipartiteRank (Boudin 2018)",
-    "embedding": "embeddings with maximal marginal relevance, as in KeyBERT, on the default model's encoder",
+    "embedding": "as KeyBERT, on the default model's encoder",
 }
 BASELINES = tuple(_BASELINES)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -10,10 +13,13 @@ import typer
 from annotation.commands.options import DatabaseOption, JsonOption, open_database
 from annotation.errors import ExportError, UnfinishedError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
-from annotation.services.gold import GoldService
+from annotation.services.gold import ExportedGold, GoldService
 from annotation.services.projects import ProjectService
 from annotation.terminal import ProgressLine, show_json, show_line
 from db import DEFAULT_URL
+from db.command import CallError
+
+_PRINTED = (Format.JSONL, Format.CSV)
 
 
 def register(app: typer.Typer) -> None:
@@ -24,8 +30,13 @@ def register(app: typer.Typer) -> None:
 def export(
     project: Annotated[str, typer.Argument(help="Name of the project.")],
     output: Annotated[
-        Path, typer.Option(metavar="DIR", help="A folder that is empty, or does not exist yet.")
-    ],
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="A folder that is empty, or does not exist yet. Without one, or with -, the gold set "
+            "itself is printed, as jsonl or csv.",
+        ),
+    ] = None,
     format: Annotated[Format, typer.Option(help="Of the files.")] = Format.JSONL,
     unfinished: Annotated[
         Unfinished,
@@ -46,19 +57,18 @@ def export(
 ) -> None:
     """Write the gold set: adjudicated grade, else mean, with a manifest.
 
-    Example: python -m annotation export news --format csv --output news-gold --unfinished list
+    Examples: python -m annotation export news --format csv --output news-gold --unfinished list, or
+    python -m annotation export news --unfinished leave-out > news.jsonl
     """
-    database = open_database(database_url)
-    project_id = ProjectService(database).get(project).id
-    service = GoldService(database)
-    total = service.counts(project_id).pairs
     options = ExportOptions(format, unfinished, raters, comments)
-    try:
-        with ProgressLine("Exporting", total=total, unit="pairs") as line:
-            exported = service.export(project_id, output, options, force=force, progress=line.show)
-    except UnfinishedError as error:
-        ways = f"--unfinished {Unfinished.LEAVE_OUT} or --unfinished {Unfinished.LIST}"
-        raise ExportError(f"{error.problem}: finish them, or give {ways}.") from None
+    if output is None or str(output) == "-":
+        if format not in _PRINTED or unfinished is Unfinished.LIST or as_json:
+            raise CallError(
+                "A gold set of several files, and what --json tells, need a folder: give --output DIR."
+            )
+        _print(project, options, database_url)
+        return
+    exported = _write(project, output, options, database_url, force=force)
     if as_json:
         show_json(exported.manifest | {"manifest_sha256": exported.manifest_sha256, "output": str(output)})
         return
@@ -68,3 +78,26 @@ def export(
     show_line(f"{output / 'manifest.json'}: SHA-256 {exported.manifest_sha256}")
     if not any(file["rows"] for file in files if not file["name"].startswith("unfinished")):
         show_line("No pair has a gold grade yet: the gold set is empty until raters have graded enough.")
+
+
+def _print(project: str, options: ExportOptions, database_url: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "gold"
+        _write(project, path, options, database_url)
+        with (path / f"gold.{options.format}").open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+
+
+def _write(
+    project: str, output: Path, options: ExportOptions, database_url: str, *, force: bool = False
+) -> ExportedGold:
+    database = open_database(database_url)
+    project_id = ProjectService(database).get(project).id
+    service = GoldService(database)
+    total = service.counts(project_id).pairs
+    try:
+        with ProgressLine("Exporting", total=total, unit="pairs") as line:
+            return service.export(project_id, output, options, force=force, progress=line.show)
+    except UnfinishedError as error:
+        ways = f"--unfinished {Unfinished.LEAVE_OUT} or --unfinished {Unfinished.LIST}"
+        raise ExportError(f"{error.problem}: finish them, or give {ways}.") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -106,10 +107,22 @@ def _words(text: str) -> list[_Word]:
     """Those with a letter or digit."""
     found: list[_Word] = []
     before = 0
-    for start, end in word_spans(text):
+    for start, end in _word_spans(text):
         word = text[start:end]
         if any(map(str.isalnum, word)):
             joined = _JOINT.fullmatch(text, before, start) is not None
             found.append(_Word(word, stem(word), (start, end), joined))
             before = end
     return found
+
+
+def _word_spans(text: str) -> Iterator[Span]:
+    """As `word_spans`, but brackets, curved quotation marks and the like part words too."""
+    for start, end in word_spans(text):
+        if text[start:end].isalnum():
+            yield start, end
+            continue
+        marks = [place for place in range(start, end) if unicodedata.category(text[place])[0] in "PS"]
+        for first, behind in zip([start, *(place + 1 for place in marks)], [*marks, end], strict=True):
+            if first < behind:
+                yield first, behind

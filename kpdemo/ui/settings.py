@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
-from kpdemo.errors import PassageIndexError
+from kpdemo.errors import ModelLoadError, PassageIndexError
 
 LAST_PORT = 65_535
 
@@ -27,15 +28,22 @@ class Settings:
     in_space: bool
 
 
+class _Parser(argparse.ArgumentParser):
+    """Tells what is wrong in one sentence, without the usage before it."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{message}\n")
+
+
 def read_settings(arguments: Sequence[str] | None, environment: Mapping[str, str]) -> Settings:
     """Command-line options; in a Hugging Face Space the default is to listen on every address."""
     in_space = "SPACE_ID" in environment
-    parser = argparse.ArgumentParser(
-        prog="app.py", description="Serve the keyphrase page and, under /annotate, annotation."
-    )
+    parser = _Parser(prog="app.py", description="Serve the keyphrase page and, under /annotate, annotation.")
     parser.add_argument("--host", default="0.0.0.0" if in_space else "127.0.0.1", help="default: %(default)s")
     parser.add_argument("--port", type=port_number, default=7860, help="default: %(default)s")
-    parser.add_argument("--model", help="the model chosen at first: a name or a checkpoint folder")
+    parser.add_argument(
+        "--model", type=known_model, help="the model chosen at first: a name or a checkpoint folder"
+    )
     parser.add_argument(
         "--device", default="auto", choices=("auto", "cpu", "cuda"), help="default: %(default)s"
     )
@@ -61,6 +69,17 @@ def read_settings(arguments: Sequence[str] | None, environment: Mapping[str, str
         "else /usr/share/wordnet",
     )
     return Settings(**vars(parser.parse_args(arguments)), in_space=in_space)
+
+
+def known_model(text: str) -> str:
+    """What a model is named by: a wrong one is told at the start, not to the first reader."""
+    from kpdemo.predictors import load_predictor  # its weights are read with the first prediction
+
+    try:
+        load_predictor(text)
+    except ModelLoadError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def index_folder(text: str) -> str:

@@ -557,6 +557,17 @@ class TestEvaluate:
         assert result.status == 2
         assert is_one_sentence(result.err)
 
+    def test_files_of_one_name_in_two_folders_are_told_apart_by_these(
+        self, run: Run, gold: Path, tmp_path: Path
+    ) -> None:
+        files = [tmp_path / folder / "test.jsonl" for folder in ("inspec", "semeval")]
+        for file in files:
+            file.parent.mkdir()
+            file.write_bytes(gold.read_bytes())
+        given = [word for file in files for word in ("--gold", file)]
+        result = run("evaluate", *given, "--model", "fake", "--json")
+        assert list(json.loads(result.out)["datasets"]) == ["inspec/test", "semeval/test"]
+
     @pytest.mark.parametrize("name", ["kp20k.valid.jsonl", "kp20k.valid.JSON.gz", "kp20k.valid.csv.xz"])
     def test_a_dataset_is_called_after_its_file(self, name: str) -> None:
         assert dataset_name(Path("data") / name) == "kp20k.valid"

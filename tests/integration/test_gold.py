@@ -20,6 +20,7 @@ from annotation.errors import ExportError
 from annotation.exchange import read_items
 from annotation.formats import open_source
 from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row
+from annotation.score_files import read_gold
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.gold import GoldService
@@ -355,10 +356,33 @@ def test_the_command_writes_a_folder_and_prints_its_manifest(url, tmp_path, caps
     assert not (target / "gold.csv").exists()
 
 
+@pytest.mark.parametrize("to", [[], ["--output", "-"]])
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+def test_without_a_folder_the_gold_set_is_printed(url, tmp_path, capsysbinary, monkeypatch, to, format):
+    monkeypatch.chdir(tmp_path)
+    call = ["export", "harbour", "--format", format, "--database-url", url]
+    assert main([*call, *to]) == 0
+    printed = capsysbinary.readouterr().out
+    assert main([*call, "--output", "gold"]) == 0
+    assert printed == (tmp_path / "gold" / f"gold.{format}").read_bytes()
+    assert not (tmp_path / "-").exists()
+
+
+def test_a_type_without_gold_does_not_keep_the_folder_from_being_scored(tmp_path):
+    paths = [
+        tmp_path / f"{name}.{kind}.tsv" for name in ("phrase2word", "word2sense") for kind in ("input", "gs")
+    ]
+    for path, text in zip(paths, ("a cat\tcat\t1\nthe sea\tboat\t2\n", "4\n1\n", "", ""), strict=True):
+        path.write_text(text, encoding="utf-8")
+    assert {pair.type for pair in read_gold([tmp_path])} == {"phrase2word"}
+
+
 def test_the_command_explains_a_wrong_call(url, tmp_path, capsys):
     call = ["export", "harbour", "--output", str(tmp_path / "g"), "--database-url", url]
     assert main([*call, "--format", "xlsx"]) == 2
-    assert main(["export", "harbour", "--database-url", url]) == 2
+    for options in (["--format", "semeval"], ["--unfinished", "list"], ["--json"]):
+        assert main(["export", "harbour", "--database-url", url, *options]) == 2
+        assert "give --output DIR" in capsys.readouterr().err
     assert main(["export", "nowhere", *call[2:]]) == 1
     assert "nowhere" in capsys.readouterr().err
     assert not (tmp_path / "g").exists()

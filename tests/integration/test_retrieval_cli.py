@@ -157,3 +157,13 @@ def test_the_program_of_the_pages_refuses_a_wrong_folder_at_once(tmp_path, index
     with pytest.raises(SystemExit):
         read_settings(["--index", str(tmp_path)], {})
     assert "No passage index at" in capsys.readouterr().err
+
+
+def test_a_model_that_is_none_is_refused_before_the_page_is_served(capsys):
+    assert read_settings(["--model", "tfidf"], {}).model == "tfidf"
+    with pytest.raises(SystemExit) as stopped:
+        read_settings(["--model", "nosuch"], {})
+    assert stopped.value.code == 2
+    told = capsys.readouterr().err
+    assert "There is no model 'nosuch'" in told
+    assert told.count("\n") == 1

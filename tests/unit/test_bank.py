@@ -205,6 +205,23 @@ class TestTerms:
         read = TermIndex([term_key(term)], [term]).read(Document(text))
         assert (read.numbers, read.spelt) == ((0,), {0: spelt} if spelt else {})
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "[graph kernel]",
+            "“graph kernel”",
+            "Simple minds [health, graph kernel]",
+            "graph_kernel",
+            "«graph kernel»",
+        ],
+    )
+    def test_marks_of_any_script_are_left_out(self, text):
+        assert TermIndex([term_key("graph kernel")]).read(Document(text)).numbers == (0,)
+
+    @pytest.mark.parametrize("text", ["cafe\u0301 culture", "café culture"])
+    def test_accents_that_are_characters_of_their_own_part_no_word(self, text):
+        assert TermIndex([term_key(text)]).read(Document(f"The {text} of today")).numbers == (0,)
+
     def test_a_long_gap_between_two_words_is_looked_at_once(self):
         """Once for each of its blanks would take minutes."""
         text = f"graph{' ' * 250_000}( kernel, graph{' ' * 250_000}kernel"
