@@ -36,6 +36,7 @@ def _tags(names: str) -> str:
 
 _UNREAD = re.compile(
     r"<!--(?:(?!<!--).)*?-->"  # in one pass, even if none ends
+    r"|(?P<code><(?P<name>script|style)\b[^<>]{0,300}>(?:(?!<(?P=name)\b).)*?</(?P=name)\s{0,9}>)"
     rf"|(?P<block>{_OPEN}/?(?:jats|xhtml):(?:{'|'.join(_BLOCKS.split())}){_ATTRIBUTES}{_CLOSE}|{_tags(_BLOCKS)})"
     rf"|{_OPEN}/?(?:jats|mml|xhtml|xlink):[\w-]+{_ATTRIBUTES}{_CLOSE}|{_tags(_INLINE)}"
     r"|&(?P<entity>[a-z][a-z\d]{1,31}|\#\d{1,7}|\#x[\da-f]{1,6});"
@@ -67,8 +68,8 @@ def without_markup(document: Document) -> Document:
     """The document with blanks for tags, and for entities their characters.
 
     A tag that begins or ends a paragraph or another piece becomes a blank line. A word with markup inside is
-    put together, and the blanks follow it. What stands between two tags stays, a script too, and so does what
-    looks like a tag only: "a <b and c> d", "List<String>".
+    put together, and the blanks follow it. What stands between two tags stays, but for scripts and styles; so
+    does what looks like a tag only: "a <b and c> d", "List<String>".
     """
     if isinstance(document, UnmarkedDocument):
         return document
@@ -116,7 +117,8 @@ def _read(given: str) -> _Writer:
         elif _spells(match) and writer.is_in_word(behind):
             writer.owe(len(match[0]))
         else:
-            writer.write_blanks(_PARAGRAPH if match["block"] else "", len(match[0]))
+            is_piece = match["block"] or match["code"]
+            writer.write_blanks(_PARAGRAPH if is_piece else "", len(match[0]))
     writer.write(given[done:])
     writer.settle()
     return writer

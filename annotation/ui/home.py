@@ -112,7 +112,7 @@ def _project_html(line: ProjectLine, user: User, progress: Progress | None) -> s
         text = f"You graded {grouped(progress.rated)} of {counted(progress.total, 'pair')}"
         facts.append(progress_html(progress.rated, progress.total, text))
     if leads and line.pairs:
-        text = f"{grouped(line.finished)} of {counted(line.pairs, 'pair')} finished"
+        text = f"{grouped(line.finished)} of {counted(line.pairs, 'pair')} fully graded"
         facts.append(progress_html(line.finished, line.pairs, text))
         facts.append(escape(f"{grouped(line.to_adjudicate)} to adjudicate"))
     if line.unwritten:

@@ -200,7 +200,7 @@ def counts_html(counts: ProjectCounts) -> str:
     """How far the project is, for each type and genre."""
     if not counts.pairs:
         return empty_html(NO_PAIRS)
-    done = f"{grouped(counts.finished)} of {counted(counts.pairs, 'pair')} finished"
+    done = f"{grouped(counts.finished)} of {counted(counts.pairs, 'pair')} fully graded"
     said = f"{counted(counts.ratings, 'grade')} · {grouped(counts.flagged)} flagged"
     rows = "".join(
         f'<tr><th scope="row" dir="auto">{escape(comparison_type(group.type).label)}</th>'
@@ -214,7 +214,7 @@ def counts_html(counts: ProjectCounts) -> str:
     )
     heads = "".join(
         f'<th scope="col"{" class=number" if place > 1 else ""}>{head}</th>'
-        for place, head in enumerate(("Type", "Genre", "Pairs", "Finished", "Grades", "Flagged"))
+        for place, head in enumerate(("Type", "Genre", "Pairs", "Fully graded", "Grades", "Flagged"))
     )
     return (
         f"<p>{progress_html(counts.finished, counts.pairs, done)}</p><p>{escape(said)}</p>"

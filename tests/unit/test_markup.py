@@ -85,6 +85,13 @@ def test_no_name_of_a_tag_is_a_keyphrase_and_spans_count_in_the_text_given(model
         assert "boundary integral equation" in spans
 
 
+def test_scripts_and_styles_are_no_text():
+    text = "One<script src='a.js'>alert('graph')</script> two <STYLE>p {color: red}</STYLE >three <script>4"
+    assert read(text).split() == ["One", "two", "three", "4"]
+    assert len(read(text)) == len(text)
+    assert read("<script>" * 30_000).strip() == ""  # in one pass, though none ends
+
+
 def test_tags_alone_are_an_empty_text():
     with pytest.raises(InputError, match="The text is empty"):
         kpdemo.load_predictor("first").predict(["<p></p>\n<br/>"])
@@ -195,7 +202,9 @@ def test_every_character_that_is_left_is_known_by_its_place(pieces):
     assert all(end - start == 1 or given_text[start + 1] in "<&\u00ad" for start, end in spans)
 
 
-@pytest.mark.parametrize("piece", ["<!--", "<p ", "<p a=", "&lt;p a=b ", "&lt;jats:a ", "<p" + " " * 50])
+@pytest.mark.parametrize(
+    "piece", ["<!--", "<style ", "<p ", "<p a=", "&lt;p a=b ", "&lt;jats:a ", "<p" + " " * 50]
+)
 def test_tags_that_nobody_closes_stay(piece):
     text = (piece * 250_000)[:250_000]  # in one pass: a pass for each would take minutes
     assert len(read(text)) == len(text)
