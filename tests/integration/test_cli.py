@@ -153,7 +153,7 @@ class TestOneDocument:
         "text",
         [
             "Two words",
-            "<script>alert('words')</script> & more",
+            "<script>alert('words')</script> & more words than one",
             "Rocket 🚀 science 🎉 works",
             "Networks ברוכים learn words daily",
             "Line one\r\nline two",
