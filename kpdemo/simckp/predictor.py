@@ -28,7 +28,7 @@ from kpdemo.text import readable_documents
 from kpdemo.types import Document, PointKind, Prediction, VectorPoint, VectorSpace
 
 BATCH_WINDOWS = 4
-"""Read at once on a CPU, whose caches hold the activations of so many; 16 take half as long again."""
+"""Read at once on a CPU: its caches hold the activations of so many."""
 GPU_WINDOWS = 128
 """Read at once; a GPU is idle with fewer."""
 TOO_LARGE = "The device's memory does not hold a single document: use --device cpu."

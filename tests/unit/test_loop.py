@@ -75,7 +75,7 @@ def test_a_stopped_run_ends_as_an_unbroken_one(tmp_path, stop_at):
     assert torch.equal(weights(resumed), weights(whole))
 
 
-def test_a_run_that_crashed_after_its_best_weights_were_stored_knows_them(tmp_path, monkeypatch):
+def test_a_run_that_crashed_after_its_best_weights_were_stored_knows_them(tmp_path):
     class Crashing(Points):
         def evaluate(self):
             return {"minus error": 1.0 if self.calls == 20 else -1.0 / self.calls}

@@ -207,5 +207,4 @@ def test_every_character_that_is_left_is_known_by_its_place(pieces):
 )
 def test_tags_that_nobody_closes_stay(piece):
     text = (piece * 250_000)[:250_000]  # in one pass: a pass for each would take minutes
-    assert len(read(text)) == len(text)
-    assert read(text).split() == text.replace("&lt;", "<").split()
+    assert read(text) == re.sub(r"&lt;(\S*)", r"<\1   ", text)
