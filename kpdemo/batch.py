@@ -1,9 +1,10 @@
 """Predicting a whole file: bounded memory, a line of output per document, and resuming after a stop.
 
 The batches are cut from the input by position and a batch that is only partly in `OUTPUT` is predicted
-again as a whole, so an interrupted and resumed run writes the very bytes of an uninterrupted one. The
-documents that the model refused stand in `OUTPUT.refused.jsonl`, each written before its batch, so that a
-batch without them counts as whole. `kpdemo.resuming` says which runs may go on with a file.
+again as a whole, so an interrupted and resumed run writes the very bytes of an uninterrupted one, as long as
+nothing was mended in between. The documents that the model refused stand in `OUTPUT.refused.jsonl`, each
+written before its batch, so that a batch without them counts as whole. `kpdemo.resuming` says which runs may
+go on with a file.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from typing import BinaryIO, TypeVar
 from kpdemo.batch_output import StreamWriter, open_writer
 from kpdemo.documents import LineError, ReportLine, is_whole, parse_documents, read_numbered
 from kpdemo.errors import InputError
+from kpdemo.identity import document_identity
 from kpdemo.nesting import Unnested
 from kpdemo.prediction_files import prediction_row
 from kpdemo.refused import Refusal
-from kpdemo.resuming import BatchSettings, name_of
+from kpdemo.resuming import IDENTITY, BatchSettings, name_of
 from kpdemo.routed import read_with_passages
 from kpdemo.types import Document, Prediction, Predictor, RetrievalPrediction
 
@@ -183,6 +185,8 @@ class _Run:
         return replace(document, language=language) if language else document
 
     def _write_batch(self, batch: Sequence[tuple[int, Document]], writer: StreamWriter) -> None:
+        for _, document in batch:
+            writer.done.check(document, self._source_name)
         missing = [(line, document) for line, document in batch if document.id not in writer.done]
         self._counts = replace(self._counts, skipped=self._counts.skipped + len(batch) - len(missing))
         reasons = [writer.refused.reason(document) for _, document in missing]
@@ -199,7 +203,8 @@ class _Run:
                 self._refuse(line, document, str(outcome))
                 refusals.append(Refusal.of(document, str(outcome)))
             elif document.id not in writer.done:
-                rows.append(prediction_row(document.id, outcome.prediction, outcome))
+                row = prediction_row(document.id, outcome.prediction, outcome)
+                rows.append({**row, IDENTITY: document_identity(document)})
                 retrieved += outcome.retrieves
         writer.refuse(refusals)
         writer.write(rows)

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, cast
 from kpdemo.documents import COMPRESSIONS
 from kpdemo.errors import KpdemoError
 from kpdemo.refused import Refusal, RefusedDocuments, refused_path
-from kpdemo.resuming import BatchSettings, ResumeError, resume
+from kpdemo.resuming import BatchSettings, DoneDocuments, ResumeError, resume
 
 _SYNC_SECONDS = 5.0
 
@@ -29,12 +29,12 @@ class StreamWriter:
         self,
         stream: BinaryIO,
         name: str,
-        done: frozenset[str] = frozenset(),
+        done: DoneDocuments | None = None,
         refused: RefusedDocuments | None = None,
     ) -> None:
         self._stream = stream
         self._name = name
-        self.done = done
+        self.done = done or DoneDocuments()
         self.refused = refused or RefusedDocuments()
 
     def refuse(self, refusals: Iterable[Refusal]) -> None:
@@ -53,7 +53,7 @@ class StreamWriter:
 class _FileWriter(StreamWriter):
     """Appends to a file that may hold the beginning already."""
 
-    def __init__(self, stream: BinaryIO, name: str, done: frozenset[str], refused: RefusedDocuments) -> None:
+    def __init__(self, stream: BinaryIO, name: str, done: DoneDocuments, refused: RefusedDocuments) -> None:
         super().__init__(stream, name, done, refused)
         self._synced = time.monotonic()
 
@@ -79,7 +79,7 @@ def open_writer(
     with _output_errors(str(path)):
         _check_output(path, source)
         resumable = path.is_file() or not path.exists()  # a device or a pipe is not
-        done = resume(path, source, settings) if resumable else frozenset()
+        done = resume(path, source, settings) if resumable else DoneDocuments()
         # Unbuffered, because a buffer that a full disk refused would be written again on closing.
         stream = cast(BinaryIO, path.open("ab" if resumable else "wb", buffering=0))
     with stream:

@@ -1,9 +1,18 @@
-"""What tells a model, and the passages that it retrieves, from others of the same name."""
+"""What tells a document, a model, and the passages that it retrieves from others of the same name."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
+
+from kpdemo.types import Document
+
+
+def document_identity(document: Document) -> str:
+    """What tells a document from another with its id: the SHA-256 of its title, text and language."""
+    content = json.dumps([document.title, document.body, document.language])
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def model_identity(model: str) -> str:

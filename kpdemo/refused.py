@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from kpdemo.identity import document_identity
 from kpdemo.types import Document
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Attributes:
-    document_sha256: of title, text and language; a document that was mended since is asked for again.
+    document_sha256: its identity; a document that was mended since is asked for again.
     reason: a whole sentence.
     """
 
@@ -24,7 +24,7 @@ class Refusal:
 
     @classmethod
     def of(cls, document: Document, reason: str) -> Refusal:
-        return cls(document.id, _sha256(document), reason)
+        return cls(document.id, document_identity(document), reason)
 
 
 class RefusedDocuments:
@@ -40,7 +40,8 @@ class RefusedDocuments:
     def reason(self, document: Document) -> str | None:
         """Why this very document was refused; None where it was not."""
         known = self._known.get(document.id)
-        return known.reason if known is not None and known.document_sha256 == _sha256(document) else None
+        same = known is not None and known.document_sha256 == document_identity(document)
+        return known.reason if known is not None and same else None
 
     def add(self, refusals: Iterable[Refusal]) -> None:
         """Keep those that are not known yet."""
@@ -65,11 +66,6 @@ class RefusedDocuments:
 
 def refused_path(output: Path) -> Path:
     return output.with_name(f"{output.name}.refused.jsonl")
-
-
-def _sha256(document: Document) -> str:
-    content = json.dumps([document.title, document.body, document.language])
-    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _refusal(line: bytes) -> Refusal | None:

@@ -1,25 +1,38 @@
 """What makes a file of predictions one that a later run can go on with.
 
-Beside `OUTPUT` stands `OUTPUT.settings.json` with the model, its weights, top_k, threshold and the
-beginning of the input it is made with. A second run with the same settings goes on after the documents
-that are already in `OUTPUT`; one with others is refused, so that no file mixes two models or two inputs.
-An input may grow meanwhile.
+Beside `OUTPUT` stands `OUTPUT.settings.json` with the model, its weights, top_k and threshold, and each
+line of `OUTPUT` tells by `document_sha256` which text was read. A second run with the same settings goes on
+after the documents that are already in `OUTPUT`; one with others is refused, and so is an input in which one
+of those documents is missing or reads otherwise, so that no file mixes two models or two inputs.
+
+What is not in `OUTPUT` does not count: lines that could not be read and documents that the model refused may
+be mended meanwhile, and the input may grow. The predictions of what was mended come after all others. A
+document without an id is known by its line: where a broken line is deleted instead of mended, those that
+follow it are other documents, and the input is refused.
+
+The input is compared before anything is written; a pipe can be read only once, and each document of it is
+compared when its turn comes. Earlier versions kept the input's first bytes in the settings instead: a file
+begun by one of them is continued while its input begins with the same.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from kpdemo.documents import read_head
+from kpdemo.documents import LineError, read_head, read_numbered
 from kpdemo.errors import InputError
+from kpdemo.identity import document_identity
 from kpdemo.languages.names import language_name
 from kpdemo.refused import refused_path
+from kpdemo.types import Document
 
-_HEAD_BYTES = 64 * 1024
+IDENTITY = "document_sha256"
+"""The field of a line of predictions with the identity of its document."""
 
 
 class ResumeError(InputError):
@@ -34,7 +47,7 @@ class BatchSettings:
         identity: tells the weights of one model from others of its name; empty when it has none.
         language: that all documents are read in; empty for each its own.
         nested: whether a present keyphrase may stand inside another.
-        input_bytes, input_sha256: how the input begins; empty for a stream.
+        input_bytes, input_sha256: how the input begins, of a file begun by an earlier version; else empty.
     """
 
     model: str
@@ -57,41 +70,89 @@ def recorded_model(output: Path) -> str | None:
     return None if settings is None else settings.model
 
 
-def resume(path: Path, source: str | Path | BinaryIO, settings: BatchSettings) -> frozenset[str]:
-    """The ids that `path` holds already, after it is made ready for appending."""
+class DoneDocuments:
+    """The documents that a file of predictions holds already."""
+
+    def __init__(self, output: str = "", identities: Mapping[str, str] | None = None) -> None:
+        """Args:
+        output: what messages call the file.
+        identities: by the id of the document; empty in a line that an earlier version wrote.
+        """
+        self._output = output
+        self._identities = identities or {}
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._identities
+
+    def check(self, document: Document, source: str) -> None:
+        """Raises:
+        ResumeError: what was predicted under the id of this document of `source` was another text.
+        """
+        earlier = self._identities.get(document.id)
+        if earlier and earlier != document_identity(document):
+            raise _begun_with(self._output, f'another text of the document "{document.id}" than {source} has')
+
+    def check_file(self, source: Path) -> None:
+        """Raises:
+        ResumeError: one of the documents is not in `source`, or is another text there.
+        """
+        missing = dict.fromkeys(self._identities)
+        documents = read_numbered(source, on_error=_pass_over)
+        while missing:
+            _, document = next(documents, (0, None))
+            if document is None:
+                raise _begun_with(self._output, f'a document "{next(iter(missing))}", which {source} lacks')
+            if document.id in missing:  # of several with an id the first is read
+                del missing[document.id]
+                self.check(document, str(source))
+
+
+def resume(path: Path, source: str | Path | BinaryIO, settings: BatchSettings) -> DoneDocuments:
+    """What `path` holds already, after it is made ready for appending."""
     beside = settings_path(path)
     if not path.exists() or path.stat().st_size == 0:
         refused_path(path).unlink(missing_ok=True)  # of an output that was deleted
-        _write_settings(beside, _with_head(settings, source, _HEAD_BYTES))
-        return frozenset()
+        _write_settings(beside, settings)
+        return DoneDocuments()
     earlier = _read_settings(beside)
     if earlier is None:
         raise ResumeError(
             f"{path} holds something already, but {beside.name} does not say how it was made; "
             "name another output or delete it."
         )
-    # As much of the input as was there: more may have been appended since.
-    differences = _differences(earlier, _with_head(settings, source, earlier.input_bytes), name_of(source))
-    if differences:
-        raise ResumeError(
-            f"{path} was begun with {', '.join(differences)}; "
-            "give the same, name another output or delete it."
-        )
-    return _whole_lines(path)
+    if differences := _differences(earlier, settings):
+        raise _begun_with(str(path), ", ".join(differences))
+    if not isinstance(source, (str, Path)) or not Path(source).is_file():  # a pipe can be read only once
+        return DoneDocuments(str(path), _whole_lines(path))
+    if _begins_otherwise(Path(source), earlier):
+        raise _begun_with(str(path), f"an input that begins otherwise than {source}")
+    done = DoneDocuments(str(path), _whole_lines(path))
+    done.check_file(Path(source))
+    return done
 
 
 def name_of(source: str | Path | BinaryIO) -> str:
     return str(source) if isinstance(source, (str, Path)) else "standard input"
 
 
-def _with_head(settings: BatchSettings, source: str | Path | BinaryIO, size: int) -> BatchSettings:
-    if not isinstance(source, (str, Path)) or not Path(source).is_file():  # a pipe can be read only once
-        return settings
-    head = read_head(Path(source), size)
-    return replace(settings, input_bytes=len(head), input_sha256=hashlib.sha256(head).hexdigest())
+def _begun_with(output: str, difference: str) -> ResumeError:
+    return ResumeError(
+        f"{output} was begun with {difference}; give the same, name another output or delete it."
+    )
 
 
-def _differences(earlier: BatchSettings, now: BatchSettings, source_name: str) -> list[str]:
+def _pass_over(_: LineError) -> None:
+    """A line that cannot be read holds no document; the run itself tells it."""
+
+
+def _begins_otherwise(source: Path, earlier: BatchSettings) -> bool:
+    """By the settings of an earlier version; as much is compared as was there: more may be there now."""
+    if not earlier.input_sha256:
+        return False
+    return hashlib.sha256(read_head(source, earlier.input_bytes)).hexdigest() != earlier.input_sha256
+
+
+def _differences(earlier: BatchSettings, now: BatchSettings) -> list[str]:
     """What `earlier` had otherwise, in words."""
     found = []
     if earlier.model != now.model:
@@ -106,9 +167,6 @@ def _differences(earlier: BatchSettings, now: BatchSettings, source_name: str) -
         found.append(f"the language {_or_detected(earlier.language)}, not {_or_detected(now.language)}")
     if earlier.nested != now.nested:
         found.append("nested keyphrases" if earlier.nested else "no nested keyphrases")
-    both_known = earlier.input_sha256 and now.input_sha256
-    if both_known and earlier.input_sha256 != now.input_sha256:
-        found.append(f"an input that begins otherwise than {source_name}")
     return found
 
 
@@ -133,30 +191,29 @@ def _read_settings(path: Path) -> BatchSettings | None:
         return None
 
 
-def _whole_lines(path: Path) -> frozenset[str]:
-    """Cut off a last line that was torn in the middle of a write; the ids of the others."""
-    done: set[str] = set()
+def _whole_lines(path: Path) -> dict[str, str]:
+    """Cut off a last line that was torn in the middle of a write; ids and identities of the others."""
+    done: dict[str, str] = {}
     whole = 0
     with path.open("r+b") as stream:
         for number, line in enumerate(stream, start=1):
-            id = _id_of(line)
-            if id is None:
+            row = _row(line)
+            if row is None:
                 if stream.read(1):
                     raise ResumeError(f"{path}, line {number}: not a prediction; mend or delete the file.")
                 stream.truncate(whole)
                 break
-            done.add(id)
+            done[row["id"]] = str(row.get(IDENTITY, ""))
             whole += len(line)
-    return frozenset(done)
+    return done
 
 
-def _id_of(line: bytes) -> str | None:
-    """The id of a line of predictions; None when it is torn, even if only its line end is missing."""
+def _row(line: bytes) -> dict[str, Any] | None:
+    """A line of predictions; None when it is torn, even if only its line end is missing."""
     if not line.endswith(b"\n"):
         return None
     try:
         row = json.loads(line)
     except ValueError:
         return None
-    id = row.get("id") if isinstance(row, dict) else None
-    return id if isinstance(id, str) else None
+    return row if isinstance(row, dict) and isinstance(row.get("id"), str) else None

@@ -79,11 +79,13 @@ A line of docs.jsonl:
 
 A line of predictions.jsonl:
   {{"id": "1", "language": "en", "present": [{{"text", "score", "spans"}}, …],
-   "absent": [{{"text", "score", …}}, …]}}
+   "absent": [{{"text", "score", …}}, …], "document_sha256"}}
 predictions.jsonl.settings.json, written beside it, keeps the model and the options, so that a file begun is
-continued with the same ones only; without it what is there cannot be continued.
+continued with the same ones only; without it what is there cannot be continued. By "document_sha256" a
+document whose text was changed after it was predicted is noticed, and refused.
 predictions.jsonl.refused.jsonl, if there is one, has the documents that the model refused, and why: they are
-asked for again when they were changed.
+asked for again when they were changed. So is a line that could not be read: mend it and run the same command
+again; where documents have no id, do not delete it, since those after it would get other numbers.
 """
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -19,7 +20,7 @@ from kpdemo.documents import LineError
 from kpdemo.errors import InputError
 from kpdemo.prediction_files import read_predictions
 from kpdemo.refused import refused_path
-from kpdemo.resuming import ResumeError, recorded_model, settings_path
+from kpdemo.resuming import IDENTITY, ResumeError, recorded_model, settings_path
 from kpdemo.types import Document, Prediction
 from tests.fakes import FakePredictor, FakeRetriever
 
@@ -227,16 +228,71 @@ def test_other_settings_are_refused(
     assert output.read_bytes() == before
 
 
-def test_another_input_is_refused(source: Path, output: Path, tmp_path: Path) -> None:
-    predict_file(FakePredictor(), source, output)
+BROKEN = [
+    '{"text": "Neural networks."}',
+    '{"text": "Word',
+    '{"text": "Graph kernels."}',
+    '{"text": "Random fields."}',
+]
+
+
+def test_a_broken_line_that_was_mended_is_predicted_and_nothing_else(tmp_path: Path, output: Path) -> None:
+    source = tmp_path / "docs.jsonl"
+    source.write_text("\n".join(BROKEN), encoding="utf-8")
+    assert predict_file(FakePredictor(), source, output, batch_size=2) == BatchSummary(done=3, failed=1)
     before = output.read_bytes()
-    other = tmp_path / "other.jsonl"
-    other.write_text(source.read_text("utf-8").replace("Neural", "Social"), encoding="utf-8")
-    with pytest.raises(
-        ResumeError, match=r"begun with an input that begins otherwise than .*other\.jsonl; give"
-    ):
-        predict_file(FakePredictor(), other, output)
+    source.write_text("\n".join(BROKEN).replace('"Word\n', '"Word vectors."}\n'), encoding="utf-8")
+    assert predict_file(FakePredictor(), source, output, batch_size=2) == BatchSummary(done=1, skipped=3)
+    assert output.read_bytes().startswith(before)
+    assert [row["id"] for row in rows_of(output)] == ["1", "3", "4", "2"]
+    assert predict_file(FakePredictor(), source, output, batch_size=2) == BatchSummary(skipped=4)
+
+
+@pytest.mark.parametrize(
+    ("lines", "difference"),
+    [
+        # The numbers of lines are ids: where one is deleted, those after it get others.
+        ([BROKEN[0], *BROKEN[2:]], r'another text of the document "3" than .*other\.jsonl has'),
+        (BROKEN[:3], r'a document "4", which .*other\.jsonl lacks'),
+        ([*BROKEN[:3], '{"text": "Social fields."}'], 'another text of the document "4"'),
+        ([f'{{"id": "x", {line[1:]}' for line in BROKEN], 'a document "1", which'),
+    ],
+)
+def test_another_input_is_refused(tmp_path: Path, output: Path, lines: list[str], difference: str) -> None:
+    source, other = tmp_path / "docs.jsonl", tmp_path / "other.jsonl"
+    source.write_text("\n".join(BROKEN), encoding="utf-8")
+    other.write_text("\n".join(lines), encoding="utf-8")
+    predict_file(FakePredictor(), source, output, batch_size=1)
+    before = output.read_bytes()
+    with pytest.raises(ResumeError, match=f"begun with {difference}.*; give the same"):
+        predict_file(FakePredictor(), other, output, batch_size=1)
     assert output.read_bytes() == before
+
+
+def test_of_a_stream_too_no_stale_prediction_is_kept(source: Path, output: Path) -> None:
+    predict_file(FakePredictor(), source, output)
+    changed = io.BytesIO(source.read_bytes().replace(b"sort number3", b"forget number3"))
+    with pytest.raises(ResumeError, match='another text of the document "d3" than standard input has'):
+        predict_file(FakePredictor(), changed, output)
+
+
+def test_what_an_earlier_version_began_goes_on_with_the_same_beginning(source: Path, output: Path) -> None:
+    predict_file(FakePredictor(), source, output)
+    rows = [{name: row[name] for name in row if name != IDENTITY} for row in rows_of(output)[:3]]
+    output.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    head = source.read_bytes()
+    settings_of_then = json.loads(settings_path(output).read_text("utf-8")) | {
+        "input_bytes": len(head),
+        "input_sha256": hashlib.sha256(head).hexdigest(),
+    }
+    settings_path(output).write_text(json.dumps(settings_of_then), encoding="utf-8")
+    source.write_bytes(head.replace(b"Neural", b"Social"))
+    with pytest.raises(
+        ResumeError, match=r"begun with an input that begins otherwise than .*docs\.jsonl; give"
+    ):
+        predict_file(FakePredictor(), source, output)
+    source.write_bytes(head)
+    assert predict_file(FakePredictor(), write_documents(source, COUNT + 1), output) == BatchSummary(5, 3)
 
 
 @pytest.mark.parametrize("count", [COUNT, 2_000])
