@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, text
 
 from db.database import Database, public_url
-from db.errors import DatabaseError
 from db.models import Base
-from db.schema import MIGRATIONS, current, refuse_newer, revision_of
+from db.schema import MIGRATIONS, current, refuse_missing, refuse_newer, revision_of
 from db.triggers import trigger_names
 
 _WITH_PAIRS = sorted(
@@ -131,10 +130,9 @@ def check(database: Database) -> Check:
     """Look at everything, in one view of the data; it may be in use.
 
     Raises:
-        DatabaseError: the database cannot be reached, or is newer than this version.
+        DatabaseError: there is none, it cannot be reached, or is newer than this version.
     """
-    if database.path is not None and not database.path.exists():
-        raise DatabaseError(f"{database} is not there: check the URL.")
+    refuse_missing(database)
     revision = current(database)
     refuse_newer(database, revision, MIGRATIONS)
     with database.reached(), database.reading() as session:

@@ -13,11 +13,12 @@ import typer
 
 from db.backup import backup as write_backup
 from db.backup import restore as restore_backup
+from db.checks import Check
 from db.checks import check as check_database
 from db.command import run_command
 from db.database import DEFAULT_URL, Database
 from db.errors import DatabaseError
-from db.schema import MIGRATIONS
+from db.schema import MIGRATIONS, refuse_missing
 from db.schema import current as current_revision
 from db.schema import upgrade as upgrade_database
 
@@ -81,6 +82,7 @@ def upgrade(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
 def current(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
     """Show the revision of the tables. Beside it stands the one that this version needs."""
     with _database(url) as database:
+        refuse_missing(database)
         revision = current_revision(database)
         if as_json:
             _print_json({"revision": revision, "newest": MIGRATIONS.head})
@@ -94,15 +96,17 @@ def current(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
 def check(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
     """Check that all is whole. Exit status 1 when the tables, the file or the rows are not."""
     with _database(url) as database:
-        found = check_database(database)
-        rows = sum(found.rows.values())
+        try:
+            found = check_database(database)
+        except DatabaseError as error:  # there is nothing to look at
+            if as_json:
+                _print_check(Check(None, (str(error),), {}))
+            raise
         if as_json:
-            result = {"ok": not found.problems, "revision": found.revision, "newest": MIGRATIONS.head}
-            _print_json({**result, "problems": found.problems, "rows": found.rows})
+            _print_check(found)
         else:
-            print(
-                "\n".join(found.problems) or f"{database} is whole: revision {found.revision}, {_rows(rows)}."
-            )
+            rows = _rows(sum(found.rows.values()))
+            print("\n".join(found.problems) or f"{database} is whole: revision {found.revision}, {rows}.")
         if found.problems:
             count = "one problem" if len(found.problems) == 1 else f"{len(found.problems)} problems"
             raise DatabaseError(f"{database} has {count}.")
@@ -147,6 +151,11 @@ def _database(url: str) -> Iterator[Database]:
         yield database
     finally:
         database.dispose()
+
+
+def _print_check(found: Check) -> None:
+    state = {"ok": not found.problems, "revision": found.revision, "newest": MIGRATIONS.head}
+    _print_json({**state, "problems": found.problems, "rows": found.rows})
 
 
 def _rows(count: int) -> str:

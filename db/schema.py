@@ -168,6 +168,15 @@ def revision_of(connection: Connection) -> str | None:
     return revision
 
 
+def refuse_missing(database: Database) -> None:
+    """Raise DatabaseError when there is no such SQLite file: whoever only reads must not make one."""
+    if database.path is not None and not database.path.exists():
+        raise DatabaseError(
+            f"There is no database at {database}: check the URL, or make one with "
+            f"`python -m db upgrade --database-url {public_url(database.url)}`."
+        )
+
+
 def refuse_newer(database: Database, revision: str | None, migrations: Migrations) -> None:
     """Raise DatabaseError when `revision` is not among the steps."""
     if revision is not None and revision not in migrations.revisions:

@@ -11,7 +11,7 @@ import typer
 from annotation.baselines import Similarities
 from annotation.phrases import PhraseKey
 from db import DEFAULT_URL, Database
-from db.schema import prepare
+from db.schema import prepare, refuse_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,18 @@ WordNetOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def open_database(url: str = DEFAULT_URL) -> Database:
+def open_database(url: str = DEFAULT_URL, *, may_make: bool = False) -> Database:
     """The database with its tables up to date.
 
+    Args:
+        url: of the database.
+        may_make: whether the command begins something: a missing file is made then, and else refused.
+
     Raises:
-        DatabaseError: it cannot be used, or has to be upgraded first.
+        DatabaseError: there is none, it cannot be used, or has to be upgraded first.
     """
     database = Database(url)
+    if not may_make:
+        refuse_missing(database)
     prepare(database)
     return database

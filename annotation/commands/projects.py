@@ -109,7 +109,7 @@ def create(
         checked = check_settings(settings)
     except SettingsError as error:
         raise CallError(str(error)) from None
-    project = ProjectService(open_database(database_url)).create(checked)
+    project = ProjectService(open_database(database_url, may_make=True)).create(checked)
     if as_json:
         show_json(_as_json(project))
     else:

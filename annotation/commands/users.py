@@ -59,7 +59,7 @@ def add(
 ) -> None:
     """Add an account, and print the link with which its owner chooses a password."""
     password = _read_password() if password_stdin else None
-    accounts = _accounts(database_url)
+    accounts = AccountService(open_database(database_url, may_make=True))
     user = accounts.add_user(name, password, is_administrator=administrator)
     if password is None:
         print(_link(address, accounts.invite(user.name)))

@@ -249,7 +249,7 @@ def test_nothing_to_withdraw_is_said(rated, service):
 
 def test_the_command_lists_the_queue(tmp_path, capsys):
     url = f"sqlite:///{tmp_path / 'a.db'}"
-    rated = rated_project(open_database(url), PAIRS)
+    rated = rated_project(open_database(url, may_make=True), PAIRS)
     service = AdjudicationService(rated.database, clock=rated.clock)
     decide(rated, service, "far", "0.25")
     assert main(["adjudications", "harbour", "--which", "all", "--json", "--database-url", url]) == 0

@@ -250,7 +250,7 @@ def test_a_project_that_is_not_there_is_named(database):
 @pytest.fixture
 def url(tmp_path):
     address = f"sqlite:///{tmp_path / 'ratings.db'}"
-    database = open_database(address)
+    database = open_database(address, may_make=True)
     rated_project(database, PAIRS, raters_per_pair=3)
     database.dispose()
     return address
@@ -309,7 +309,7 @@ def test_the_command_prints_tables_for_people(url, capsys):
 
 def test_the_command_says_why_there_is_no_figure(tmp_path, capsys):
     url = f"sqlite:///{tmp_path / 'empty.db'}"
-    database = open_database(url)
+    database = open_database(url, may_make=True)
     rated_project(database, [])
     database.dispose()
     status, out, _ = run(capsys, "agreement", "harbour", "--database-url", url)

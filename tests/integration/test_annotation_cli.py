@@ -181,8 +181,27 @@ def test_a_bad_second_file_undoes_the_first(call):
     assert json.loads(call("project", "list", "--json")[1])[0]["counts"]["pairs"] == 0
 
 
-def test_a_new_sqlite_database_is_made_by_the_first_command(call, tmp_path):
-    assert call("project", "list")[0] == 0
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("project", "list"), ("project", "show", "News"), ("user", "list", "--json"), ("agreement", "News"),
+        ("import", "News", "pairs.jsonl"), ("adjudications", "News"), ("export", "News"),
+    ],
+)  # fmt: skip
+def test_a_command_that_begins_nothing_makes_no_database(call, tmp_path, command):
+    url = f"sqlite:///{tmp_path}/typo/kpdemo.db"
+    assert call(*command, "--database-url", url) == (
+        1,
+        "",
+        f"There is no database at {tmp_path}/typo/kpdemo.db: check the URL, or make one with "
+        f"`python -m db upgrade --database-url {url}`.\n",
+    )
+    assert not (tmp_path / "typo").exists()
+
+
+@pytest.mark.parametrize("command", [("project", "create", "News"), ("user", "add", "Ana")])
+def test_a_new_sqlite_database_is_made_by_the_first_command(call, tmp_path, command):
+    assert call(*command)[0] == 0
     from db import Database
 
     database = Database(f"sqlite:///{tmp_path / 'data' / 'kpdemo.db'}")

@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from db import Database
 from db.cli import main
-from db.schema import MIGRATIONS
+from db.schema import MIGRATIONS, upgrade
 from tests.databases import fill
 
 ROOT = Path(__file__).parent.parent.parent
@@ -35,9 +35,11 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
 
 def test_a_new_database_is_made_checked_backed_up_and_restored(tmp_path, capsys):
     made, other = f"sqlite:///{tmp_path}/made.db", f"sqlite:///{tmp_path}/other.db"
-    assert run(capsys, "current", "--database-url", made)[1].startswith(
-        f"{tmp_path}/made.db has no tables yet"
-    )
+    for command in ("current", "check"):
+        status, out, err = run(capsys, command, "--database-url", made)
+        assert (status, out) == (1, "")
+        assert err.startswith(f"There is no database at {tmp_path}/made.db: check the URL, or make ")
+    assert list(tmp_path.iterdir()) == []
     status, out, _ = run(capsys, "upgrade", "--database-url", made)
     assert (status, out) == (0, f"{tmp_path}/made.db is upgraded: revision none to {HEAD}.\n")
     assert "is up to date" in run(capsys, "upgrade", "--database-url", made)[1]
@@ -76,6 +78,25 @@ def test_a_problem_is_an_exit_status_with_the_problems_on_standard_output(sqlite
     assert out.startswith("Not so for 3 pairs (1, 2, 3): open slots are the raters per pair less ")
     assert out.count("\n") == 1
     assert err == f"{sqlite_database.path} has one problem.\n"
+
+
+@pytest.mark.parametrize("content", [b"no database at all", None])
+def test_what_is_wrong_with_a_broken_database_is_json_too(tmp_path, capsys, content):
+    file = tmp_path / "broken.db"
+    if content is None:
+        upgrade(Database(f"sqlite:///{file}"))
+        size = file.stat().st_size
+        with file.open("r+b") as stream:
+            stream.seek(size // 2)
+            stream.write(b"\xff" * (size - size // 2))
+    else:
+        file.write_bytes(content)
+    status, out, err = run(capsys, "check", "--json", "--database-url", f"sqlite:///{file}")
+    found = json.loads(out)
+    assert (status, found["ok"], found["newest"]) == (1, False, HEAD)
+    assert found["problems"]
+    assert err.startswith(str(file))
+    assert err.count("\n") == 1
 
 
 def test_nothing_is_overwritten_without_force(database, tmp_path, capsys):

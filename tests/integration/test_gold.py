@@ -337,7 +337,7 @@ def test_an_export_imported_again_gives_the_same_ratings(sqlite_database, tmp_pa
 @pytest.fixture
 def url(tmp_path):
     url = f"sqlite:///{tmp_path / 'a.db'}"
-    with_decision(rated_project(open_database(url), FINISHED))
+    with_decision(rated_project(open_database(url, may_make=True), FINISHED))
     return url
 
 
@@ -423,7 +423,7 @@ def test_a_large_export_needs_no_more_memory_than_a_small_one(large, tmp_path, f
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
     url = f"sqlite:///{tmp_path_factory.mktemp('large') / 'a.db'}"
-    database = open_database(url)
+    database = open_database(url, may_make=True)
     text = "The ferry leaves the old harbour at noon and comes back at dusk. " * 15
     for name, size in (("small", 2_000), ("large", 100_000)):
         pairs = (
