@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kpdemo.ui.settings import Settings, read_settings
-from kpdemo.ui.start import Workers, index_of, start_models, text_similarities
+from kpdemo.ui.start import Workers, check_device, index_of, start_models, text_similarities
 from kpdemo.worker.messages import Load
 
 if __name__ == "__main__":  # a model loads as long as all that follows is imported, and on another core
@@ -20,7 +20,6 @@ import kpdemo.ui.early  # noqa: F401  # before Gradio
 # isort: split
 import gradio as gr
 from fastapi import FastAPI
-from fastapi.middleware.cors import CORSMiddleware
 
 from annotation.baselines import Similarities
 from annotation.errors import ModelError
@@ -29,7 +28,9 @@ from annotation.ui import pages as annotation_pages
 from annotation.web.mount import ANNOTATION_PATHS, add_annotation_routes
 from annotation.web.opening import start_notes
 from db import DatabaseError
+from db.errors import UrlError
 from kpdemo.cards import model_card
+from kpdemo.errors import ModelLoadError
 from kpdemo.predictors import available_models
 from kpdemo.ui.compare import CompareHandlers, build_compare_section
 from kpdemo.ui.evaluate import EvaluateHandlers, build_evaluate_tab
@@ -38,7 +39,7 @@ from kpdemo.ui.footer import FooterHandlers, build_footer
 from kpdemo.ui.models import ModelShelf, no_index
 from kpdemo.ui.mounting import CLOSED_DOCS, mount_pages
 from kpdemo.ui.predict import PredictHandlers, build_predict_tab, load_examples
-from kpdemo.ui.security import SecurityMiddleware
+from kpdemo.ui.security import add_security
 from kpdemo.ui.send import SendHandlers, build_send_files_section, build_send_section
 from kpdemo.ui.serving import ServeError, add_health, address_of, listen, private_uploads, serve
 from kpdemo.ui.space import SpaceHandlers, build_space_tab
@@ -48,7 +49,6 @@ from kpdemo.ui.widgets import PageLink, page_header
 NAME = "Keyphrases"
 PURPOSE = "Paste a document and see the phrases that say what it is about."
 MAX_FILE_SIZE = "20mb"
-SPACE_ANCESTORS = "https://huggingface.co https://*.hf.space"
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,7 @@ def build_server(context: AppContext) -> FastAPI:
     shelf = ModelShelf(context.models, context.load, context.describe, context.index_of, context.load_apart)
     services = context.annotation
     server = FastAPI(**CLOSED_DOCS)
-    server.add_middleware(CORSMiddleware, allow_origins=[])  # else Gradio answers every site that asks
-    server.add_middleware(
-        SecurityMiddleware,
-        frame_ancestors=SPACE_ANCESTORS if context.in_space else "'none'",
-        never_framed=ANNOTATION_PATHS,
-    )
+    add_security(server, in_space=context.in_space, never_framed=ANNOTATION_PATHS)
     add_health(server, lambda: shelf.state, services.answers if services is not None else lambda: True)
     links, sends = [], None
     if services is not None:
@@ -135,11 +130,12 @@ def main(arguments: Sequence[str] | None = None, workers: Workers | None = None)
     settings = read_settings(arguments, os.environ)
     with workers or start_models(settings) as models, private_uploads():
         try:
+            check_device(settings, models)
             listener = listen(settings.host, settings.port)
             context = build_context(settings, models, text_similarities(models.short, ModelError))
-        except (ServeError, DatabaseError) as error:
+        except (ServeError, DatabaseError, ModelLoadError) as error:
             print(error, file=sys.stderr)
-            return 1
+            return 2 if isinstance(error, UrlError) else 1
         services = context.annotation
         notes = start_notes(services, address_of(listener), in_space=settings.in_space) if services else []
         serve(build_server(context), listener, notes, behind_proxy=settings.in_space)

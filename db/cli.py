@@ -15,7 +15,7 @@ from db.backup import backup as write_backup
 from db.backup import restore as restore_backup
 from db.checks import Check
 from db.checks import check as check_database
-from db.command import run_command
+from db.command import CallError, run_command
 from db.database import DEFAULT_URL, Database
 from db.errors import DatabaseError
 from db.schema import MIGRATIONS, refuse_missing
@@ -136,6 +136,8 @@ def restore(
     as_json: JsonOption = False,
 ) -> None:
     """Put back what is in a backup. All or nothing; everybody has to sign in again."""
+    if not file.exists():
+        raise CallError(f"{file}: no such file; check the name.")
     with _database(url) as database:
         done = restore_backup(database, file, overwrite=force)
         if as_json:

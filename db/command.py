@@ -54,7 +54,7 @@ def run_command(
         sys.stdout.flush()
     except typer.TyperException as error:
         command = getattr(getattr(error, "ctx", None), "command_path", program)
-        return _fail(f"{error.format_message().rstrip('.')}; see `{command} --help`.", error.exit_code)
+        return _fail(f"{_call_problem(error)}; see `{command} --help`.", error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
         return _fail("Stopped.", INTERRUPTED)
     except (CallError, UrlError) as error:
@@ -81,6 +81,12 @@ def _open_closed_streams() -> None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _call_problem(error: typer.TyperException) -> str:
+    """What is wrong with the call, without the words of the library that found it."""
+    problem = error.format_message().rstrip(".")
+    return problem.replace(": Value error, ", ": ").replace(": Input should be ", ": it should be ")
 
 
 def _fail(message: str, status: int) -> int:

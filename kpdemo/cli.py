@@ -16,7 +16,7 @@ import typer
 
 from kpdemo.commands import candidates, evaluate, experiments, index, models, predict, train
 from kpdemo.commands.options import INTERRUPTED, PROGRAM, CallError
-from kpdemo.errors import ConfigError, KpdemoError
+from kpdemo.errors import ConfigError, KpdemoError, MissingIndexError
 
 app = typer.Typer(
     help="Find the keyphrases of documents: those that stand in the text, and those that do not.",
@@ -39,10 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except typer.TyperException as error:
         command = getattr(getattr(error, "ctx", None), "command_path", PROGRAM)
-        return _fail(f"{error.format_message().rstrip('.')}; see `{command} --help`.", error.exit_code)
+        return _fail(f"{_call_problem(error)}; see `{command} --help`.", error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
         return _fail("Stopped.", INTERRUPTED)
-    except (CallError, ConfigError) as error:
+    except (CallError, ConfigError, MissingIndexError) as error:
         return _fail(str(error), 2)
     except KpdemoError as error:
         return _fail(str(error), 1)
@@ -63,6 +63,12 @@ def _speak_utf8() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _call_problem(error: typer.TyperException) -> str:
+    """What is wrong with the call, without the words of the library that found it."""
+    problem = error.format_message().rstrip(".")
+    return problem.replace(": Value error, ", ": ").replace(": Input should be ", ": it should be ")
 
 
 def _fail(message: str, status: int) -> int:

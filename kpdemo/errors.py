@@ -25,6 +25,10 @@ class PassageIndexError(KpdemoError):
     """A passage index is missing, damaged, or does not fit what is asked of it."""
 
 
+class MissingIndexError(PassageIndexError):
+    """There is no passage index where one was named."""
+
+
 class ModelStoppedError(KpdemoError):
     """The process of a model died before it had answered."""
 

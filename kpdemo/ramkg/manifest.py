@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kpdemo.errors import KpdemoError, PassageIndexError
+from kpdemo.errors import KpdemoError, MissingIndexError, PassageIndexError
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.storage import replace_file
 
@@ -71,7 +71,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 def read_manifest(folder: Path) -> Manifest:
     """Raises:
-    PassageIndexError: the folder holds no index, or a damaged or newer one.
+    MissingIndexError: the folder holds no index.
+    PassageIndexError: it holds a damaged or newer one.
     """
     path = folder / MANIFEST
     try:
@@ -85,7 +86,7 @@ def read_manifest(folder: Path) -> Manifest:
         if any(type(size) is not int or size < 0 for size in manifest.sizes().values()):
             raise ValueError("a size that is none")
     except (FileNotFoundError, NotADirectoryError):
-        raise PassageIndexError(
+        raise MissingIndexError(
             f"No passage index at {folder}: make one with `python -m kpdemo index build`."
         ) from None
     except PassageIndexError:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+SPACE_ANCESTORS = "https://huggingface.co https://*.hf.space"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
@@ -19,6 +22,22 @@ CONTENT_POLICY = (
     "connect-src 'self'; worker-src 'self' blob:; frame-src 'none'; object-src 'none'; "
     "form-action 'self'; base-uri 'self'; frame-ancestors {ancestors}"
 )
+
+
+def add_security(server: FastAPI, *, in_space: bool, never_framed: Sequence[str]) -> None:
+    """Keep other sites' pages from asking for anything, and from showing the pages in a frame.
+
+    Args:
+        server: the web application.
+        in_space: whether the page of a Hugging Face Space may show it.
+        never_framed: as of `SecurityMiddleware`.
+    """
+    server.add_middleware(CORSMiddleware, allow_origins=[])  # else Gradio answers every site that asks
+    server.add_middleware(
+        SecurityMiddleware,
+        frame_ancestors=SPACE_ANCESTORS if in_space else "'none'",
+        never_framed=never_framed,
+    )
 
 
 class SecurityMiddleware:

@@ -65,6 +65,14 @@ def start_models(settings: Settings) -> Workers:
     return Workers(ModelWorker(load, first=settings.model or DEFAULT_MODEL), ModelWorker(load))
 
 
+def check_device(settings: Settings, models: Workers) -> None:
+    """Raises:
+    ModelLoadError: a GPU is asked for and not there: it would be told to the first reader only.
+    """
+    if settings.device == "cuda":
+        models.short.open(settings.model or DEFAULT_MODEL)  # it is on its way; only its process knows GPUs
+
+
 def text_similarities(
     models: ModelWorker, failure: type[Exception]
 ) -> Callable[[Sequence[tuple[str, str]]], list[float]]:

@@ -162,6 +162,7 @@ def test_members_are_added_and_removed(call):
         (("import", "News", "."), 2, ".: a folder, not a file"),
         (("import", "News", "-", "-"), 2, "Standard input can be read once"),
         (("import", "News"), 2, "Missing argument"),
+        (("export", "News", "--format", "xls"), 2, "'--format': 'xls' is not one of 'semeval', 'jsonl'"),
         (("import", "News", "bad.csv"), 1, "bad.csv, line 2, field 'right': is empty"),
     ],
 )  # fmt: skip

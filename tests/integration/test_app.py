@@ -282,11 +282,24 @@ def test_a_rater_saves_while_an_import_runs(services, client, signed_in):
     assert services.ratings.recent(1, services.accounts.user("Ana").id)[0].grade == pytest.approx(2.75)
 
 
-@pytest.mark.parametrize("url", ["mysql://127.0.0.1/x", "sqlite://", "postgresql://127.0.0.1:1/none"])
-def test_a_database_that_cannot_be_used_is_one_sentence(url, capsys):
-    assert app.main(["--port", "0", "--database-url", url]) == 1
+@pytest.mark.parametrize(
+    ("url", "status"),
+    [("foo", 2), ("mysql://127.0.0.1/x", 2), ("sqlite://", 2), ("postgresql://127.0.0.1:1/none", 1)],
+)
+def test_a_database_that_cannot_be_used_is_one_sentence(url, status, capsys):
+    assert app.main(["--port", "0", "--database-url", url]) == status
     output = capsys.readouterr()
     assert (output.out, output.err.count("\n")) == ("", 1)
+
+
+def test_a_gpu_that_is_not_there_is_refused_before_the_page_is_served(tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    url = f"sqlite:///{tmp_path / 'kpdemo.db'}"
+    assert app.main(["--device", "cuda", "--port", "0", "--database-url", url]) == 1
+    output = capfd.readouterr()
+    assert output.out == ""
+    assert output.err == "There is no CUDA device on this machine: use --device cpu or auto.\n"
+    assert not (tmp_path / "kpdemo.db").exists()
 
 
 def test_the_link_is_printed_as_long_as_nobody_can_administer(tmp_path):

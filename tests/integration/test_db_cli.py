@@ -129,6 +129,11 @@ def test_a_password_is_never_printed(command, capsys, tmp_path, monkeypatch):
     assert "geheim" not in out + err
 
 
+def test_a_backup_that_is_not_there_is_a_wrong_call(tmp_path, capsys):
+    result = run(capsys, "restore", tmp_path / "none.db", "--database-url", f"sqlite:///{tmp_path}/new.db")
+    assert result == (2, "", f"{tmp_path}/none.db: no such file; check the name.\n")
+
+
 @pytest.mark.parametrize("arguments", [["backup"], ["restore"], ["downgrade"], ["current", "--nonsense"]])
 def test_a_wrong_call_is_one_sentence_and_status_2(arguments, capsys):
     status, out, err = run(capsys, *arguments)

@@ -147,10 +147,10 @@ def test_calls_that_make_no_sense_are_explained(run, index, tmp_path, encoder):
         (2, "no such file", ("build", "--input", "none.jsonl", "--output", tmp_path / "new")),
         (2, "--input is given 2 times", ("build", *["--input", passages] * 2, "--output", tmp_path / "new")),
         (1, "is there already", ("build", "--input", passages, "--output", index, "--model", encoder)),
-        (1, "No passage index at", ("search", "words", "--index", tmp_path / "none")),
+        (2, "No passage index at", ("search", "words", "--index", tmp_path / "none")),
         (1, "The query is empty", ("search", " ", "--index", index)),
         (1, ", or leave --model out.", ("search", "words", "--index", index, "--model", other)),
-        (1, "No passage index at", ("add", "--index", tmp_path, "--input", passages)),
+        (2, "No passage index at", ("add", "--index", tmp_path, "--input", passages)),
     ):
         result = run(*arguments)
         assert (result[0], result[1]) == (status, "")

@@ -117,7 +117,7 @@ def test_a_damaged_index_is_told_in_a_sentence(run, model, tmp_path, name, conte
     copy = build_tiny_index(tmp_path / "copy", model)
     broken(copy, name, content)
     status, out, err = run("-", "--language", "fr", "--index", copy)
-    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert (status, out, err.count("\n")) == (2 if said.startswith("No") else 1, "", 1)
     assert said in err
 
 
