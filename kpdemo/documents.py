@@ -32,6 +32,11 @@ LINE_SUFFIXES = (".jsonl", ".json")
 TABLE_SUFFIXES = (".csv", ".tsv")
 WHOLE_SUFFIXES = (".txt", ".md", ".pdf")
 DOCUMENT_SUFFIXES = (*LINE_SUFFIXES, *TABLE_SUFFIXES, *WHOLE_SUFFIXES)
+OTHER_SUFFIXES = (
+    *(".doc", ".docx", ".odt", ".rtf", ".epub", ".htm", ".html", ".xml", ".ppt", ".pptx"),
+    *(".xls", ".xlsx", ".ods", ".parquet", ".7z", ".bz2", ".tar", ".tgz", ".zip", ".zst"),
+)
+"""Kinds of files that are not read; any other name says nothing of what is in it."""
 
 _BODY_FIELDS = ("abstract", "text")
 _KEYPHRASE_FIELDS = ("keyphrases", "keyword", "keywords")
@@ -109,8 +114,9 @@ def document_from_row(row: Mapping[str, Any], *, where: str, default_id: str = "
 def read_documents(path: str | Path, *, on_error: ReportLine | None = None) -> Iterator[Document]:
     """The documents of a file, by its suffix; .gz and .xz may follow it.
 
-    .jsonl and .json hold a document a line, .csv and .tsv a document a row under a header with the
-    same names. A .txt, .md or .pdf file is one document, with the file's name as its id:
+    .csv and .tsv hold a document a row under a header, .jsonl and .json a document a line with fields of the
+    same names, and so does a file without a suffix that is known, such as a pipe. A .txt, .md or .pdf file is
+    one document, with the file's name as its id:
 
     - text is taken as it is, so that offsets count from the file's own characters; where its first line is a
       title (`kpdemo.lines`), that is the document's, here and in the two others, but for a line that heads
@@ -189,16 +195,19 @@ def read_text(stream: BinaryIO, *, name: str) -> str:
 def document_suffix(path: Path) -> str:
     """The suffix that says what is in the file, without that of its compression.
 
+    A name that says nothing, such as /dev/stdin or that of a pipe, stands for JSON Lines.
+
     Raises:
-        InputError: it is none that can be read.
+        InputError: it is one of another kind of file.
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
-    if not suffixes or suffixes[-1] not in DOCUMENT_SUFFIXES:
-        kind = f"files that end in {suffixes[-1]}" if suffixes else "files without a suffix"
-        raise InputError(f"{path}: {kind} cannot be read; use one of {', '.join(DOCUMENT_SUFFIXES)}.")
-    return suffixes[-1]
+    suffix = suffixes[-1] if suffixes else ""
+    if suffix in OTHER_SUFFIXES:
+        known = ", ".join(DOCUMENT_SUFFIXES)
+        raise InputError(f"{path}: files that end in {suffix} cannot be read; use one of {known}.")
+    return suffix if suffix in DOCUMENT_SUFFIXES else LINE_SUFFIXES[0]
 
 
 def is_whole(name: str) -> bool:

@@ -34,7 +34,7 @@ from kpdemo.commands.options import (
 from kpdemo.documents import (
     DOCUMENT_SUFFIXES,
     WHOLE_SUFFIXES,
-    document_suffix,
+    is_whole,
     plain_document,
     read_text,
     read_whole,
@@ -115,7 +115,9 @@ def predict(
     sources: Annotated[
         list[str] | None,
         typer.Option(
-            "--input", metavar="FILE", help="Many documents: JSON Lines (or - for standard input), CSV, TSV."
+            "--input",
+            metavar="FILE",
+            help="Many documents: CSV or TSV by its suffix, otherwise JSON Lines (- for standard input).",
         ),
     ] = None,
     output: Annotated[
@@ -227,9 +229,10 @@ def _read_one(file: str | None, title: str) -> Document:
         text = read_text(sys.stdin.buffer, name="standard input")
         return with_title_line(plain_document(text, title=title))
     path = check_file(file, DOCUMENT_SUFFIXES)
-    if document_suffix(path) not in WHOLE_SUFFIXES:
+    if not is_whole(file):
         raise CallError(
-            f"{file}: a file of many documents; use `predict --input {file} --output predictions.jsonl`."
+            f"{file}: a file of one document ends in {', '.join(WHOLE_SUFFIXES)}; for one of many use "
+            f"`predict --input {file} --output predictions.jsonl`."
         )
     return read_whole(path, title=title)
 

@@ -212,7 +212,7 @@ class TestWrongCalls:
             (["predict", "-", "--device", "tpu"], "Invalid value for '--device': 'tpu' is not one of"),
             (["predict", "missing.txt"], "missing.txt: no such file"),
             (["predict", "tests"], "tests: a folder"),
-            (["predict", "pyproject.toml"], "pyproject.toml: files that end in .toml cannot be read"),
+            (["predict", "pyproject.toml"], "pyproject.toml: a file of one document ends in .txt"),
             (["predict", "--input", "x.jsonl"], "--input and --output go together"),
             (["predict", "--output", "x.jsonl"], "--input and --output go together"),
             (["predict", "--input", "x.jsonl", "--output", "-", "--json"], "--json is for one document"),

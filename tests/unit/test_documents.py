@@ -360,8 +360,14 @@ class TestFiles:
         with pytest.raises(InputError, match="a folder, not a file"):
             list(read_documents(tmp_path / "a.jsonl"))
 
-    @pytest.mark.parametrize("name", ["paper.docx", "paper", "paper.gz", ".txt"])
-    def test_an_unknown_suffix_is_explained(self, name: str) -> None:
+    @pytest.mark.parametrize(
+        "name", ["/dev/stdin", "/dev/fd/63", "run.pred", "docs-24.05", "docs.gz", ".txt"]
+    )
+    def test_a_name_that_says_nothing_stands_for_json_lines(self, name: str) -> None:
+        assert document_suffix(Path(name)) == ".jsonl"
+
+    @pytest.mark.parametrize("name", ["paper.docx", "TABLE.XLSX", "docs.jsonl.zst", "page.html.gz"])
+    def test_the_suffix_of_another_kind_of_file_is_explained(self, name: str) -> None:
         with pytest.raises(InputError, match=r"cannot be read; use one of \.jsonl, .*\.pdf\.$"):
             document_suffix(Path(name))
 
