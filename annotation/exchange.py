@@ -1,7 +1,9 @@
 """Reading pairs and ratings from files.
 
 Tables (TSV, CSV with comma or semicolon) have a header, JSON Lines an object a line; names of fields in
-any case, .gz may follow the suffix, the file is UTF-8. Fields that are not named here are passed over.
+any case, .gz may follow the suffix, the file is UTF-8. Fields that are not named here are passed over. In CSV
+a text may stand in quotes; in TSV a quotation mark is a character like any other, unless the header is in
+quotes too.
 
 - Pairs: `id`, `type` (may be left out where it is given otherwise), `left` (the larger item), `right`, and,
   if wished, `genre`, `intended` (the grade that the author aimed at) and `source`.

@@ -41,6 +41,7 @@ _JSON = json.JSONDecoder(parse_float=Decimal, parse_constant=Decimal)
 _NAMED_TYPE = re.compile(r"[^\W\d]\w*2\w+")
 _COLUMN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _NUMBER = re.compile(r"[+-]?[\d.,]+%?")
+_DOUBLED = re.compile(r'"((?:[^"]|"")*)"')
 _CSV_ADVICE = {
     "unexpected end of data": 'a field begins with " and is never closed; close it',
     "field larger than field limit": f"a field of more than {LONGEST_LINE:,} characters; "
@@ -133,7 +134,7 @@ def read_rows(
         else:
             delimiter = "\t" if found is FileFormat.TSV else separator(first[1])
             needs = _item_columns if of_items else _pair_columns
-            yield from table_rows(source.name, lines, delimiter, skipped=first[0] - 1, needs=needs)
+            yield from table_rows(source.name, lines, delimiter, first[1], skipped=first[0] - 1, needs=needs)
 
 
 def read_lines(source: Source) -> Iterator[tuple[int, str]]:
@@ -281,23 +282,32 @@ def table_rows(
     name: str,
     lines: Iterable[tuple[int, str]],
     delimiter: str,
+    header: str,
     *,
     skipped: int = 0,
     needs: Callable[[Sequence[str]], str],
 ) -> Iterator[Row]:
     """The rows of a table under their header's names.
 
+    Between tabs a quotation mark is a character like any other, as in the task's own files, unless the header
+    itself is in quotes; a cell whose marks are all doubled between two of its own is still what a CSV writer
+    made of it.
+
     Args:
         name: what messages call the file.
         lines: the first is the one behind so many `skipped` ones.
+        delimiter: what stands between cells.
+        header: the first line with any text.
         needs: what a header with these names lacks, as "it needs id and text."; nothing when it will do.
 
     Raises:
         ImportFileError: a line is no row, or the header lacks something.
     """
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    reader = csv.reader((text for _, text in lines), delimiter=delimiter, strict=True)
-    header: list[str] | None = None
+    is_plain = delimiter == "\t" and '"' not in header
+    quoting = csv.QUOTE_NONE if is_plain else csv.QUOTE_MINIMAL
+    reader = csv.reader((text for _, text in lines), delimiter=delimiter, quoting=quoting, strict=True)
+    columns: list[str] | None = None
     is_protected = False
     while True:
         number = skipped + reader.line_num + 1
@@ -310,18 +320,26 @@ def table_rows(
             return
         if not any(cell.strip() for cell in cells):
             continue
-        if header is None:
-            header = _header(name, number, cells, needs)
-            is_protected = delimiter != "\t" and GOLD_COLUMN in header
+        if columns is None:
+            columns = _header(name, number, cells, needs)
+            is_protected = delimiter != "\t" and GOLD_COLUMN in columns
             continue
-        if len(cells) > len(header):
+        if len(cells) > len(columns):
+            way = "take the tabs out of its texts" if is_plain else "put fields with the separator in quotes"
             raise ImportFileError(
-                f"{name}, line {number}: {len(cells)} fields under a header of {len(header)}; put fields "
-                "with the separator in quotes."
+                f"{name}, line {number}: {len(cells)} fields under a header of {len(columns)}; {way}."
             )
-        if is_protected:
+        if is_plain:
+            cells = [_single(cell) for cell in cells]
+        elif is_protected:
             cells = [restored(cell) for cell in cells]
-        yield Row(number, dict(zip(header, cells, strict=False)))
+        yield Row(number, dict(zip(columns, cells, strict=False)))
+
+
+def _single(cell: str) -> str:
+    """`"a ""b"" c"` as the `a "b" c` that a CSV writer was given; any other cell as it is."""
+    found = _DOUBLED.fullmatch(cell)
+    return found[1].replace('""', '"') if found and '""' in found[1] else cell
 
 
 def _header(name: str, number: int, cells: list[str], needs: Callable[[Sequence[str]], str]) -> list[str]:

@@ -269,7 +269,7 @@ def _table(file: Path, lines: Sequence[tuple[int, str]]) -> Iterator[Row] | None
     delimiter = separator(first)
     if not {"id", "score"}.issubset(column_names(first, delimiter)):
         return None
-    return table_rows(str(file), lines, delimiter, needs=lambda _: "")
+    return table_rows(str(file), lines, delimiter, first, needs=lambda _: "")
 
 
 def _refuse_ids(file: Path, lines: Sequence[tuple[int, str]], wanted: Sequence[GoldPair]) -> None:

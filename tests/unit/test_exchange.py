@@ -130,6 +130,21 @@ def test_what_a_csv_writer_wrote_is_read_back(cells, delimiter):
     assert [pair.left, pair.right] == cells
 
 
+def test_a_quotation_mark_in_tsv_swallows_no_line():
+    content = (
+        "id\ttype\tleft\tright\n"
+        'a\tphrase2word\t"He said no.\tno\n'
+        'b\tphrase2word\t"Stop," she said\t"stop"\n'
+        'c\tphrase2word\t"a ""b"" c"\t"\n'  # as pandas writes it
+    )
+    pairs = read(content, "p.tsv")
+    assert [(pair.left, pair.right) for pair in pairs] == [
+        ('"He said no.', "no"),
+        ('"Stop," she said', '"stop"'),
+        ('a "b" c', '"'),
+    ]
+
+
 def test_cells_made_safe_for_spreadsheets_are_restored_only_in_our_own_files():
     formula = "=1+1 is a formula"
     ours = f"id,type,left,right,gold_source\na,phrase2word,{protected(formula)},b,mean\n"

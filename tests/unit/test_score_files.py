@@ -272,6 +272,16 @@ def test_a_table_of_scores_is_read_as_tables_of_pairs_are(tmp_path, content, mes
         read_scores(tmp_path / "run.csv", PAIRS)
 
 
+def test_a_quotation_mark_in_tsv_swallows_no_score(tmp_path):
+    rows = [f'{pair.id}\t{pair.type}\t"{pair.left}\t{pair.right}\t{pair.gold}\n' for pair in PAIRS]
+    (tmp_path / "gold.tsv").write_text("id\ttype\tleft\tright\tgold\n" + "".join(rows))
+    gold = read_gold([tmp_path / "gold.tsv"])
+    assert [pair.left for pair in gold] == [f'"{pair.left}' for pair in PAIRS]
+    rows = [f'"{pair.left}\t{pair.id}\t{number}\n' for number, pair in enumerate(PAIRS)]
+    (tmp_path / "run.tsv").write_text("text\tid\tscore\n" + "".join(rows))
+    assert read_scores(tmp_path / "run.tsv", gold) == [0, 1, 2]
+
+
 def test_a_folder_of_scores_is_checked(tmp_path):
     with pytest.raises(
         ScoreFileError, match="has no scores of phrase2word, word2sense; name the files after"
