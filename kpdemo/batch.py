@@ -19,6 +19,7 @@ from kpdemo.batch_output import StreamWriter, open_writer
 from kpdemo.documents import LineError, ReportLine, is_whole, parse_documents, read_numbered
 from kpdemo.errors import InputError
 from kpdemo.identity import document_identity
+from kpdemo.languages.names import names_language
 from kpdemo.nesting import Unnested
 from kpdemo.prediction_files import prediction_row
 from kpdemo.refused import Refusal
@@ -148,6 +149,9 @@ class _Run:
         for line, document in self._numbered(source):
             if document.id in seen:
                 self._fail(line, f'the id "{document.id}" is that of an earlier document; give each its own.')
+            elif not self._knows_language_of(document):
+                problem = f'"{document.language}" is no language'
+                self._fail(line, f'{problem}; write a code such as "fr", or leave "language" out.')
             else:
                 seen.add(document.id)
                 yield line, document
@@ -179,6 +183,9 @@ class _Run:
         self._counts = replace(self._counts, failed=self._counts.failed + 1)
         if self._on_error is not None:
             self._on_error(error)
+
+    def _knows_language_of(self, document: Document) -> bool:
+        return bool(self._settings.language) or not document.language or names_language(document.language)
 
     def _in_language(self, document: Document) -> Document:
         language = self._settings.language

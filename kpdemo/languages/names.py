@@ -60,6 +60,13 @@ ita it, jpn ja, kor ko, lav lv, lit lt, nor no, nob no, nno no, fas fa, per fa, 
 rum ro, rus ru, slk sk, slo sk, slv sl, spa es, swe sv, tha th, tur tr, ukr uk, vie vi, nb no, nn no, iw he,
 in id
 """  # ISO 639-2 and 639-3, and other ways with two
+_ISO_639_1 = """
+aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el
+en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu
+ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na
+nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn
+so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
+"""
 _CODES = (
     {name.lower(): code for code, name in NAMES.items()}
     | {code: code for code in NAMES}
@@ -86,6 +93,15 @@ def known_language(written: str) -> str:
     if code not in NAMES:
         raise InputError(f"{written}: not a language known here; give one of {', '.join(NAMES.values())}.")
     return code
+
+
+def names_language(written: str) -> bool:
+    """Whether it is one of `NAMES`, or another's code: of two letters in ISO 639-1, or any of three.
+
+    Models from elsewhere may read those; what is no code, such as "Frnch" or "xx", is a mistake.
+    """
+    code = re.split(r"[-_]", language_code(written))[0]
+    return code in _ISO_639_1.split() or re.fullmatch("[a-z]{3}", code) is not None
 
 
 def language_name(code: str) -> str:

@@ -378,6 +378,21 @@ def test_bad_documents_are_named_and_the_rest_goes_on(tmp_path: Path, output: Pa
     assert again == BatchSummary(skipped=2, failed=7)
 
 
+def test_a_language_that_is_none_is_told_unless_the_call_says_another(tmp_path: Path) -> None:
+    source = tmp_path / "docs.jsonl"
+    languages = ["fr", "French", "fr-CA", "sw", "yor", "", "xx", "Frnch"]
+    rows = ({"id": f"d{n}", "text": "Deux mots.", "language": name} for n, name in enumerate(languages))
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    problems: list[LineError] = []
+    summary = predict_file(FakePredictor(), source, io.BytesIO(), on_error=problems.append)
+    assert summary == BatchSummary(done=6, failed=2)
+    assert [problem.line for problem in problems] == [7, 8]
+    assert problems[0].message.endswith(
+        'line 7: "xx" is no language; write a code such as "fr", or leave "language" out.'
+    )
+    assert predict_file(FakePredictor(), source, io.BytesIO(), language="fr") == BatchSummary(done=8)
+
+
 @pytest.mark.parametrize("name", ["note.txt", "note.md", "NOTE.TXT"])
 def test_of_a_file_that_is_one_document_no_line_is_named(tmp_path: Path, name: str) -> None:
     source = tmp_path / name
