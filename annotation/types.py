@@ -7,6 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
+from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
 from annotation.senses import PairSenses
 
@@ -57,7 +58,7 @@ class ProjectSettings:
     """What is chosen when a project is made. Grades are Decimals, 0 to 4."""
 
     name: str
-    types: tuple[str, ...] = ("paragraph2sentence", "sentence2phrase", "phrase2word", "word2sense")
+    types: tuple[str, ...] = tuple(COMPARISON_TYPES)
     guidelines: str = ""
     raters_per_pair: int = 2
     threshold: Decimal = Decimal(1)

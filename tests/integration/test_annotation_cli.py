@@ -175,6 +175,15 @@ def test_what_goes_wrong_is_one_sentence(call, arguments, status, part):
     assert errors.count("\n") == 1
 
 
+def test_a_project_has_the_five_types_unless_told_otherwise(call):
+    project = json.loads(call("project", "create", "News", "--json")[1])
+    assert project["types"] == [
+        "paragraph2sentence", "sentence2phrase", "phrase2word", "word2sense", "document2keyphrase",
+    ]  # fmt: skip
+    Path("keyphrases.jsonl").write_text(json.dumps({**ROWS[0], "type": "document2keyphrase"}))
+    assert call("import", "News", "keyphrases.jsonl")[0] == 0
+
+
 def test_a_bad_second_file_undoes_the_first(call):
     call("project", "create", "News")
     Path("bad.csv").write_text("id,type,left,right\na2,sentence2phrase,b,\n")
