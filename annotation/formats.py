@@ -305,8 +305,12 @@ def table_rows(
     """
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     is_plain = delimiter == "\t" and '"' not in header
-    quoting = csv.QUOTE_NONE if is_plain else csv.QUOTE_MINIMAL
-    reader = csv.reader((text for _, text in lines), delimiter=delimiter, quoting=quoting, strict=True)
+    reader = csv.reader(
+        (text for _, text in lines),
+        delimiter=delimiter,
+        quoting=csv.QUOTE_NONE if is_plain else csv.QUOTE_MINIMAL,
+        strict=True,
+    )
     columns: list[str] | None = None
     is_protected = False
     while True:

@@ -1,0 +1,210 @@
+"""What `python -m kpdemo predict` does: one document for the reader, or a file of many to a file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import typer
+
+from kpdemo.commands.options import (
+    INTERRUPTED,
+    PROGRAM,
+    STDIN,
+    STDOUT,
+    CallError,
+    Device,
+    check_file,
+    counted,
+    open_predictor,
+    print_json,
+    progress_line,
+    quick_count,
+    say,
+)
+from kpdemo.documents import (
+    DOCUMENT_SUFFIXES,
+    WHOLE_SUFFIXES,
+    is_whole,
+    plain_document,
+    read_text,
+    read_whole,
+)
+from kpdemo.identity import index_identity, model_identity
+from kpdemo.lines import with_title_line
+from kpdemo.types import Document, Predictor, RetrievalPrediction, finds_absent, languages_of
+
+if TYPE_CHECKING:
+    from kpdemo.batch import BatchSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How documents are read, whether one or many.
+
+    Attributes:
+        index_folder: passages for a model that retrieves; None for its own.
+        language: that all are in; empty for each its own, or the one detected.
+        nested: whether a present keyphrase may stand inside another.
+    """
+
+    model: str
+    device: Device
+    index_folder: Path | None
+    language: str
+    top_k: int | None
+    threshold: float | None
+    nested: bool
+
+
+def predict_one(file: str | None, title: str, reading: Reading, *, as_json: bool) -> None:
+    """Print the keyphrases of a file, or of standard input."""
+    from kpdemo.routed import read_with_passages
+    from kpdemo.text import check_readable
+
+    document = replace(_read_one(file, title), language=reading.language)
+    _check_index(reading)
+    predictor = _predictor_for(document, reading)
+    check_readable(document, any_script=True)  # before a model is loaded for nothing
+    device = predictor.device  # loads the model: its time is not the prediction's
+    started = time.perf_counter()
+    [found] = read_with_passages(predictor, [document], top_k=reading.top_k, threshold=reading.threshold)
+    seconds = time.perf_counter() - started
+    _say_what_to_know(found, predictor, has_index=reading.index_folder is not None)
+    if as_json:
+        from kpdemo.prediction_files import document_record
+
+        origin = {"model": predictor.name, "device": device}
+        retrieval = found if found.retrieves else None
+        print_json(
+            document_record(document, found.prediction, **origin, seconds=seconds, retrieval=retrieval)
+        )
+    else:
+        _show(document, found, f"{predictor.name} on {device}, {seconds:.2f} s")
+
+
+def predict_many(source: str, output: str, reading: Reading, batch_size: int | None) -> None:
+    """Write the keyphrases of each document of a file, or of standard input, to a file or standard output."""
+    if source != STDIN:
+        check_file(source, DOCUMENT_SUFFIXES)
+    _check_index(reading)
+    predictor = open_predictor(reading.model, reading.device, reading.index_folder)
+    summary = _predict_file(predictor, source, output, reading, batch_size)
+    already = f", {summary.skipped:,} were there already" if summary.skipped else ""
+    failed = f", {summary.failed:,} could not be used" if summary.failed else ""
+    say(f"{counted(summary.done, 'document')} predicted{already}{failed}.")
+    if reading.index_folder is not None and (without := summary.done - summary.retrieved):
+        languages = "its language" if without == 1 else "their languages"
+        say(
+            f"--index was not used for {counted(without, 'document')}: '{predictor.name}' reads {languages} "
+            "without passages."
+        )
+    if summary.failed:
+        raise typer.Exit(1)
+
+
+def _check_index(reading: Reading) -> None:
+    """Raises:
+    CallError: the model reads no passages.
+    PassageIndexError: there is no index in the folder, or it is damaged.
+    """
+    if reading.index_folder is None:
+        return
+    from kpdemo.predictors import takes_index
+    from kpdemo.ramkg.manifest import read_manifest
+
+    if not takes_index(reading.model):
+        raise CallError(
+            f"The model {reading.model!r} reads no passages: leave --index out, or give another --model."
+        )
+    read_manifest(reading.index_folder)
+
+
+def _predictor_for(document: Document, reading: Reading) -> Predictor:
+    """The model for one document: behind the default name, the one made for its language."""
+    from kpdemo.languages import identified
+    from kpdemo.languages.routing import DEFAULT_MODEL, model_for
+    from kpdemo.nesting import Unnested
+    from kpdemo.predictors import shipped_models
+
+    model = reading.model
+    if model == DEFAULT_MODEL and model_for(identified(document).language) in shipped_models():
+        model = model_for(identified(document).language)
+    passages = None if model == DEFAULT_MODEL else reading.index_folder
+    predictor = open_predictor(model, reading.device, passages)
+    return predictor if reading.nested else Unnested(predictor)
+
+
+def _read_one(file: str | None, title: str) -> Document:
+    try:
+        title.encode()
+    except UnicodeEncodeError:
+        raise CallError("The title is not UTF-8 text; type it again.") from None
+    if file is None and sys.stdin.isatty():
+        raise CallError(
+            f"No document: name a FILE, or - to type or pipe one; see `{PROGRAM} predict --help`."
+        )
+    if file is None or file == STDIN:
+        text = read_text(sys.stdin.buffer, name="standard input")
+        return with_title_line(plain_document(text, title=title))
+    path = check_file(file, DOCUMENT_SUFFIXES)
+    if not is_whole(file):
+        raise CallError(
+            f"{file}: a file of one document ends in {', '.join(WHOLE_SUFFIXES)}; for one of many use "
+            f"`predict --input {file} --output predictions.jsonl`."
+        )
+    return read_whole(path, title=title)
+
+
+def _say_what_to_know(found: RetrievalPrediction, predictor: Predictor, *, has_index: bool) -> None:
+    from kpdemo.languages.names import language_name
+    from kpdemo.languages.notes import prediction_note
+
+    languages, can_find = languages_of(predictor), finds_absent(predictor)
+    if note := prediction_note(found.prediction, predictor.name, languages, finds_absent=can_find):
+        say(note)
+    if has_index and not found.retrieves:
+        language = language_name(found.prediction.language)
+        say(f"This text is {language}, which '{predictor.name}' reads without passages: --index is not used.")
+
+
+def _show(document: Document, found: RetrievalPrediction, footer: str) -> None:
+    from kpdemo.languages.names import language_name
+    from kpdemo.terminal import show_prediction
+
+    footer = f"{footer}, {language_name(found.prediction.language)}"
+    show_prediction(document, found.prediction, footer, found if found.retrieves else None)
+
+
+def _predict_file(
+    predictor: Predictor, source: str, output: str, reading: Reading, batch_size: int | None
+) -> BatchSummary:
+    from kpdemo.batch import predict_file
+    from kpdemo.resuming import ResumeError
+
+    input_stream: str | BinaryIO = sys.stdin.buffer if source == STDIN else source
+    output_stream: str | BinaryIO = sys.stdout.buffer if output == STDOUT else output
+    try:
+        with progress_line("Predicting", None if source == STDIN else quick_count(Path(source))) as progress:
+            return predict_file(
+                predictor,
+                input_stream,
+                output_stream,
+                batch_size=batch_size,
+                top_k=reading.top_k,
+                threshold=reading.threshold,
+                identity=model_identity(reading.model) + index_identity(reading.model, reading.index_folder),
+                language=reading.language,
+                nested=reading.nested,
+                progress=progress.show_summary,
+                on_error=progress.show_problem,
+            )
+    except KeyboardInterrupt:
+        resumable = source != STDIN and output != STDOUT
+        say("Stopped; run the same command to go on." if resumable else "Stopped.")
+        raise typer.Exit(INTERRUPTED) from None
+    except ResumeError as error:
+        raise CallError(str(error)) from None
