@@ -1,6 +1,7 @@
 """What `python -m db` and `python -m annotation` share: exit statuses and one sentence on standard error.
 
-0: done. 1: the work failed. 2: the call was wrong. 130: stopped with Ctrl+C.
+0: done. 1: the work failed. 2: the call was wrong, also where it names a file that is not there; a database
+that is not there yet is no wrong call. 130: stopped with Ctrl+C.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The command line: `python -m kpdemo predict`, `evaluate`, `candidates`, `train`, `models`, `index`,
 `experiments`, each in a file of `kpdemo.commands`.
 
-Exit status 0: done. 1: the work failed. 2: the call was wrong. 130: stopped with Ctrl+C. What went
-wrong is one sentence on standard error; results go to standard output and nothing else does.
+Exit status 0: done. 1: the work failed. 2: the call was wrong, also where it names a file, a folder or a
+model that is not there. 130: stopped with Ctrl+C. What went wrong is one sentence on standard error; results
+go to standard output and nothing else does.
 """
 
 from __future__ import annotations
