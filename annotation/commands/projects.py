@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +16,7 @@ from annotation.commands.options import DatabaseOption, JsonOption, open_databas
 from annotation.errors import SettingsError
 from annotation.projects import GroupCounts, Member, ProjectCounts, check_settings
 from annotation.services.projects import ProjectService
+from annotation.services.stuck import StuckPairs, StuckService
 from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project, ProjectSettings, Role
 from db import DEFAULT_URL
@@ -22,6 +24,7 @@ from db.command import CallError
 
 _DEFAULTS = ProjectSettings("")
 _LARGEST_FILE = 1_000_000
+_MOST_STUCK = 20
 _EXAMPLES = """
 Examples:
 
@@ -140,15 +143,18 @@ def list_projects(as_json: JsonOption = False, database_url: DatabaseOption = DE
 @projects.command()
 def show(name: NameArgument, as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL) -> None:
     """Show a project: its settings, who works in it, and how far each type and genre is."""
-    service = ProjectService(open_database(database_url))
+    database = open_database(database_url)
+    service = ProjectService(database)
     project = service.get(name)
     members, counts = service.members(project.id), service.counts(project.id)
+    stuck = StuckService(database).stuck(project.id, limit=None if as_json else _MOST_STUCK)
     if as_json:
         groups = [{"type": group.type, "genre": group.genre, **_totals(group)} for group in counts.groups]
         show_json(
             {
                 **_as_json(project),
                 "counts": {**_totals(counts), "groups": groups},
+                "stuck": {"pairs": stuck.total, "items": [asdict(pair) for pair in stuck.items]},
                 "members": [{"user": member.user.name, "roles": _roles(member)} for member in members],
             }
         )
@@ -161,6 +167,8 @@ def show(name: NameArgument, as_json: JsonOption = False, database_url: Database
     figures = ("Pairs", "Ratings", "Finished", "Flagged")
     rows = [[group.type, group.genre or "–", *_figures(_totals(group))] for group in counts.groups]
     show_table(("Type", "Genre", *figures), [*rows, ["all", "", *_figures(_totals(counts))]], right=figures)
+    if stuck.total:
+        _show_stuck(stuck)
 
 
 @projects.command()
@@ -250,6 +258,22 @@ def _as_json(project: Project) -> dict[str, Any]:
         "lease_minutes": settings.lease_minutes,
         "created_at": project.created_at.isoformat(),
     }
+
+
+def _show_stuck(stuck: StuckPairs) -> None:
+    lower = ", or lower the number of raters per pair" if stuck.fewer_would_do else ""
+    show_line(
+        f"\nPairs that lack grades, with too few raters left for them: {stuck.total:,}. "
+        f"Invite another rater, or let one who is paused go on{lower}."
+    )
+    figures = ("Grades", "Missing", "Raters left", "Skips")
+    rows = [
+        (pair.external_id, pair.type, pair.grades, pair.missing, pair.raters_left, pair.skips)
+        for pair in stuck.items
+    ]
+    show_table(("Pair", "Type", *figures), rows, right=figures)
+    if stuck.total > len(rows):
+        show_line(f"The first {len(rows)} are shown; --json has all.")
 
 
 def _totals(counts: ProjectCounts | GroupCounts) -> dict[str, int]:

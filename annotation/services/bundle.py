@@ -30,6 +30,7 @@ from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
 from annotation.services.sending import SendService
 from annotation.services.senses import SenseService
+from annotation.services.stuck import StuckService
 from annotation.services.systems import SystemService
 from annotation.services.training import TrainingService
 from annotation.services.withdrawal import WithdrawalService
@@ -57,6 +58,7 @@ class Services:
     gold: GoldService
     events: EventService
     overview: OverviewService
+    stuck: StuckService
     remarks: RemarkService
     sending: SendService
     judgements: JudgementService
@@ -109,6 +111,7 @@ def open_services(
         gold=GoldService(database),
         events=EventService(database),
         overview=OverviewService(database),
+        stuck=StuckService(database),
         remarks=RemarkService(database),
         sending=SendService(database),
         judgements=JudgementService(database),

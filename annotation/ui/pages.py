@@ -144,7 +144,7 @@ def _build_senses(services: Services, page: gr.Blocks) -> None:
 
 def _build_project(services: Services, page: gr.Blocks) -> None:
     build_project_page(
-        ProjectHandlers(services.accounts, services.projects, services.events),
+        ProjectHandlers(services.accounts, services.projects, services.events, services.stuck),
         ImportHandlers(services.accounts, services.projects, services.importing, services.dictionary),
         MembersHandlers(services.accounts, services.projects, services.quality),
         QualityHandlers(

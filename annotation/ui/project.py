@@ -15,6 +15,7 @@ from annotation.projects import ProjectCounts
 from annotation.services.accounts import AccountService
 from annotation.services.events import Event, EventService
 from annotation.services.projects import ProjectService
+from annotation.services.stuck import StuckService
 from annotation.setting_changes import seen_settings
 from annotation.types import Role
 from annotation.ui.asking import asked_project
@@ -24,6 +25,7 @@ from annotation.ui.members import MembersHandlers, build_members_section
 from annotation.ui.quality import QualityHandlers, build_quality_section
 from annotation.ui.remarks import RemarksHandlers, build_remarks_section
 from annotation.ui.settings_form import read_settings_form, settings_fields, settings_values
+from annotation.ui.stuck_html import stuck_html
 from annotation.ui.wording import counted, grouped, progress_html, time_html
 from kpdemo.ui.widgets import (
     QUIETLY,
@@ -52,6 +54,7 @@ class ProjectHandlers:
     accounts: AccountService
     projects: ProjectService
     events: EventService
+    stuck: StuckService
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The tab that the address names, and the settings; for others than administrators nothing."""
@@ -79,7 +82,8 @@ class ProjectHandlers:
             project_id = asked_project(request)
             self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
             counts, events = self.projects.counts(project_id), self.events.recent(project_id)
-        return counts_html(counts), events_html(events)
+            stuck = self.stuck.stuck(project_id)
+        return counts_html(counts) + stuck_html(stuck, project_id), events_html(events)
 
     def save(self, request: gr.Request, seen: str, *values: object) -> tuple[Any, ...]:
         """Change what the form says; what somebody else changed meanwhile comes into it."""

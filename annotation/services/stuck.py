@@ -1,0 +1,127 @@
+"""Pairs that will never have all their grades: fewer raters are left for them than grades are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, exists, func, or_, select
+
+from annotation.clock import Clock, utcnow
+from annotation.services.desk import NOT_NEW
+from annotation.services.projects import find_project
+from annotation.types import Role
+from db import Database
+from db.models import Adjudication, Assignment, Invitation, Membership, Pair, RaterState, User
+
+PAGE_LENGTH = 50
+
+
+@dataclass(frozen=True, slots=True)
+class StuckPair:
+    external_id: str
+    type: str
+    grades: int
+    """How many it has."""
+    missing: int
+    """How many it lacks, besides those that raters have before them."""
+    raters_left: int
+    """Who may still grade it: fewer than `missing`."""
+    skips: int
+
+
+@dataclass(frozen=True, slots=True)
+class StuckPairs:
+    total: int
+    raters_per_pair: int
+    lowest_raters: int
+    """The settings refuse a smaller number of raters for a pair: some pair has had so many."""
+    items: tuple[StuckPair, ...]
+    """In the order of import; the first ones."""
+
+    @property
+    def fewer_would_do(self) -> bool:
+        """Whether the number of raters for a pair can be lowered at all."""
+        return max(1, self.lowest_raters) < self.raters_per_pair
+
+
+class StuckService:
+    def __init__(self, database: Database, *, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def stuck(self, project_id: int, *, limit: int | None = PAGE_LENGTH) -> StuckPairs:
+        """The pairs without a decision that lack more grades than there are raters left for them.
+
+        A rater is left for a pair who is neither paused nor disabled, can sign in or has an open link to do
+        so, and has neither graded nor skipped it, nor is barred from it.
+
+        Args:
+            limit: how many are listed at most; None for all.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            fewest = session.scalar(select(func.min(Pair.open_slots)).where(Pair.project_id == project.id))
+            raters = session.scalars(_may_grade(project.id, self._clock())).all()
+            listing = _lacking(project.id, raters)
+            total = session.scalar(select(func.count()).select_from(listing.order_by(None).subquery())) or 0
+            rows = session.execute(listing.limit(limit)).all() if total else []
+        items = tuple(
+            StuckPair(row.external_id, row.type, row.rating_count, row.open_slots, row.raters_left, row.skips)
+            for row in rows
+        )
+        lowest = 0 if fewest is None else project.raters_per_pair - fewest
+        return StuckPairs(total, project.raters_per_pair, lowest, items)
+
+
+def _may_grade(project_id: int, now: datetime) -> Select[int]:
+    """The ids of the raters who can be given pairs, now or once they have opened their link."""
+    link = exists().where(
+        Invitation.user_id == User.id, Invitation.used_at.is_(None), Invitation.expires_at > now
+    )
+    paused = exists().where(
+        RaterState.project_id == project_id,
+        RaterState.user_id == User.id,
+        RaterState.paused_at.is_not(None),
+    )
+    return (
+        select(User.id)
+        .join(Membership, Membership.user_id == User.id)
+        .where(
+            Membership.project_id == project_id,
+            Membership.role == Role.RATER.value,
+            User.disabled_at.is_(None),
+            or_(User.password_hash.is_not(None), link),
+            ~paused,
+        )
+    )
+
+
+def _lacking(project_id: int, raters: Sequence[int]) -> Select[Any]:
+    def of_pair(*where: ColumnElement[bool]) -> ColumnElement[int]:
+        counted = select(func.count()).where(Assignment.pair_id == Pair.id, *where)
+        return counted.correlate(Pair).scalar_subquery()
+
+    left = len(raters) - of_pair(Assignment.rater_id.in_(raters), Assignment.state.in_(NOT_NEW))
+    return (
+        select(
+            Pair.external_id,
+            Pair.type,
+            Pair.rating_count,
+            Pair.open_slots,
+            left.label("raters_left"),
+            of_pair(Assignment.state == "skipped").label("skips"),
+        )
+        .where(
+            Pair.project_id == project_id,
+            Pair.open_slots > 0,
+            left < Pair.open_slots,
+            ~exists().where(Adjudication.pair_id == Pair.id),
+        )
+        .order_by(Pair.import_order)
+    )

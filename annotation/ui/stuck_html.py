@@ -1,0 +1,38 @@
+"""What the page of a project says of pairs that will never have all their grades. No Gradio here."""
+
+from __future__ import annotations
+
+from annotation.comparison import comparison_type
+from annotation.services.stuck import StuckPair, StuckPairs
+from annotation.ui.wording import counted, grouped
+from kpdemo.ui.widgets import escape
+
+MOST_SHOWN = 20
+
+
+def stuck_html(stuck: StuckPairs, project_id: int) -> str:
+    """How many there are, what to do, and the first of them; nothing where there are none."""
+    if not stuck.total:
+        return ""
+    there = f"/annotate/project?project={project_id}"
+    verbs = ("lacks", "it") if stuck.total == 1 else ("lack", "them")
+    said = f"{counted(stuck.total, 'pair')} {verbs[0]} grades, and too few raters are left for {verbs[1]}"
+    lower = f' Or <a href="{there}&amp;tab=settings">lower the number of raters per pair</a>.'
+    items = "".join(f'<li dir="auto">{escape(stuck_text(pair))}</li>' for pair in stuck.items[:MOST_SHOWN])
+    rest = stuck.total - min(stuck.total, MOST_SHOWN)
+    more = f'<p class="small">And {grouped(rest)} more.</p>' if rest else ""
+    return (
+        f'<div class="note" role="status" id="project-stuck"><p>{escape(said)}. '
+        f'<a href="{there}&amp;tab=members">Invite another rater</a>, or let one who is paused go on.'
+        f"{lower if stuck.fewer_would_do else ''}</p>"
+        f"<details><summary>Which pairs</summary><ul>{items}</ul>{more}</details></div>"
+    )
+
+
+def stuck_text(pair: StuckPair) -> str:
+    """p-17, Sentence to phrase: 1 grade, 1 more needed, 0 raters left, 1 skip"""
+    return (
+        f"{pair.external_id}, {comparison_type(pair.type).label}: {counted(pair.grades, 'grade')}, "
+        f"{pair.missing} more needed, {counted(pair.raters_left, 'rater')} left, "
+        f"{counted(pair.skips, 'skip')}"
+    )

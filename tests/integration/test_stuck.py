@@ -1,0 +1,86 @@
+"""Pairs that will never have all their grades, and what administrators are told of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from annotation.cli import main
+from annotation.services.accounts import AccountService
+from annotation.services.bundle import Services, open_services
+from annotation.services.stuck import StuckPair
+from annotation.types import NewPair, ProjectSettings, Role, SkipReason
+from annotation.ui.stuck_html import stuck_html
+from db import Database
+from tests.people import CHEAP, PASSWORD
+
+TYPE = "sentence2phrase"
+
+
+@pytest.fixture
+def services(database) -> Services:
+    return two_pairs(database)
+
+
+def two_pairs(database: Database) -> Services:
+    """Two pairs, two raters a pair, and Ana and Ben to grade them."""
+    services = open_services(database)
+    accounts = AccountService(database, passwords=CHEAP)
+    project = services.projects.create(ProjectSettings("News", types=(TYPE,), is_random=False))
+    for name in ("Ana", "Ben"):
+        accounts.add_user(name, PASSWORD)
+        services.projects.add_member(project.id, name, Role.RATER)
+    services.importing.import_pairs(
+        project.id, [NewPair(id, TYPE, f"left {id}", f"right {id}") for id in ("a", "b")]
+    )
+    return services
+
+
+def work(services: Services, name: str, *, skips: str) -> None:
+    """Grade everything but the pair of that id."""
+    rater = services.accounts.user(name).id
+    while pairs := services.assignment.queue(1, rater).pairs:
+        if pairs[0].left == f"left {skips}":
+            services.assignment.skip(pairs[0].id, rater, SkipReason.NOT_UNDERSTOOD)
+        else:
+            services.ratings.rate(pairs[0].id, rater, Decimal(2))
+
+
+def test_a_pair_that_everybody_graded_or_skipped_is_told_until_somebody_can_grade_it(services, database):
+    work(services, "Ana", skips="a")
+    assert services.stuck.stuck(1).items == (StuckPair("a", TYPE, 0, missing=2, raters_left=1, skips=1),)
+    work(services, "Ben", skips="")
+    stuck = services.stuck.stuck(1)
+    assert stuck.items == (StuckPair("a", TYPE, 1, missing=1, raters_left=0, skips=1),)
+    assert not stuck.fewer_would_do  # the other pair has two grades
+    assert "1 pair lacks grades" in stuck_html(stuck, 1)
+    assert "lower" not in stuck_html(stuck, 1)
+    assert "lower" in stuck_html(replace(stuck, lowest_raters=1), 1)
+
+    accounts = AccountService(database, passwords=CHEAP)
+    accounts.add_user("Cleo")
+    services.projects.add_member(1, "Cleo", Role.RATER)
+    assert services.stuck.stuck(1).total == 1  # nobody has sent her a link
+    accounts.invite("Cleo")
+    assert services.stuck.stuck(1).total == 0
+    services.quality.pause(1, "Cleo")
+    assert services.stuck.stuck(1).total == 1
+
+
+def test_a_command_lists_the_pairs_that_nobody_is_left_for(sqlite_database, capsys):
+    services = two_pairs(sqlite_database)
+    for name in ("Ana", "Ben"):
+        work(services, name, skips="b")
+    url = str(sqlite_database.engine.url)
+    assert main(["project", "show", "News", "--json", "--database-url", url]) == 0
+    assert json.loads(capsys.readouterr().out)["stuck"] == {
+        "pairs": 1,
+        "items": [
+            {"external_id": "b", "type": TYPE, "grades": 0, "missing": 2, "raters_left": 0, "skips": 2}
+        ],
+    }
+    assert main(["project", "show", "News", "--database-url", url]) == 0
+    assert "too few raters left for them: 1. Invite another rater" in capsys.readouterr().out
