@@ -33,6 +33,7 @@ from annotation.types import (
     User,
     to_quarters,
 )
+from annotation.wrong_lines import WrongLines
 from db import Database
 from db.models import Pair
 
@@ -79,8 +80,8 @@ class ImportService:
 
         Raises:
             NotFoundError: there is no such project.
-            ImportFileError: an item cannot be used; the message begins with the place of the first, and tells
-                how many more there are.
+            ImportFileError: an item cannot be used; the message begins with its place.
+            WrongLinesError: several cannot; the message tells how many, and the first few.
         """
         now = self._clock()
         with self._database.session() as session:
@@ -117,11 +118,11 @@ def import_within(
     counts_rows = session.connection().dialect.name == "postgresql"
     if counts_rows:
         session.execute(_BY_INDEX)
-    importer = _Importer(session, project, now)
-    problems = _Problems()
+    wrong = WrongLines()
+    importer = _Importer(session, project, now, wrong)
     for number, read in enumerate(_parts(items), start=1):
-        part = problems.without(read, project)
-        if problems.first is not None:  # nothing is imported: only how many they are is still to be told
+        part = _usable(read, project, wrong)
+        if wrong:  # nothing is imported: only how many they are is still to be told
             continue
         importer.add(part)
         if counts_rows and number in _COUNTED_AFTER:
@@ -129,42 +130,22 @@ def import_within(
         done += len(part)
         if progress is not None:
             progress(done)
-    problems.tell()
+    wrong.tell()
     return importer.summary()
 
 
-class _Problems:
-    """The rows of an import that cannot be used, told by what they say alone."""
-
-    def __init__(self) -> None:
-        self.first: ImportFileError | None = None
-        self._others = 0
-
-    def without(self, items: Sequence[ReadItem], project: Project) -> list[NewPair | NewRating]:
-        """The items that can be used; the others are counted."""
-        good = []
-        for item in items:
-            try:
-                if isinstance(item, ImportFileError):
-                    raise item
-                _check(item, project.settings)
-                good.append(item)
-            except ImportFileError as problem:
-                if self.first is not None:
-                    self._others += 1
-                self.first = self.first or problem
-        return good
-
-    def tell(self) -> None:
-        """Raises:
-        ImportFileError: there are some.
-        """
-        if self.first is None:
-            return
-        if not self._others:
-            raise self.first
-        more = "1 more line has" if self._others == 1 else f"{self._others:,} more lines have"
-        raise ImportFileError(f"{str(self.first).removesuffix('.')} ({more} an error).")
+def _usable(items: Sequence[ReadItem], project: Project, wrong: WrongLines) -> list[NewPair | NewRating]:
+    """The items that can be used by what they say alone; the others are `wrong`."""
+    good = []
+    for item in items:
+        try:
+            if isinstance(item, ImportFileError):
+                raise item
+            _check(item, project.settings)
+            good.append(item)
+        except ImportFileError as error:
+            wrong.add(error)
+    return good
 
 
 def _check(item: NewPair | NewRating, settings: ProjectSettings) -> None:
@@ -214,9 +195,10 @@ class _Part:
 class _Importer:
     """The transaction of one import."""
 
-    def __init__(self, session: Session, project: Project, now: datetime) -> None:
+    def __init__(self, session: Session, project: Project, now: datetime, wrong: WrongLines) -> None:
         self._session = session
         self._project = project
+        self._wrong = wrong
         self._ratings = RatingWriter(session, project, now)
         self._shelf = shelf_of(session, project.id)
         last = session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project.id))
@@ -228,10 +210,10 @@ class _Importer:
         return ImportSummary(pairs, self._ratings.written, tuple(self._duplicates))
 
     def add(self, items: Sequence[NewPair | NewRating]) -> None:
-        """Import a part.
+        """Import a part, if the pairs of it fit to those that are there; else they are among the wrong lines.
 
         Raises:
-            ImportFileError: an item of it cannot be used.
+            ImportFileError: a rating of it cannot be used.
         """
         part = self._look_up(items)
         for item in items:
@@ -239,6 +221,8 @@ class _Importer:
                 self._sort(item, part)
             else:
                 part.again.append((item, None))
+        if self._wrong:
+            return
         if part.new:
             self._insert(part)
         self._ratings.write([rating for pair, known in part.new for rating in _ratings_of(pair, known)])
@@ -276,10 +260,13 @@ class _Importer:
         found = set(self._session.scalars(of_checks))
         for pair in pairs:
             if part.prints[id(pair)] in found:
-                raise ImportFileError(
+                self._refuse(
                     f"{_where(pair)}: the pair {pair.id!r} is a check pair of the project, and a rater who "
                     "met it twice would know; leave it out."
                 )
+
+    def _refuse(self, reason: str) -> None:
+        self._wrong.add(ImportFileError(reason))
 
     def _sort(self, pair: NewPair, part: _Part) -> None:
         print = part.prints[id(pair)]
@@ -287,7 +274,7 @@ class _Importer:
         known = types.get(pair.type)
         if known is not None:
             if known.fingerprint != print:
-                raise ImportFileError(
+                self._refuse(
                     f"{_where(pair)}, field 'id': {pair.id!r} is the id of another pair, in the project or "
                     "further up; give this one an id of its own."
                 )

@@ -21,7 +21,8 @@ from annotation.services.projects import ProjectService
 from annotation.types import ImportSummary, Role
 from annotation.ui.asking import asked_project
 from annotation.ui.wording import counted
-from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, section_heading, shown_to_user
+from annotation.wrong_lines import WrongLinesError
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user
 
 LARGEST_FILE = "100mb"
 KEPT_MINUTES = 10
@@ -31,6 +32,8 @@ FROM_FILE = "as given in the file"
 NOTHING_YET = "Choose a file and press Import. Either all of its rows are imported or none."
 STILL_CHOSEN = "The file is still chosen; to choose another one, remove it with × first."
 ALL_STILL_CHOSEN = "The files are still chosen; remove the wrong one with × and add the right one."
+NOTHING_NEW = "Nothing new was imported."
+NOTHING_IN_FILE = "Nothing was imported: the file has a header and no rows."
 SHOWN_DUPLICATES = 20
 FORMATS_HTML = (
     "<details><summary>File formats</summary><ul>"
@@ -147,6 +150,13 @@ def refused_html(error: AnnotationError, files: Sequence[Path], done: str) -> st
     """Why nothing was `done`, not to be taken for a success, and that the files of a box are still chosen."""
     there = [file for file in files if file.is_file()]
     kept = "" if not there else f" {STILL_CHOSEN if len(there) == 1 else ALL_STILL_CHOSEN}"
+    if isinstance(error, WrongLinesError):
+        summary, *reasons = error.lines
+        listed = "".join(f"<li>{escape(reason)}</li>" for reason in reasons)
+        return (
+            f'<div class="note failed" role="alert"><p><b>Nothing was {done}.</b> {escape(summary)}</p>'
+            f"<ul>{listed}</ul><p>{escape(kept.strip())}</p></div>"
+        )
     return f'<p class="note failed" role="alert"><b>Nothing was {done}.</b> {escape(f"{error}{kept}")}</p>'
 
 
@@ -159,15 +169,21 @@ def box_after(files: Sequence[Path]) -> Any:
 def summary_html(summary: ImportSummary) -> str:
     """What was imported, and what was there already."""
     said = f"Imported {counted(summary.pairs, 'pair')} and {counted(summary.ratings, 'rating')}."
-    if not summary.duplicates:
-        return done_html(said)
-    shown = "".join(f"<li>{escape(name)}</li>" for name in summary.duplicates[:SHOWN_DUPLICATES])
-    more = len(summary.duplicates) - SHOWN_DUPLICATES
+    return imported_html(said, summary.duplicates, has_new=bool(summary.pairs or summary.ratings))
+
+
+def imported_html(said: str, duplicates: Sequence[str], *, has_new: bool, noun: str = "pair") -> str:
+    """What an import says it did, and the ids of what was there already; no success where nothing was new."""
+    kind = "note done" if has_new else "note"
+    if not duplicates:
+        return f'<p class="{kind}" role="status">{escape(said if has_new else NOTHING_IN_FILE)}</p>'
+    shown = "".join(f"<li>{escape(name)}</li>" for name in duplicates[:SHOWN_DUPLICATES])
+    more = len(duplicates) - SHOWN_DUPLICATES
     rest = f"<p>And {counted(more, 'more', 'more')}.</p>" if more > 0 else ""
-    count = counted(len(summary.duplicates), "pair was", "pairs were")
+    count = counted(len(duplicates), f"{noun} was", f"{noun}s were")
     return (
-        '<div class="note done" role="status">'
-        f"<p>{escape(said)} {escape(count)} already there and left out:</p>"
+        f'<div class="{kind}" role="status">'
+        f"<p>{escape(said if has_new else NOTHING_NEW)} {escape(count)} already there and left out:</p>"
         f"<ul>{shown}</ul>{rest}</div>"
     )
 

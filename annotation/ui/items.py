@@ -21,7 +21,7 @@ from annotation.services.withdrawal import WithdrawalService
 from annotation.services.writing_plan import WritingTerms
 from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
 from annotation.ui.asking import asked_project
-from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, refused
+from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, imported_html, refused
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, section_heading, shown_to_user
 
@@ -242,10 +242,7 @@ def bounds_html(plan: WritingTerms, types: tuple[str, ...]) -> str:
 def summary_html(summary: ItemSummary) -> str:
     """What was imported, and what was there already."""
     said = f"Imported {counted(summary.items, 'larger item')}."
-    if summary.duplicates:
-        were = counted(len(summary.duplicates), "item was", "items were")
-        said += f" {were} already there and left out: {', '.join(summary.duplicates[:20])}."
-    return done_html(said)
+    return imported_html(said, summary.duplicates, has_new=summary.items > 0, noun="item")
 
 
 def _ranges(plan: WritingTerms, type: str) -> tuple[str, ...]:

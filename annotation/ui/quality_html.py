@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from annotation.services.known_pairs import KnownLine, KnownSummary
 from annotation.services.quality import QualityOverview, Standing
+from annotation.ui.importing import imported_html
 from annotation.ui.wording import counted, grouped, time_html
-from kpdemo.ui.widgets import done_html, empty_html, escape
+from kpdemo.ui.widgets import empty_html, escape
 
 LABEL = 60
 NO_RATERS = "No raters yet. Add one in the tab Members."
@@ -47,10 +48,7 @@ def known_html(line: KnownLine) -> str:
 def summary_html(summary: KnownSummary, noun: str) -> str:
     """What was imported, and what was there already."""
     said = f"Imported {counted(summary.pairs, noun)}."
-    if summary.duplicates:
-        left = counted(len(summary.duplicates), "pair was", "pairs were")
-        said += f" {left} already there and left out: {', '.join(summary.duplicates[:5])}."
-    return done_html(said)
+    return imported_html(said, summary.duplicates, has_new=summary.pairs > 0)
 
 
 def standings_html(overview: QualityOverview) -> str:

@@ -92,6 +92,18 @@ def test_files_are_imported_together_and_shown(call):
     assert "\x1b" not in text
 
 
+def test_several_wrong_lines_are_told_one_a_line(call):
+    call("project", "create", "News", "--types", "own")
+    Path("pairs.csv").write_text("id,left,right\n1,,b\n2,a,b\n3,a,\n")
+    status, _, errors = call("import", "News", "pairs.csv")
+    assert status == 1
+    assert [line.partition(";")[0] for line in errors.splitlines()] == [
+        "2 lines cannot be imported",
+        "pairs.csv, line 2, field 'left': is empty",
+        "pairs.csv, line 4, field 'right': is empty",
+    ]
+
+
 def test_the_only_type_of_a_project_need_not_be_named(call):
     call("project", "create", "News", "--types", "own")
     Path("pairs.csv").write_text("id,left,right\n1,a,b\n")

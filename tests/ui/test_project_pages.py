@@ -318,19 +318,40 @@ def test_an_upload_that_cannot_be_used_is_one_sentence(imports, tmp_path, name, 
     assert (file == gr.skip()) == (name != "gone.csv")  # an upload that is gone leaves the box
 
 
-def test_the_first_error_is_told_with_the_number_of_others(imports, tmp_path):
+def test_the_first_wrong_lines_are_told_each_with_its_reason_and_how_many_there_are(imports, tmp_path):
     path = tmp_path / "new.tsv"
     rows = (
         "1\tword2sense\ta\tb",
         "2\tsentence2phrase\ta\tb",
-        "3\tnone2none\ta\tb",
         "4\tsentence2phrase\t\tb",
+        *(f"{n}\tnone2none\ta\t{n}" for n in range(5, 9)),
     )
     path.write_text("\n".join(("id\ttype\tleft\tright", *rows)), encoding="utf-8")
     said, _ = import_file(imports, path)
-    assert "new.tsv, line 2, field &#x27;type&#x27;: &#x27;word2sense&#x27; is no type of the project" in said
-    assert "mend it or add it to the project (2 more lines have an error)." in said
+    assert "<b>Nothing was imported.</b> 6 lines cannot be imported; the first 5 are:" in said
+    assert said.count("<li>") == 5
+    assert "<li>new.tsv, line 2, field &#x27;type&#x27;: &#x27;word2sense&#x27; is no type of the" in said
+    assert "<li>new.tsv, line 4, field &#x27;left&#x27;: is empty" in said
     assert imports.projects.counts(1).pairs == 3
+
+
+def test_ids_that_stand_for_two_pairs_are_all_told(imports, tmp_path):
+    path = tmp_path / "new.tsv"
+    rows = (f"{n}\tsentence2phrase\tother {n}\tb" for n in (0, 1, 9))
+    path.write_text("\n".join(("id\ttype\tleft\tright", *rows, "9\tsentence2phrase\tx\ty")))
+    said, _ = import_file(imports, path)
+    assert "3 lines cannot be imported; these are:" in said
+    for number in (2, 3, 5):
+        assert f"<li>new.tsv, line {number}, field &#x27;id&#x27;:" in said
+
+
+def test_an_import_of_nothing_new_is_no_success(imports, tmp_path):
+    path = tmp_path / "new.tsv"
+    rows = "id\ttype\tleft\tright\n0\tsentence2phrase\tleft 0\tright 0\n"
+    path.write_text(rows, encoding="utf-8")
+    said, _ = import_file(imports, path)
+    assert said.startswith('<div class="note" role="status"><p>Nothing new was imported. 1 pair was already')
+    assert 'class="note"' in summary_html(ImportSummary(0, 0, ()))
 
 
 def test_a_file_that_names_no_type_has_the_only_one_of_its_project(imports, tmp_path):
