@@ -11,8 +11,10 @@ import typer
 from annotation.commands.options import DatabaseOption, JsonOption, open_database
 from annotation.passwords import LONGEST_PASSWORD
 from annotation.services.accounts import Account, AccountService
+from annotation.services.open_invitations import OpenInvitation
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
+from annotation.terminal import show_json, show_line
 from annotation.types import Role
 from db import DEFAULT_URL
 from db.command import CallError
@@ -28,6 +30,7 @@ Examples:
   python -m annotation user invite --project news --role rater --address https://rate.example.org
   python -m annotation user invite Ana          a link with which Ana chooses a new password
   python -m annotation user list --json
+  python -m annotation user invitations         links that nobody has used; user revoke NUMBER ends one
   python -m annotation user pause Ben --project news    what Ben graded stays; user resume lets them go on
 """
 
@@ -161,6 +164,28 @@ def invite(
     print(_link(address, AccountService(database).invite(name, project_id=project_id, role=given)))
 
 
+@users.command()
+def invitations(as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL) -> None:
+    """List the links that can still be used: number, whom each is for, what it gives, until when."""
+    found = _accounts(database_url).open_invitations()
+    if as_json:
+        show_json([_link_json(link) for link in found])
+        return
+    for link in found:
+        what = "set-up" if link.is_set_up else link.user_name or "anybody"
+        gives = "" if link.role is None else f"{link.project}: {link.role}"
+        show_line("\t".join((str(link.id), what, gives, f"until {link.expires_at:%Y-%m-%d %H:%M} UTC")))
+
+
+@users.command()
+def revoke(
+    number: Annotated[int, typer.Argument(metavar="NUMBER", help="As `user invitations` lists it.")],
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Let nobody in by a link any more."""
+    _accounts(database_url).revoke(number)
+
+
 def _accounts(url: str) -> AccountService:
     return AccountService(open_database(url))
 
@@ -188,4 +213,17 @@ def _as_json(account: Account) -> dict[str, object]:
         "has_password": user.has_password,
         "created_at": account.created_at.isoformat(),
         "roles": [{"project": project, "role": role} for project, role in account.roles],
+    }
+
+
+def _link_json(link: OpenInvitation) -> dict[str, object]:
+    return {
+        "number": link.id,
+        "set_up": link.is_set_up,
+        "name": link.user_name,
+        "project": link.project,
+        "role": link.role,
+        "created_by": link.created_by,
+        "created_at": link.created_at.isoformat(),
+        "expires_at": link.expires_at.isoformat(),
     }

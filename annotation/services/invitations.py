@@ -12,6 +12,7 @@ from annotation.errors import InvitationError, NotFoundError, SettingsError
 from annotation.names import check_name
 from annotation.services import sessions
 from annotation.services.audit import record
+from annotation.services.open_invitations import OpenInvitation, open_invitations, take_back
 from annotation.services.roles import has_administrator, lock_administrators
 from annotation.services.sessions import new_token, token_hash
 from annotation.services.sign_ins import SignInService
@@ -167,6 +168,24 @@ class InvitationService(SignInService):
             detail = {"name": None if user is None else user.name, "role": role}
             record(session, now, "invitation made", user_id=id_of(by), project_id=project_id, **detail)
             return token
+
+    def open_invitations(self) -> list[OpenInvitation]:
+        """The links that can still be used, the newest first."""
+        with self._database.reading() as session:
+            return open_invitations(session, self._clock())
+
+    def revoke(self, invitation_id: int, *, by: User | None = None) -> None:
+        """Let nobody in by an open link any more.
+
+        Raises:
+            NotFoundError: there is no open link with that number.
+        """
+        now = self._clock()
+        with self._database.session() as session:
+            row = take_back(session, invitation_id, now)
+            user = None if row.user_id is None else session.get_one(models.User, row.user_id)
+            detail = {"name": None if user is None else user.name, "role": row.role}
+            record(session, now, "invitation revoked", user_id=id_of(by), project_id=row.project_id, **detail)
 
     def invitation(self, token: str) -> Invitation:
         """What a link offers.

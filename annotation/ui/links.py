@@ -1,10 +1,16 @@
-"""Links that let somebody in, as a page shows them: once, with a button to copy."""
+"""Links that let somebody in: shown once, with a button to copy; then only whom they are for."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import gradio as gr
 
-from kpdemo.ui.widgets import escape
+from annotation.services.open_invitations import OpenInvitation
+from annotation.ui.wording import time_html
+from kpdemo.ui.widgets import empty_html, escape
+
+NO_OPEN_LINKS = "No links are open. A link is listed here until it is used, ends or is revoked."
 
 
 def invitation_address(request: gr.Request, token: str) -> str:
@@ -20,4 +26,38 @@ def link_html(address: str, sentence: str) -> str:
         f'<p class="link-row"><code>{escape(address)}</code>'
         f'<button type="button" class="keep" data-copy data-content="{escape(address)}">Copy</button>'
         "</p></div>"
+    )
+
+
+def open_links_html(links: Sequence[OpenInvitation]) -> str:
+    """Whom each open link is for, what it gives, since when and until when."""
+    if not links:
+        return empty_html(NO_OPEN_LINKS)
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("For", "Gives", "Made", "Valid until"))
+    rows = "".join(_row_html(link) for link in links)
+    return (
+        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def link_for(link: OpenInvitation) -> str:
+    """Who may use it."""
+    return "whoever sets up the server" if link.is_set_up else link.user_name or "whoever opens it first"
+
+
+def link_gives(link: OpenInvitation) -> str:
+    """What it gives them."""
+    if link.is_set_up:
+        return "administrator of the server"
+    return "a password" if link.role is None else f"{link.role.value} in {link.project}"
+
+
+def _row_html(link: OpenInvitation) -> str:
+    maker = "on the command line" if link.created_by is None else f"by {link.created_by}"
+    return (
+        f'<tr><th scope="row" dir="auto">{escape(link_for(link))}</th>'
+        f'<td dir="auto">{escape(link_gives(link))}</td>'
+        f'<td>{time_html(link.created_at)}<small dir="auto">{escape(maker)}</small></td>'
+        f"<td>{time_html(link.expires_at)}</td></tr>"
     )

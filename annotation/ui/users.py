@@ -14,15 +14,25 @@ from annotation.services.accounts import Account, AccountService
 from annotation.services.invitations import LASTS
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User
-from annotation.ui.links import invitation_address, link_html
+from annotation.ui.links import invitation_address, link_for, link_gives, link_html, open_links_html
 from annotation.ui.wording import ROLE_ORDER, roles_text, time_html
-from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, section_heading, shown_to_user
+from kpdemo.ui.widgets import (
+    QUIETLY,
+    done_html,
+    empty_html,
+    escape,
+    keep_reason,
+    section_heading,
+    shown_to_user,
+)
 
 USERS_STYLES = (Path(__file__).parent.parent / "assets" / "users.css",)
 ROLES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
 LINK_HINT = f"A link lets one person in, within {LASTS.days} days. It cannot be looked up later."
-_PLACES = 8
-"""What `open` fills: the list, the choice of an account, five buttons, the choice of a project."""
+_LINK_PLACES = 3
+"""The list of open links, the choice of one, and its button."""
+_PLACES = 8 + _LINK_PLACES
+"""What `open` fills: those, the accounts, the choice of one, five buttons, the choice of a project."""
 _SENT = (
     f"Send this link to that person only. It works once, within {LASTS.days} days, and is not shown again."
 )
@@ -58,7 +68,7 @@ class UsersHandlers:
             link = link_html(invitation_address(request, token), said)
             return link, gr.Textbox(value=""), gr.Checkbox(value=False), *self._shown(user.name)
 
-    def invite_to_project(self, request: gr.Request, project_id: int | None, role: str) -> str:
+    def invite_to_project(self, request: gr.Request, project_id: int | None, role: str) -> tuple[Any, ...]:
         """A link for somebody who makes an account, or joins with the one they have."""
         with shown_to_user(AnnotationError):
             by = self._administrator(request)
@@ -67,7 +77,22 @@ class UsersHandlers:
             chosen = _role(role)
             token = self.accounts.invite(project_id=int(project_id), role=chosen, by=by)
             said = f"Whoever opens this link first gets the role {chosen.value} in the project. {_SENT}"
-            return link_html(invitation_address(request, token), said)
+            return link_html(invitation_address(request, token), said), *self._links()
+
+    def choose_link(self, request: gr.Request, link: int | None) -> gr.Button:
+        """Whether there is a link to revoke."""
+        with shown_to_user(AnnotationError):
+            self._administrator(request)
+            return gr.Button(interactive=link is not None)
+
+    def revoke(self, request: gr.Request, link: int | None) -> tuple[Any, ...]:
+        """Let nobody in by an open link any more."""
+        with shown_to_user(AnnotationError):
+            by = self._administrator(request)
+            if link is None:
+                raise SettingsError("No link is chosen: choose one.")
+            self.accounts.revoke(int(link), by=by)
+            return done_html("The link is revoked: nobody can use it any more."), *self._links()
 
     def renew(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """A link with which the owner of an account chooses another password."""
@@ -129,11 +154,18 @@ class UsersHandlers:
         accounts = self.accounts.accounts()
         names = [account.user.name for account in accounts]
         user = next((account.user for account in accounts if account.user.name == chosen), None)
-        return accounts_html(accounts), gr.Dropdown(choices=names, value=chosen), *_buttons(user)
+        choice = gr.Dropdown(choices=names, value=chosen)
+        return accounts_html(accounts), choice, *_buttons(user), *self._links()
+
+    def _links(self) -> tuple[str, gr.Dropdown, gr.Button]:
+        links = self.accounts.open_invitations()
+        choices = [(f"{link_for(link)}: {link_gives(link)}, number {link.id}", link.id) for link in links]
+        choice = gr.Dropdown(choices=choices, value=None)
+        return open_links_html(links), choice, gr.Button(interactive=False)
 
 
 def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
-    """Everything on accounts: the list and what is done to one on the left, new ones on the right."""
+    """Everything on accounts: those that are there on the left, new ones and open links on the right."""
     closed = gr.HTML("", elem_id="users-closed")
     with gr.Row(visible=False, elem_classes="columns", elem_id="users-page") as body:
         with gr.Column(scale=6, min_width=320):
@@ -152,23 +184,45 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
             name = gr.Textbox(label="Name", max_lines=1, elem_id="users-name")
             is_administrator = gr.Checkbox(label="Administrator of the server", elem_id="users-administrator")
             add = gr.Button("Add and make a link", variant="primary", elem_id="users-add")
-            added = gr.HTML(f'<p class="small">{LINK_HINT}</p>', elem_id="users-added", js_on_load=None)
+            gr.HTML(f'<p class="small">{LINK_HINT}</p>', elem_id="users-hint")
+            added = gr.HTML("", elem_id="users-added", js_on_load=None)
             section_heading("Invite to a project", "users-invite-heading")
             with gr.Row(elem_classes="form-row"):
                 project = gr.Dropdown([], label="Project", elem_id="users-project", scale=3)
                 role = gr.Dropdown(ROLES, value=Role.RATER.value, label="Role", elem_id="users-role", scale=2)
             invite = gr.Button("Make a link", elem_id="users-invite")
             invited = gr.HTML("", elem_id="users-invited", js_on_load=None)
+            links = _build_links(handlers)
     buttons = [renew, disable, enable, promote, demote]
-    shown = [listing, chosen, *buttons]
+    shown = [listing, chosen, *buttons, *links]
     page.load(handlers.open, outputs=[closed, body, *shown, project], api_name="open_users", **QUIETLY)
     chosen.input(handlers.choose, chosen, buttons, api_name="choose_user", show_progress="hidden")
     new = [added, name, is_administrator, *shown]
-    add.click(handlers.add, [name, is_administrator], new, api_name="add_user")
-    name.submit(handlers.add, [name, is_administrator], new, api_name="add_user_by_enter")
-    invite.click(handlers.invite_to_project, [project, role], invited, api_name="invite_to_project")
+    for listen, way in ((add.click, ""), (name.submit, "_by_enter")):
+        adding = listen(handlers.add, [name, is_administrator], new, api_name=f"add_user{way}")
+        keep_reason(adding, added)
+    inviting = invite.click(
+        handlers.invite_to_project, [project, role], [invited, *links], api_name="invite_to_project"
+    )
+    keep_reason(inviting, invited)
     for button, handler in zip(buttons, _changes(handlers), strict=True):
-        button.click(handler, chosen, [changed, *shown], api_name=f"{handler.__name__}_user")
+        change = button.click(handler, chosen, [changed, *shown], api_name=f"{handler.__name__}_user")
+        keep_reason(change, changed)
+
+
+def _build_links(handlers: UsersHandlers) -> list[Any]:
+    """The open links, the choice of one, and the button that revokes it."""
+    section_heading("Open links", "users-links-heading")
+    listing = gr.HTML("", elem_id="users-links", js_on_load=None)
+    with gr.Row(elem_classes="form-row"):
+        link = gr.Dropdown([], label="Link", elem_id="users-link", scale=3)
+        revoke = gr.Button("Revoke", interactive=False, elem_id="users-revoke", scale=1, min_width=120)
+    revoked = gr.HTML("", elem_id="users-revoked", js_on_load=None)
+    places = [listing, link, revoke]
+    link.input(handlers.choose_link, link, revoke, api_name="choose_link", show_progress="hidden")
+    revoking = revoke.click(handlers.revoke, link, [revoked, *places], api_name="revoke_link")
+    keep_reason(revoking, revoked)
+    return places
 
 
 def accounts_html(accounts: Sequence[Account]) -> str:

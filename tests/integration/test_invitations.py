@@ -166,3 +166,23 @@ def test_of_eight_who_set_up_a_server_at_once_exactly_one_does(accounts, databas
     )
     assert sum(isinstance(answer, str) for answer in answers) == 1
     assert count(database, User, User.is_administrator) == 1
+
+
+def test_open_links_are_listed_until_they_are_used_ended_or_revoked(ana, project, clock):
+    ana.setup_token()
+    used, kept = (ana.invite(project_id=project, role=role) for role in (Role.EDITOR, Role.RATER))
+    ana.invite("Ana", by=ana.user("Ana"))
+    ana.join(used, "Ana")
+    listed = ana.open_invitations()
+    assert [(link.user_name, link.project, link.role, link.is_set_up) for link in listed] == [
+        ("Ana", None, None, False),
+        (None, "News", Role.RATER, False),
+        (None, None, None, True),
+    ]
+    assert (listed[0].created_by, listed[1].created_by) == ("Ana", None)
+    assert listed[1].expires_at == ana.invitation(kept).expires_at
+    ana.revoke(listed[0].id)
+    with pytest.raises(NotFoundError, match="no open link with the number"):
+        ana.revoke(listed[0].id)
+    clock.forward(days=1)
+    assert [link.id for link in ana.open_invitations()] == [listed[1].id]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from datetime import UTC, datetime
 
 import pytest
 
@@ -99,3 +100,19 @@ def test_the_last_administrator_stays_on_the_command_line_too(call):
 def test_a_password_that_is_no_text_is_explained(call):
     status, _, err = call("add", "Ana", "--password-stdin", stdin=b"\xff\xfe" * 10)
     assert (status, "not UTF-8" in err) == (2, True)
+
+
+def test_open_links_are_listed_and_revoked(call, sqlite_database):
+    add_project(sqlite_database, datetime(2026, 1, 1, tzinfo=UTC), "News")
+    call("add", "Ana")
+    call("invite", "--project", "News")
+    listed = json.loads(call("invitations", "--json")[1])
+    assert [(link["name"], link["project"], link["role"]) for link in listed] == [
+        (None, "News", "rater"),
+        ("Ana", None, None),
+    ]
+    assert call("revoke", str(listed[1]["number"])) == (0, "", "")
+    [line] = call("invitations")[1].splitlines()
+    assert line.startswith(f"{listed[0]['number']}\tanybody\tNews: rater\tuntil 20")
+    status, _, errors = call("revoke", "99")
+    assert (status, errors) == (1, "There is no open link with the number 99: see the list of them.\n")

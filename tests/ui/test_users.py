@@ -8,6 +8,7 @@ import re
 import gradio as gr
 import pytest
 
+from annotation.errors import InvitationError
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.types import ProjectSettings, Role
@@ -33,7 +34,7 @@ def handlers(sqlite_database) -> UsersHandlers:
     return UsersHandlers(accounts, projects)
 
 
-VALUES = {"name": "Ana", "is_administrator": True, "project_id": 1, "role": "rater"}
+VALUES = {"link": 1, "name": "Ana", "is_administrator": True, "project_id": 1, "role": "rater"}
 BUTTONS = [
     name
     for name, function in inspect.getmembers(UsersHandlers, inspect.isfunction)
@@ -66,6 +67,8 @@ def test_the_buttons_that_are_tried_are_all_of_them():
         "choose",
         "add",
         "invite_to_project",
+        "choose_link",
+        "revoke",
         "renew",
         "disable",
         "enable",
@@ -87,9 +90,25 @@ def test_an_added_account_chooses_its_password_by_the_link(handlers):
 
 
 def test_a_project_is_joined_by_the_link_with_the_role_that_was_chosen(handlers):
-    html = handlers.invite_to_project(asked_by("root"), 1, "adjudicator")
+    html, *_ = handlers.invite_to_project(asked_by("root"), 1, "adjudicator")
     handlers.accounts.accept_invitation(link_in(html), "Ben", PASSWORD)
     assert handlers.accounts.roles("Ben", 1) == {Role.ADJUDICATOR}
+
+
+def test_an_open_link_is_listed_and_lets_nobody_in_once_it_is_revoked(handlers):
+    added, *_ = handlers.add(asked_by("root"), EVIL, False)
+    invited, listing, choice, _ = handlers.invite_to_project(asked_by("root"), 1, "adjudicator")
+    assert 'whoever opens it first</th><td dir="auto">adjudicator in News</td>' in listing
+    assert '<td dir="auto">a password</td>' in listing
+    assert "<img" not in listing
+    newest = choice.choices[0][1]
+    _, listing, choice, button = handlers.revoke(asked_by("root"), newest)
+    assert "News" not in listing
+    assert len(choice.choices) == 1
+    assert not button.interactive
+    with pytest.raises(InvitationError, match="no longer, known"):
+        handlers.accounts.invitation(link_in(invited))
+    assert handlers.accounts.invitation(link_in(added)).user_name == EVIL
 
 
 @pytest.mark.parametrize(
@@ -105,6 +124,8 @@ def test_a_project_is_joined_by_the_link_with_the_role_that_was_chosen(handlers)
         (lambda h, r: h.invite_to_project(r, None, "rater"), "No project is chosen"),
         (lambda h, r: h.invite_to_project(r, 99, "rater"), "no project"),
         (lambda h, r: h.invite_to_project(r, 1, "owner"), "no role"),
+        (lambda h, r: h.revoke(r, None), "No link is chosen"),
+        (lambda h, r: h.revoke(r, 99), "no open link with the number 99"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(handlers, call, sentence):

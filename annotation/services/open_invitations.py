@@ -1,0 +1,71 @@
+"""Links that nobody has used yet, within a transaction of a service's: whom they are for; taking them back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, aliased
+
+from annotation.errors import NotFoundError
+from annotation.types import Role
+from db.models import Invitation, Project, User
+
+
+@dataclass(frozen=True, slots=True)
+class OpenInvitation:
+    """A link that can be used; of its token only a hash is kept, so that nobody can look it up."""
+
+    id: int
+    is_set_up: bool
+    user_name: str | None
+    """The account that chooses a password with it; None where it makes one, or is for whoever opens it."""
+    project: str | None
+    role: Role | None
+    created_by: str | None
+    """None stands for the command line."""
+    created_at: datetime
+    expires_at: datetime
+
+
+def open_invitations(session: Session, now: datetime) -> list[OpenInvitation]:
+    """The newest first."""
+    invited, maker = aliased(User), aliased(User)
+    rows = session.execute(
+        select(Invitation, invited.name, Project.name, maker.name)
+        .outerjoin(invited, invited.id == Invitation.user_id)
+        .outerjoin(Project, Project.id == Invitation.project_id)
+        .outerjoin(maker, maker.id == Invitation.created_by)
+        .where(Invitation.used_at.is_(None), Invitation.expires_at > now)
+        .order_by(Invitation.created_at.desc(), Invitation.id.desc())
+    )
+    return [
+        OpenInvitation(
+            row.id,
+            row.is_administrator,
+            user_name,
+            project,
+            None if row.role is None else Role(row.role),
+            created_by,
+            row.created_at,
+            row.expires_at,
+        )
+        for row, user_name, project, created_by in rows
+    ]
+
+
+def take_back(session: Session, invitation_id: int, now: datetime) -> Invitation:
+    """Delete the row of an open link, which lets nobody in any more; its row as it was.
+
+    Raises:
+        NotFoundError: there is none, or it was used or ended meanwhile.
+    """
+    statement = select(Invitation).where(
+        Invitation.id == invitation_id, Invitation.used_at.is_(None), Invitation.expires_at > now
+    )
+    row = session.scalar(statement.with_for_update())
+    if row is None:
+        raise NotFoundError(f"There is no open link with the number {invitation_id}: see the list of them.")
+    session.delete(row)
+    return row
