@@ -7,7 +7,7 @@ import shlex
 from annotation.agreement_report import AgreementReport
 from annotation.bootstrap import Alpha
 from annotation.drift import FEWEST, MOST_WINDOWS
-from annotation.planning import Plan, plan_sentences
+from annotation.planning import FEWEST_PAIRS, Plan, plan_sentences
 from annotation.ui.agreement_tables import drift_table
 from annotation.ui.charts import CUSTOMARY_LINES
 from annotation.ui.tables import UNDEFINED, interval_text, table_html
@@ -82,9 +82,14 @@ def _level(value: float | None) -> str:
 
 
 def verdict(alpha: Alpha) -> str:
-    """Where the interval lies beside the customary lines."""
+    """Where the interval lies beside the customary lines; of few pairs it says nothing yet."""
     if alpha.low is None or alpha.high is None:
         return f"There is no interval, so nobody can tell how certain α is. {alpha.interval_reason}"
+    if alpha.pairs < FEWEST_PAIRS:
+        return (
+            f"Too few pairs to tell: {counted(alpha.pairs, 'pair')} with two grades or more, and with fewer "
+            f"than {FEWEST_PAIRS} the interval is often narrower than it should be."
+        )
     if alpha.low >= FIRM:
         return f"Yes, by custom: the whole interval is at or above {FIRM:.3f}."
     if alpha.high < TENTATIVE:

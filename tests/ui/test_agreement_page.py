@@ -246,7 +246,9 @@ def test_where_alpha_is_undefined_the_page_says_why_and_what_to_do(sqlite_databa
     ],
 )
 def test_the_verdict_goes_by_the_whole_interval(low, high, words):
-    assert verdict(Alpha(0.75, low, high, 10, 20)).startswith(words)
+    assert verdict(Alpha(0.75, low, high, 50, 100)).startswith(words)
+    if low is not None:
+        assert verdict(Alpha(0.75, low, high, 49, 98)).startswith("Too few pairs to tell: 49 pairs with two")
 
 
 def test_the_plan_is_called_an_estimate_and_says_whether_the_project_has_the_pairs(handlers, rated):
