@@ -283,7 +283,7 @@ def row_values(row: GoldRow, extras: Extras) -> dict[str, Any]:
         values["reason"] = None if row.reason is None else row.reason.value
     if extras.has_comments:
         values["comments"] = [
-            {"rater": said.rater, "text": said.text, "flagged": said.is_flagged} for said in row.comments
+            {"rater": said.rater, "text": said.text, "problem": said.is_flagged} for said in row.comments
         ]
     if extras.has_ratings:
         values["ratings"] = [{"rater": label, "grade": float(grade)} for label, grade in row.ratings]
@@ -315,7 +315,7 @@ def _csv_line(cells: Sequence[str]) -> str:
 
 def _parquet_comment(pa: Any) -> Any:
     words = [pa.field(name, pa.string()) for name in ("rater", "text")]
-    return pa.struct([*words, pa.field("flagged", pa.bool_())])
+    return pa.struct([*words, pa.field("problem", pa.bool_())])
 
 
 def _parquet_schema(pa: Any, extras: Extras) -> Any:

@@ -28,7 +28,7 @@ def remarks(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """List the comments and skips of the raters, flagged comments first, then the newest.
+    """List the comments and skips of the raters, problems first, then the newest.
 
     Example: python -m annotation remarks news --json
     """
@@ -41,8 +41,8 @@ def remarks(
         return
     if page.items:
         show_table(_HEADERS, [_cells(remark) for remark in page.items])
-    flags, comments, skips = (page.counts[kind] for kind in RemarkKind)
-    show_line(f"{flags:,} flagged, {comments:,} other comments, {skips:,} skipped.")
+    problems, comments, skips = (page.counts[kind] for kind in RemarkKind)
+    show_line(f"{problems:,} problems, {comments:,} other comments, {skips:,} skipped.")
 
 
 def _as_json(remark: Remark) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Links that nobody has used yet, within a transaction of a service's: whom they are for; taking them back."""
+"""Links that nobody has used yet, within a transaction of a service's: whom they are for, and their end."""
 
 from __future__ import annotations
 

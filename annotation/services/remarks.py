@@ -1,4 +1,4 @@
-"""What raters said of pairs beside their grades: comments, flags, and why they skipped one."""
+"""What raters said of pairs beside their grades: comments, problems, and why they skipped one."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _READ_LENGTH = 4 * BEGINNING_LENGTH + 1
 
 
 class RemarkKind(StrEnum):
-    """A flag is a comment, perhaps without words, that asks to be looked at."""
+    """A problem is a comment, perhaps without words, that says that something is wrong with the pair."""
 
-    FLAG = "flag"
+    PROBLEM = "problem"
     COMMENT = "comment"
     SKIP = "skip"
 
@@ -63,7 +63,7 @@ class RemarkService:
         self._database = database
 
     def remarks(self, project_id: int, *, limit: int | None = PAGE_LENGTH, offset: int = 0) -> RemarkPage:
-        """What was said in a project, of check pairs too: flags first, and then the newest first.
+        """What was said in a project, of check pairs too: problems first, and then the newest first.
 
         Args:
             limit: how many at most; None for all.
@@ -87,7 +87,7 @@ class RemarkService:
             .join(Pair, Pair.id == said.c.pair_id)
             .join(User, User.id == said.c.user_id)
             .order_by(
-                case((said.c.kind == RemarkKind.FLAG.value, 0), else_=1),
+                case((said.c.kind == RemarkKind.PROBLEM.value, 0), else_=1),
                 said.c.at.desc(),
                 said.c.kind,
                 said.c.id.desc(),
@@ -102,7 +102,7 @@ class RemarkService:
 
 
 def _said(project_id: int) -> CompoundSelect[Any]:
-    kind = case((Comment.is_flagged, RemarkKind.FLAG.value), else_=RemarkKind.COMMENT.value)
+    kind = case((Comment.is_flagged, RemarkKind.PROBLEM.value), else_=RemarkKind.COMMENT.value)
     comments = select(
         kind.label("kind"),
         Comment.id,

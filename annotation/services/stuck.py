@@ -102,7 +102,7 @@ def _may_grade(project_id: int, now: datetime) -> Select[int]:
     )
 
 
-def _lacking(project_id: int, raters: Sequence[int]) -> Select[Any]:
+def _lacking(project_id: int, raters: Sequence[int]) -> Select[*tuple[Any, ...]]:
     def of_pair(*where: ColumnElement[bool]) -> ColumnElement[int]:
         counted = select(func.count()).where(Assignment.pair_id == Pair.id, *where)
         return counted.correlate(Pair).scalar_subquery()

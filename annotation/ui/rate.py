@@ -54,7 +54,7 @@ KEYS = (
     (("Enter",), "submit and next"),
     (("Backspace",), "the previous pair, to look at it or change it"),
     (("S",), "skip the pair"),
-    (("C",), "comment or flag"),
+    (("C",), "comment, or tell a problem"),
     (("Esc",), "leave the comment, or an earlier answer"),
     (("?",), "this list"),
 )
@@ -218,7 +218,7 @@ _COMMENT = f"""
 <label for="rate-comment-text">Comment on this pair</label>
 <textarea id="rate-comment-text" rows="3" dir="auto" maxlength="{LONGEST_COMMENT}"></textarea>
 <p class="rate-row"><label><input type="checkbox" id="rate-flag">
- Flag it: something is wrong with this pair</label>
+ Problem: something is wrong with this pair</label>
 <button type="button" class="keep" data-rate="keep-comment">Save comment</button></p>
 <p class="small">It is saved with the grade. Raters do not see each other’s comments.</p>
 </div>

@@ -21,7 +21,7 @@ from annotation.ui.wording import counted, grouped, time_html
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user
 
 NO_REMARKS = "No comments or skips yet."
-KINDS = {RemarkKind.FLAG: "Flagged", RemarkKind.COMMENT: "Comment", RemarkKind.SKIP: "Skipped"}
+KINDS = {RemarkKind.PROBLEM: "Problem", RemarkKind.COMMENT: "Comment", RemarkKind.SKIP: "Skipped"}
 CAPTION = "Comments and skips"
 CHECK = ", check pair"
 HEADS = ("Pair", "Kind", "Rater", "Comment or reason", "Larger item", "Smaller item", "When")
@@ -73,10 +73,10 @@ def remarks_html(page: RemarkPage, project_id: int, project: str) -> str:
     """How much was said, the table, and a button that saves it."""
     if not page.total:
         return empty_html(NO_REMARKS)
-    flags, comments, skips = (page.counts[kind] for kind in RemarkKind)
+    problems, comments, skips = (page.counts[kind] for kind in RemarkKind)
     said = (
-        f"{grouped(flags)} flagged · {counted(comments, 'other comment')} · {counted(skips, 'skip')}, "
-        "flagged ones first, then the newest"
+        f"{counted(problems, 'problem')} · {counted(comments, 'other comment')} · {counted(skips, 'skip')}, "
+        "problems first, then the newest"
     )
     heads = "".join(f'<th scope="col">{head}</th>' for head in HEADS)
     rows = "".join(_row_html(remark, project_id) for remark in page.items)

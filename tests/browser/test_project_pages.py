@@ -170,7 +170,7 @@ def test_what_raters_said_is_read_as_text_and_saved(site, browser, project):
     page.locator("#remarks-again").click()
     expect(shown.locator("tbody tr")).to_have_count(3)
     expect(shown.locator("tbody tr").first).to_contain_text(EVIL.strip())
-    expect(shown.locator("tbody tr").first).to_contain_text("Flagged")
+    expect(shown.locator("tbody tr").first).to_contain_text("Problem")
     expect(shown.locator("img")).to_have_count(0)
     expect(shown).to_contain_text("The text is broken")
     with page.expect_download() as saved:

@@ -541,7 +541,7 @@ def test_keys_rest_while_a_comment_is_written(open_desk):
     expect(page.locator("#rate-value b")).to_have_text("1")
     expect(page.locator("#rate-comment-text")).to_have_value("4 s c ? [ Ente\n")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    page.get_by_label("Flag it").check()
+    page.get_by_label("Problem").check()
     press(page, "Escape", "2", "Enter")
     expect(page.locator("#rate-right")).to_have_text("late train 2")
     expect(page.locator("#rate-comment-text")).to_be_hidden()

@@ -460,8 +460,8 @@ def test_comments_of_raters_are_written_when_they_are_asked_for(finished, tmp_pa
     assert said == {
         "b-1": [],
         "a-2": [
-            {"rater": None, "text": "Not mine.", "flagged": False},  # who gave no grade has no label
-            {"rater": "ben", "text": "Is 0 meant? 🤔\n=1+1", "flagged": True},
+            {"rater": None, "text": "Not mine.", "problem": False},  # who gave no grade has no label
+            {"rater": "ben", "text": "Is 0 meant? 🤔\n=1+1", "problem": True},
         ],
         "c-3": [],
     }

@@ -72,8 +72,8 @@ def study(database) -> Study:
 
 
 EXPECTED = [
-    (RemarkKind.FLAG, "p0", "Ben", None, ""),
-    (RemarkKind.FLAG, "p1", "Ana", None, SAID),
+    (RemarkKind.PROBLEM, "p0", "Ben", None, ""),
+    (RemarkKind.PROBLEM, "p1", "Ana", None, SAID),
     (RemarkKind.COMMENT, "p1", "Ben", None, "later"),
     (RemarkKind.SKIP, "p2", "Ana", SkipReason.BROKEN_TEXT, "half of it is missing"),
     (RemarkKind.COMMENT, "p0", "Ana", None, "=plain"),
@@ -87,7 +87,7 @@ def seen(items):
 def test_flags_come_first_and_then_the_newest_of_comments_and_skips(study):
     page = RemarkService(study.database).remarks(study.id)
     assert seen(page.items) == EXPECTED
-    assert page.counts == {RemarkKind.FLAG: 2, RemarkKind.COMMENT: 2, RemarkKind.SKIP: 1}
+    assert page.counts == {RemarkKind.PROBLEM: 2, RemarkKind.COMMENT: 2, RemarkKind.SKIP: 1}
     noon = datetime(2026, 11, 22, 12, tzinfo=UTC)
     assert [(item.at - noon) / timedelta(minutes=1) for item in page.items] == [4, 1, 5, 3, 2]
 
@@ -153,11 +153,11 @@ def url(study) -> str:
 def test_the_command_line_lists_them(study, url, capsys):
     assert main(["remarks", "news", "--database-url", url]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[1:-1]] == ["flag", "flag", "comment", "skip", "comment"]
-    assert lines[-1] == "2 flagged, 2 other comments, 1 skipped."
+    assert [line.split()[0] for line in lines[1:-1]] == ["problem", "problem", "comment", "skip", "comment"]
+    assert lines[-1] == "2 problems, 2 other comments, 1 skipped."
     assert main(["remarks", "news", "--json", "--database-url", url]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["project"], found["counts"]) == ("News", {"flag": 2, "comment": 2, "skip": 1})
+    assert (found["project"], found["counts"]) == ("News", {"problem": 2, "comment": 2, "skip": 1})
     keys = ("kind", "id", "rater", "reason", "text")
     assert [tuple(said[key] for key in keys) for said in found["remarks"]] == EXPECTED
     assert found["remarks"][0]["at"] == "2026-11-22T12:04:00+00:00"
@@ -167,6 +167,6 @@ def test_the_command_line_lists_them(study, url, capsys):
 def test_the_command_line_says_when_there_are_none_and_when_there_is_no_such_project(study, url, capsys):
     Study(study.database, "Silent")
     assert main(["remarks", "Silent", "--database-url", url]) == 0
-    assert capsys.readouterr().out == "0 flagged, 0 other comments, 0 skipped.\n"
+    assert capsys.readouterr().out == "0 problems, 0 other comments, 0 skipped.\n"
     assert main(["remarks", "nothing", "--database-url", url]) == 1
     assert "nothing" in capsys.readouterr().err

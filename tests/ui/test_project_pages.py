@@ -387,8 +387,8 @@ def test_an_administrator_reads_what_raters_said_as_text(home, said, database):
     home.ratings.comment(first, ana, EVIL, is_flagged=True)
     assignments.skip(second, ana, SkipReason.NOT_MY_LANGUAGE, "=HYPERLINK(1)")
     html = said.show(Asked("root"))
-    assert "1 flagged · 0 other comments · 1 skip" in html
-    assert html.index("Flagged</td>") < html.index("Skipped</td>")
+    assert "1 problem · 0 other comments · 1 skip" in html
+    assert html.index("Problem</td>") < html.index("Skipped</td>")
     assert "&lt;img src=x" in html
     assert "I do not speak this language" in html
     for markup in ("<img", "{{", "${"):
@@ -397,7 +397,7 @@ def test_an_administrator_reads_what_raters_said_as_text(home, said, database):
         said.show(Asked("Ana"))
     page = RemarkService(database).remarks(1)
     [_, flag, skip] = csv.DictReader(table_csv(remarks_table(page)).splitlines(), ["a", "b", "kind"], "rest")
-    assert (flag["kind"], flag["rest"][:3]) == ("Flagged", ["Ana", "", EVIL])
+    assert (flag["kind"], flag["rest"][:3]) == ("Problem", ["Ana", "", EVIL])
     assert skip["rest"][2] == "'=HYPERLINK(1)"
     shortened = remarks_html(replace(page, items=page.items[:1]), 1, SETTINGS.name)
     assert "The first 1 of 2 are here" in shortened
