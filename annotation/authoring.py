@@ -93,7 +93,7 @@ class WritingDesk:
     accepted: int
     sent_back: int
     unwritten: int
-    """Items of the project that nobody has."""
+    """Items that nobody has, and this writer has not left to others."""
     is_waiting: bool
     """Nothing now, but others hold items that may come back."""
     balance: tuple[int, ...] | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import and_, exists, func, select
+from sqlalchemy import ColumnElement, and_, exists, func, select
 from sqlalchemy.orm import Session
 
 from annotation.authoring import UNRELATED, group_name, next_grade
@@ -49,6 +49,23 @@ def claim_item(
         session.flush()
 
 
+def count_open(session: Session, project_id: int, writer_id: int) -> int:
+    """How many items nobody has that this writer may be given: without those that they left."""
+    mine = and_(Writing.item_id == LargerItem.id, Writing.writer_id == writer_id)
+    counted = select(func.count(LargerItem.id)).outerjoin(Writing, mine)
+    return session.scalar(counted.where(*_open_to(project_id))) or 0
+
+
+def _open_to(project_id: int) -> tuple[ColumnElement[bool], ...]:
+    """Of a larger item and, where there is one, the writer's own row of it."""
+    return (
+        LargerItem.project_id == project_id,
+        LargerItem.grade.is_(None),
+        LargerItem.withdrawn_at.is_(None),
+        func.coalesce(Writing.state, "").not_in(NOT_AGAIN),
+    )
+
+
 def _open_item(session: Session, project_id: int, writer_id: int) -> LargerItem | None:
     """What the writer began and lost comes first, then the order of writing; never what they left."""
     mine = and_(Writing.item_id == LargerItem.id, Writing.writer_id == writer_id)
@@ -56,12 +73,7 @@ def _open_item(session: Session, project_id: int, writer_id: int) -> LargerItem 
     return session.scalar(
         select(LargerItem)
         .outerjoin(Writing, mine)
-        .where(
-            LargerItem.project_id == project_id,
-            LargerItem.grade.is_(None),
-            LargerItem.withdrawn_at.is_(None),
-            func.coalesce(Writing.state, "").not_in(NOT_AGAIN),
-        )
+        .where(*_open_to(project_id))
         .order_by(has_draft.desc(), LargerItem.position, LargerItem.id)
         .limit(1)
     )

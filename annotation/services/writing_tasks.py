@@ -8,6 +8,7 @@ from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
 from annotation.authoring import Task, WritingDesk, check_text
+from annotation.services.writing_claims import count_open
 from annotation.services.writing_plan import NOT_AGAIN, WritingTerms
 from annotation.services.writing_rows import balance_of, same_group
 from annotation.types import Project
@@ -37,7 +38,7 @@ def writer_desk(
         submitted=counts.get("submitted", 0),
         accepted=counts.get("accepted", 0),
         sent_back=counts.get("sent_back", 0),
-        unwritten=sum(each.unwritten for each in groups),
+        unwritten=count_open(session, project.id, writer_id),
         is_waiting=task is None and _is_anything_out(session, project.id, writer_id),
         balance=None if balance is None else balance.counts[1:],
     )

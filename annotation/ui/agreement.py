@@ -139,63 +139,50 @@ class AgreementHandlers:
         )
 
 
-def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
-    closed = gr.HTML("", elem_id="agreement-closed")
-    parts: dict[str, gr.HTML] = {}
-    charts: dict[str, gr.Plot] = {}
-    buttons: dict[str, gr.HTML] = {}
+class _Parts:
+    """The parts of the page that `AgreementHandlers` fills, as they are placed on it."""
 
-    def text(name: str) -> None:
-        parts[name] = gr.HTML("", elem_id=f"agreement-{name}-part", js_on_load=None)
+    def __init__(self) -> None:
+        self.version = gr.State("")
+        """Which grades the page shows."""
+        self._texts: dict[str, gr.HTML] = {}
+        self._charts: dict[str, gr.Plot] = {}
+        self._buttons: dict[str, gr.HTML] = {}
 
-    def chart(name: str) -> None:
-        charts[name] = gr.Plot(
+    def text(self, name: str) -> None:
+        self._texts[name] = gr.HTML("", elem_id=f"agreement-{name}-part", js_on_load=None)
+
+    def chart(self, name: str) -> None:
+        self._charts[name] = gr.Plot(
             visible=False, show_label=False, container=False, elem_id=f"agreement-{name}-chart"
         )
-        buttons[name] = gr.HTML("", elem_id=f"agreement-{name}-save", js_on_load=None)
+        self._buttons[name] = gr.HTML("", elem_id=f"agreement-{name}-save", js_on_load=None)
 
+    @property
+    def outputs(self) -> list[Any]:
+        """In the order in which handlers return them."""
+        return [
+            *(self._texts[name] for name in TEXTS),
+            *(self._charts[name] for name in CHARTS),
+            *(self._buttons[name] for name in CHARTS),
+            self.version,
+        ]
+
+
+def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
+    closed = gr.HTML("", elem_id="agreement-closed")
+    parts = _Parts()
     with gr.Column(visible=False, elem_id="agreement-page") as body:
         with gr.Row(elem_id="agreement-bar"):
-            text("status")
+            parts.text("status")
             refresh = gr.Button("Refresh", elem_id="agreement-refresh", size="sm", scale=0, min_width=96)
-        text("figures")
+        parts.text("figures")
         section_heading("Is the agreement good enough?", "agreement-enough")
-        text("enough")
-        section_heading("How many more pairs?", "agreement-more")
-        with gr.Row(elem_classes="form-row"):
-            width = decimal_field(
-                DEFAULT_WIDTH,
-                label="Widest interval of α allowed",
-                info="From lower to upper end, for all pairs",
-                elem_id="agreement-width",
-                min_width=200,
-            )
-            ask = gr.Button("Plan", elem_id="agreement-plan-run", scale=0, min_width=96)
-        planned = gr.HTML("", elem_id="agreement-plan", js_on_load=None)
-        section_heading("Where is it low?", "agreement-where")
-        chart("where")
-        text("where")
-        chart("grades")
-        text("grades")
-        section_heading("Who differs?", "agreement-who")
-        text("raters")
-        chart("bias")
-        text("drift")
-        chart("drift")
-        chart("without")
-        text("rater-pairs")
-        chart("together")
-        section_heading("Which pairs?", "agreement-which")
-        text("widest")
-        text("method")
+        parts.text("enough")
+        width, ask, planned = _build_plan()
+        _build_details(parts)
     timer = gr.Timer(SECONDS_BETWEEN_LOOKS, active=False)
-    version = gr.State("")
-    outputs = [
-        *(parts[name] for name in TEXTS),
-        *(charts[name] for name in CHARTS),
-        *(buttons[name] for name in CHARTS),
-        version,
-    ]
+    outputs = parts.outputs
     page.load(
         handlers.open,
         outputs=[closed, body, timer, *outputs],
@@ -208,7 +195,41 @@ def build_agreement_page(handlers: AgreementHandlers, page: gr.Blocks) -> None:
     page.load(handlers.plan_at_first, width, planned, api_name="plan_pairs_at_first", **QUIETLY)
     for listen, name in ((ask.click, "again"), (width.submit, "by_enter"), (refreshed.success, "anew")):
         listen(handlers.plan, width, planned, api_name=f"plan_pairs_{name}", **QUIETLY)
-    timer.tick(handlers.look, version, outputs, api_name="look_at_agreement", **QUIETLY)
+    timer.tick(handlers.look, parts.version, outputs, api_name="look_at_agreement", **QUIETLY)
+
+
+def _build_plan() -> tuple[gr.Textbox, gr.Button, gr.HTML]:
+    """How many more pairs it takes: the field, its button, the answer."""
+    section_heading("How many more pairs?", "agreement-more")
+    with gr.Row(elem_classes="form-row"):
+        width = decimal_field(
+            DEFAULT_WIDTH,
+            label="Widest interval of α allowed",
+            info="From lower to upper end, for all pairs",
+            elem_id="agreement-width",
+            min_width=200,
+        )
+        ask = gr.Button("Plan", elem_id="agreement-plan-run", scale=0, min_width=96)
+    return width, ask, gr.HTML("", elem_id="agreement-plan", js_on_load=None)
+
+
+def _build_details(parts: _Parts) -> None:
+    section_heading("Where is it low?", "agreement-where")
+    parts.chart("where")
+    parts.text("where")
+    parts.chart("grades")
+    parts.text("grades")
+    section_heading("Who differs?", "agreement-who")
+    parts.text("raters")
+    parts.chart("bias")
+    parts.text("drift")
+    parts.chart("drift")
+    parts.chart("without")
+    parts.text("rater-pairs")
+    parts.chart("together")
+    section_heading("Which pairs?", "agreement-which")
+    parts.text("widest")
+    parts.text("method")
 
 
 def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[str, str]:

@@ -163,7 +163,7 @@ def grades_chart(buckets: Sequence[str], series: Sequence[tuple[str, Sequence[fl
         {
             "type": "bar",
             "name": escaped(short(name)),
-            "x": list(buckets),
+            "x": [bucket.replace(" to ", "<br>to ") for bucket in buckets],  # a phone has no room beside
             "y": [share * 100 for share in shares],
             "marker": {
                 "color": COLOURS[number % len(COLOURS)],

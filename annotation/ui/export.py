@@ -19,7 +19,9 @@ from annotation.ui.wording import counted, grouped, time_html
 from annotation.web.downloads import gold_address, read_options
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading
 
-EXPORT_STYLES = (Path(__file__).parent.parent / "assets" / "export.css",)
+_ASSETS = Path(__file__).parent.parent / "assets"
+EXPORT_STYLES = (_ASSETS / "export.css",)
+EXPORT_SCRIPTS = (_ASSETS / "export.js",)
 
 FORMATS = [
     ("JSON Lines", Format.JSONL.value),
@@ -65,7 +67,7 @@ class ExportHandlers:
             try:
                 self.gold.check(project_id, options)
             except ExportError as error:
-                return counts_html(counts) + note_html(str(error)), earlier
+                return counts_html(counts) + closed_html(str(error)), earlier
         except AnnotationError as error:
             return note_html(str(error), role="alert"), ""
         return counts_html(counts) + link_html(project_id, options, counts), earlier
@@ -142,8 +144,17 @@ def link_html(project_id: int, options: ExportOptions, counts: GoldCounts) -> st
     address = escape(gold_address(project_id, options))
     return (
         f'<p><a id="export-download" href="{address}" download>Export gold</a></p>'
+        '<p id="export-told" class="small" role="status"></p>'
         f'<p class="small">A ZIP archive: {counted(counts.finished, "pair")} with a grade{rest}, and a '
         "manifest with the protocol, counts, α and the SHA-256 of each file.</p>"
+    )
+
+
+def closed_html(reason: str) -> str:
+    """The button while these options cannot be exported, and why."""
+    return (
+        '<p><button type="button" id="export-closed" disabled aria-describedby="export-reason">Export gold'
+        f'</button></p><div id="export-reason">{note_html(reason)}</div>'
     )
 
 

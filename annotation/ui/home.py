@@ -18,7 +18,15 @@ from annotation.services.ratings import RatingService
 from annotation.types import Role, User
 from annotation.ui.settings_form import read_settings_form, settings_fields
 from annotation.ui.wording import counted, grouped, progress_html, roles_text
-from kpdemo.ui.widgets import QUIETLY, PageLink, empty_html, escape, links_html, shown_to_user
+from kpdemo.ui.widgets import (
+    QUIETLY,
+    PageLink,
+    empty_html,
+    escape,
+    keep_reason,
+    links_html,
+    shown_to_user,
+)
 
 NOTHING_YET = "You are not in any project yet. Ask the administrator of a project to add you."
 NO_PROJECTS = "No projects yet. Make one below, then import pairs and invite raters."
@@ -69,11 +77,12 @@ def build_home_page(handlers: HomeHandlers, page: gr.Blocks) -> None:
     with gr.Accordion("New project", open=False, visible=False, elem_id="home-new") as form:
         fields = settings_fields("new")
         make = gr.Button("Create project", variant="primary", elem_id="home-create")
+        refused = gr.HTML("", elem_id="home-refused", js_on_load=None)
     made = gr.Textbox(visible="hidden", elem_id="home-made")
     page.load(handlers.show, outputs=[cards, form, fields.types], api_name="show_projects", **QUIETLY)
-    make.click(handlers.create, fields.components, made, api_name="create_project").success(
-        None, made, js=GO_TO_PROJECT, api_name="go_to_new_project"
-    )
+    making = make.click(handlers.create, fields.components, made, api_name="create_project")
+    making.success(None, made, js=GO_TO_PROJECT, api_name="go_to_new_project")
+    keep_reason(making, refused)
 
 
 def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list[PageLink]:

@@ -23,7 +23,15 @@ from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
 from annotation.ui.asking import asked_project
 from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, imported_html, refused
 from annotation.ui.wording import counted, grouped
-from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, section_heading, shown_to_user
+from kpdemo.ui.widgets import (
+    QUIETLY,
+    done_html,
+    empty_html,
+    escape,
+    keep_reason,
+    section_heading,
+    shown_to_user,
+)
 
 NO_ITEMS = "No larger items yet. Import a file, then invite writers on the project's page."
 FORMATS_HTML = (
@@ -142,41 +150,39 @@ def build_items_section(handlers: ItemsHandlers) -> ItemsSection:
             section_heading("Larger items", "items-heading")
             listed = gr.HTML("", elem_id="items-list", js_on_load=None)
         with gr.Column(scale=5, min_width=320):
-            section_heading("Import", "items-import-heading")
-            upload = gr.File(
-                label="A file of larger items",
-                file_types=list(SUFFIXES),
-                type="filepath",
-                height=140,
-                elem_id="items-file",
-            )
-            gr.HTML(FORMATS_HTML, elem_id="items-formats")
-            with gr.Row(elem_classes="form-row"):
-                type = gr.Dropdown(
-                    [(FROM_FILE, "")], value="", label="Comparison type", elem_id="items-type", scale=3
-                )
-                run = gr.Button("Import", variant="primary", elem_id="items-import", scale=1, min_width=120)
-            result = gr.HTML("", elem_id="items-result")
-            with gr.Accordion("Withdraw items", open=False, elem_id="items-withdrawal"):
-                gr.HTML(WITHDRAWING_HTML, elem_id="items-withdrawing")
-                ids = gr.Textbox(label="Ids, one per line", lines=3, max_lines=12, elem_id="items-ids")
-                among = gr.Dropdown(
-                    [(ANY_TYPE, "")], value="", label="Comparison type", elem_id="items-ids-type"
-                )
-                with gr.Row(elem_classes="form-row"):
-                    withdraw = gr.Button("Withdraw", elem_id="items-withdraw", min_width=120)
-                    restore = gr.Button("Give out again", elem_id="items-restore", min_width=120)
-                changed = gr.HTML("", elem_id="items-changed")
-            with gr.Accordion("How large items may be", open=False, elem_id="items-bounds"):
-                bounds = gr.HTML("", elem_id="items-bounds-list", js_on_load=None)
-                of_type = gr.Dropdown([], label="Comparison type", elem_id="items-bounds-type")
-                fields = [gr.Textbox(label=label, elem_id=f"items-{name}") for name, label in RANGES]
-                zeros = gr.Checkbox(
-                    label="Set a share of the items aside for pairs of grade 0", elem_id="items-zeros"
-                )
-                save = gr.Button("Save the bounds", elem_id="items-save")
-                saved = gr.HTML("", elem_id="items-saved")
-    shown = [listed, type, among, of_type, zeros, *fields, bounds]
+            type, imported = _build_import(handlers)
+            among, changes = _build_withdrawal(handlers)
+            bounds = _build_bounds(handlers)
+    shown = [listed, type, among, *bounds]
+    for event in (imported, *changes):
+        event.success(handlers.show, outputs=shown, api_name=f"show_after_{event['api_name']}", **QUIETLY)
+
+    def show_after(event: Any) -> None:
+        event.success(handlers.show, outputs=shown, api_name="show_items", **QUIETLY)
+
+    def show_when(listener: Any) -> None:
+        listener(handlers.show, outputs=shown, api_name="show_items_again", **QUIETLY)
+
+    return ItemsSection(show_after, show_when)
+
+
+def _build_import(handlers: ItemsHandlers) -> tuple[gr.Dropdown, Any]:
+    """The choice of a type, and the event of an import."""
+    section_heading("Import", "items-import-heading")
+    upload = gr.File(
+        label="A file of larger items",
+        file_types=list(SUFFIXES),
+        type="filepath",
+        height=140,
+        elem_id="items-file",
+    )
+    gr.HTML(FORMATS_HTML, elem_id="items-formats")
+    with gr.Row(elem_classes="form-row"):
+        type = gr.Dropdown(
+            [(FROM_FILE, "")], value="", label="Comparison type", elem_id="items-type", scale=3
+        )
+        run = gr.Button("Import", variant="primary", elem_id="items-import", scale=1, min_width=120)
+    result = gr.HTML("", elem_id="items-result")
     imported = run.click(
         handlers.import_file,
         [upload, type],
@@ -186,23 +192,46 @@ def build_items_section(handlers: ItemsHandlers) -> ItemsSection:
         concurrency_id="import",
         show_progress_on=result,
     )
-    imported.success(handlers.show, outputs=shown, api_name="show_imported_items", **QUIETLY)
-    for button, change, name in (
-        (withdraw, handlers.withdraw, "withdraw_items"),
-        (restore, handlers.restore, "restore_items"),
-    ):
-        done = button.click(change, [ids, among], changed, api_name=name)
-        done.success(handlers.show, outputs=shown, api_name=f"show_after_{name}", **QUIETLY)
+    return type, imported
+
+
+def _build_withdrawal(handlers: ItemsHandlers) -> tuple[gr.Dropdown, list[Any]]:
+    """The choice of a type, and the events of withdrawing and giving out again."""
+    with gr.Accordion("Withdraw items", open=False, elem_id="items-withdrawal"):
+        gr.HTML(WITHDRAWING_HTML, elem_id="items-withdrawing")
+        ids = gr.Textbox(label="Ids, one per line", lines=3, max_lines=12, elem_id="items-ids")
+        among = gr.Dropdown([(ANY_TYPE, "")], value="", label="Comparison type", elem_id="items-ids-type")
+        with gr.Row(elem_classes="form-row"):
+            withdraw = gr.Button("Withdraw", elem_id="items-withdraw", min_width=120)
+            restore = gr.Button("Give out again", elem_id="items-restore", min_width=120)
+        changed = gr.HTML("", elem_id="items-changed", js_on_load=None)
+    asked: list[Any] = [ids, among]
+    events = [
+        withdraw.click(handlers.withdraw, asked, changed, api_name="withdraw_items"),
+        restore.click(handlers.restore, asked, changed, api_name="restore_items"),
+    ]
+    for event in events:
+        keep_reason(event, changed)
+    return among, events
+
+
+def _build_bounds(handlers: ItemsHandlers) -> list[Any]:
+    """The parts that `ItemsHandlers.show` fills: the choice of a type, the share, the ranges, the list."""
+    with gr.Accordion("How large items may be", open=False, elem_id="items-bounds"):
+        bounds = gr.HTML("", elem_id="items-bounds-list", js_on_load=None)
+        of_type = gr.Dropdown([], label="Comparison type", elem_id="items-bounds-type")
+        fields = [gr.Textbox(label=label, elem_id=f"items-{name}") for name, label in RANGES]
+        zeros = gr.Checkbox(
+            label="Set a share of the items aside for pairs of grade 0", elem_id="items-zeros"
+        )
+        save = gr.Button("Save the bounds", elem_id="items-save")
+        saved = gr.HTML("", elem_id="items-saved", js_on_load=None)
     of_type.input(handlers.show_bounds, of_type, fields, api_name="show_bounds", **QUIETLY)
-    save.click(handlers.save_bounds, [of_type, zeros, *fields], [saved, bounds], api_name="save_bounds")
-
-    def show_after(event: Any) -> None:
-        event.success(handlers.show, outputs=shown, api_name="show_items", **QUIETLY)
-
-    def show_when(listener: Any) -> None:
-        listener(handlers.show, outputs=shown, api_name="show_items_again", **QUIETLY)
-
-    return ItemsSection(show_after, show_when)
+    saving = save.click(
+        handlers.save_bounds, [of_type, zeros, *fields], [saved, bounds], api_name="save_bounds"
+    )
+    keep_reason(saving, saved)
+    return [of_type, zeros, *fields, bounds]
 
 
 def items_html(lines: list[ItemLine], count: int) -> str:

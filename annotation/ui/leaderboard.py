@@ -38,6 +38,9 @@ FOR_ADMINISTRATORS = "An administrator of the project can add one."
 FOR_LEADERS = "The leaderboard is for administrators and adjudicators of the project: ask your administrator."
 CHART = "Pearson correlation of each system by genre, stacked, the best system first"
 PAGE = "leaderboard"
+NO_GENRES = (
+    "The pairs have no genres. Import pairs with a field genre to see on which of them systems differ."
+)
 TEXTS = ("status", "pearson", "spearman", "ranks", "genres", "save", "chart-save", "method")
 """The parts of the page that are HTML, as `leaderboard-NAME-part`."""
 _PLACES = 6 + len(TEXTS)
@@ -118,7 +121,7 @@ class LeaderboardHandlers:
             table_html(pearson_table(board), project, page=PAGE),
             table_html(spearman_table(board), project, page=PAGE),
             table_html(ranks, project, page=PAGE) if ranks else "",
-            table_html(genres, project, page=PAGE) if genres else empty_html("The pairs have no genres."),
+            table_html(genres, project, page=PAGE) if genres else empty_html(NO_GENRES),
             save_html(project_id, board.gold.id),
             chart_buttons("leaderboard-chart", CHART, file_name(project, "leaderboard-genres"))
             if has_chart

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from annotation.bootstrap import Alpha
 from annotation.score_report import Contrast, Difference, Part, ScoreReport
 from annotation.scoring import Estimate
@@ -64,8 +66,8 @@ def _figures_table(board: Board, name: str, caption: str, *, is_pearson: bool) -
     return Table(name, caption, columns + about_columns if is_pearson else columns, tuple(rows))
 
 
-def _who(entry: Entry) -> tuple[str, str]:
-    return f"{entry.at:%Y-%m-%d %H:%M} UTC", entry.by or "command line"
+def _who(entry: Entry) -> tuple[datetime, str]:
+    return entry.at, entry.by or "command line"
 
 
 def ranks_table(board: Board) -> Table | None:

@@ -33,7 +33,7 @@ def open_links_html(links: Sequence[OpenInvitation]) -> str:
     """Whom each open link is for, what it gives, since when and until when."""
     if not links:
         return empty_html(NO_OPEN_LINKS)
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("For", "Gives", "Made", "Valid until"))
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("For", "Made", "By", "Valid until"))
     rows = "".join(_row_html(link) for link in links)
     return (
         f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
@@ -54,10 +54,9 @@ def link_gives(link: OpenInvitation) -> str:
 
 
 def _row_html(link: OpenInvitation) -> str:
-    maker = "on the command line" if link.created_by is None else f"by {link.created_by}"
     return (
-        f'<tr><th scope="row" dir="auto">{escape(link_for(link))}</th>'
-        f'<td dir="auto">{escape(link_gives(link))}</td>'
-        f'<td>{time_html(link.created_at)}<small dir="auto">{escape(maker)}</small></td>'
+        f'<tr><th scope="row" dir="auto">{escape(link_for(link))}<small>{escape(link_gives(link))}</small>'
+        f"</th><td>{time_html(link.created_at)}</td>"
+        f'<td dir="auto">{escape(link.created_by or "command line")}</td>'
         f"<td>{time_html(link.expires_at)}</td></tr>"
     )

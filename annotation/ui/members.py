@@ -18,7 +18,15 @@ from annotation.types import Role, User
 from annotation.ui.asking import asked_project
 from annotation.ui.links import invitation_address, link_html
 from annotation.ui.wording import ROLE_ORDER, roles_text
-from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, section_heading, shown_to_user
+from kpdemo.ui.widgets import (
+    QUIETLY,
+    done_html,
+    empty_html,
+    escape,
+    keep_reason,
+    section_heading,
+    shown_to_user,
+)
 
 NOBODY = "No members yet. Add an account, or invite somebody by a link."
 ROLES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
@@ -146,11 +154,11 @@ def build_members_section(handlers: MembersHandlers) -> MembersSection:
                 invite = gr.Button(
                     "Make a link", variant="primary", elem_id="members-invite", scale=1, min_width=120
                 )
-            link = gr.HTML(
+            gr.HTML(
                 f'<p class="small">A link lets one person in, within {LASTS.days} days.</p>',
-                elem_id="members-link",
-                js_on_load=None,
+                elem_id="members-link-hint",
             )
+            link = gr.HTML("", elem_id="members-link", js_on_load=None)
             section_heading("Add an account", "members-add-heading")
             with gr.Row(elem_classes="form-row"):
                 account = gr.Dropdown(
@@ -160,21 +168,22 @@ def build_members_section(handlers: MembersHandlers) -> MembersSection:
                     ROLES, value=Role.RATER.value, label="Role", elem_id="members-role", scale=2
                 )
                 add = gr.Button("Add", elem_id="members-add", scale=1, min_width=80)
+            added = gr.HTML("", elem_id="members-added", js_on_load=None)
     shown = [members, account, held]
 
     def show_after(event: Any) -> None:
         event.success(handlers.show, outputs=shown, api_name="show_members", **QUIETLY)
 
-    return MembersSection(
-        show_after,
-        (
-            add.click(handlers.add, [account, role], [said, *shown], api_name="add_member"),
-            remove.click(handlers.remove, held, [said, *shown], api_name="remove_member"),
-            pause.click(handlers.pause, held, [said, *shown], api_name="pause_rater"),
-            resume.click(handlers.resume, held, [said, *shown], api_name="resume_rater"),
-            invite.click(handlers.invite, invited_role, link, api_name="invite_member"),
-        ),
+    changed = (
+        add.click(handlers.add, [account, role], [added, *shown], api_name="add_member"),
+        remove.click(handlers.remove, held, [said, *shown], api_name="remove_member"),
+        pause.click(handlers.pause, held, [said, *shown], api_name="pause_rater"),
+        resume.click(handlers.resume, held, [said, *shown], api_name="resume_rater"),
+        invite.click(handlers.invite, invited_role, link, api_name="invite_member"),
     )
+    for event, place in zip(changed, (added, said, said, said, link), strict=True):
+        keep_reason(event, place)
+    return MembersSection(show_after, changed)
 
 
 def members_html(members: Sequence[Member], paused: Collection[int] = ()) -> str:

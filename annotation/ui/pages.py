@@ -18,7 +18,7 @@ from annotation.ui.agreement import (
     AgreementHandlers,
     build_agreement_page,
 )
-from annotation.ui.export import EXPORT_STYLES, ExportHandlers
+from annotation.ui.export import EXPORT_SCRIPTS, EXPORT_STYLES, ExportHandlers
 from annotation.ui.header import HeaderHandlers, build_header
 from annotation.ui.home import HomeHandlers, build_home_page
 from annotation.ui.importing import KEPT_MINUTES, LARGEST_FILE, ImportHandlers
@@ -57,6 +57,7 @@ SCRIPTS = (
     *WRITE_SCRIPTS,
     *ADJUDICATE_SCRIPTS,
     *SENSES_SCRIPTS,
+    *EXPORT_SCRIPTS,
 )
 MAX_FILE_SIZE = LARGEST_FILE
 MINUTE = 60

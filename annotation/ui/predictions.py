@@ -97,8 +97,9 @@ class PredictionsHandlers:
     def _show(self, project_id: int, options: JudgingOptions) -> tuple[str, str, str, str]:
         pool = self.judgements.pool(project_id)
         counts = pool.counts(options.threshold)
+        raters = sum(Role.RATER in member.roles for member in self.projects.members(project_id))
         return (
-            steps_html(pool, counts, options, project_id),
+            steps_html(pool, counts, options, project_id, raters),
             figures_html(pool.figures(options), options),
             files_html(pool, project_id, options.threshold),
             pool.order.value,

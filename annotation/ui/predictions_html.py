@@ -19,7 +19,9 @@ NO_GRADES = "No figures yet. They appear with the first gold grade."
 UNKNOWN = "–"
 
 
-def steps_html(pool: JudgedPool, counts: PoolCounts, options: JudgingOptions, project_id: int) -> str:
+def steps_html(
+    pool: JudgedPool, counts: PoolCounts, options: JudgingOptions, project_id: int, raters: int
+) -> str:
     """Documents, predictions, grades, gold and figures, each with its counts, and what to do next."""
     if not counts.documents:
         return empty_html(NO_PREDICTIONS)
@@ -48,15 +50,18 @@ def steps_html(pool: JudgedPool, counts: PoolCounts, options: JudgingOptions, pr
         f'<li><h3>{name}</h3><p class="predictions-count">{value}</p><p class="small">{escape(note)}</p></li>'
         for name, value, note in steps
     )
-    return f'<ol class="predictions-steps">{items}</ol>{_next_step_html(counts, project_id)}'
+    return f'<ol class="predictions-steps">{items}</ol>{_next_step_html(counts, project_id, raters)}'
 
 
-def _next_step_html(counts: PoolCounts, project_id: int) -> str:
+def _next_step_html(counts: PoolCounts, project_id: int, raters: int) -> str:
     there = f"project={project_id}"
     open_pairs = counts.phrases - counts.graded - counts.undecided
     if open_pairs:
-        text = f"{counted(open_pairs, 'pair')} {'waits' if open_pairs == 1 else 'wait'} for grades: "
+        text = f"{counted(open_pairs, 'pair')} {'waits' if open_pairs == 1 else 'wait'} for grades"
+        text += f" of {counted(raters, 'rater')}: " if raters else ": "
         link = f'<a href="/annotate/project?{there}&amp;tab=members">invite raters</a>'
+        if raters:
+            link = f'<a href="/annotate/project?{there}">see how far they are</a>'
     elif counts.undecided:
         text = f"{counted(counts.undecided, 'pair')} {'waits' if counts.undecided == 1 else 'wait'}: "
         link = f'<a href="/annotate/adjudicate?{there}">adjudicate</a>'

@@ -32,6 +32,7 @@ from kpdemo.ui.widgets import (
     done_html,
     empty_html,
     escape,
+    keep_reason,
     note_html,
     section_heading,
     shown_to_user,
@@ -138,7 +139,7 @@ def build_project_page(
         with gr.Tab("Settings", id="settings"):
             fields = settings_fields("project")
             seen = gr.Textbox(visible="hidden", elem_id="project-seen")
-            saved = gr.HTML("", elem_id="project-saved")
+            saved = gr.HTML("", elem_id="project-saved", js_on_load=None)
             save = gr.Button("Save settings", variant="primary", elem_id="project-save")
             _build_deletion(handlers)
         with gr.Tab("Gold", id="gold") as gold_tab:
@@ -158,6 +159,7 @@ def build_project_page(
     saving = save.click(
         handlers.save, [seen, *fields.components], [saved, seen, *fields.components], api_name="save_project"
     )
+    keep_reason(saving, saved)
     for number, event in enumerate(
         (opened, saving, import_section.imported, *members_section.changed, *quality_section.changed), start=1
     ):
@@ -194,10 +196,11 @@ def _build_deletion(handlers: ProjectHandlers) -> None:
             delete = gr.Button(
                 "Delete for good", variant="stop", elem_id="project-delete", scale=1, min_width=120
             )
+        refused = gr.HTML("", elem_id="project-deletion-refused", js_on_load=None)
     gone = gr.Textbox(visible="hidden", elem_id="project-gone")
-    delete.click(handlers.delete, typed, gone, api_name="delete_project").success(
-        None, gone, js=LEAVE, api_name="leave_project"
-    )
+    deleting = delete.click(handlers.delete, typed, gone, api_name="delete_project")
+    deleting.success(None, gone, js=LEAVE, api_name="leave_project")
+    keep_reason(deleting, refused)
 
 
 def counts_html(counts: ProjectCounts) -> str:

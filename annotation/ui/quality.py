@@ -32,7 +32,7 @@ from annotation.ui.quality_html import (
     training_html,
 )
 from annotation.ui.wording import counted
-from kpdemo.ui.widgets import QUIETLY, done_html, escape, section_heading, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, done_html, escape, keep_reason, section_heading, shown_to_user
 
 SHOWN_PARTS = 5
 KINDS = {"training": "training pair", "checks": "check pair"}
@@ -224,6 +224,9 @@ def build_quality_section(handlers: QualityHandlers) -> QualitySection:
             handlers.set_known, [known.pair, known.grade], [known.said, *shown], api_name="set_known_grade"
         ),
     )
+    places = (said, trained.result, checked.result, said, said, known.said)
+    for event, place in zip(events, places, strict=True):
+        keep_reason(event, place)
     known.pair.input(
         handlers.show_known, known.pair, [known.texts, known.grade], api_name="show_known_pair", **QUIETLY
     )

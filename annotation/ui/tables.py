@@ -6,14 +6,15 @@ import csv
 import io
 import re
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from annotation.bootstrap import Alpha
 from annotation.comparison import comparison_type
 from annotation.spreadsheet import protected
-from annotation.ui.wording import figure, grouped
+from annotation.ui.wording import figure, grouped, time_html
 from kpdemo.ui.widgets import escape
 
-Cell = str | int | float | Alpha | None
+Cell = str | int | float | datetime | Alpha | None
 UNDEFINED = "undefined"
 SMALLEST_SHOWN = 0.001
 """Of probabilities; the file has them in full."""
@@ -96,6 +97,8 @@ def _cell_html(column: Column, cell: Cell) -> str:
         return alpha_html(cell, "+" if column.signed else "")
     if isinstance(cell, str):
         return f"<span>{escape(cell)}</span>"
+    if isinstance(cell, datetime):
+        return time_html(cell)
     return escape(number_text(column, cell))
 
 
@@ -149,6 +152,8 @@ def table_csv(table: Table) -> str:
         for cell in row:
             if isinstance(cell, Alpha):
                 cells += [cell.value, cell.low, cell.high, cell.reason or cell.interval_reason]
+            elif isinstance(cell, datetime):
+                cells.append(cell.isoformat())
             else:
                 cells.append(protected(cell) if isinstance(cell, str) else cell)
         writer.writerow(["" if cell is None else cell for cell in cells])

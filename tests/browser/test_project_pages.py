@@ -55,7 +55,7 @@ def test_from_an_empty_server_to_the_first_grade(empty_site, browser):
     ticked = page.locator("#new-types input:checked")
     expect(ticked).to_have_count(0)
     page.get_by_role("button", name="Create project").click()
-    expect(page.get_by_test_id("toast-body")).to_contain_text("The project has no comparison types")
+    expect(page.locator("#home-refused")).to_contain_text("The project has no comparison types")
     page.get_by_label("sentence to phrase").check()
     expect(ticked).to_have_count(1)
     page.get_by_label("Raters per pair").fill("1")
@@ -119,6 +119,13 @@ def test_events_and_exports_are_fresh_whenever_their_tab_is_chosen(site, browser
     site.services.gold.export(project, tmp_path / "gold", options)
     page.get_by_role("tab", name="Gold").click()
     expect(page.locator("#export-earlier tbody tr")).to_have_count(1)
+    expect(page.locator("#export-closed")).to_be_disabled()  # beside the reason
+    expect(page.locator("#export-reason")).to_contain_text("12 of 12 pairs have no gold grade yet")
+    page.get_by_label("Leave them out").check()
+    with page.expect_download() as download:
+        page.locator("#export-download").click()
+    assert download.value.suggested_filename.endswith("-gold-jsonl.zip")
+    expect(page.locator("#export-earlier tbody tr")).to_have_count(2)  # without a Refresh
 
 
 def test_what_is_typed_stays_when_a_setting_is_refused(site, browser, project):
@@ -128,7 +135,9 @@ def test_what_is_typed_stays_when_a_setting_is_refused(site, browser, project):
     page.get_by_label("Guidelines in Markdown").fill("# New\n\nRead **twice**. <b>No HTML</b>")
     page.get_by_label("Flag a difference of").fill("9")
     page.get_by_role("button", name="Save settings").click()
-    expect(page.get_by_test_id("toast-body")).to_contain_text("4")
+    refusal = page.locator("#project-saved .refusal")
+    expect(refusal).to_contain_text("The threshold is 0.25 to 4")
+    expect(page.get_by_test_id("toast-body")).to_have_count(0)  # the sentence stays at the form
     expect(page.get_by_label("Guidelines in Markdown")).to_have_value(re.compile("twice"))
     page.get_by_label("Flag a difference of").fill("1.5")
     page.get_by_role("tab", name="As raters see them").click()
@@ -137,6 +146,7 @@ def test_what_is_typed_stays_when_a_setting_is_refused(site, browser, project):
     expect(preview).to_contain_text("<b>No HTML</b>")
     page.get_by_role("button", name="Save settings").click()
     expect(page.locator("#project-saved .note.done")).to_contain_text("Saved.")
+    expect(refusal).to_have_count(0)
     kept = site.services.projects.get(project).settings
     assert (kept.threshold, kept.guidelines[:5]) == (Decimal("1.5"), "# New")
 
@@ -180,6 +190,8 @@ def test_what_raters_said_is_read_as_text_and_saved(site, browser, project):
     assert ",'=1+1," in text
     assert "<img src=x onerror=" in text
     page.set_viewport_size({"width": 390, "height": 844})
+    counts = page.locator("#project-counts .scrolling")
+    assert counts.evaluate("part => part.scrollWidth - part.clientWidth") == 0
     assert page.evaluate(WIDTH) <= 390
     assert page.evaluate(PALE) == []
     assert page.evaluate(DOUBLED) == []
@@ -194,7 +206,7 @@ def test_a_project_is_deleted_only_by_its_name(site, browser, project):
     )
     typed.fill("something else")
     delete.click()
-    expect(page.get_by_test_id("toast-body")).to_contain_text("is not the name of the project")
+    expect(page.locator("#project-deletion-refused")).to_contain_text("is not the name of the project")
     name = site.services.projects.get(project).name
     typed.fill(name)
     delete.click()

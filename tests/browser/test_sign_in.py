@@ -150,7 +150,7 @@ def test_nobody_shuts_the_door_on_oneself(browser: Browser, site: Site):
     expect(page.locator("#users-disable")).to_be_disabled()
     choose(page, "users-chosen", "root")
     page.locator("#users-disable").click()
-    expect(page.get_by_test_id("toast-body")).to_contain_text("your own account")
+    expect(page.locator("#users-changed .refusal")).to_contain_text("your own account")
     assert not site.services.accounts.user("root").is_disabled
 
 

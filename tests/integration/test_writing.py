@@ -131,7 +131,7 @@ def test_an_item_left_blank_goes_to_another_writer_and_never_back(database):
     office.items.change_plan(office.project.id, has_zeros=False)
     task = office.task("wim")
     desk = office.writing.leave_blank(task.id, office.id("wim"), "What is a ferry?")
-    assert (desk.task, desk.is_waiting, desk.unwritten) == (None, False, 1)
+    assert (desk.task, desk.is_waiting, desk.unwritten) == (None, False, 0)  # none is open to him
     office.writing.leave_blank(task.id, office.id("wim"))  # once more changes nothing
     assert office.task("wes").left == task.left
     assert [each.state for each in office.writing.recent(office.project.id, office.id("wim"))] == ["blank"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import tempfile
 import zipfile
 from datetime import UTC, datetime
@@ -251,6 +252,7 @@ def test_the_export_section_counts_links_and_lists(rated):
     result, earlier = handlers.show("csv", "refuse", "none", False, request(rated, "admin"))
     assert "2 of 3 pairs have no gold grade yet" in result
     assert "download" not in result
+    assert re.search(r'<button[^>]* id="export-closed" disabled[^>]*>Export gold</button>', result)
     assert "Nothing has been exported yet" in earlier
     result, _ = handlers.show("csv", "list", "none", True, request(rated, "admin"))
     assert f"/annotate/download/{rated.id}/gold.zip?format=csv&amp;unfinished=list&amp;raters=none" in result

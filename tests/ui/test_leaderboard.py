@@ -267,7 +267,7 @@ def test_systems_are_measured_on_other_gold_and_on_the_gold_that_is_shown(handle
     assert add(form, rated, "second", what="gst", gold=SHOWN, gold_id=gold_id)[-1] == gold_id
     parts = shown(handlers.show(gold_id, ask("leader", rated.id)))
     assert "On gold from other.jsonl" in parts["status"]
-    assert parts["genres"] == '<p class="empty">The pairs have no genres.</p>'
+    assert "The pairs have no genres. Import pairs with a field genre" in parts["genres"]
     assert not parts["chart"].visible
     broken = [upload("broken.jsonl", gold.replace('"gold": 3', '"gold": "x"'))]
     said = add(form, rated, "third", scores, gold=FILES, gold_files=broken)[0]
@@ -414,6 +414,8 @@ def test_each_table_is_in_the_order_of_its_own_ranks_and_says_why_a_figure_is_un
     half = [upload("phrase2word.txt", "1\n2\n0\n")]
     gold_id = add(form, rated, "half", half)[-1]
     parts = shown(handlers.show(gold_id, ask("judith", rated.id)))
+    added = f'<time datetime="{rated.clock().isoformat()}">'
+    assert parts["pearson"].count(added) == 3  # the page's script writes it as everywhere else
     assert [row[:2] for row in cells(parts["pearson"], "pearson")] == [
         ["scale", "1"],
         ["order", "2"],

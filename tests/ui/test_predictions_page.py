@@ -58,8 +58,12 @@ def handlers(sqlite_database) -> PredictionsHandlers:
 def test_the_page_shows_the_steps_the_figures_and_what_comes_next(handlers, sqlite_database):
     closed, _, steps, figures, files, order = handlers.open(Asked())
     assert (closed, order) == ("", "project")
-    for text in ("<h3>Documents</h3>", "0 of 5 pairs", "5 pairs wait for grades", "of 2 models"):
+    for text in ("<h3>Documents</h3>", "0 of 5 pairs", "5 pairs wait for grades of 1 rater: ", "of 2 models"):
         assert text in steps
+    assert "invite raters" not in steps
+    handlers.projects.remove_member(1, "ana", Role.RATER)
+    assert "5 pairs wait for grades: <a" in handlers.open(Asked())[2]
+    assert "invite raters" in handlers.open(Asked())[2]
     assert "No figures yet" in figures
     assert "keyphrases.run?model=north" in files
     grade(sqlite_database, 1, GRADES)

@@ -1,0 +1,53 @@
+(() => {
+  "use strict";
+  // A browser tells nobody when a download of its own has ended, or why it failed.
+  const named = (response) => {
+    const [, name] = /filename\*=UTF-8''([^;]+)/.exec(response.headers.get("content-disposition") ?? "") ?? [];
+    return name ? decodeURIComponent(name) : "gold.zip";
+  };
+
+  const reasonOf = async (response) => {
+    const { error } = await response.json().catch(() => ({}));
+    return error ?? `The server answered ${response.status}: try again.`;
+  };
+
+  const saved = (blob, name) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  };
+
+  const tell = (text, isRefusal) => {
+    const told = document.querySelector("#export-told");
+    if (!told) return;
+    told.className = isRefusal ? "note refusal" : "small";
+    told.textContent = text;
+  };
+
+  const exported = async (link) => {
+    if (link.ariaBusy === "true") return;
+    link.ariaBusy = "true";
+    tell("Writing the archive …", false);
+    try {
+      const response = await fetch(link.href);
+      if (response.status === 401) { window.kpdemoSignInAgain(); return; }
+      if (!response.ok) { tell(await reasonOf(response), true); return; }
+      saved(await response.blob(), named(response));
+      tell("", false);
+      document.querySelector("#export-again").click();
+    } catch {
+      tell("The server did not answer: look at your connection and try again.", true);
+    } finally {
+      link.ariaBusy = "false";
+    }
+  };
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a#export-download");
+    if (!link) return;
+    event.preventDefault();
+    exported(link);
+  });
+})();
