@@ -24,6 +24,7 @@ from annotation.services.judgements import JudgementService
 from annotation.services.keys import KeyService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.overview import OverviewService
+from annotation.services.pair_list import PairListService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.ratings import RatingService
@@ -59,6 +60,7 @@ class Services:
     events: EventService
     overview: OverviewService
     stuck: StuckService
+    pair_list: PairListService
     remarks: RemarkService
     sending: SendService
     judgements: JudgementService
@@ -112,6 +114,7 @@ def open_services(
         events=EventService(database),
         overview=OverviewService(database),
         stuck=StuckService(database),
+        pair_list=PairListService(database),
         remarks=RemarkService(database),
         sending=SendService(database),
         judgements=JudgementService(database),

@@ -22,6 +22,7 @@ from annotation.ui.asking import asked_project
 from annotation.ui.export import ExportHandlers, build_export_section
 from annotation.ui.importing import ImportHandlers, build_import_section
 from annotation.ui.members import MembersHandlers, build_members_section
+from annotation.ui.pair_list import PairListHandlers, build_pair_list
 from annotation.ui.quality import QualityHandlers, build_quality_section
 from annotation.ui.remarks import RemarksHandlers, build_remarks_section
 from annotation.ui.settings_form import read_settings_form, settings_fields, settings_values
@@ -120,6 +121,7 @@ def build_project_page(
     quality: QualityHandlers,
     exports: ExportHandlers,
     remarks: RemarksHandlers,
+    pairs: PairListHandlers,
     page: gr.Blocks,
 ) -> None:
     closed = gr.HTML("", elem_id="project-closed")
@@ -131,6 +133,7 @@ def build_project_page(
                     counts = gr.HTML("", elem_id="project-counts", js_on_load=None)
                 with gr.Column(scale=5, min_width=320):
                     import_section = build_import_section(imports)
+            pair_list = build_pair_list(pairs)
             remarks_section = build_remarks_section(remarks)
         with gr.Tab("Members", id="members"):
             members_section = build_members_section(members)
@@ -178,6 +181,7 @@ def build_project_page(
     for event in (opened, saving, import_section.imported):
         export_section.show_after(event)
         remarks_section.show_after(event)
+        pair_list.show_after(event)
     export_section.show_when(gold_tab.select)
     quality_section.show_when(quality_tab.select)
 

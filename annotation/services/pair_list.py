@@ -1,0 +1,137 @@
+"""All pairs of a project for its administrators: a page at a time, searched by id or text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
+
+from annotation.adjudication import beginning
+from annotation.names import can_be_stored
+from annotation.services.projects import find_project
+from annotation.services.remarks import BEGINNING_LENGTH
+from db import Database
+from db.models import Adjudication, Pair, Project
+
+PAGE_LENGTH = 50
+_READ_LENGTH = 4 * BEGINNING_LENGTH + 1
+
+
+class PairState(StrEnum):
+    """How far a pair is."""
+
+    OPEN = "open"
+    """It lacks grades."""
+    GRADED = "fully graded"
+    FLAGGED = "flagged"
+    """It has its grades, which are far apart, and no decision."""
+    DECIDED = "decided"
+
+
+@dataclass(frozen=True, slots=True)
+class PairLine:
+    id: int
+    external_id: str
+    type: str
+    genre: str | None
+    left: str
+    """Its first words, as those of `right`."""
+    right: str
+    grades: int
+    state: PairState
+
+
+@dataclass(frozen=True, slots=True)
+class PairPage:
+    total: int
+    """Of the pairs that were asked for."""
+    raters_per_pair: int
+    items: tuple[PairLine, ...]
+
+
+class PairListService:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def pairs(
+        self,
+        project_id: int,
+        *,
+        search: str = "",
+        state: PairState | None = None,
+        limit: int | None = PAGE_LENGTH,
+        offset: int = 0,
+    ) -> PairPage:
+        """The pairs in the order of import, hidden check pairs not among them.
+
+        Args:
+            search: a part of the id or of one of the texts, in small or capital letters.
+            state: only those in this state; None for all.
+            limit: how many at most; None for all.
+            offset: how many to leave out.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            wanted = [Pair.project_id == project.id, *_found(search)]
+            if state is not None:
+                wanted.append(_states(project)[state])
+            total = session.scalar(select(func.count()).where(*wanted)) or 0
+            listing = _listing(project).where(*wanted).order_by(Pair.import_order)
+            rows = session.execute(listing.limit(limit).offset(offset)).all()
+            items = tuple(_line(row) for row in rows)
+        return PairPage(total, project.raters_per_pair, items)
+
+
+def _found(search: str) -> list[ColumnElement[bool]]:
+    part = search.strip()
+    if not part:
+        return []
+    if not can_be_stored(part):  # no pair has such a text, and PostgreSQL would not take it
+        return [Pair.id.is_(None)]
+    texts = (Pair.external_id, Pair.left, Pair.right)
+    return [or_(*(text.icontains(part, autoescape=True) for text in texts))]
+
+
+def _states(project: Project) -> dict[PairState, ColumnElement[bool]]:
+    """The condition of each; every pair meets one."""
+    decided = exists().where(Adjudication.pair_id == Pair.id).correlate(Pair)
+    graded = Pair.rating_count >= project.raters_per_pair
+    flagged = Pair.spread_quarters >= project.threshold_quarters
+    return {
+        PairState.OPEN: and_(~decided, ~graded),
+        PairState.GRADED: and_(~decided, graded, ~flagged),
+        PairState.FLAGGED: and_(~decided, graded, flagged),
+        PairState.DECIDED: decided,
+    }
+
+
+def _listing(project: Project) -> Select[*tuple[Any, ...]]:
+    states = _states(project)
+    return select(
+        Pair.id,
+        Pair.external_id,
+        Pair.type,
+        Pair.genre,
+        func.substr(Pair.left, 1, _READ_LENGTH).label("left"),
+        func.substr(Pair.right, 1, _READ_LENGTH).label("right"),
+        Pair.rating_count,
+        *(condition.label(state.name) for state, condition in states.items()),
+    )
+
+
+def _line(row: Any) -> PairLine:
+    return PairLine(
+        row.id,
+        row.external_id,
+        row.type,
+        row.genre,
+        beginning(row.left, BEGINNING_LENGTH),
+        beginning(row.right, BEGINNING_LENGTH),
+        row.rating_count,
+        next(state for state in PairState if getattr(row, state.name)),
+    )

@@ -1,0 +1,121 @@
+"""The section of a project's page that lists its pairs, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from annotation.comparison import comparison_type
+from annotation.errors import AnnotationError
+from annotation.services.accounts import AccountService
+from annotation.services.pair_list import PAGE_LENGTH, PairLine, PairListService, PairPage, PairState
+from annotation.types import Role
+from annotation.ui.asking import asked_project
+from annotation.ui.wording import counted, grouped
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user
+
+EVERY_STATE = "every state"
+CHOICES = [(EVERY_STATE, ""), *((state.value, state.value) for state in PairState)]
+NO_PAIRS = "No pairs yet. They are listed here once a file is imported or a text is accepted."
+NONE_FOUND = "No pair is like this. Search for a part of an id or a text, or choose another state."
+LONGEST_SEARCH = 200
+
+
+@dataclass(frozen=True)
+class PairListHandlers:
+    accounts: AccountService
+    listing: PairListService
+
+    def first(self, search: str | None, state: str | None, request: gr.Request) -> tuple[Any, ...]:
+        """The first page of what is asked for."""
+        return self._show(request, search, state, 0)
+
+    def earlier(
+        self, search: str | None, state: str | None, page: int, request: gr.Request
+    ) -> tuple[Any, ...]:
+        """The page before."""
+        return self._show(request, search, state, page - 1)
+
+    def later(self, search: str | None, state: str | None, page: int, request: gr.Request) -> tuple[Any, ...]:
+        """The next page."""
+        return self._show(request, search, state, page + 1)
+
+    def _show(self, request: gr.Request, search: str | None, state: str | None, page: int) -> tuple[Any, ...]:
+        with shown_to_user(AnnotationError):
+            project_id = asked_project(request)
+            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            asked = (search or "")[:LONGEST_SEARCH]
+            wanted = PairState(state) if state in set(PairState) else None
+            page = max(0, page)
+            found = self.listing.pairs(project_id, search=asked, state=wanted, offset=page * PAGE_LENGTH)
+        is_more = (page + 1) * PAGE_LENGTH < found.total
+        html = pairs_html(found, project_id, page, is_all=not asked.strip() and wanted is None)
+        return html, page, gr.Button(interactive=page > 0), gr.Button(interactive=is_more)
+
+
+@dataclass(frozen=True)
+class PairListSection:
+    """The section, for the page around it."""
+
+    show_after: Callable[[Any], None]
+    """Fills the section when the event of the argument has succeeded."""
+
+
+def build_pair_list(handlers: PairListHandlers) -> PairListSection:
+    section_heading("All pairs", "pair-list-heading")
+    with gr.Row(elem_classes="form-row"):
+        search = gr.Textbox(
+            label="Search", info="A part of an id or a text, then Enter", max_lines=1, elem_id="pair-search"
+        )
+        state = gr.Dropdown(CHOICES, value="", label="State", info="How far they are", elem_id="pair-state")
+    listed = gr.HTML("", elem_id="pair-list", js_on_load=None)
+    with gr.Row(elem_classes="form-row", elem_id="pair-pages"):
+        earlier = gr.Button(
+            "Previous page", interactive=False, size="sm", elem_id="pair-earlier", min_width=96
+        )
+        later = gr.Button("Next page", interactive=False, size="sm", elem_id="pair-later", min_width=96)
+    page = gr.State(0)
+    asked: list[Any] = [search, state]
+    shown = [listed, page, earlier, later]
+    search.submit(handlers.first, asked, shown, api_name="search_pairs", show_progress="hidden")
+    state.input(handlers.first, asked, shown, api_name="choose_pairs", show_progress="hidden")
+    for button, turn in ((earlier, handlers.earlier), (later, handlers.later)):
+        button.click(turn, [*asked, page], shown, api_name=f"{turn.__name__}_pairs", show_progress="hidden")
+
+    def show_after(event: Any) -> None:
+        event.success(handlers.first, asked, shown, api_name="show_pairs", **QUIETLY)
+
+    return PairListSection(show_after)
+
+
+def pairs_html(page: PairPage, project_id: int, number: int, *, is_all: bool) -> str:
+    """How many there are, and the table of this page."""
+    if not page.items:
+        return empty_html(NO_PAIRS if is_all else NONE_FOUND)
+    first = number * PAGE_LENGTH + 1
+    last = first + len(page.items) - 1
+    said = counted(page.total, "pair")
+    if page.total > len(page.items):
+        said += f", {grouped(first)} to {grouped(last)} below"
+    heads = "".join(
+        f'<th scope="col">{head}</th>' for head in ("Pair", "Larger item", "Smaller item", "Grades", "State")
+    )
+    rows = "".join(_row_html(line, page.raters_per_pair, project_id) for line in page.items)
+    return (
+        f'<p>{escape(said)}</p><div class="scrolling" tabindex="0" role="region" aria-label="All pairs">'
+        f'<table class="listing"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
+
+
+def _row_html(line: PairLine, raters_per_pair: int, project_id: int) -> str:
+    address = f"/annotate/adjudicate?project={project_id}&pair={line.id}"
+    kind = comparison_type(line.type).label + (f", {line.genre}" if line.genre else "")
+    return (
+        f'<tr><th scope="row" dir="auto"><a href="{escape(address)}">{escape(line.external_id)}</a>'
+        f"<small>{escape(kind)}</small></th>"
+        f'<td dir="auto">{escape(line.left)}</td><td dir="auto">{escape(line.right)}</td>'
+        f"<td>{line.grades} of {raters_per_pair}</td><td>{line.state.value}</td></tr>"
+    )

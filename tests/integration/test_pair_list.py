@@ -1,0 +1,110 @@
+"""All pairs of a project, as administrators look through them: on the page and by the command."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import gradio as gr
+import pytest
+
+from annotation.cli import main
+from annotation.services.accounts import AccountService
+from annotation.services.adjudication import AdjudicationService
+from annotation.services.pair_list import PAGE_LENGTH, PairListService, PairState
+from annotation.types import Cause
+from annotation.ui.pair_list import PairListHandlers
+from db import Database
+from tests.rated import Rated, pair, rated_project
+
+EVIL = '<img src=x onerror="alert(1)"> 100% of_it'
+
+
+@dataclass
+class Asked:
+    """The part of a request of Gradio's that handlers look at."""
+
+    username: str | None = "root"
+    query_params: dict[str, str] = field(default_factory=lambda: {"project": "1"})
+
+
+@pytest.fixture
+def rated(database) -> Rated:
+    return a_project(database)
+
+
+def a_project(database: Database) -> Rated:
+    """A pair in each state."""
+    rated = rated_project(
+        database, [pair("a", "1"), pair("b", "1", "1"), pair("c", "0", "4"), pair("d", "0", "3"), pair("e")]
+    )
+    service = AdjudicationService(database, clock=rated.clock)
+    service.decide(rated.id, rated.pair_id("d"), rated.adjudicator.id, Decimal(2), Cause.SCALE)
+    return rated
+
+
+def states(rated: Rated, **asked: object) -> list[tuple[str, int, str]]:
+    page = PairListService(rated.database).pairs(rated.id, **asked)
+    assert page.total == len(page.items)
+    return [(line.external_id, line.grades, line.state.value) for line in page.items]
+
+
+def test_every_pair_is_listed_with_its_state_and_can_be_found(rated):
+    everything = [
+        ("a", 1, "open"),
+        ("b", 2, "fully graded"),
+        ("c", 2, "flagged"),
+        ("d", 2, "decided"),
+        ("e", 0, "open"),
+    ]
+    assert states(rated) == everything
+    for state in PairState:
+        assert states(rated, state=state) == [line for line in everything if line[2] == state]
+    assert states(rated, search=" FERRY B ") == [everything[1]]
+    assert states(rated, search="%") == states(rated, search="\0") == []
+    assert [line[0] for line in states(rated, search="harbour", state=PairState.OPEN)] == ["a", "e"]
+
+
+def test_the_page_turns_and_shows_texts_as_text(sqlite_database):
+    many = [pair(f"p{n}") for n in range(PAGE_LENGTH + 1)]
+    rated = rated_project(sqlite_database, [pair(EVIL[:40], left=EVIL), *many])
+    AccountService(sqlite_database).add_user("root", is_administrator=True)
+    handlers = PairListHandlers(AccountService(sqlite_database), PairListService(sqlite_database))
+    html, page, earlier, later = handlers.first("", "", Asked())
+    assert "52 pairs, 1 to 50 below" in html
+    assert "<img" not in html
+    assert (page, earlier.interactive, later.interactive) == (0, False, True)
+    html, page, earlier, later = handlers.later("", "", page, Asked())
+    assert "51 to 52 below" in html
+    assert f"pair={rated.pair_id('p50')}" in html
+    assert (page, earlier.interactive, later.interactive) == (1, True, False)
+    assert handlers.earlier("", "", page, Asked())[1] == 0
+    assert "of_it" in handlers.first("100% OF_", "open", Asked())[0]
+    assert "No pair is like this" in handlers.first("", "decided", Asked())[0]
+    for name in ("judith", "nobody", None):
+        with pytest.raises(gr.Error):
+            handlers.first("", "", Asked(name))
+
+
+def test_the_command_lists_what_is_asked_for(sqlite_database, capsys):
+    a_project(sqlite_database)
+    asked = ["pairs", "list", "harbour", "--database-url", str(sqlite_database.engine.url)]
+    assert main([*asked, "--state", "flagged", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "project": "harbour",
+        "raters_per_pair": 2,
+        "pairs": [
+            {
+                "external_id": "c",
+                "type": "sentence2phrase",
+                "genre": None,
+                "left": "The ferry c leaves the old harbour at noon.",
+                "right": "a noon ferry c",
+                "grades": 2,
+                "state": "flagged",
+            }
+        ],
+    }
+    assert main([*asked, "--search", "ferry e"]) == 0
+    assert "0 of 2" in capsys.readouterr().out
