@@ -32,6 +32,7 @@ from db.errors import UrlError
 from kpdemo.cards import model_card
 from kpdemo.errors import ModelLoadError
 from kpdemo.predictors import available_models
+from kpdemo.ui.chosen import DELETED_SECONDS
 from kpdemo.ui.compare import CompareHandlers, build_compare_section
 from kpdemo.ui.evaluate import EvaluateHandlers, build_evaluate_tab
 from kpdemo.ui.files import FilesHandlers, build_files_tab
@@ -43,7 +44,6 @@ from kpdemo.ui.security import add_security
 from kpdemo.ui.send import SendHandlers, build_send_files_section, build_send_section
 from kpdemo.ui.serving import ServeError, add_health, address_of, listen, private_uploads, serve
 from kpdemo.ui.space import SpaceHandlers, build_space_tab
-from kpdemo.ui.uploads import DELETED_SECONDS
 from kpdemo.ui.widgets import PageLink, page_header
 
 NAME = "Keyphrases"

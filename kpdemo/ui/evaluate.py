@@ -14,11 +14,12 @@ import gradio as gr
 from kpdemo.documents import LINE_SUFFIXES, TABLE_SUFFIXES
 from kpdemo.errors import InputError, KpdemoError
 from kpdemo.evaluation.report import report_to_json
+from kpdemo.ui.chosen import KEPT_MINUTES, MOST_FILES, checked_files, own_copies
 from kpdemo.ui.evaluated import MOST_DOCUMENTS, Evaluation, evaluation_html, measure_uploads
 from kpdemo.ui.figures import grouped
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.stop import Stop, Stops
-from kpdemo.ui.uploads import KEPT_MINUTES, MOST_FILES, checked_files, in_turn_of_files, own_copies
+from kpdemo.ui.uploads import in_turn_of_files
 from kpdemo.ui.widgets import (
     FILES_QUEUE,
     QUIETLY,

@@ -11,21 +11,15 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.errors import InputError, KpdemoError, StoppedError
+from kpdemo.types import Keyphrase
 from kpdemo.ui.absent import chip_html
-from kpdemo.ui.figures import counted, grouped
+from kpdemo.ui.chosen import KEPT_MINUTES, readable_copies, unreadable
+from kpdemo.ui.figures import counted, filler_note, filler_word, grouped
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.passages import passage_list_html
 from kpdemo.ui.stop import Stops
-from kpdemo.ui.uploads import (
-    KEPT_MINUTES,
-    FileReport,
-    checked_files,
-    in_turn_of_files,
-    in_turns,
-    own_copies,
-    predict_uploads,
-)
+from kpdemo.ui.uploads import FileReport, in_turn_of_files, in_turns, predict_uploads
 from kpdemo.ui.widgets import (
     FILES_QUEUE,
     QUIETLY,
@@ -42,6 +36,11 @@ from kpdemo.ui.widgets import (
 
 EMPTY = "No predictions yet. Choose files, then press Predict files."
 STOPPED_EARLY = "Stopped before a document was predicted: press Predict files to read them after all."
+
+RENAMED = (
+    "Some files have the same name, or documents the same id: the later ones end in -2, -3 and so on, "
+    "here and in the download."
+)
 
 SHOWN_ABSENT = 5
 OUTPUT_NAME = "predictions.jsonl"
@@ -65,31 +64,39 @@ class FilesHandlers:
             self.stops.begun(page_of(request), STOPPED_EARLY) as stop,
             TemporaryDirectory(prefix="kpdemo-") as folder,
         ):
-            files = own_copies(checked_files(paths), Path(folder))
+            uploads = readable_copies(paths, Path(folder))
             output = Path(folder) / OUTPUT_NAME
             with in_turn_of_files(self.shelf, stop, progress):
-                report = predict_uploads(in_turns(self.shelf.open(model, stop)), files, output, progress)
+                report = predict_uploads(in_turns(self.shelf.open(model, stop)), uploads, output, progress)
             if not report.summary.done:
                 if report.stopped:
                     raise StoppedError(STOPPED_EARLY)
-                raise InputError(
-                    report.problems[0] if report.problems else "There is no document in the files."
-                )
+                raise InputError(nothing_read(report.problems, report.summary.failed))
             # Gradio copies the file when it takes this value, before the folder goes.
             yield report_html(report), gr.update(value=str(output), interactive=True)
 
     def check_files(self, paths: list[str] | None) -> str | dict[str, Any]:
         """What cannot be read of the chosen files; where all can, the page stays as it is."""
         try:
-            if paths:
-                checked_files(paths)
+            refused = unreadable(paths) if paths else []
         except InputError as error:
             return refusal_html(str(error))
+        if paths and refused:
+            others = " The other files can be predicted." if len(refused) < len(paths) else ""
+            return refusal_html(" ".join(refused) + others)
         unchanged: dict[str, Any] = gr.skip()
         return unchanged
 
     def stop_files(self, request: gr.Request | None = None) -> None:
         self.stops.ask(page_of(request))
+
+
+def nothing_read(problems: Sequence[str], failed: int) -> str:
+    """Why there is no document that could be used."""
+    if not problems:
+        return "There is no document in the files."
+    others = f" {counted(failed - 1, 'other document')} could not be used either." if failed > 1 else ""
+    return problems[0] + others
 
 
 def report_html(report: FileReport) -> str:
@@ -103,6 +110,8 @@ def report_html(report: FileReport) -> str:
     if done > len(report.rows):
         shown = f"Shown are the first {len(report.rows)}; the download has all of them."
         parts.append(f'<p class="small">{shown}</p>')
+    if report.renamed:
+        parts.append(f'<p class="small" id="files-renamed">{RENAMED}</p>')
     parts.append(_table_html(report.rows))
     return "".join(parts)
 
@@ -121,13 +130,17 @@ def _table_html(rows: Sequence[dict[str, Any]]) -> str:
     names = (*(("File",) if several else ()), "Document", "Keyphrases")
     heads = "".join(f'<th scope="col">{name}</th>' for name in names)
     lines = []
+    shown: list[Keyphrase] = []
     for row in rows:
+        present, absent = _keyphrases(row["present"]), _keyphrases(row["absent"])
+        shown += [*present, *absent[:SHOWN_ABSENT]]
+        phrases = _phrases_html(present, absent) + passage_list_html(row.get("passages", []))
         file = f'<td dir="auto">{escape(row["file"])}</td>' if several else ""
         document = f'<th scope="row" dir="auto">{escape(row["id"])}</th>'
-        lines.append(f'<tr>{file}{document}<td dir="auto">{_phrases_html(row)}</td></tr>')
+        lines.append(f'<tr>{file}{document}<td dir="auto">{phrases}</td></tr>')
     return (
         '<table class="keyphrases" id="files-table"><caption>Keyphrases, best first</caption>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        f"<thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>{filler_note(shown)}"
     )
 
 
@@ -189,13 +202,22 @@ def _problems_html(problems: Sequence[str], failed: int) -> str:
     )
 
 
-def _phrases_html(row: dict[str, Any]) -> str:
-    """The present ones in a line, the absent ones as chips under it, and what was retrieved folded."""
-    present = " · ".join(escape(keyphrase["text"]) for keyphrase in row["present"]) or "–"
-    passages = passage_list_html(row.get("passages", []))
-    chips = "".join(chip_html(keyphrase["text"]) for keyphrase in row["absent"][:SHOWN_ABSENT])
+def _keyphrases(items: Sequence[dict[str, Any]]) -> list[Keyphrase]:
+    return [Keyphrase(one["text"], one["score"], filler=one.get("filler", False)) for one in items]
+
+
+def _phrases_html(present: Sequence[Keyphrase], absent: Sequence[Keyphrase]) -> str:
+    """The present ones in a line, and the absent ones as chips under it."""
+    line = " · ".join(_phrase_html(one, escape(one.text)) for one in present) or "–"
+    chips = "".join(_phrase_html(one, chip_html(one.text)) for one in absent[:SHOWN_ABSENT])
     if not chips:
-        return f"{present}{passages}"
-    more = len(row["absent"]) - SHOWN_ABSENT
+        return line
+    more = len(absent) - SHOWN_ABSENT
     rest = f"<span>and {more} more</span>" if more > 0 else ""
-    return f'{present}<div class="chips"><span>Absent</span>{chips}{rest}</div>{passages}'
+    return f'{line}<div class="chips"><span>Absent</span>{chips}{rest}</div>'
+
+
+def _phrase_html(keyphrase: Keyphrase, shown: str) -> str:
+    if not keyphrase.filler:
+        return shown
+    return f'<span class="filler"><span class="phrase">{shown}</span> {filler_word(keyphrase)}</span>'

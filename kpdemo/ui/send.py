@@ -7,7 +7,6 @@ where whoever may do so chooses the project.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,13 +21,14 @@ from kpdemo.errors import InputError, KpdemoError, StoppedError
 from kpdemo.prediction_files import read_predictions
 from kpdemo.quick_start import import_nltk
 from kpdemo.types import Document, Prediction, Predictor
+from kpdemo.ui.chosen import OwnNames, Uploads, readable_copies
 from kpdemo.ui.figures import counted, grouped
-from kpdemo.ui.files import OUTPUT_NAME
+from kpdemo.ui.files import OUTPUT_NAME, nothing_read
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
 from kpdemo.ui.stop import Stop, Stops
-from kpdemo.ui.uploads import checked_files, in_turn_of_files, in_turns, own_copies, predict_uploads
+from kpdemo.ui.uploads import in_turn_of_files, in_turns, predict_uploads
 from kpdemo.ui.widgets import (
     FILES_QUEUE,
     MODEL_QUEUE,
@@ -98,10 +98,11 @@ class SendHandlers:
             TemporaryDirectory(prefix="kpdemo-") as folder,
         ):
             chosen = self._chosen(models)
-            files = own_copies(checked_files(paths), Path(folder))
+            uploads = readable_copies(paths, Path(folder))
+            problems = list(uploads.refused)
             with in_turn_of_files(self.shelf, stop, progress):
-                documents = _few_documents(files, stop)
-                found, problems = self._found(chosen, documents, Path(folder), stop, progress)
+                documents = _few_documents(uploads.files, problems, stop)
+                found = self._found(chosen, documents, problems, Path(folder), stop, progress)
             read = [(documents[place], runs) for place, runs in sorted(found.items())]
             return self._handed(read, problems, request, stop)
 
@@ -115,13 +116,13 @@ class SendHandlers:
         self,
         models: Sequence[str],
         documents: Sequence[Document],
+        problems: list[str],
         folder: Path,
         stop: Stop,
         progress: gr.Progress,
-    ) -> tuple[dict[int, dict[str, Prediction]], list[str]]:
-        """What each model says of each document, by its place, and what could not be predicted."""
+    ) -> dict[int, dict[str, Prediction]]:
+        """What each model says of each document, by its place; what it cannot read joins `problems`."""
         found: dict[int, dict[str, Prediction]] = {}
-        problems: list[str] = []
         for model in models:
             try:
                 predictor = self.shelf.open(model, stop)
@@ -129,7 +130,7 @@ class SendHandlers:
                     found.setdefault(place, {})[model] = prediction
             except OF_ONE_MODEL as error:
                 problems.append(str(error))
-        return found, problems
+        return found
 
     def _chosen(self, models: Sequence[str]) -> list[str]:
         chosen = [model for model in self.shelf.models if model in models]
@@ -145,7 +146,7 @@ class SendHandlers:
         stop: Stop,
     ) -> str:
         if not documents:
-            raise InputError(problems[0] if problems else "There is no document in the files.")
+            raise InputError(nothing_read(problems, len(problems)))
         import_nltk()  # not at the start: only comparing and sending need it
         bundle = bundle_of(documents)
         phrases = count_phrases(bundle)
@@ -244,7 +245,7 @@ def _predict(
             row = {"id": str(place), "title": document.title, "text": document.body}
             stream.write(json.dumps({**row, "language": document.language}) + "\n")
     output = folder / OUTPUT_NAME
-    report = predict_uploads(in_turns(predictor), [numbered], output, progress)
+    report = predict_uploads(in_turns(predictor), Uploads([numbered]), output, progress)
     if report.stopped:
         raise StoppedError(STOPPED)
     problems += [problem for problem in report.problems if problem not in problems]
@@ -252,9 +253,9 @@ def _predict(
         yield int(id), prediction
 
 
-def _few_documents(files: Sequence[Path], stop: Stop) -> list[Document]:
+def _few_documents(files: Sequence[Path], problems: list[str], stop: Stop) -> list[Document]:
     documents = []
-    for document in _documents(files):
+    for document in _documents(files, problems):
         stop.check()
         documents.append(document)
     if len(documents) > MOST_DOCUMENTS:
@@ -265,15 +266,17 @@ def _few_documents(files: Sequence[Path], stop: Stop) -> list[Document]:
     return documents
 
 
-def _documents(files: Sequence[Path]) -> Iterator[Document]:
-    """All documents that can be read, each under an id of its own."""
-    seen: Counter[str] = Counter()
+def _documents(files: Sequence[Path], problems: list[str]) -> Iterator[Document]:
+    """All documents that can be read, each under an id of its own; of the other files, why not."""
+    ids = OwnNames()
     for path in files:
-        for number, document in read_numbered(path, on_error=_ignore):
-            named = document.id and document.id != str(number)  # else the reader's number stands for it
-            name = document.id if named else f"{path.stem}-{number}"
-            seen[name] += 1
-            yield replace(document, id=name if seen[name] == 1 else f"{name}-{seen[name]}", keyphrases=())
+        try:
+            for number, document in read_numbered(path, on_error=_ignore):
+                named = document.id and document.id != str(number)  # else the reader's number stands for it
+                id = ids.of(document.id if named else f"{path.stem}-{number}")
+                yield replace(document, id=id, keyphrases=())
+        except InputError as error:
+            problems.append(str(error).replace(str(path), path.name))
 
 
 def _ignore(error: LineError) -> None:

@@ -1,10 +1,9 @@
-"""Files that readers gave: checked, copied, read in turns and predicted. No page here."""
+"""Files that readers gave, read in turns and predicted. No page here."""
 
 from __future__ import annotations
 
 import io
 import json
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.batch import BatchSummary, predict_file
-from kpdemo.documents import DOCUMENT_SUFFIXES, WHOLE_SUFFIXES, LineError, document_suffix, read_numbered
+from kpdemo.documents import WHOLE_SUFFIXES, LineError, document_suffix, read_numbered
 from kpdemo.errors import InputError, StoppedError
 from kpdemo.routed import read_with_passages
 from kpdemo.types import (
@@ -25,22 +24,16 @@ from kpdemo.types import (
     languages_of,
     uses_passages,
 )
+from kpdemo.ui.chosen import OwnNames, Uploads
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.questions import check_length
 from kpdemo.ui.stop import Stop
 
 SHOWN_ROWS = 50
 SHOWN_PROBLEMS = 20
-MOST_FILES = 20
 BATCH_SIZE = 16
 TURN_CHARACTERS = 100_000
 """So much text is predicted in one go, or one document: then a reader of the other page may go first."""
-
-KEPT_MINUTES = 10
-"""Uploads and predictions are deleted when they are so old."""
-
-DELETED_SECONDS = (60, KEPT_MINUTES * 60)
-"""As Gradio is told: it looks so often, and deletes what is so old."""
 
 
 @dataclass(slots=True)
@@ -54,6 +47,8 @@ class FileReport:
     """Documents of all files, those that could not be used included."""
     stopped: bool = False
     """Before all documents were read."""
+    renamed: bool = False
+    """Whether a document has another id, or a file another name, than it came with."""
 
 
 @dataclass(frozen=True)
@@ -124,55 +119,33 @@ def in_turn_of_files(shelf: ModelShelf, stop: Stop, progress: gr.Progress) -> It
 
 
 def predict_uploads(
-    predictor: Predictor, files: Sequence[Path], output: Path, progress: gr.Progress
+    predictor: Predictor, uploads: Uploads, output: Path, progress: gr.Progress
 ) -> FileReport:
-    """Predict all documents of `files` into `output`, a line each with its model, and of several its file.
+    """Predict all documents of the files into `output`, a line each with its model, and of several its file.
 
-    Where the predictor is stopped, what it had predicted before stays.
+    Where the predictor is stopped, what it had predicted before stays. An id that a document of an earlier
+    file has gets a number, so that each stands there once.
     """
-    report = FileReport(total=sum(_count_documents(path) for path in files))
+    refused, ids = len(uploads.refused), OwnNames()
+    report = FileReport(
+        BatchSummary(failed=refused),
+        problems=list(uploads.refused),
+        total=refused + sum(_count_documents(path) for path in uploads.files),
+        renamed=uploads.renamed,
+    )
+    several = refused + len(uploads.files) > 1
     with output.open("w", encoding="utf-8") as stream:
-        for path in files:
+        for path in uploads.files:
             if report.stopped:
                 break
             for row in _predict_upload(predictor, path, report, progress):
-                named = {"file": path.name, **row} if len(files) > 1 else row
-                line = {**named, "model": predictor.name}
+                named = row | {"id": ids.of(row["id"])}
+                report.renamed |= named["id"] != row["id"]
+                line = {**({"file": path.name} if several else {}), **named, "model": predictor.name}
                 stream.write(json.dumps(line, ensure_ascii=False) + "\n")
                 if len(report.rows) < SHOWN_ROWS:
-                    report.rows.append({"file": path.name, **row})
+                    report.rows.append({"file": path.name, **named})
     return report
-
-
-def checked_files(
-    paths: Sequence[str] | None, *, suffixes: Sequence[str] = DOCUMENT_SUFFIXES, advice: str = "a PDF of it"
-) -> list[Path]:
-    files = [Path(path) for path in paths or []]
-    if not files:
-        raise InputError("No file is chosen: choose one or drop it on the box.")
-    if len(files) > MOST_FILES:
-        raise InputError(f"There are {len(files)} files: give at most {MOST_FILES} at a time.")
-    for path in files:
-        if path.suffix.lower() not in suffixes:  # no compressed ones: a small one may hold gigabytes
-            kinds = ", ".join(suffixes)
-            raise InputError(f"{path.name} cannot be read here: use one of {kinds}, such as {advice}.")
-    return files
-
-
-def own_copies(files: Sequence[Path], folder: Path) -> list[Path]:
-    """The uploads where nobody deletes them while they are read, each in a folder with its own name."""
-    copies = []
-    for number, path in enumerate(files):
-        copy = folder / str(number) / path.name
-        copy.parent.mkdir()
-        try:
-            shutil.copyfile(path, copy)
-        except FileNotFoundError:
-            raise InputError(
-                f"{path.name} is gone: uploads are deleted after {KEPT_MINUTES} minutes, so choose it again."
-            ) from None
-        copies.append(copy)
-    return copies
 
 
 def _checked_turns(documents: Sequence[Document | str]) -> Iterator[list[Document]]:

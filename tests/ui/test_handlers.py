@@ -18,6 +18,7 @@ import kpdemo
 from kpdemo.errors import LanguageError, ModelLoadError, ModelStoppedError
 from kpdemo.languages import detect
 from kpdemo.types import Keyphrase, Prediction
+from kpdemo.ui.chosen import MOST_FILES, readable_copies
 from kpdemo.ui.compare import STOPPED, UNCOUNTED, Column, CompareHandlers, columns_html
 from kpdemo.ui.files import SHOWN_ABSENT, STOPPED_EARLY, FilesHandlers
 from kpdemo.ui.footer import FooterHandlers
@@ -26,7 +27,7 @@ from kpdemo.ui.predict import PredictHandlers, load_examples
 from kpdemo.ui.questions import LONGEST_TEXT
 from kpdemo.ui.results import Answer, Question
 from kpdemo.ui.rows import WARM_UP
-from kpdemo.ui.uploads import BATCH_SIZE, MOST_FILES, SHOWN_ROWS, TURN_CHARACTERS, own_copies
+from kpdemo.ui.uploads import BATCH_SIZE, SHOWN_ROWS, TURN_CHARACTERS
 from tests.fakes import FakePredictor, FakeRetriever, MappedPredictor, absent_keyphrases
 
 MODELS = {"default": "the trained one", "first": "first phrases"}
@@ -339,6 +340,7 @@ def test_a_file_of_another_kind_is_refused_when_it_is_chosen(shelf, name):
     told = files.check_files(["/tmp/a.txt", f"/tmp/{name}"])
     assert f"{name} cannot be read here: use one of .jsonl, " in told
     assert 'class="note refusal" role="alert"' in told
+    assert "The other files can be predicted." in told
     for good in (["/tmp/A.TXT", "/tmp/a.pdf"], [], None):
         assert files.check_files(good) == gr.skip()
 
@@ -420,10 +422,10 @@ def test_a_stop_counts_before_the_question_has_left_the_queue(jsonl, shelf):
 def test_a_stop_counts_while_uploads_are_copied(jsonl, shelf, monkeypatch):
     def copy_and_stop(paths, folder):
         handlers.stop_files(PAGE)
-        return own_copies(paths, folder)
+        return readable_copies(paths, folder)
 
     handlers = FilesHandlers(shelf)
-    monkeypatch.setattr("kpdemo.ui.files.own_copies", copy_and_stop)
+    monkeypatch.setattr("kpdemo.ui.files.readable_copies", copy_and_stop)
     with pytest.raises(gr.Error, match=STOPPED_EARLY):
         list(handlers.predict_files([str(jsonl)], "default", PAGE))
 
@@ -435,13 +437,43 @@ def test_several_files_are_told_apart(shelf, jsonl, tmp_path):
     assert [(row["file"], row["id"]) for row in rows][:2] == [("note.md", "note"), ("docs.jsonl", "d0")]
 
 
-def test_an_unreadable_file_does_not_stop_the_others(shelf, jsonl, tmp_path):
-    pdf = tmp_path / "a.pdf"
+def test_unreadable_files_do_not_stop_the_others(shelf, jsonl, tmp_path):
+    pdf, word = tmp_path / "a.pdf", tmp_path / "report.docx"
     pdf.write_bytes(b"not a pdf")
-    html, rows = run_files(shelf, [pdf, jsonl])
+    word.write_bytes(b"PK")
+    html, rows = run_files(shelf, [word, pdf, tmp_path / "gone.txt", jsonl])
     assert len(rows) == 3
-    assert "a.pdf" in html
+    assert "4 documents could not be used:" in html
+    for told in ("report.docx cannot be read here", "a.pdf: ", "gone.txt is gone", "docs.jsonl, line 2"):
+        assert f"<li>{told}" in html
     assert str(tmp_path) not in html
+
+
+def test_files_of_one_name_and_documents_of_one_id_stay_apart(shelf, tmp_path):
+    names = ("a/note.txt", "b/note.txt", "a/d.jsonl", "b/d.jsonl")
+    files = [tmp_path / name for name in names]
+    for path in files:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(TEXT if path.suffix == ".txt" else json.dumps({"id": "x", "text": TEXT}), "utf-8")
+    html, rows = run_files(shelf, files)
+    assert [(row["file"], row["id"]) for row in rows] == [
+        ("note.txt", "note"), ("note-2.txt", "note-2"), ("d.jsonl", "x"), ("d-2.jsonl", "x-2"),
+    ]  # fmt: skip
+    assert "the later ones end in -2" in html
+    assert "the later ones" not in run_files(shelf, files[::3])[0]
+
+
+def test_fillers_of_files_are_told_as_those_of_a_text(jsonl):
+    class Filling(FakePredictor):
+        def predict(self, documents, **options):
+            sure, filler = Keyphrase("sure", 0.9), Keyphrase("given", 0.1, filler=True)
+            return [Prediction((sure, filler), (replace(filler, text="besides"),)) for _ in documents]
+
+    html, _ = run_files(ModelShelf(MODELS, Filling), [jsonl])
+    assert 'auto">sure · <span class="filler"><span class="phrase">given</span> <span' in html
+    assert '<span class="filler"><span class="phrase"><span class="chip" dir="auto">besides</span>' in html
+    assert html.count(">filler</span>") == 6
+    assert html.count("A filler falls short of the model&#x27;s own rule") == 1
 
 
 def test_absent_keyphrases_are_chips_in_the_table_and_rows_in_the_download(jsonl):
@@ -534,6 +566,12 @@ def test_a_file_without_documents_is_a_toast(shelf, tmp_path, name, content, sen
     with pytest.raises(gr.Error, match=sentence) as caught:
         run_files(shelf, [path])
     assert str(tmp_path) not in caught.value.message
+
+
+def test_of_files_without_documents_the_first_is_explained_and_the_others_counted(shelf, tmp_path):
+    files = [tmp_path / name for name in ("a.docx", "b.docx", "c.txt")]
+    with pytest.raises(gr.Error, match=r"a\.docx cannot .* 2 other documents could not be used either\."):
+        run_files(shelf, files)
 
 
 def test_no_file_and_too_many_are_toasts(shelf, tmp_path):

@@ -226,6 +226,17 @@ def test_all_documents_of_files_are_handed_over(sender, kept, tmp_path):
     assert "4 documents ready" in shown
 
 
+def test_files_that_cannot_be_read_are_named_and_the_others_are_sent(sender, kept, tmp_path):
+    files = [tmp_path / name for name in ("a.docx", "a.pdf", "a.txt")]
+    for path in files:
+        path.write_text("The night train was late because of snow.")
+    shown = sender.send_files([str(path) for path in files], ["one"], PAGE, progress=_quiet)
+    assert [document.id for document in read_bundle(kept.bundles[0])] == ["a"]
+    assert "<li>a.docx cannot be read here" in shown
+    assert "<li>a.pdf: " in shown
+    assert str(tmp_path) not in shown
+
+
 PAGE = SimpleNamespace(session_hash="a page", client=None)
 
 
