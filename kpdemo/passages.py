@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kpdemo.languages.names import ENGLISH
+from kpdemo.scores import SCORE_DIGITS as SCORE_DIGITS
+from kpdemo.scores import short_score
 from kpdemo.text import phrase_key
 from kpdemo.types import Prediction, RetrievalPrediction, RetrievedPassage
-
-SCORE_DIGITS = 6
 
 _NONE = (
     "No passage was found, because the index has none: these keyphrases come from the text alone. "
@@ -26,7 +26,7 @@ _NONE_NEAR = (
 )
 
 _UNRELATED = (
-    "In an index of this size, passages with a score of up to {chance:.2f} are mostly on other subjects than "
+    "In an index of this size, passages with a score of up to {chance} are mostly on other subjects than "
     "the text."
 )
 
@@ -58,7 +58,7 @@ def unrelated_note(found: RetrievalPrediction) -> str:
     """Which scores passages on other subjects have too, in a sentence; empty when all found are nearer."""
     if found.chance is None or all(map(found.related, found.passages)):
         return ""
-    return _UNRELATED.format(chance=found.chance)
+    return _UNRELATED.format(chance=short_score(found.chance))
 
 
 def passage_rows(found: RetrievalPrediction) -> list[dict[str, Any]]:

@@ -7,7 +7,8 @@ from typing import Any, TypeGuard
 
 from kpdemo.documents import LineError, ReportLine, read_rows
 from kpdemo.errors import InputError
-from kpdemo.passages import SCORE_DIGITS, passage_rows
+from kpdemo.passages import passage_rows
+from kpdemo.scores import SCORE_DIGITS
 from kpdemo.types import Document, Keyphrase, Kind, Prediction, RetrievalPrediction, Source
 
 SECONDS_DIGITS = 3

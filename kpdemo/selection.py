@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kpdemo.errors import InputError
+from kpdemo.scores import reaches
 from kpdemo.types import Keyphrase
 
 
@@ -24,13 +25,13 @@ def keep(scores: Sequence[float], *, top_k: int | None, threshold: float | None,
 
     Args:
         top_k: at most so many; with nothing else exactly so many, or all there are.
-        threshold: only those that score at least so much.
+        threshold: only those that score at least so much, as `kpdemo.scores` compares them.
         own: how many the predictor's own rule gives, which holds when neither is asked for.
     """
     order = sorted(range(len(scores)), key=lambda index: -scores[index])
     if top_k is None and threshold is None:
         return order[:own]
-    kept = [index for index in order if threshold is None or scores[index] >= threshold]
+    kept = [index for index in order if threshold is None or reaches(scores[index], threshold)]
     return kept[:top_k]
 
 

@@ -19,6 +19,7 @@ from kpdemo.documents import LineError
 from kpdemo.evaluation.coverage import Coverage
 from kpdemo.languages.names import language_name
 from kpdemo.passages import help_note, passage_rows, unrelated_note
+from kpdemo.scores import short_score
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction, Span
 
 MARK = "black on bright_yellow"
@@ -270,7 +271,7 @@ def _keyphrase_table(title: str) -> Table:
 
 
 def _scored(keyphrase: Keyphrase) -> tuple[str, Text]:
-    return f"{keyphrase.score:.3f}", _harmless(keyphrase.text)
+    return short_score(keyphrase.score, 3), _harmless(keyphrase.text)
 
 
 def _harmless(text: str) -> Text:

@@ -8,8 +8,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kpdemo.passages import SCORE_DIGITS, passage_rows
+from kpdemo.passages import passage_rows
 from kpdemo.prediction_files import document_record
+from kpdemo.scores import SCORE_DIGITS
 from kpdemo.types import Keyphrase, RetrievalPrediction
 
 if TYPE_CHECKING:

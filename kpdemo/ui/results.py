@@ -132,7 +132,7 @@ def python_lines(question: Question) -> str:
         f"{read}document = {f'with_title_line({document})' if split else document}\n"
         f"[prediction] = kpdemo.load_predictor({given}).predict([document]{options})\n"
         "for keyphrase in prediction.present + prediction.absent:\n"
-        """    print(f"{keyphrase.score:.2f}  {keyphrase.text}  {keyphrase.spans or 'absent'}")\n"""
+        """    print(f"{keyphrase.score:.6f}  {keyphrase.text}  {keyphrase.spans or 'absent'}")\n"""
     )
 
 

@@ -108,7 +108,7 @@ def test_csv_survives_quotes_and_line_ends():
 
 
 def test_a_score_is_a_bar_and_two_decimals():
-    assert score_html(0.847).endswith("0.85</span>")
+    assert score_html(0.847).endswith("0.84</span>")
     assert "width:85%" in score_html(0.847)
     assert "width:100%" in score_html(1.2)
     assert "width:0%" in score_html(-0.1)
@@ -159,6 +159,13 @@ def test_a_filler_says_so_in_text_and_table_and_files():
 def test_no_keyphrase_is_said_in_a_sentence():
     assert "No keyphrase was found. Add some sentences" in answer_html(answer(()))
     assert "No present keyphrase was found." in answer_html(answer((), absent=ABSENT))
+
+
+def test_no_score_is_shown_as_one_that_it_does_not_reach():
+    html = answer_html(answer((Keyphrase("neural networks", 0.2995, ((0, 15),)),)))
+    assert "0.29</span>" in html
+    assert " · 0.29" in html  # of the mark
+    assert "0.30" not in html
 
 
 def test_a_threshold_that_hides_all_keyphrases_is_blamed_for_it():
@@ -328,5 +335,5 @@ def test_the_program_asks_the_same_question(monkeypatch, tmp_path, capsys, optio
     assert question.read.title == (title or "Odd texts")
     assert RecordingPredictor.asked == ([question.read], options)
     printed = capsys.readouterr().out
-    assert "0.91  graph neural network  ((20, 40),)" in printed
-    assert "0.40  drug discovery  absent" in printed
+    assert "0.912346  graph neural network  ((20, 40),)" in printed
+    assert "0.400000  drug discovery  absent" in printed

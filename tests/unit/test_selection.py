@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from kpdemo.errors import InputError
 from kpdemo.predictors import available_models, load_predictor
+from kpdemo.scores import reaches, short_score
 from kpdemo.selection import check_options, keep, mark_fillers
 from kpdemo.types import Keyphrase
 
@@ -24,8 +25,16 @@ def test_by_hand():
 def test_what_is_kept_is_the_best_of_what_may_be_kept(scores, top_k, threshold, own):
     kept = keep(scores, top_k=top_k, threshold=threshold, own=own)
     most = own if top_k is None and threshold is None else len(scores) if top_k is None else top_k
-    allowed = [score for score in scores if threshold is None or score >= threshold]
+    allowed = [score for score in scores if threshold is None or reaches(score, threshold)]
     assert [scores[index] for index in kept] == sorted(allowed, reverse=True)[:most]
+
+
+@given(st.floats(0, 1), st.integers(0, 100))
+def test_a_score_reaches_a_threshold_of_two_decimals_exactly_where_it_is_shown_to(score, hundredths):
+    threshold = float(f"0.{hundredths:02}") if hundredths < 100 else 1.0
+    shown = float(short_score(score))
+    assert (keep([score], top_k=None, threshold=threshold, own=1) == [0]) == (shown >= threshold)
+    assert reaches(score, round(score, 6))  # as JSON tells it
 
 
 @pytest.mark.parametrize(

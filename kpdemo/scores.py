@@ -1,0 +1,22 @@
+"""A score as it is told, and as it is compared with a threshold."""
+
+from __future__ import annotations
+
+SCORE_DIGITS = 6
+"""Decimals in JSON and CSV."""
+
+SHORT_DIGITS = 2
+
+
+def reaches(score: float, threshold: float) -> bool:
+    """Whether a score is at least the threshold, by itself or as JSON tells it."""
+    return max(score, round(score, SCORE_DIGITS)) >= threshold
+
+
+def short_score(score: float, digits: int = SHORT_DIGITS) -> str:
+    """A score for people, cut and not rounded: what is shown as 0.30 reaches a threshold of 0.3.
+
+    >>> short_score(0.2995), short_score(0.29), short_score(0.3)
+    ('0.29', '0.29', '0.30')
+    """
+    return f"{score:.{SCORE_DIGITS}f}"[: digits - SCORE_DIGITS]
