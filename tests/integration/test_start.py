@@ -13,8 +13,7 @@ import pytest
 
 import app
 from kpdemo.ui.predict import load_examples
-
-PATIENCE = 60
+from tests.processes import PATIENCE
 
 
 @pytest.fixture
@@ -49,5 +48,5 @@ def test_the_app_answers_with_the_default_model_which_ends_with_it(running, end)
     with urlopen(f"{address}/healthz", timeout=PATIENCE) as answer:
         assert json.load(answer)["model"] == "ready"
     process.send_signal(end)
-    _, errors = process.communicate(timeout=20)  # both processes hold the pipes: waits for both
+    _, errors = process.communicate(timeout=PATIENCE)  # both processes hold the pipes: waits for both
     assert errors == ""

@@ -17,6 +17,7 @@ from annotation.services.systems import SystemService
 from annotation.types import ProjectSettings
 from db.checks import check
 from db.models import AuditEvent, GoldGrade, GoldSet, ScoredSystem, SystemScore
+from tests.processes import PATIENCE
 from tests.rated import pair, rated_project
 
 PAIRS = [
@@ -69,20 +70,20 @@ def test_the_board_of_a_project_waits_for_no_other_project(rated, service, monke
     def count(pairs, systems):
         if systems[0].name == GOOD.name:
             counting.set()
-            assert goes_on.wait(20)
+            assert goes_on.wait(PATIENCE)
         return score_systems(pairs, systems)
 
     monkeypatch.setattr("annotation.services.systems.score_systems", count)
     slow = threading.Thread(target=service.board, args=(rated.id, gold_id))
     slow.start()
-    assert counting.wait(20)
+    assert counting.wait(PATIENCE)
     quick = threading.Thread(target=service.board, args=(other, other_gold))
     quick.start()
-    quick.join(20)
+    quick.join(PATIENCE)
     assert not quick.is_alive()
     assert slow.is_alive()
     goes_on.set()
-    slow.join(20)
+    slow.join(PATIENCE)
     assert service.board(rated.id, gold_id) is service.board(rated.id, gold_id)
 
 

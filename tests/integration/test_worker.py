@@ -8,8 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,7 @@ from kpdemo.types import Document
 from kpdemo.worker import ModelWorker, client
 from kpdemo.worker.process import ModelProcess
 from tests.fakes import FakePredictor
-from tests.processes import exists
+from tests.processes import PATIENCE, exists, wait_for
 from tests.remote import load, load_and_note
 
 ROOT = Path(__file__).parents[2]
@@ -45,13 +44,6 @@ def own_worker() -> Iterator[ModelWorker]:
 def process_of(worker: ModelWorker) -> int:
     [prediction] = worker.open("obedient").predict(["tell"])
     return int(prediction.absent_candidates[0])
-
-
-def wait_for(condition: Callable[[], bool], patience: float = 20.0) -> bool:
-    deadline = time.monotonic() + patience
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return condition()
 
 
 def test_a_prediction_is_the_same_as_without_a_process_between(worker):
@@ -144,7 +136,7 @@ def test_an_interrupted_model_leaves_off_in_mid_work_and_answers_the_next_questi
         assert wait_for((tmp_path / "begun").is_file)
         predictor.interrupt()
         with pytest.raises(ModelStoppedError):
-            question.result(20)
+            question.result(PATIENCE)
     assert not exists(before)
     assert process_of(own_worker) != before
 
@@ -178,7 +170,7 @@ def test_whoever_waits_when_the_models_are_closed_is_told(own_worker, tmp_path):
         assert wait_for((tmp_path / "begun").is_file)
         own_worker.close()
         with pytest.raises(ModelStoppedError, match="have been stopped"):
-            question.result(20)
+            question.result(PATIENCE)
     assert not exists(process)
     with pytest.raises(ModelStoppedError, match="have been stopped"):
         predictor.predict(["tell"])
@@ -209,8 +201,8 @@ def test_the_process_ends_with_its_program_and_says_nothing(end, asking, tmp_pat
             assert program.stdout.readline() == "ready\n"
             assert "compute" not in asking or wait_for((tmp_path / "begun").is_file)
             os.killpg(program.pid, end)  # as Ctrl+C at the terminal does
-            program.wait(20)
-            _, errors = program.communicate(timeout=20)  # both processes hold the pipe: waits for both
+            program.wait(PATIENCE)
+            _, errors = program.communicate(timeout=PATIENCE)  # both processes hold the pipe: waits for both
             assert errors == ""
         finally:
             program.kill()

@@ -17,6 +17,7 @@ from fastapi.testclient import TestClient
 
 import app
 from kpdemo.ui.serving import listen, server_config
+from tests.processes import PATIENCE
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_it_says_where_it_serves_and_stops_quietly_with_an_open_page(tmp_path):
             assert (tmp_path / "data" / "kpdemo.db").is_file()
             with urlopen(f"{address}/gradio_api/heartbeat/reader", timeout=60):  # as an open page does
                 process.send_signal(signal.SIGINT)
-                output, errors = process.communicate(timeout=20)
+                output, errors = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
     assert (process.returncode, output, errors) == (0, "", "")

@@ -19,7 +19,7 @@ from kpdemo.simckp.examples import Example, Rows
 from kpdemo.simckp.read_ahead import CHUNK, DocumentReader, ReadAhead, ReadDocument, processes_for
 from kpdemo.simckp.terms import TermIndex, TextTerms
 from kpdemo.types import Document
-from tests.processes import exists
+from tests.processes import PATIENCE, exists, wait_for
 
 DOCUMENTS = [Document(f"Graph kernels compare {number} molecules.", id=str(number)) for number in range(70)]
 
@@ -50,7 +50,7 @@ class Refuses:
 
 
 def has_ended(process: int) -> bool:
-    return any(not exists(process) or time.sleep(0.1) for _ in range(100))
+    return wait_for(lambda: not exists(process))
 
 
 def test_what_others_read_is_what_is_read_here():
@@ -136,7 +136,7 @@ def test_no_process_outlives_the_program(end):
             program.stdin.flush()
         else:
             program.send_signal(end)
-        program.wait(20)
+        program.wait(PATIENCE)
     assert all(map(has_ended, processes))
 
 
