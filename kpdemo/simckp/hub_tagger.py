@@ -21,12 +21,12 @@ from kpdemo.lines import document_blocks
 from kpdemo.places import PhrasePlaces
 from kpdemo.selection import check_options
 from kpdemo.simckp.examples import encoder_text
+from kpdemo.simckp.halving import in_halves
+from kpdemo.simckp.predictor import TOO_LARGE, windows_at_once
 from kpdemo.simckp.profiles import Profile
 from kpdemo.simckp.proposals import Proposal, build_answer
 from kpdemo.text import readable_documents
 from kpdemo.types import Document, Prediction, Span
-
-BATCH_WINDOWS = 16
 
 
 @dataclass(frozen=True)
@@ -163,17 +163,21 @@ class HubTagger:
 
     def _probabilities(self, windows: Sequence[Sequence[int]]) -> Iterator[NDArray[np.float32]]:
         """For each window, (T, L) the probabilities of the labels of its tokens."""
-        for first in range(0, len(windows), BATCH_WINDOWS):
-            rows = [torch.tensor(ids) for ids in windows[first : first + BATCH_WINDOWS]]
-            sizes = torch.tensor([len(ids) for ids in rows])
-            input_ids = pad_sequence(rows, batch_first=True, padding_value=self.tokenizer.pad_token_id)
-            mask = (torch.arange(input_ids.shape[1]) < sizes[:, None]).long()
-            with torch.inference_mode():
-                logits: Tensor = self.model(
-                    input_ids=input_ids.to(self.device), attention_mask=mask.to(self.device)
-                ).logits
-            probabilities = logits.float().softmax(-1).cpu().numpy()
-            yield from (row[:size] for row, size in zip(probabilities, sizes.tolist(), strict=True))
+        at_once = windows_at_once(torch.device(self.device))
+        for first in range(0, len(windows), at_once):
+            yield from in_halves(self._read, windows[first : first + at_once], too_large=TOO_LARGE)
+
+    def _read(self, windows: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
+        rows = [torch.tensor(ids) for ids in windows]
+        sizes = torch.tensor([len(ids) for ids in rows])
+        input_ids = pad_sequence(rows, batch_first=True, padding_value=self.tokenizer.pad_token_id)
+        mask = (torch.arange(input_ids.shape[1]) < sizes[:, None]).long()
+        with torch.inference_mode():
+            logits: Tensor = self.model(
+                input_ids=input_ids.to(self.device), attention_mask=mask.to(self.device)
+            ).logits
+        probabilities = logits.float().softmax(-1).cpu().numpy()
+        return [row[:size] for row, size in zip(probabilities, sizes.tolist(), strict=True)]
 
 
 def _window_words(

@@ -182,6 +182,11 @@ class SimckpPredictor:
         return shown, keep(shown, top_k=top_k, threshold=threshold, own=own)
 
 
+def windows_at_once(device: torch.device) -> int:
+    """How many windows of documents an encoder reads together."""
+    return BATCH_WINDOWS if device.type == "cpu" else GPU_WINDOWS
+
+
 def score_examples(
     module: ContrastiveExtractor, examples: Sequence[Example], *, padding: int, second: Second | None = None
 ) -> list[NDArray[np.float32]]:
@@ -194,7 +199,7 @@ def score_examples(
     """
     scores: list[NDArray[np.float32]] = [np.zeros(0, dtype=np.float32) for _ in examples]
     device = next(module.parameters()).device
-    windows = BATCH_WINDOWS if device.type == "cpu" else GPU_WINDOWS
+    windows = windows_at_once(device)
     for one in (module, second.module) if second else (module,):
         one.eval()
 

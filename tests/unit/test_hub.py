@@ -15,10 +15,12 @@ from transformers import AutoModelForSeq2SeqLM, BartModel
 from transformers.utils import logging
 
 from kpdemo.errors import ConfigError, InputError, LanguageError, ModelLoadError
+from kpdemo.markup import without_markup
 from kpdemo.predictors import load_predictor
 from kpdemo.simckp.hub import open_hub_model
 from kpdemo.simckp.hub_download import choose_files, fetch
 from kpdemo.simckp.hub_generator import _between
+from kpdemo.simckp.hub_tagger import HubTagger
 from kpdemo.simckp.proposals import Proposal, build_answer
 from kpdemo.text import check_readable
 from kpdemo.types import Document, Kind, Source
@@ -69,6 +71,18 @@ def copy(bart, tmp_path) -> Path:
 def change(path: Path, **values: object) -> None:
     content = json.loads(path.read_text(encoding="utf-8")) | values
     path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def _without_memory_for(most, read, asked):
+    """As `read`, on a device whose memory holds fewer windows than `most`; notes how many are asked for."""
+
+    def reading(self, windows):
+        asked.append(len(windows))
+        if len(windows) >= most:
+            raise torch.OutOfMemoryError
+        return read(self, windows)
+
+    return reading
 
 
 class TestGeneration:
@@ -204,6 +218,14 @@ class TestTokenClassification:
         assert "".join(covered.split()) == "".join(LONG.text.split())
         assert len(hub.tokenizer(LONG.text)["input_ids"]) > 2 * hub.window
 
+    def test_as_many_windows_are_read_at_once_as_by_the_models_that_ship(self, tagger, monkeypatch):
+        hub, read = tagger._predictor(), []
+        monkeypatch.setattr("kpdemo.simckp.hub_tagger.windows_at_once", lambda device: 2)
+        whole = hub._words([LONG])
+        monkeypatch.setattr(HubTagger, "_read", _without_memory_for(2, HubTagger._read, read))
+        assert [word.span for word in hub._words([LONG])[0]] == [word.span for word in whole[0]]
+        assert read[:3] == [2, 1, 1]  # what a device's memory does not hold is halved
+
     def test_a_word_is_read_where_it_stands_farthest_from_an_edge(self, tagger):
         hub = tagger._predictor()
         [whole] = hub._words([DOCUMENT])
@@ -231,7 +253,7 @@ class TestTokenClassification:
     @given(text=st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=120))
     def test_any_text_gets_an_answer_or_one_sentence(self, tagger, text):
         try:
-            check_readable(Document(text))
+            check_readable(without_markup(Document(text)))
         except InputError:
             with pytest.raises(InputError):
                 tagger.predict([text])
