@@ -15,7 +15,14 @@ from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ModelLoadError
 from kpdemo.evaluation.content import STOP_WORDS, spaced, yake_code
 from kpdemo.evaluation.frequency import DocumentFrequency, load_document_frequency
-from kpdemo.evaluation.phrases import document_words, key_of, noun_ngrams, noun_phrases, phrase_candidates
+from kpdemo.evaluation.phrases import (
+    document_words,
+    key_of,
+    noun_ngrams,
+    noun_phrases,
+    phrase_candidates,
+    stands_whole,
+)
 from kpdemo.languages.names import ENGLISH
 from kpdemo.languages.segmenting import SEGMENTED
 from kpdemo.selection import check_options, keep
@@ -120,7 +127,8 @@ class TfIdf(Baseline):
 class Yake(Baseline):
     """YAKE (Campos et al. 2020) from its own package, which finds its own candidates.
 
-    A phrase of YAKE's that does not stand in the text as it is (it may run across a mark) is left out.
+    A phrase of YAKE's that does not stand in the text as it is (it may run across a mark) is left out, and so
+    is an English one that only stands there inside compounds, such as the "Stokes equation" of Navier–Stokes.
     """
 
     longest: int = 3
@@ -135,6 +143,8 @@ class Yake(Baseline):
         extractor = KeywordExtractor(lan=yake_code(language), n=self.longest, top=self.most)
         found = extractor.extract_keywords(spaced(document.text, language))
         candidates = phrase_candidates(document, [phrase for phrase, _ in found])
+        if language == ENGLISH:
+            candidates = {key: one for key, one in candidates.items() if stands_whole(document, one)}
         best: dict[str, float] = {}
         for phrase, value in found:  # lower is better
             key = key_of(phrase, document)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from kpdemo.candidates.chunks import Candidate, candidate_key
 from kpdemo.candidates.tagger import Tagger, Token, tokenize
@@ -20,7 +20,11 @@ from kpdemo.types import Document, Span
 LONGEST = 6
 
 HYPHENS = frozenset("-‐‑–")
+_JOINERS = HYPHENS | {"&"}
 _TAG_LETTERS = {"JJ": "J", "AF": "J", "NN": "N", "FW": "N", "GW": "N", "HY": "H"}
+_MARK = "[" + re.escape("".join(sorted(_JOINERS))) + "]"
+_CUT_BEFORE, _CUT_AFTER = re.compile(rf"[^\W_]{_MARK}$"), re.compile(rf"{_MARK}[^\W_]")
+_INSIDE_ADJECTIVES = frozenset({"DT", "IN", "TO"})  # state-of-the-art, end-to-end
 _LONGEST_CHUNK = re.compile(rf"(?:[JN]H?){{0,{LONGEST - 1}}}N")
 
 
@@ -33,9 +37,9 @@ def noun_phrases(document: Document, tagger: Tagger) -> list[Candidate]:
         return locate(document, _content_runs(document, LONGEST, inside=False))
     keys: dict[str, None] = {}
     for tokens in _parts(document):
-        letters = _letters(tokens, tagger)
+        letters, words = _words(tokens, tagger)
         for match in _LONGEST_CHUNK.finditer(letters):
-            keys[_key(tokens[match.start() : match.end()])] = None
+            keys[_key(tokens[words[match.start()] : words[match.end()]])] = None
     return locate(document, keys)
 
 
@@ -48,10 +52,10 @@ def noun_ngrams(document: Document, tagger: Tagger, longest: int = 3) -> list[Ca
         return locate(document, _content_runs(document, longest, inside=True))
     keys: dict[str, None] = {}
     for tokens in _parts(document):
-        letters = _letters(tokens, tagger)
+        letters, words = _words(tokens, tagger)
         for match in re.finditer(r"[JNH]+", letters):
             for first, end in _ends(letters, match.start(), match.end(), longest):
-                keys[_key(tokens[first:end])] = None
+                keys[_key(tokens[words[first] : words[end]])] = None
     return locate(document, keys)
 
 
@@ -94,6 +98,15 @@ def locate(document: Document, keys: Collection[str]) -> list[Candidate]:
                 if key in wanted:
                     found.setdefault(key, []).append((token.start, last.end))
     return [Candidate(key, tuple(spans)) for key, spans in found.items()]
+
+
+def stands_whole(document: Document, candidate: Candidate) -> bool:
+    """Whether it cuts no compound at one of its places, as "lingual" does in "cross-lingual transfer"."""
+    text = document.text
+    return any(
+        not _CUT_BEFORE.search(text[max(0, start - 2) : start]) and not _CUT_AFTER.match(text[end : end + 2])
+        for start, end in candidate.spans
+    )
 
 
 def phrase_candidates(document: Document, phrases: Sequence[str]) -> dict[str, Candidate]:
@@ -161,13 +174,43 @@ def _parts(document: Document) -> Iterator[list[Token]]:
         yield [Token(text, start + offset, end + offset) for text, start, end in tokenize(part)]
 
 
-def _letters(tokens: Sequence[Token], tagger: Tagger) -> str:
-    """One letter a token: J adjective, N noun, H hyphen, a full stop for anything else."""
+def _words(tokens: Sequence[Token], tagger: Tagger) -> tuple[str, list[int]]:
+    """A letter for each word, J adjective, N noun, H a hyphen that joins nothing, a full stop for the rest.
+
+    A compound, such as "cross-lingual" or "R&D", is one word. With the letters come the tokens at which the
+    words begin, and at last the number of tokens.
+    """
     tags = tagger.tag([token.text for token in tokens])
-    return "".join(
+    starts = [number for number in range(len(tokens)) if not _is_joined(tokens, number)]
+    bounds = [*starts, len(tokens)]
+    letters = (_letter(tokens[first:end], tags[first:end]) for first, end in pairwise(bounds))
+    return "".join(letters), bounds
+
+
+def _is_joined(tokens: Sequence[Token], number: int) -> bool:
+    """Whether a token stands inside a compound, and not at its beginning."""
+    return _joins(tokens, number) or _joins(tokens, number - 1)
+
+
+def _joins(tokens: Sequence[Token], number: int) -> bool:
+    """Whether a token is a mark that makes the words on both its sides one."""
+    if not 0 < number < len(tokens) - 1 or tokens[number].text not in _JOINERS:
+        return False
+    before, mark, after = tokens[number - 1 : number + 2]
+    touch = before.end == mark.start and mark.end == after.start
+    return touch and before.text[-1].isalnum() and after.text[0].isalnum()
+
+
+def _letter(tokens: Sequence[Token], tags: Sequence[str]) -> str:
+    """Of one word; a compound is what its last part is, but an adjective where it could not end a phrase."""
+    *others, last = (
         _TAG_LETTERS.get(tag[:2], ".") if any(map(str.isalnum, token.text)) or tag == "HYPH" else "."
         for token, tag in zip(tokens, tags, strict=True)
     )
+    if not others:
+        return last
+    is_noun = last == "N" and not any(tag in _INSIDE_ADJECTIVES for tag in tags)
+    return "N" if is_noun else "J"
 
 
 def _ends(letters: str, first: int, end: int, longest: int) -> Iterator[Span]:

@@ -219,6 +219,19 @@ def test_noun_phrases_are_the_longest_and_join_over_hyphens():
     assert found == ["fast multi-agent system", "road traffic"]
 
 
+@pytest.mark.parametrize("name", sorted(BASELINES))
+def test_no_baseline_cuts_a_word_at_a_hyphen_or_an_ampersand(name):
+    text = (
+        "We study cross-lingual transfer and R&D budgets. A graph-based method solves Navier–Stokes "
+        "equations. Long-term memory of AT&T, as state-of-the-art networks have it."
+    )
+    [prediction] = load_baseline(name).predict([text], top_k=50)
+    found = [keyphrase.text for keyphrase in prediction.present]
+    assert any("cross-lingual transfer" in phrase for phrase in found)
+    for phrase in found:
+        assert any(f" {phrase}{end}" in f" {text}" for end in " .,"), phrase
+
+
 def test_noun_ngrams_have_at_most_three_words_and_end_in_a_noun():
     document = Document(body="a fast parallel graph kernel")
     found = {document.text[slice(*c.spans[0])] for c in noun_ngrams(document, load_tagger())}
