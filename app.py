@@ -25,7 +25,7 @@ from annotation.baselines import Similarities
 from annotation.errors import ModelError
 from annotation.services.bundle import Services, open_annotation
 from annotation.ui import pages as annotation_pages
-from annotation.web.mount import ANNOTATION_PATHS, add_annotation_routes
+from annotation.web.mount import ANNOTATION_PATHS, USER_PATH, add_annotation_routes
 from annotation.web.opening import start_notes
 from db import DatabaseError
 from db.errors import UrlError
@@ -82,7 +82,7 @@ def build_app(
     """The public page, in the order of the tabs; without `sends` nothing can be sent to a project."""
     app: gr.Blocks = gr.Blocks(title=NAME, analytics_enabled=False, delete_cache=DELETED_SECONDS)
     with app:
-        page_header(NAME, PURPOSE, links)
+        page_header(NAME, PURPOSE, links, USER_PATH if links else "")
         with gr.Tabs(elem_id="page-tabs"):
             with gr.Tab("Keyphrases", id="predict"):
                 fields = build_predict_tab(PredictHandlers(shelf), load_examples(), app)

@@ -21,6 +21,8 @@ from annotation.predictions import PredictedDocument
 from annotation.services.attempts import address_key
 
 KEPT_MINUTES = 60
+REMEMBERED_HOURS = 24
+"""Whither something was sent, for who comes back to its address."""
 LARGEST = 32 * 1024 * 1024
 """Bytes of JSON of one bundle."""
 MOST_OF_ONE = LARGEST
@@ -44,6 +46,7 @@ class HandOvers:
     def __init__(self, *, seconds: Callable[[], float] = monotonic) -> None:
         self._seconds = seconds
         self._kept: dict[str, _Kept] = {}
+        self._sent: dict[str, tuple[float, int]] = {}
         self._lock = Lock()
 
     def keep(self, bundle: Mapping[str, Any], sender: str = "") -> str:
@@ -87,10 +90,18 @@ class HandOvers:
             )
         return read_bundle(json.loads(zlib.decompress(found.content)))
 
-    def drop(self, token: str) -> None:
-        """Forget what was handed over; it arrived."""
+    def arrived(self, token: str, project_id: int) -> None:
+        """Forget what was handed over, and remember for a day to which project it went."""
         with self._lock:
+            self._drop_old()
             self._kept.pop(token, None)
+            self._sent[token] = (self._seconds(), project_id)
+
+    def project_of(self, token: str) -> int | None:
+        """The project that was sent to from here, if any was of late."""
+        with self._lock:
+            self._drop_old()
+            return self._sent.get(token, (0.0, None))[1]
 
     def _check_room(self, new: _Kept) -> None:
         mine = sum(len(kept.content) for kept in self._kept.values() if kept.sender == new.sender)
@@ -106,5 +117,7 @@ class HandOvers:
             )
 
     def _drop_old(self) -> None:
-        last = self._seconds() - KEPT_MINUTES * 60
+        now = self._seconds()
+        last, last_sent = now - KEPT_MINUTES * 60, now - REMEMBERED_HOURS * 3600
+        self._sent = {token: sent for token, sent in self._sent.items() if sent[0] > last_sent}
         self._kept = {token: kept for token, kept in self._kept.items() if kept.since > last}

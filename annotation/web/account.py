@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
+from starlette.responses import JSONResponse
 
 from annotation.errors import AnnotationError, SignedOutError
 from annotation.types import User
 from annotation.web.addresses import sign_in_address
 from annotation.web.cookies import COOKIE, read_cookie
-from annotation.web.desk import Desk
+from annotation.web.desk import NO_STORE, Desk
 from annotation.web.forms import read_form
+
+USER_PATH = "/account/name"
+"""Tells a browser, and nobody else, who is signed in there."""
 
 CHANGED = "The password is changed, and every other browser is signed out."
 
@@ -20,6 +24,7 @@ class AccountPages:
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route("/account", self.show, methods=["GET"])
+        router.add_api_route(USER_PATH, self.tell_user, methods=["GET"])
         router.add_api_route("/account/password", self.change_password, methods=["POST"])
         router.add_api_route("/account/sign-out-everywhere", self.sign_out_everywhere, methods=["POST"])
 
@@ -28,6 +33,12 @@ class AccountPages:
         if user is None:
             return self._desk.go(sign_in_address("/account"))
         return self._page(user, note=CHANGED if "changed" in request.query_params else "")
+
+    async def tell_user(self, request: Request) -> Response:
+        """The name for the head of a page that all readers share; empty where nobody is signed in."""
+        user = await self._desk.user_of(request)
+        name = "" if user is None else user.name
+        return JSONResponse({"name": name, "address": "/account"}, headers=NO_STORE)
 
     async def change_password(self, request: Request) -> Response:
         form = await read_form(request)
@@ -54,5 +65,5 @@ class AccountPages:
 
     def _page(self, user: User, *, note: str = "", error: AnnotationError | None = None) -> Response:
         return self._desk.show(
-            "account.html", status=422 if error else 200, error=error, name=user.name, note=note
+            "account.html", status=422 if error else 200, error=error, user=user, name=user.name, note=note
         )

@@ -88,9 +88,10 @@ class Desk:
         *,
         status: int = 200,
         error: Exception | None = None,
+        user: User | None = None,
         headers: dict[str, str] | None = None,
         **values: Any,
     ) -> Response:
-        """A page; with an error, the sentence stands above its form."""
-        text = self._templates.get_template(template).render(error=error and str(error), **values)
+        """A page; the sentence of an error stands above its form, the name of a user in its head."""
+        text = self._templates.get_template(template).render(error=error and str(error), user=user, **values)
         return HTMLResponse(text, status_code=status, headers={**NO_STORE, **(headers or {})})

@@ -31,7 +31,7 @@ class InvitationPages:
         try:
             offer = await self._desk.ask(self._desk.accounts.invitation, token)
         except InvitationError as error:
-            return self._closed(error)
+            return await self._closed(request, error)
         return self._form(token, offer, await self._desk.user_of(request))
 
     async def accept(self, request: Request, token: str) -> Response:
@@ -42,7 +42,7 @@ class InvitationPages:
             offer = await self._desk.ask(accounts.invitation, token)
             session = await self._desk.ask_slowly(accounts.accept_invitation, token, name, password)
         except InvitationError as error:
-            return self._closed(error)
+            return await self._closed(request, error)
         except AnnotationError as error:
             return self._form(token, offer, None, name=name, error=error)
         return await self._desk.let_in(request, session, HOME)
@@ -56,7 +56,7 @@ class InvitationPages:
         try:
             await self._desk.ask(self._desk.accounts.join, token, user.name)
         except AnnotationError as error:
-            return self._closed(error)
+            return await self._closed(request, error)
         return self._desk.go(HOME)
 
     def _form(
@@ -72,11 +72,12 @@ class InvitationPages:
             "invitation.html",
             status=422 if error else 200,
             error=error,
+            user=user,
             offer=offer,
             token=token,
             signed_in=user.name if user and not offer.is_set_up and not offer.user_name else None,
             name=name,
         )
 
-    def _closed(self, error: AnnotationError) -> Response:
-        return self._desk.show("closed.html", status=410, error=error)
+    async def _closed(self, request: Request, error: AnnotationError) -> Response:
+        return self._desk.show("closed.html", status=410, error=error, user=await self._desk.user_of(request))

@@ -8,6 +8,7 @@ from starlette.responses import RedirectResponse
 
 from annotation.pair_names import PairNames
 from annotation.services.bundle import Services, UnreachableError
+from annotation.web.account import USER_PATH as USER_PATH
 from annotation.web.accounts import add_account_pages
 from annotation.web.downloads import build_downloads
 from annotation.web.guard import Guard, busy_answer

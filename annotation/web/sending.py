@@ -55,7 +55,7 @@ class SendPages:
         try:
             documents = self._handovers.documents(token)
         except HandOverError as problem:
-            return self._desk.show("closed.html", status=410, error=problem)
+            return self._gone(token, user, problem)
         projects = self._projects(user)
         chosen = next((line for line in projects if str(line.id) == asked), None)
         if chosen is None and len(projects) == 1:
@@ -65,6 +65,7 @@ class SendPages:
             "send.html",
             status=200 if error is None else 422,
             error=error,
+            user=user,
             token=token,
             projects=projects,
             new_project=f"/annotate/?type={TYPE}" if user.is_administrator else "",
@@ -83,13 +84,21 @@ class SendPages:
             self._accounts.require(user.name, project_id, Role.ADMINISTRATOR)
             summary = self._sending.send(project_id, self._handovers.documents(token), by=user)
         except AccessError as error:
-            return self._desk.show("closed.html", status=403, error=error)
+            return self._desk.show("closed.html", status=403, error=error, user=user)
         except HandOverError as error:
-            return self._desk.show("closed.html", status=410, error=error)
+            return self._gone(token, user, error)
         except AnnotationError as error:
             return self._page(token, user, asked, error)
-        self._handovers.drop(token)
+        self._handovers.arrived(token, project_id)
         return self._desk.go(f"/annotate/predictions?project={project_id}&sent={summary.pairs}")
+
+    def _gone(self, token: str, user: User, error: HandOverError) -> Response:
+        """Why there is nothing to send; after sending, which project has it, for who administers that."""
+        project_id = self._handovers.project_of(token)
+        project = next((line for line in self._projects(user) if line.id == project_id), None)
+        if project_id is None:
+            return self._desk.show("closed.html", status=410, error=error, user=user)
+        return self._desk.show("sent.html", user=user, project=project)
 
     def _projects(self, user: User) -> list[ProjectLine]:
         """The projects that the user administers, by name."""

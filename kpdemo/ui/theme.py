@@ -8,7 +8,7 @@ import gradio as gr
 from gradio.themes import Base, colors, sizes
 
 ASSETS = Path(__file__).parent.parent / "assets"
-SCRIPTS = (ASSETS / "page.js", ASSETS / "charts.js")
+SCRIPTS = (ASSETS / "page.js", ASSETS / "reader.js", ASSETS / "charts.js")
 
 SYSTEM_FONTS = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "sans-serif")
 SYSTEM_MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "DejaVu Sans Mono", "monospace")

@@ -159,11 +159,18 @@ class PageLink:
     current: bool = False
 
 
-def page_header(name: str, purpose: str, links: Sequence[PageLink] = ()) -> gr.HTML:
+def page_header(name: str, purpose: str, links: Sequence[PageLink] = (), user_from: str = "") -> gr.HTML:
+    """The head of a page that all readers share.
+
+    Args:
+        user_from: the address from which each browser asks for the name of its user, as JSON with "name" and
+            "address"; empty where nobody signs in.
+    """
+    user = f'<span class="page-user" data-user-from="{escape(user_from)}"></span>' if user_from else ""
     navigation = f'<nav aria-label="Pages">{links_html(links)}</nav>' if links else ""
     return gr.HTML(
         f'<div class="page-header"><div><h1>{escape(name)}</h1><p>{escape(purpose)}</p></div>'
-        f'<div class="page-tools">{navigation}{THEME_BUTTON}</div></div>',
+        f'<div class="page-tools">{navigation}{user}{THEME_BUTTON}</div></div>',
         elem_id="page-header",
     )
 

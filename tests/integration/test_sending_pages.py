@@ -10,7 +10,14 @@ from fastapi.testclient import TestClient
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import HandOverError, ImportFileError
-from annotation.handovers import KEPT_MINUTES, LARGEST, MOST_KEPT, MOST_OF_ONE, HandOvers
+from annotation.handovers import (
+    KEPT_MINUTES,
+    LARGEST,
+    MOST_KEPT,
+    MOST_OF_ONE,
+    REMEMBERED_HOURS,
+    HandOvers,
+)
 from annotation.predictions import TYPE
 from annotation.services.bundle import Services, open_services
 from annotation.services.sessions import start_session
@@ -95,8 +102,21 @@ def test_an_administrator_sees_what_would_be_sent_and_sends_it(client, services,
         f"/annotate/predictions?project=1&sent={count}",
     )
     assert len(pairs_of(services.database, 1)) == count
-    assert client.get(path, headers=eva).status_code == 410
     assert services.events.recent(1)[0].action == "predictions sent"
+
+
+def test_whoever_comes_back_after_sending_is_led_to_the_project(client, services, path):
+    eva = as_user(services, "Eva")
+    send(client, path, eva)
+    for again in (client.get(path, headers=eva), send(client, path, eva)):
+        assert again.status_code == 200
+        assert "have been sent to <bdi>Mine</bdi> already" in again.text
+        assert 'href="/annotate/predictions?project=1"' in again.text
+        assert 'title="My account"><bdi>Eva</bdi>' in again.text
+    stranger = client.get(path, headers=as_user(services, "Ana")).text
+    assert "have been sent to a project already" in stranger
+    assert "Mine" not in stranger
+    assert len(pairs_of(services.database, 1)) == count_phrases(bundle())
 
 
 def test_who_sends_to_a_project_whose_raters_are_done_is_told_before(client, services, path):
@@ -213,6 +233,11 @@ def test_bundles_are_kept_for_a_while_and_not_without_limit():
         handovers.documents(token)
     with pytest.raises(ImportFileError):
         handovers.keep({"documents": 3})
+    handovers.arrived(token, 7)
+    moment[0] += REMEMBERED_HOURS * 3600 - 1
+    assert handovers.project_of(token) == 7
+    moment[0] += 1
+    assert handovers.project_of(token) is None
 
 
 def test_what_is_too_much_is_refused_and_nobody_loses_what_is_kept(monkeypatch):

@@ -1,0 +1,102 @@
+"""What belongs to a reader: their text and tab over a reload, and the name of who is signed in."""
+
+from __future__ import annotations
+
+import html
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kpdemo.ui.figures import grouped
+from tests.browser.conftest import open_page
+
+TITLE = "Surface currents"
+TEXT = "The boundary integral equation gives the surface current.\n\nשלום “world”"
+LENGTH = len(TITLE) + 2 + len(TEXT)
+
+
+def write(page: Page) -> None:
+    page.locator("#predict-title textarea").fill(TITLE)
+    page.locator("#predict-document textarea").fill(TEXT)
+
+
+def expect_texts(page: Page, title: str, text: str) -> None:
+    expect(page.locator("#predict-title textarea")).to_have_value(title)
+    expect(page.locator("#predict-document textarea")).to_have_value(text)
+
+
+def test_a_reload_and_back_keep_the_text_and_the_tab(fresh, address):
+    write(fresh)
+    fresh.reload()
+    expect_texts(fresh, TITLE, TEXT)
+    expect(fresh.locator("#predict-length")).to_contain_text(f"{grouped(LENGTH)} characters")
+    fresh.locator("#predict-run").click()
+    expect(fresh.locator("#predict-table")).to_contain_text("boundary integral equation")
+    fresh.get_by_role("tab", name="Evaluate").click()
+    expect(fresh).to_have_url(f"{address}/#evaluate")
+    fresh.goto(f"{address}/healthz")
+    fresh.go_back()
+    expect(fresh.locator("#evaluate-run")).to_be_visible()
+    fresh.get_by_role("tab", name="Keyphrases").click()
+    expect(fresh).to_have_url(f"{address}/")
+    expect_texts(fresh, TITLE, TEXT)
+
+
+def test_an_example_is_kept_and_what_was_taken_away_is_not(fresh):
+    fresh.locator("#predict-example-1").click()
+    expect(fresh.locator("#predict-document textarea")).not_to_have_value("")
+    expect(fresh.locator("#predict-facts")).to_be_visible()
+    example = fresh.locator("#predict-document textarea").input_value()
+    fresh.reload()
+    expect(fresh.locator("#predict-document textarea")).to_have_value(example)
+    fresh.locator("#predict-title textarea").fill("")
+    fresh.locator("#predict-document textarea").fill("")
+    fresh.reload()
+    fresh.wait_for_timeout(500)
+    expect_texts(fresh, "", "")
+
+
+def test_a_new_tab_shows_nothing_of_another_one(fresh, address):
+    write(fresh)
+    fresh.reload()
+    expect_texts(fresh, TITLE, TEXT)
+    other = fresh.context.new_page()
+    open_page(other, address)
+    other.wait_for_timeout(500)
+    expect_texts(other, "", "")
+    assert other.evaluate("localStorage.length") == fresh.evaluate("localStorage.length") == 0
+
+
+def test_a_text_that_the_browser_cannot_store_is_no_trouble(fresh):
+    write(fresh)
+    refuse = "() => { throw new DOMException('', 'QuotaExceededError'); }"
+    fresh.evaluate(f"() => {{ Storage.prototype.setItem = {refuse}; }}")
+    fresh.reload()
+    fresh.wait_for_timeout(500)
+    expect_texts(fresh, "", "")
+
+
+def test_an_address_opens_its_tab_also_on_a_phone(browser, address):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    for tab in ("files", "space", "evaluate"):
+        page.goto(f"{address}/?{tab}#{tab}")
+        expect(page.locator(f"#{tab}-run")).to_be_visible()
+    page.close()
+
+
+@pytest.mark.parametrize("path", ["/", "/set-up/used"])
+def test_the_head_names_who_is_signed_in_to_nobody_else(empty_site, browser, path):
+    name = f"Ana & <b>Bo</b> {len(path)}"
+    site = empty_site
+    site.add_user(name)
+    known, unknown = (site.context(browser, user).new_page() for user in (name, None))
+    known.goto(f"{site.address}{path}")
+    account = known.get_by_role("link", name=name)
+    expect(account).to_have_attribute("href", "/account")
+    answer = unknown.goto(f"{site.address}{path}")
+    expect(unknown.get_by_role("link", name="Annotate")).to_be_visible()
+    unknown.wait_for_timeout(500)
+    assert unknown.locator("a[href='/account']").count() == 0
+    assert "<b>Bo" not in html.unescape(answer.text())
+    told = known.request.get(f"{site.address}/account/name")
+    assert (told.json()["name"], told.headers["cache-control"]) == (name, "no-store")
