@@ -33,6 +33,9 @@ LONGEST_KEYPHRASE = 100
 READ_ALL = ("positionrank", "multipartite")
 """Baselines that read every script, with the best figures among those that do."""
 
+TRAIN_ONE = "python -m kpdemo train kea"
+"""What makes a model of any language from documents with keyphrases, on a CPU."""
+
 LONGEST_SHOWN = 40
 LEAST_UNSPACED = 5
 """Letters of scripts without spaces that may be more than one word."""
@@ -139,7 +142,9 @@ def _check_latin(found: Counter[str]) -> None:
     if others.total() * 2 > found.total():
         script = others.most_common(1)[0][0]
         name = SCRIPT_NAMES.get(script, script.capitalize())
-        readers = " or ".join((MULTILINGUAL_MODEL, *READ_ALL) if script in ("CJK", "HANGUL") else READ_ALL)
+        readers = f"{' or '.join(READ_ALL)}, train one ({TRAIN_ONE}, docs/languages.md)"
+        if script in ("CJK", "HANGUL"):
+            readers = " or ".join((MULTILINGUAL_MODEL, *READ_ALL))
         raise LanguageError(
             f"The text is mostly in {name} script, which this model does not read: "
             f"choose the model {readers}, or give a text in a script that it reads."

@@ -6,10 +6,14 @@ from collections.abc import Collection
 
 from kpdemo.languages.names import NAMES, language_name
 from kpdemo.languages.routing import SERVED
+from kpdemo.text import READ_ALL, TRAIN_ONE
 from kpdemo.types import Prediction
 
 MOST_NAMED = 4
-NO_MODEL = "no model that ships was made for this language: docs/languages.md says how to use another"
+NO_MODEL = (
+    f"no model that ships was made for this language: {' and '.join(READ_ALL)} read it without training, and "
+    f"`{TRAIN_ONE}` learns it from documents with keyphrases, see docs/languages.md"
+)
 
 
 def prediction_note(

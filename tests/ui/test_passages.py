@@ -14,6 +14,7 @@ from kpdemo.batch import BatchSummary
 from kpdemo.languages.notes import NO_MODEL, language_note
 from kpdemo.passages import passage_rows, used_keyphrases
 from kpdemo.routed import RoutedPredictor
+from kpdemo.text import TRAIN_ONE
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction, RetrievedPassage
 from kpdemo.ui.downloads import BYTE_ORDER_MARK, as_json, passages_csv
 from kpdemo.ui.files import report_html
@@ -216,3 +217,5 @@ def test_a_text_that_the_routed_default_reads_without_passages_speaks_of_none():
 @pytest.mark.parametrize(("language", "said"), [("de", True), ("fr", False)])
 def test_a_language_that_no_model_was_made_for_is_told(language, said):
     assert (NO_MODEL in language_note(language, "indexer", {"en"})) == said
+    assert "positionrank and multipartite" in NO_MODEL
+    assert TRAIN_ONE in NO_MODEL
