@@ -140,7 +140,7 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
             gr.Radio(
                 CONVENTIONS,
                 value="skip_empty",
-                label="Documents without gold of the kind (present, absent)",
+                label="Documents without present, or absent, gold keyphrases",
                 interactive=True,  # no event asks for it: the style sheet shows its table
                 elem_id="evaluate-convention",
             )

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from kpdemo.errors import InputError
@@ -26,6 +27,18 @@ GROUPS = (
     ("Absent", ("F1@5", "F1@M", "R@50")),
     ("Pooled", ("F1@M",)),
 )
+
+"""The heads of the columns, as `_row_html` fills them."""
+
+MEANINGS = {
+    "F1@5": "F1 of the first five predicted keyphrases",
+    "F1@M": "F1 of all that are predicted",
+    "R@50": "the share of the gold keyphrases that are among the first 50",
+}
+WITHOUT_GOLD: dict[Convention, str] = {
+    "skip_empty": "documents without gold left out",
+    "count_empty": "documents without gold counted as zero",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +115,8 @@ def evaluation_html(evaluation: Evaluation) -> str:
     parts = [f'<p id="evaluate-summary">Measured on {documents} of {escape(evaluation.dataset)}.</p>']
     parts += [_missing_html(file) for file in evaluation.files if file.missing]
     parts += [_convention_html(evaluation, convention) for convention in CAPTIONS]
-    parts.append(f'<p class="small">{escape(POOLED_NOTE)}</p>')
+    meanings = "; ".join(f"{name} is {meaning}" for name, meaning in MEANINGS.items())
+    parts += [f'<p class="small">{escape(text)}</p>' for text in (f"{meanings}.", POOLED_NOTE)]
     return "".join(parts)
 
 
@@ -111,31 +125,37 @@ def _missing_html(file: MeasuredFile) -> str:
 
 
 def _convention_html(evaluation: Evaluation, convention: Convention) -> str:
-    groups = "".join(
-        f'<th scope="colgroup" colspan="{len(names)}" class="number">{group}</th>' for group, names in GROUPS
-    )
-    names = "".join(f'<th scope="col" class="number">{name}</th>' for _, names in GROUPS for name in names)
+    heads = "".join(_head_html(group, name, names) for group, names in GROUPS for name in names)
     rows = "".join(
         _row_html(label, figures, convention)
         for file, name in zip(evaluation.files, _names(evaluation.files), strict=True)
         for label, figures in with_languages({name: file.figures})
     )
-    caption = f"{convention}: each model on {evaluation.dataset}"
+    caption = f"{evaluation.dataset}, {WITHOUT_GOLD[convention]}"
     return (
         f'<section class="by-{convention}"><div class="scrolling" tabindex="0" role="region" '
         f'aria-label="{escape(caption)}"><table class="keyphrases"><caption>{escape(caption)}</caption>'
-        f'<thead><tr><th scope="col" rowspan="2">Model or file</th>{groups}'
-        '<th scope="col" rowspan="2" class="number">Documents</th></tr>'
-        f"<tr>{names}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f'<thead><tr><th scope="col">Model or file</th>{heads}'
+        '<th scope="col" class="number first">Documents</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
         f'<p class="small">{_sentence_html(CAPTIONS[convention])}</p></section>'
     )
+
+
+def _head_html(group: str, name: str, names: Sequence[str]) -> str:
+    """With its group in each column: on a phone not all of them are to be seen at once."""
+    first = " first" if name == names[0] else ""
+    return f'<th scope="col" class="number{first}" title="{escape(MEANINGS[name])}">{group}<br>{name}</th>'
 
 
 def _row_html(label: str, figures: DatasetFigures, convention: Convention) -> str:
     present, absent = by_convention(figures.present, convention), by_convention(figures.absent, convention)
     shares = (present.f1_5, present.f1_m, absent.f1_5, absent.f1_m, absent.recall_50, figures.pooled.f1_m)
     cells = [*map(decimals, shares), grouped(figures.documents)]
-    numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
+    firsts = set(accumulate((len(names) for _, names in GROUPS), initial=0))
+    numbers = "".join(
+        f'<td class="number{" first" * (place in firsts)}">{cell}</td>' for place, cell in enumerate(cells)
+    )
     return f'<tr><th scope="row" dir="auto">{escape(label)}</th>{numbers}</tr>'
 
 

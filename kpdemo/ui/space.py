@@ -47,6 +47,7 @@ READINGS = {
     Method.TSNE: "t‑SNE keeps neighbours together. The axes, the sizes of groups and the distances between "
     "groups mean nothing.",
 }
+NAMES = "Point at a point, or tap it, to see what it is: a name stands beside it only where there is room."
 TOO_FEW = "The points are too few for t‑SNE, so that they are laid out by PCA."
 SHOWN_TITLE = 80
 
@@ -122,6 +123,7 @@ def _parts(name: str, space: VectorSpace | None, method: Method) -> tuple[Any, .
     plane = project(shown.vectors, method)
     cosines = document_cosines(shown)
     sentences = [MEANINGS[name], READINGS[plane.method]]
+    sentences.append(NAMES)
     if plane.method is not method:
         sentences.append(TOO_FEW)
     if len(shown.points) < len(space.points):

@@ -71,7 +71,7 @@ def document_cosines(space: VectorSpace) -> list[float]:
 
 
 def map_chart(space: VectorSpace, plane: Plane, cosines: Sequence[float]) -> Chart:
-    """The points where `plane` has them; document and keyphrases with their names, where there is room."""
+    """The points where `plane` has them; the document with its name, keyphrases where there is room."""
     ranges, pixels = _frame(plane.places)
     names = {
         row: "document" if space.points[row].kind is PointKind.DOCUMENT else short(space.points[row].text)
@@ -85,6 +85,8 @@ def map_chart(space: VectorSpace, plane: Plane, cosines: Sequence[float]) -> Cha
         if rows:
             trace = _markers(look, plane.places[rows])
             trace["customdata"] = [_hover(space.points[row], cosines[row]) for row in rows]
+            if kind is PointKind.DOCUMENT:
+                trace["uid"] = kind.value  # its name is shown on a phone too, see style.css
             if kind is not PointKind.CANDIDATE:
                 trace["mode"] = "markers+text"
                 trace["text"] = [escaped(names[row]) if row in sides else "" for row in rows]

@@ -166,4 +166,11 @@ def test_a_phone_shows_the_map_without_scrolling_sideways(browser, space_address
     open_tab(page)
     draw(page, "extractor", "reranker")
     assert page.evaluate(WIDTH) <= 390
+    chart = page.locator(CHART.format("extractor"))
+    shown = chart.locator(".textpoint").filter(visible=True)
+    expect(shown).to_have_text(["document"])
+    chart.locator(".trace.scatter", has=page.locator(".point")).nth(-2).locator(".point").first.tap(
+        force=True
+    )
+    expect(chart.locator(".hoverlayer")).to_contain_text("cosine with the document")
     context.close()

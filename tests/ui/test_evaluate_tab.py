@@ -80,7 +80,7 @@ def run(handlers, gold, *predictions):
 def rows_of(html, convention):
     section = html.partition(f'<section class="by-{convention}">')[2].partition("</section>")[0]
     return [
-        (re.sub("<.*?>", "", row[0]), re.findall(r'<td class="number">(.*?)</td>', row[1]))
+        (re.sub("<.*?>", "", row[0]), re.findall(r'<td class="number[^"]*">(.*?)</td>', row[1]))
         for row in re.findall(r'<th scope="row" dir="auto">(.*?)</th>(.*?)</tr>', section)
     ]
 
@@ -93,6 +93,18 @@ def test_each_convention_has_its_table_and_its_sentence(handlers, write, convent
     assert CAPTIONS[convention].partition(" (`")[0] in html
     assert f"(<code>{convention}</code>)." in html
     assert "as in RAMKG." in html
+
+
+def test_each_column_names_its_kind_and_measure_by_itself(handlers, write):
+    html, _ = run(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND))
+    table = html.partition('<section class="by-count_empty">')[2].partition("</section>")[0]
+    heads = re.findall(r'<th scope="col"[^>]*>(.*?)</th>', table)
+    assert [head.replace("<br>", " ") for head in heads] == [
+        "Model or file", "Present F1@5", "Present F1@M", "Absent F1@5", "Absent F1@M", "Absent R@50",
+        "Pooled F1@M", "Documents",
+    ]  # fmt: skip
+    assert "gold, documents without gold counted as zero" in table
+    assert "R@50 is the share of the gold keyphrases that are among the first 50." in html
 
 
 def test_the_download_is_what_the_command_prints(handlers, write, capsys):

@@ -179,6 +179,15 @@ class TestLabels:
     def test_a_chinese_character_takes_twice_the_width(self):
         assert text_width("边界") == text_width("edge")
 
+    def test_what_matters_most_has_a_name_though_points_are_on_all_sides(self):
+        around = [(x, y) for x in range(260, 341, 10) for y in range(160, 241, 10)]
+        places = np.array([(300, 200), *around], dtype=np.float32)
+        labels = {0: "document"} | dict.fromkeys(range(1, len(places)), "phrase")
+        chosen = place_labels(labels, places, self.AREA)
+        assert chosen[0] == "middle right"
+        right = places + np.array([100, 0], dtype=np.float32)
+        assert place_labels(labels, right, self.AREA)[0] == "middle left"  # towards the middle
+
     @given(st.lists(st.tuples(st.integers(0, 640), st.integers(0, 440)), max_size=40))
     def test_no_two_names_overlap(self, points):
         places = np.array(points, dtype=np.float32).reshape(-1, 2)
@@ -197,4 +206,8 @@ def _box(x, y, side, width):
         "middle left": (x - 10 - width, y - 8, x - 10, y + 8),
         "top center": (x - width / 2, y + 10, x + width / 2, y + 26),
         "bottom center": (x - width / 2, y - 26, x + width / 2, y - 10),
+        "top right": (x + 10, y + 10, x + 10 + width, y + 26),
+        "top left": (x - 10 - width, y + 10, x - 10, y + 26),
+        "bottom right": (x + 10, y - 26, x + 10 + width, y - 10),
+        "bottom left": (x - 10 - width, y - 26, x - 10, y - 10),
     }[side]
