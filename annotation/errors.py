@@ -54,6 +54,10 @@ class AssignmentError(AnnotationError):
     """The pair is not the rater's to grade: given to others meanwhile, or closed to changes."""
 
 
+class RemovalError(AnnotationError):
+    """A pair cannot be taken out of its project: somebody has met it, or the id does not tell which it is."""
+
+
 class WritingError(AnnotationError):
     """A text cannot be kept, submitted or accepted as it is, or is no longer the writer's."""
 

@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from annotation.adjudication import beginning
+from annotation.commands.importing import number_of
 from annotation.commands.options import DatabaseOption, JsonOption, open_database
 from annotation.services.pair_list import PairListService, PairState
 from annotation.services.projects import ProjectService
+from annotation.services.removal import RemovalService
 from annotation.terminal import show_json, show_line, show_table
 from db import DEFAULT_URL
 
@@ -21,6 +23,8 @@ Examples:
 \b
   python -m annotation pairs list news
   python -m annotation pairs list news --search ferry --state open --json
+  python -m annotation pairs remove news p17 p18
+  tail -n +2 wrong.tsv | cut -f1 | xargs python -m annotation pairs remove news    all of a wrong import
 """
 
 pairs = typer.Typer(help="Pairs that raters grade.", epilog=_EXAMPLES, rich_markup_mode=None)
@@ -67,3 +71,23 @@ def list_pairs(
         for line in page.items
     ]
     show_table(("Id", "Type", "Larger item", "Smaller item", "Grades", "State"), rows_shown)
+
+
+@pairs.command("remove", epilog=_EXAMPLES)
+def remove_pairs(
+    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    ids: Annotated[list[str], typer.Argument(metavar="ID…", help="Of the pairs, as the list has them.")],
+    type: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="Of the pairs, where several have an id.")
+    ] = None,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Take pairs out of a project again that nobody was given or graded. All of them or none."""
+    database = open_database(database_url)
+    found = ProjectService(database).get(project)
+    removed = RemovalService(database).remove(found.id, ids, type=type)
+    if as_json:
+        show_json({"project": found.name, "removed": removed})
+    else:
+        show_line(f"Removed {number_of(removed, 'pair')} of {found.name}.")

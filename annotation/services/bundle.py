@@ -29,6 +29,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
+from annotation.services.removal import RemovalService
 from annotation.services.sending import SendService
 from annotation.services.senses import SenseService
 from annotation.services.stuck import StuckService
@@ -61,6 +62,7 @@ class Services:
     overview: OverviewService
     stuck: StuckService
     pair_list: PairListService
+    removal: RemovalService
     remarks: RemarkService
     sending: SendService
     judgements: JudgementService
@@ -115,6 +117,7 @@ def open_services(
         overview=OverviewService(database),
         stuck=StuckService(database),
         pair_list=PairListService(database),
+        removal=RemovalService(database),
         remarks=RemarkService(database),
         sending=SendService(database),
         judgements=JudgementService(database),

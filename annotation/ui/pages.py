@@ -154,7 +154,7 @@ def _build_project(services: Services, page: gr.Blocks) -> None:
         ),
         ExportHandlers(services.accounts, services.gold),
         RemarksHandlers(services.accounts, services.projects, services.remarks),
-        PairListHandlers(services.accounts, services.pair_list),
+        PairListHandlers(services.accounts, services.pair_list, services.removal),
         page,
     )
 

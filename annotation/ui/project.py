@@ -163,8 +163,9 @@ def build_project_page(
         handlers.save, [seen, *fields.components], [saved, seen, *fields.components], api_name="save_project"
     )
     keep_reason(saving, saved)
+    pairs_changed = (opened, saving, import_section.imported, pair_list.removed)
     for number, event in enumerate(
-        (opened, saving, import_section.imported, *members_section.changed, *quality_section.changed), start=1
+        (*pairs_changed, *members_section.changed, *quality_section.changed), start=1
     ):
         event.success(
             handlers.show_counts,
@@ -178,7 +179,7 @@ def build_project_page(
         api_name="show_events",
         **QUIETLY,
     )
-    for event in (opened, saving, import_section.imported):
+    for event in pairs_changed:
         export_section.show_after(event)
         remarks_section.show_after(event)
         pair_list.show_after(event)

@@ -12,7 +12,9 @@ import pytest
 from annotation.cli import main
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
+from annotation.services.importing import ImportService
 from annotation.services.pair_list import PAGE_LENGTH, PairListService, PairState
+from annotation.services.removal import RemovalService
 from annotation.types import Cause
 from annotation.ui.pair_list import PairListHandlers
 from db import Database
@@ -44,6 +46,10 @@ def a_project(database: Database) -> Rated:
     return rated
 
 
+def handlers_of(database: Database) -> PairListHandlers:
+    return PairListHandlers(AccountService(database), PairListService(database), RemovalService(database))
+
+
 def states(rated: Rated, **asked: object) -> list[tuple[str, int, str]]:
     page = PairListService(rated.database).pairs(rated.id, **asked)
     assert page.total == len(page.items)
@@ -70,7 +76,7 @@ def test_the_page_turns_and_shows_texts_as_text(sqlite_database):
     many = [pair(f"p{n}") for n in range(PAGE_LENGTH + 1)]
     rated = rated_project(sqlite_database, [pair(EVIL[:40], left=EVIL), *many])
     AccountService(sqlite_database).add_user("root", is_administrator=True)
-    handlers = PairListHandlers(AccountService(sqlite_database), PairListService(sqlite_database))
+    handlers = handlers_of(sqlite_database)
     html, page, earlier, later = handlers.first("", "", Asked())
     assert "52 pairs, 1 to 50 below" in html
     assert "<img" not in html
@@ -85,6 +91,23 @@ def test_the_page_turns_and_shows_texts_as_text(sqlite_database):
     for name in ("judith", "nobody", None):
         with pytest.raises(gr.Error):
             handlers.first("", "", Asked(name))
+
+
+def test_administrators_take_out_pairs_by_their_ids(sqlite_database):
+    rated = a_project(sqlite_database)
+    ImportService(sqlite_database).import_pairs(rated.id, [pair("f g")])
+    AccountService(sqlite_database).add_user("root", is_administrator=True)
+    handlers = handlers_of(sqlite_database)
+    for name, text, said in (
+        ("judith", "e", "administrator"),
+        ("root", " \n", "No pair"),
+        ("root", "e\na", "'a'"),
+    ):
+        with pytest.raises(gr.Error, match=said):
+            handlers.remove(Asked(name), text)
+    html, emptied = handlers.remove(Asked(), " e \n\nf g\n")
+    assert ("2 pairs removed" in html, emptied) == (True, "")
+    assert [line[0] for line in states(rated)] == ["a", "b", "c", "d"]
 
 
 def test_the_command_lists_what_is_asked_for(sqlite_database, capsys):

@@ -1,0 +1,66 @@
+"""Pairs of a wrong import go, all that are named or none; whatever somebody has met stays."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sqlalchemy import func, select
+
+from annotation.cli import main
+from annotation.errors import NotFoundError, RemovalError
+from annotation.services.importing import ImportService
+from annotation.services.pair_list import PairListService
+from annotation.services.removal import RemovalService
+from annotation.types import NewPair
+from db.checks import check
+from db.models import Assignment, AuditEvent, Pair, Rating
+from tests.rated import Rated, pair, rated_project
+
+
+@pytest.fixture
+def rated(database) -> Rated:
+    return rated_project(database, [pair("graded", "1"), *(pair(f"p{number}") for number in range(1200))])
+
+
+def left(rated: Rated) -> list[str]:
+    return [line.external_id for line in PairListService(rated.database).pairs(rated.id, limit=None).items]
+
+
+def test_what_nobody_has_met_goes_and_can_be_imported_again(rated):
+    wrong = [f"p{number}" for number in range(1199)]
+    assert RemovalService(rated.database).remove(rated.id, [*wrong, wrong[0]], by=rated.adjudicator) == 1199
+    assert left(rated) == ["graded", "p1199"]
+    assert check(rated.database).problems == ()
+    with rated.database.reading() as session:
+        event = session.scalars(select(AuditEvent).where(AuditEvent.action == "pairs removed")).one()
+        assert (event.detail["pairs"], event.user_id) == (wrong, rated.adjudicator.id)
+        assert session.scalar(select(func.count()).select_from(Rating)) == 1
+    ImportService(rated.database, clock=rated.clock).import_pairs(rated.id, [pair("p7")])
+    assert left(rated) == ["graded", "p1199", "p7"]
+
+
+def test_one_that_somebody_has_met_keeps_all(rated):
+    service, before = RemovalService(rated.database), left(rated)
+    with pytest.raises(RemovalError, match=r"^The pair 'graded' has grades and stays: leave it out\.$"):
+        service.remove(rated.id, ["p1", "graded"])
+    with rated.database.session() as session:
+        held = session.scalars(select(Pair).where(Pair.external_id == "p1100")).one()
+        state = {"state": "returned", "position": held.position, "claimed_at": rated.clock()}
+        session.add(Assignment(project_id=rated.id, pair_id=held.id, rater_id=rated.adjudicator.id, **state))
+    with pytest.raises(RemovalError, match=r"^The pair 'p1100' was given to a rater and stays"):
+        service.remove(rated.id, before[1:])
+    for missing in ("p9999", "\0"):
+        with pytest.raises(NotFoundError, match="There is no pair"):
+            service.remove(rated.id, ["p1", missing])
+    assert left(rated) == before
+
+
+def test_an_id_of_several_types_wants_its_type(sqlite_database, capsys):
+    rated = rated_project(sqlite_database, [pair("a"), NewPair("a", "phrase2word", "a fast ship", "ferry")])
+    asked = ["pairs", "remove", "harbour", "a", "--database-url", str(sqlite_database.engine.url)]
+    assert main(asked) == 1
+    assert "several types" in capsys.readouterr().err
+    assert main([*asked, "--type", "phrase2word", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"project": "harbour", "removed": 1}
+    assert left(rated) == ["a"]
