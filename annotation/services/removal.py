@@ -80,8 +80,9 @@ def _remove(
     if missing := next((id for id in ids if id not in found), None):
         with_type = "" if type is None else f" of the type {type}"
         raise NotFoundError(f"There is no pair {missing!r}{with_type} in this project: look at the list.")
-    for some in _parts(list(found.values())):
-        session.execute(delete(Pair).where(Pair.id.in_(some)).execution_options(synchronize_session=False))
+    for numbers in _parts(list(found.values())):
+        gone = delete(Pair).where(Pair.id.in_(numbers))
+        session.execute(gone.execution_options(synchronize_session=False))
     if found:
         record(session, now, "pairs removed", user_id=id_of(by), project_id=project.id, pairs=list(ids))
     return len(found)
