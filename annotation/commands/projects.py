@@ -261,6 +261,9 @@ def _as_json(project: Project) -> dict[str, Any]:
 
 
 def _show_stuck(stuck: StuckPairs) -> None:
+    if not stuck.raters:
+        show_line(f"\nPairs that lack grades: {stuck.total:,}. No rater can be given them: invite raters.")
+        return
     lower = ", or lower the number of raters per pair" if stuck.fewer_would_do else ""
     show_line(
         f"\nPairs that lack grades, with too few raters left for them: {stuck.total:,}. "

@@ -36,6 +36,8 @@ class StuckPair:
 class StuckPairs:
     total: int
     raters_per_pair: int
+    raters: int
+    """Who can be given pairs of the project at all."""
     lowest_raters: int
     """The settings refuse a smaller number of raters for a pair: some pair has had so many."""
     items: tuple[StuckPair, ...]
@@ -76,7 +78,7 @@ class StuckService:
             for row in rows
         )
         lowest = 0 if fewest is None else project.raters_per_pair - fewest
-        return StuckPairs(total, project.raters_per_pair, lowest, items)
+        return StuckPairs(total, project.raters_per_pair, len(raters), lowest, items)
 
 
 def _may_grade(project_id: int, now: datetime) -> Select[int]:

@@ -15,6 +15,11 @@ def stuck_html(stuck: StuckPairs, project_id: int) -> str:
     if not stuck.total:
         return ""
     there = f"/annotate/project?project={project_id}"
+    if not stuck.raters:
+        lack = "lacks" if stuck.total == 1 else "lack"
+        said = f"{counted(stuck.total, 'pair')} {lack} grades, and no rater can be given pairs."
+        invite = f'<a href="{there}&amp;tab=members">Invite raters</a>'
+        return f'<p class="note" role="status" id="project-stuck">{escape(said)} {invite}.</p>'
     verbs = ("lacks", "it") if stuck.total == 1 else ("lack", "them")
     said = f"{counted(stuck.total, 'pair')} {verbs[0]} grades, and too few raters are left for {verbs[1]}"
     lower = f' Or <a href="{there}&amp;tab=settings">lower the number of raters per pair</a>.'

@@ -60,6 +60,13 @@ def test_a_pair_that_everybody_graded_or_skipped_is_told_until_somebody_can_grad
     assert "lower" not in stuck_html(stuck, 1)
     assert "lower" in stuck_html(replace(stuck, lowest_raters=1), 1)
 
+    for name in ("Ana", "Ben"):
+        services.quality.pause(1, name)
+    nobody = stuck_html(services.stuck.stuck(1), 1)
+    assert "1 pair lacks grades, and no rater can be given pairs. <a" in nobody
+    for name in ("Ana", "Ben"):
+        services.quality.resume(1, name)
+
     accounts = AccountService(database, passwords=CHEAP)
     accounts.add_user("Cleo")
     services.projects.add_member(1, "Cleo", Role.RATER)
