@@ -12,6 +12,7 @@ from sqlalchemy import event
 
 from annotation.cli import main
 from annotation.commands.options import open_database
+from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import NotFoundError
 from annotation.gold import ExportOptions, Unfinished
 from annotation.services.accounts import AccountService
@@ -73,7 +74,7 @@ def test_pairs_are_counted(report):
 
 def test_types_stand_in_the_order_of_the_project_with_those_that_have_no_ratings(report):
     by_type = {part.name: part for part in report.by_type}
-    assert list(by_type) == ["paragraph2sentence", "sentence2phrase", "phrase2word", "word2sense"]
+    assert list(by_type) == list(COMPARISON_TYPES)
     assert by_type["sentence2phrase"].all.value == pytest.approx(alpha_of(*columns(0, 1, 2, 3)))
     assert by_type["phrase2word"].all.value == pytest.approx(alpha_of(*columns(5, 6)))
     assert by_type["word2sense"].pairs == 1
