@@ -112,11 +112,13 @@ def test_an_error_elsewhere_is_raised_here_and_what_comes_next_is_read():
 
 
 PROGRAM = """
+import sys
 from tests.unit.test_read_ahead import DOCUMENTS, ReadAhead, TellsProcess
 ahead = ReadAhead(TellsProcess(), 2)
 print(*set(ahead.read(DOCUMENTS)), flush=True)
-input()
+sys.stdin.readline()
 """
+"""Not `input()`, which swallows a SIGINT that arrives while it flushes the other streams."""
 
 
 @pytest.mark.parametrize("end", [None, signal.SIGINT, signal.SIGKILL])
