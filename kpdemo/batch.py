@@ -144,16 +144,18 @@ class _Run:
         self._counts = BatchSummary()
 
     def read(self, source: str | Path | BinaryIO) -> Iterator[tuple[int, Document]]:
-        """The documents that can be read, each id once, with their lines."""
+        """The documents that can be read, each id once, with their lines, and in the language of the run."""
         seen: set[str] = set()
         for line, document in self._numbered(source):
             if document.id in seen:
                 self._fail(line, f'the id "{document.id}" is that of an earlier document; give each its own.')
-            elif not self._knows_language_of(document):
-                problem = f'"{document.language}" is no language'
-                self._fail(line, f'{problem}; write a code such as "fr", or leave "language" out.')
+                continue
+            seen.add(document.id)
+            document = self._settings.as_read(document)
+            if document.language and not names_language(document.language):
+                problem = f'"{document.language}" is not a language known here'
+                self._fail(line, f'{problem}; write a code such as "sw", or leave "language" out.')
             else:
-                seen.add(document.id)
                 yield line, document
 
     def write(
@@ -184,13 +186,6 @@ class _Run:
         if self._on_error is not None:
             self._on_error(error)
 
-    def _knows_language_of(self, document: Document) -> bool:
-        return bool(self._settings.language) or not document.language or names_language(document.language)
-
-    def _in_language(self, document: Document) -> Document:
-        language = self._settings.language
-        return replace(document, language=language) if language else document
-
     def _write_batch(self, batch: Sequence[tuple[int, Document]], writer: StreamWriter) -> None:
         for _, document in batch:
             writer.done.check(document, self._source_name)
@@ -220,7 +215,7 @@ class _Run:
     def _ask(self, documents: Sequence[Document]) -> list[RetrievalPrediction | InputError]:
         settings = self._settings
         return ask_each(
-            [self._in_language(document) for document in documents],
+            documents,
             lambda part: read_with_passages(
                 self._predictor, part, top_k=settings.top_k, threshold=settings.threshold
             ),

@@ -38,6 +38,7 @@ OTHER_SUFFIXES = (
 )
 """Kinds of files that are not read; any other name says nothing of what is in it."""
 
+_KINDS_ADVICE = f"use one of {', '.join(DOCUMENT_SUFFIXES)}."
 _BODY_FIELDS = ("abstract", "text")
 _KEYPHRASE_FIELDS = ("keyphrases", "keyword", "keywords")
 _LARGEST_CELL = 64 * 1024 * 1024  # csv refuses cells over 128 KiB unless told otherwise
@@ -161,8 +162,12 @@ def read_whole(path: Path, *, title: str = "") -> Document:
 def parse_documents(
     lines: Iterable[bytes], *, name: str, on_error: ReportLine | None = None
 ) -> Iterator[tuple[int, Document]]:
-    """The documents of open JSON Lines, with their line numbers."""
-    return _documents(parse_rows(lines, name=name, on_error=on_error), name, on_error)
+    """The documents of open JSON Lines, with their line numbers.
+
+    Raises:
+        InputError: as `read_documents`; also where the first line tells that none will hold a document.
+    """
+    return _documents(parse_rows(_of_this_kind(lines, name), name=name, on_error=on_error), name, on_error)
 
 
 def count_lines(path: Path) -> int:
@@ -200,14 +205,18 @@ def document_suffix(path: Path) -> str:
     Raises:
         InputError: it is one of another kind of file.
     """
+    suffix = _suffix(path)
+    if suffix in OTHER_SUFFIXES:
+        raise InputError(f"{path}: files that end in {suffix} cannot be read; {_KINDS_ADVICE}")
+    return suffix if suffix in DOCUMENT_SUFFIXES else LINE_SUFFIXES[0]
+
+
+def _suffix(path: Path) -> str:
+    """The last one in small letters, without that of a compression; empty where there is none."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
-    suffix = suffixes[-1] if suffixes else ""
-    if suffix in OTHER_SUFFIXES:
-        known = ", ".join(DOCUMENT_SUFFIXES)
-        raise InputError(f"{path}: files that end in {suffix} cannot be read; use one of {known}.")
-    return suffix if suffix in DOCUMENT_SUFFIXES else LINE_SUFFIXES[0]
+    return suffixes[-1] if suffixes else ""
 
 
 def is_whole(name: str) -> bool:
@@ -244,6 +253,36 @@ def _report(error: InputError, line: int, on_error: ReportLine | None) -> None:
     if on_error is None:
         raise error
     on_error(LineError(line, str(error)))
+
+
+def _of_this_kind(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """The lines, unless the file is not text, or its name promises no JSON and the first one holds none."""
+    found = False
+    for line in lines:
+        if not found and (content := line.removeprefix(_UTF8_MARK).strip()):
+            _refuse_another_kind(content, name)
+            found = True
+        yield line
+
+
+def _refuse_another_kind(first: bytes, name: str) -> None:
+    begins = first.startswith(b"{")
+    if b"\x00" in first or (not begins and not _is_utf8(first)):
+        raise InputError(f"{name}: not a text file; {_KINDS_ADVICE}")
+    suffix = _suffix(Path(name))
+    if suffix and suffix not in LINE_SUFFIXES and not begins:
+        raise InputError(
+            f"{name}: files that end in {suffix} are read as JSON Lines, but the first line is no JSON "
+            f"object; {_KINDS_ADVICE}"
+        )
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _open_bytes(path: Path) -> BinaryIO:

@@ -1,18 +1,19 @@
 """What makes a file of predictions one that a later run can go on with.
 
 Beside `OUTPUT` stands `OUTPUT.settings.json` with the model, its weights, top_k and threshold, and each
-line of `OUTPUT` tells by `document_sha256` which text was read. A second run with the same settings goes on
-after the documents that are already in `OUTPUT`; one with others is refused, and so is an input in which one
-of those documents is missing or reads otherwise, so that no file mixes two models or two inputs.
+line of `OUTPUT` tells by `document_sha256` which text was read, and in which language. A second run with the
+same settings goes on after the documents that are already in `OUTPUT`; one with others is refused, and so is
+an input in which one of those documents is missing or reads otherwise: no file mixes two models or two files.
 
 What is not in `OUTPUT` does not count: lines that could not be read and documents that the model refused may
 be mended meanwhile, and the input may grow. The predictions of what was mended come after all others. A
 document without an id is known by its line: where a broken line is deleted instead of mended, those that
 follow it are other documents, and the input is refused.
 
-The input is compared before anything is written; a pipe can be read only once, and each document of it is
-compared when its turn comes. Earlier versions kept the input's first bytes in the settings instead: a file
-begun by one of them is continued while its input begins with the same.
+A file is compared before anything is written. A pipe can be read only once, and each document of it is
+compared when its turn comes: those before the first that reads otherwise are written by then, and what the
+pipe lacks is not missed. Earlier versions kept the input's first bytes in the settings instead: a file begun
+by one of them is continued while its input begins with the same.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -59,6 +60,10 @@ class BatchSettings:
     input_sha256: str = ""
     nested: bool = True
 
+    def as_read(self, document: Document) -> Document:
+        """The document in the language that it is read in."""
+        return replace(document, language=self.language) if self.language else document
+
 
 def settings_path(output: Path) -> Path:
     return output.with_name(f"{output.name}.settings.json")
@@ -90,9 +95,11 @@ class DoneDocuments:
         """
         earlier = self._identities.get(document.id)
         if earlier and earlier != document_identity(document):
-            raise _begun_with(self._output, f'another text of the document "{document.id}" than {source} has')
+            raise _begun_with(
+                self._output, f'another text or language of the document "{document.id}" than {source} has'
+            )
 
-    def check_file(self, source: Path) -> None:
+    def check_file(self, source: Path, settings: BatchSettings) -> None:
         """Raises:
         ResumeError: one of the documents is not in `source`, or is another text there.
         """
@@ -104,7 +111,7 @@ class DoneDocuments:
                 raise _begun_with(self._output, f'a document "{next(iter(missing))}", which {source} lacks')
             if document.id in missing:  # of several with an id the first is read
                 del missing[document.id]
-                self.check(document, str(source))
+                self.check(settings.as_read(document), str(source))
 
 
 def resume(path: Path, source: str | Path | BinaryIO, settings: BatchSettings) -> DoneDocuments:
@@ -127,7 +134,7 @@ def resume(path: Path, source: str | Path | BinaryIO, settings: BatchSettings) -
     if _begins_otherwise(Path(source), earlier):
         raise _begun_with(str(path), f"an input that begins otherwise than {source}")
     done = DoneDocuments(str(path), _whole_lines(path))
-    done.check_file(Path(source))
+    done.check_file(Path(source), settings)
     return done
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_FLOOR, Decimal
+
 SCORE_DIGITS = 6
 """Decimals in JSON and CSV."""
 
@@ -14,9 +16,10 @@ def reaches(score: float, threshold: float) -> bool:
 
 
 def short_score(score: float, digits: int = SHORT_DIGITS) -> str:
-    """A score for people, cut and not rounded: what is shown as 0.30 reaches a threshold of 0.3.
+    """A score for people, rounded down: what is shown as 0.30 reaches a threshold of 0.3.
 
-    >>> short_score(0.2995), short_score(0.29), short_score(0.3)
-    ('0.29', '0.29', '0.30')
+    >>> short_score(0.2995), short_score(0.29), short_score(0.3), short_score(-0.0021)
+    ('0.29', '0.29', '0.30', '-0.01')
     """
-    return f"{score:.{SCORE_DIGITS}f}"[: digits - SCORE_DIGITS]
+    told = Decimal(f"{score:.{SCORE_DIGITS}f}").quantize(Decimal(1).scaleb(-digits), ROUND_FLOOR)
+    return str(abs(told) if told.is_zero() else told)

@@ -140,7 +140,7 @@ def show_passages(hits: Sequence[tuple[float, Document]], footer: str) -> None:
     """Passages with their scores, each with its keyphrases and the beginning of its text."""
     console = _console()
     for score, passage in hits:
-        heading = Text.assemble(f"{score:.3f}  ", (passage.title or passage.id, "bold"))
+        heading = Text.assemble(f"{short_score(score, 3)}  ", (passage.title or passage.id, "bold"))
         console.print(Text(heading.plain.translate(_HARMLESS), spans=heading.spans), soft_wrap=True)
         if passage.keyphrases:
             console.print(_harmless("; ".join(passage.keyphrases)), style="italic", soft_wrap=True)
@@ -259,7 +259,7 @@ def _passages_table(retrieval: RetrievalPrediction) -> Table:
     for row in passage_rows(retrieval):
         used = "; ".join(row["used"]) if row["helps"] else "too far from the text to help"
         cells = (row["title"] or row["id"], "; ".join(row["keyphrases"]), used)
-        table.add_row(f"{row['score']:.3f}", *map(_harmless, cells))
+        table.add_row(short_score(row["score"], 3), *map(_harmless, cells))
     return table
 
 

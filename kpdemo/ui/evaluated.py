@@ -27,7 +27,6 @@ GROUPS = (
     ("Absent", ("F1@5", "F1@M", "R@50")),
     ("Pooled", ("F1@M",)),
 )
-
 """The heads of the columns, as `_row_html` fills them."""
 
 MEANINGS = {

@@ -7,6 +7,7 @@ from typing import Any
 
 from kpdemo.languages.names import NAMES
 from kpdemo.passages import Used, help_note, unrelated_note, used_keyphrases
+from kpdemo.scores import short_score
 from kpdemo.text import phrase_key
 from kpdemo.types import Prediction, RetrievalPrediction, RetrievedPassage
 from kpdemo.ui.figures import counted, score_html
@@ -16,7 +17,7 @@ SHOWN = 5
 """More passages are folded."""
 
 _NOT_IN_OTHER = "only here"
-_TOO_FAR = "Too far from this text to help: its score {score:.3f} is below {near:g}."
+_TOO_FAR = "Too far from this text to help: its score {score} is below {near:g}."
 _LEGEND = "“used” marks a keyphrase that led to one of the result, or is one of them."
 _OWN = """Passages of your own find what yours are about. A line of <code>passages.jsonl</code> is
 <code>&#123;"id": "1", "title": "…", "text": "…", "keyphrases": ["…"]&#125;</code>; then:"""
@@ -91,7 +92,8 @@ def _far(passage: RetrievedPassage, found: RetrievalPrediction) -> str:
     """That the passage did not help; in three decimals, because two may look like the least score."""
     if found.near is None or found.helps(passage):
         return ""
-    return f'<p class="passage-far" lang="en">{_TOO_FAR.format(score=passage.score, near=found.near)}</p>'
+    reason = _TOO_FAR.format(score=short_score(passage.score, 3), near=found.near)
+    return f'<p class="passage-far" lang="en">{reason}</p>'
 
 
 def _chip(phrase: str, led_to: Collection[str]) -> str:

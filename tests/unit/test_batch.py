@@ -252,9 +252,9 @@ def test_a_broken_line_that_was_mended_is_predicted_and_nothing_else(tmp_path: P
     ("lines", "difference"),
     [
         # The numbers of lines are ids: where one is deleted, those after it get others.
-        ([BROKEN[0], *BROKEN[2:]], r'another text of the document "3" than .*other\.jsonl has'),
+        ([BROKEN[0], *BROKEN[2:]], r'another text or language of the document "3" than .*other\.jsonl has'),
         (BROKEN[:3], r'a document "4", which .*other\.jsonl lacks'),
-        ([*BROKEN[:3], '{"text": "Social fields."}'], 'another text of the document "4"'),
+        ([*BROKEN[:3], '{"text": "Social fields."}'], 'another text or language of the document "4"'),
         ([f'{{"id": "x", {line[1:]}' for line in BROKEN], 'a document "1", which'),
     ],
 )
@@ -272,7 +272,9 @@ def test_another_input_is_refused(tmp_path: Path, output: Path, lines: list[str]
 def test_of_a_stream_too_no_stale_prediction_is_kept(source: Path, output: Path) -> None:
     predict_file(FakePredictor(), source, output)
     changed = io.BytesIO(source.read_bytes().replace(b"sort number3", b"forget number3"))
-    with pytest.raises(ResumeError, match='another text of the document "d3" than standard input has'):
+    with pytest.raises(
+        ResumeError, match='another text or language of the document "d3" than standard input has'
+    ):
         predict_file(FakePredictor(), changed, output)
 
 
@@ -388,9 +390,43 @@ def test_a_language_that_is_none_is_told_unless_the_call_says_another(tmp_path: 
     assert summary == BatchSummary(done=6, failed=2)
     assert [problem.line for problem in problems] == [7, 8]
     assert problems[0].message.endswith(
-        'line 7: "xx" is no language; write a code such as "fr", or leave "language" out.'
+        'line 7: "xx" is not a language known here; write a code such as "sw", or leave "language" out.'
     )
     assert predict_file(FakePredictor(), source, io.BytesIO(), language="fr") == BatchSummary(done=8)
+
+
+def test_an_input_with_an_unknown_language_before_its_mended_line_goes_on(
+    tmp_path: Path, output: Path
+) -> None:
+    rows = [
+        {"id": "a", "text": "Neural networks.", "language": "Frnch"},
+        {"id": "a", "text": "Neural networks."},
+        {"id": "b", "text": "Graph kernels."},
+    ]
+    source = tmp_path / "docs.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert predict_file(FakePredictor(), source, output) == BatchSummary(done=1, failed=2)
+    assert predict_file(FakePredictor(), source, output) == BatchSummary(skipped=1, failed=2)
+    rows[0]["language"] = "fr"  # it has become the first of its id that can be read
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert predict_file(FakePredictor(), source, output) == BatchSummary(done=1, skipped=1, failed=1)
+    assert [row["id"] for row in rows_of(output)] == ["b", "a"]
+
+
+@pytest.mark.parametrize(("asked", "is_refused"), [("", True), ("fr", False)])
+def test_another_language_of_a_document_counts_where_it_is_read_in_it(
+    tmp_path: Path, output: Path, asked: str, is_refused: bool
+) -> None:
+    source = tmp_path / "docs.jsonl"
+    source.write_text('{"id": "a", "text": "Deux mots.", "language": "fr"}\n', encoding="utf-8")
+    predict_file(FakePredictor(), source, output, language=asked)
+    source.write_text('{"id": "a", "text": "Deux mots.", "language": "it"}\n', encoding="utf-8")
+    if is_refused:
+        with pytest.raises(ResumeError, match='another text or language of the document "a" than'):
+            predict_file(FakePredictor(), source, output, language=asked)
+    else:
+        again = predict_file(FakePredictor(), source, output, language=asked)
+        assert again == BatchSummary(skipped=1)
 
 
 @pytest.mark.parametrize("name", ["note.txt", "note.md", "NOTE.TXT"])

@@ -350,6 +350,10 @@ class TestPdf:
         assert not caplog.records
 
 
+def unexpected(problem: LineError) -> None:
+    raise AssertionError(problem)
+
+
 class TestFiles:
     def test_a_missing_file_is_explained(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="no such file"):
@@ -370,6 +374,31 @@ class TestFiles:
     def test_the_suffix_of_another_kind_of_file_is_explained(self, name: str) -> None:
         with pytest.raises(InputError, match=r"cannot be read; use one of \.jsonl, .*\.pdf\.$"):
             document_suffix(Path(name))
+
+    @pytest.mark.parametrize("name", ["photo.png", "docs.jsonl", "stdin"])
+    @pytest.mark.parametrize(
+        "content",
+        [b"\x89PNG\r\n\x1a\n\x00", b"\n\xff\xd8\xff\n", b"PK\x03\x04\x00", '{"text": "a"}'.encode("utf-16")],
+    )
+    def test_what_is_no_text_is_refused_once(self, tmp_path: Path, name: str, content: bytes) -> None:
+        path = write(tmp_path / name, content)
+        with pytest.raises(InputError, match=rf"{name}: not a text file; use one of \.jsonl, .*\.pdf\.$"):
+            list(read_documents(path, on_error=unexpected))
+        with path.open("rb") as stream, pytest.raises(InputError, match="standard input: not a text file"):
+            list(parse_documents(stream, name="standard input", on_error=unexpected))
+
+    def test_only_a_name_that_promises_no_json_has_its_first_line_looked_at(self, tmp_path: Path) -> None:
+        source = "\\section{Words}\n" * 3
+        with pytest.raises(
+            InputError, match=r"files that end in \.tex are read as JSON Lines, but the first"
+        ):
+            list(read_documents(write(tmp_path / "paper.tex", source), on_error=unexpected))
+        for name in ("paper.jsonl", "paper"):
+            problems: list[LineError] = []
+            assert not list(read_documents(write(tmp_path / name, source), on_error=problems.append))
+            assert [problem.line for problem in problems] == [1, 2, 3]
+        rows = b'\xef\xbb\xbf\n {"text": "a"}\n\xff\n'
+        assert len(list(read_documents(write(tmp_path / "run.pred", rows), on_error=problems.append))) == 1
 
     def test_lines_that_are_not_blank_are_counted(self, tmp_path: Path) -> None:
         assert count_lines(write(tmp_path / "a.jsonl", "{}\n\n \n{}")) == 2

@@ -37,6 +37,14 @@ def test_a_score_reaches_a_threshold_of_two_decimals_exactly_where_it_is_shown_t
     assert reaches(score, round(score, 6))  # as JSON tells it
 
 
+@given(st.floats(-1, 1), st.integers(1, 6))
+def test_a_score_is_shown_rounded_down(score, digits):
+    shown = short_score(score, digits)
+    assert len(shown.partition(".")[2]) == digits
+    assert not (float(shown) == 0 and shown.startswith("-"))
+    assert float(shown) - 1e-9 <= round(score, 6) < float(shown) + 10**-digits
+
+
 @pytest.mark.parametrize(
     ("top_k", "threshold"), [(0, None), (-3, None), (None, 1.01), (None, -0.1), (5, float("nan"))]
 )
