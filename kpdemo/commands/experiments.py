@@ -46,7 +46,7 @@ Names:
   ngrams     candidates of 1 to 6 words (Figure 3)
   ramkg      a model in each language of --gold files, by RAMKG's measure (its Tables 2 and 3); with --index
              also with and without passages, with --rounds those of its training (Tables 4 and 5)
-  page       nothing new: the page once more, from what is stored
+  page       nothing new: the page once more, from what is stored, SimCKP's part, RAMKG's or both
 
 \b
 Examples:
@@ -127,8 +127,7 @@ def experiments(
     hand.
     """
     from kpdemo.experiments.config import DEFAULT_CONFIG
-    from kpdemo.experiments.multilingual_page import write_multilingual_page
-    from kpdemo.experiments.page import write_page
+    from kpdemo.experiments.pages import write_page
     from kpdemo.experiments.results import Results
     from kpdemo.experiments.retrieval import store_rounds
 
@@ -151,12 +150,9 @@ def experiments(
         _measure_model(call, gold or ())
     elif name != Experiment.PAGE:
         _train_variants(call)
-    if name == Experiment.RAMKG:
-        if rounds is not None:
-            store_rounds(rounds, call.results)
-        write_multilingual_page(call.results)
-    else:
-        write_page(call.results)
+    if rounds is not None:
+        store_rounds(rounds, call.results)
+    write_page(call.results)
     print(f"Figures in {call.results.folder}, the page in {call.results.page}.", file=sys.stderr)
 
 

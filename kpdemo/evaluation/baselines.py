@@ -21,7 +21,7 @@ from kpdemo.evaluation.phrases import (
     noun_ngrams,
     noun_phrases,
     phrase_candidates,
-    stands_whole,
+    whole_places,
 )
 from kpdemo.languages.names import ENGLISH
 from kpdemo.languages.segmenting import SEGMENTED
@@ -128,7 +128,7 @@ class Yake(Baseline):
     """YAKE (Campos et al. 2020) from its own package, which finds its own candidates.
 
     A phrase of YAKE's that does not stand in the text as it is (it may run across a mark) is left out, and so
-    is an English one that only stands there inside compounds, such as the "Stokes equation" of Navier–Stokes.
+    is one that only stands there inside compounds, such as the "Stokes equation" of Navier–Stokes.
     """
 
     longest: int = 3
@@ -143,8 +143,9 @@ class Yake(Baseline):
         extractor = KeywordExtractor(lan=yake_code(language), n=self.longest, top=self.most)
         found = extractor.extract_keywords(spaced(document.text, language))
         candidates = phrase_candidates(document, [phrase for phrase, _ in found])
-        if language == ENGLISH:
-            candidates = {key: one for key, one in candidates.items() if stands_whole(document, one)}
+        if language not in SEGMENTED:
+            places = {key: whole_places(document, one) for key, one in candidates.items()}
+            candidates = {key: Candidate(key, spans) for key, spans in places.items() if spans}
         best: dict[str, float] = {}
         for phrase, value in found:  # lower is better
             key = key_of(phrase, document)

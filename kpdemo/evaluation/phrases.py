@@ -24,6 +24,7 @@ _JOINERS = HYPHENS | {"&"}
 _TAG_LETTERS = {"JJ": "J", "AF": "J", "NN": "N", "FW": "N", "GW": "N", "HY": "H"}
 _MARK = "[" + re.escape("".join(sorted(_JOINERS))) + "]"
 _CUT_BEFORE, _CUT_AFTER = re.compile(rf"[^\W_]{_MARK}$"), re.compile(rf"{_MARK}[^\W_]")
+_COMPOUND = re.compile(rf"[^\W_]+(?:{_MARK}[^\W_]+)+")
 _INSIDE_ADJECTIVES = frozenset({"DT", "IN", "TO"})  # state-of-the-art, end-to-end
 _LONGEST_CHUNK = re.compile(rf"(?:[JN]H?){{0,{LONGEST - 1}}}N")
 
@@ -100,12 +101,14 @@ def locate(document: Document, keys: Collection[str]) -> list[Candidate]:
     return [Candidate(key, tuple(spans)) for key, spans in found.items()]
 
 
-def stands_whole(document: Document, candidate: Candidate) -> bool:
-    """Whether it cuts no compound at one of its places, as "lingual" does in "cross-lingual transfer"."""
+def whole_places(document: Document, candidate: Candidate) -> tuple[Span, ...]:
+    """Those of its places at which it cuts no compound, as "lingual" does in "cross-lingual transfer"."""
     text = document.text
-    return any(
-        not _CUT_BEFORE.search(text[max(0, start - 2) : start]) and not _CUT_AFTER.match(text[end : end + 2])
+    return tuple(
+        (start, end)
         for start, end in candidate.spans
+        if not _CUT_BEFORE.search(text[max(0, start - 2) : start])
+        and not _CUT_AFTER.match(text[end : end + 2])
     )
 
 
@@ -151,10 +154,32 @@ def _content(document: Document) -> Iterator[list[Word]]:
         ]
 
 
+def _whole_words(document: Document) -> Iterator[list[Word]]:
+    """As `_content`, a compound such as "sous-marin" as one word, where the language writes spaces."""
+    starts = {}
+    if document.language not in SEGMENTED:
+        found = _COMPOUND.finditer(document.text)
+        starts = {start: match.start() for match in found for start in range(match.start(), match.end())}
+    for words in _content(document):
+        groups = (
+            list(group) for _, group in groupby(words, key=lambda word: starts.get(word.start, word.start))
+        )
+        yield [word for group in groups for word in _joined(group)]
+
+
+def _joined(parts: Sequence[Word]) -> Sequence[Word]:
+    """The parts as one word, unless they are one only for grammar: "montre-t-il", "c'est-à-dire"."""
+    *others, last = parts
+    is_term = last.content and (len(others) == 1 or any(word.content for word in others))
+    if not others or not (is_term or any(word.stem == "&" for word in others)):
+        return parts
+    return [Word(" ".join(word.stem for word in parts), parts[0].start, last.end, content=True)]
+
+
 def _content_runs(document: Document, longest: int, *, inside: bool) -> list[str]:
     """The keys of runs of content words: the longest ones, or all that are `inside` of those too."""
     keys: dict[str, None] = {}
-    for words in _content(document):
+    for words in _whole_words(document):
         for content, group in groupby(words, key=lambda word: word.content):
             stems = [word.stem for word in group] if content else []
             if inside:

@@ -36,12 +36,14 @@ scratch reads 24,000 documents here (`configs/ramkg_transformer.toml`) and then 
 frequent, but does not yet look at the document; the paper has 62,368 documents of products to train one."""
 
 
-def write_multilingual_page(results: Results) -> None:
-    """Write the Markdown page beside the folder of results."""
+def multilingual_page(results: Results) -> str:
+    """The page in Markdown; "" where nothing of it was measured."""
     measured = list(results.of_kind("ramkg"))
+    if not any((measured, *(any(results.of_kind(kind)) for kind in ("retrieval", "rounds")))):
+        return ""
     tables = [_dataset(name, measured) for name in _datasets(measured)]
     sections = [_HEAD, *tables, *_retrieval(results), _PAPER, _paper_table(), *_rounds(results)]
-    results.page.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+    return "\n\n".join(sections)
 
 
 def _retrieval(results: Results) -> list[str]:

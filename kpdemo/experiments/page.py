@@ -41,8 +41,10 @@ _KINDS = {"main": "main", "variant": "ablation` and `negatives", "ngrams": "ngra
 """What is stored, and the experiments that store it."""
 
 
-def write_page(results: Results) -> None:
-    """Write the Markdown page beside the folder of results."""
+def simckp_page(results: Results) -> str:
+    """The page in Markdown; "" where nothing of it was measured."""
+    if not any(any(results.of_kind(kind)) for kind in (*_KINDS, "space")):
+        return ""
     sections = [
         _HEAD,
         _kind_section(results, "present", "Present keyphrases", 2),
@@ -57,8 +59,7 @@ def write_page(results: Results) -> None:
         _WHY,
         _WHY_VARIANTS if _by_variant(results) else "",
     ]
-    text = "\n\n".join(section for section in sections if section)
-    results.page.write_text(f"{text}\n", encoding="utf-8")
+    return "\n\n".join(section for section in sections if section)
 
 
 def _missing(results: Results) -> str:

@@ -232,6 +232,31 @@ def test_no_baseline_cuts_a_word_at_a_hyphen_or_an_ampersand(name):
         assert any(f" {phrase}{end}" in f" {text}" for end in " .,"), phrase
 
 
+@pytest.mark.parametrize("name", sorted(BASELINES.keys() - {"tfidf"}))
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("fr", "Un sous-marin étudie la physico-chimie marine. La R&D, la mise-en-scène et le savoir-faire."),
+        (
+            "de",
+            "Das E-Mail-Adressbuch und die Navier-Stokes-Gleichungen. Das n-Gramm-Modell, ein UV-Filter.",
+        ),
+    ],
+)
+def test_in_other_languages_too_no_baseline_cuts_a_word_at_a_hyphen(name, language, text):
+    [prediction] = load_baseline(name).predict([Document(text, language=language)], top_k=50)
+    found = [keyphrase.text for keyphrase in prediction.present]
+    assert any("-" in phrase for phrase in found)
+    for phrase in found:
+        assert any(f" {phrase}{end}" in f" {text}" for end in " .,"), phrase
+
+
+def test_a_hyphen_of_grammar_makes_no_compound():
+    document = Document("Le modèle montre-t-il la structure, c'est-à-dire la forme ?", language="fr")
+    found = {document.text[start:end] for c in noun_ngrams(document, load_tagger()) for start, end in c.spans}
+    assert found == {"modèle", "modèle montre", "montre", "structure", "forme"}
+
+
 def test_noun_ngrams_have_at_most_three_words_and_end_in_a_noun():
     document = Document(body="a fast parallel graph kernel")
     found = {document.text[slice(*c.spans[0])] for c in noun_ngrams(document, load_tagger())}

@@ -21,7 +21,7 @@ from kpdemo.evaluation.uncertainty import f1_standard_error, standard_error
 from kpdemo.experiments.config import DEFAULT_CONFIG, ExperimentsConfig, as_toml
 from kpdemo.experiments.measuring import figures
 from kpdemo.experiments.models import ModelRuns
-from kpdemo.experiments.page import write_page
+from kpdemo.experiments.pages import write_page
 from kpdemo.experiments.published import published
 from kpdemo.experiments.results import Results
 from kpdemo.simckp.backbone import load_backbone
@@ -244,6 +244,23 @@ def test_figures_of_an_earlier_version_do_not_tell_of_refusals(folder):
     Results(folder / "results").write("main-first", result)
     assert experiments(folder, "page") == 0
     assert "refused" not in (folder / "results.md").read_text(encoding="utf-8")
+
+
+def test_a_page_loses_nothing_that_its_folder_holds(folder, capsys):
+    path, gold = folder / "results.md", str(folder / "measured.jsonl")
+    assert experiments(folder, "page") == 2
+    assert f"{folder / 'results'} holds no figures: name the --output" in capsys.readouterr().err
+    assert not path.exists()
+    assert experiments(folder, "ramkg", "--model", "first", "--gold", gold) == 0
+    alone = path.read_text(encoding="utf-8")
+    assert alone.startswith("# Results in several languages")
+    path.unlink()
+    assert experiments(folder, "page") == 0
+    assert path.read_text(encoding="utf-8") == alone
+    assert experiments(folder, "main", "--model", "first", "--gold", gold) == 0
+    both = path.read_text(encoding="utf-8")
+    assert both.startswith("# Results beside SimCKP's")
+    assert both.endswith(f"\n\n{alone}")
 
 
 def test_shorter_candidates_keep_their_scores(folder):

@@ -9,7 +9,7 @@ import pytest
 from kpdemo.cli import main
 from kpdemo.errors import ConfigError, InputError, LanguageError
 from kpdemo.experiments.multilingual import measure_languages
-from kpdemo.experiments.multilingual_page import write_multilingual_page
+from kpdemo.experiments.pages import write_page
 from kpdemo.experiments.refusals import refusal_notes, told_refusals
 from kpdemo.experiments.results import Results
 from kpdemo.experiments.retrieval import store_rounds, with_and_without
@@ -55,7 +55,7 @@ def test_the_page_says_what_a_dash_stands_for(tmp_path):
     results.write("ramkg-fixed", {"kind": "ramkg", "model": "fixed", "datasets": {"papers": found}})
     del found["languages"]["ko"]["reasons"]  # as figures were stored once
     results.write("ramkg-older", {"kind": "ramkg", "model": "older", "datasets": {"papers": found}})
-    write_multilingual_page(results)
+    write_page(results)
     page = results.page.read_text(encoding="utf-8")
     assert "| – |" in page
     count = "refused 1 of the 1 documents of papers in Korean, which count as having no keyphrases"
@@ -155,7 +155,7 @@ def test_passages_add_nothing_to_what_the_model_refuses(tmp_path):
         "datasets": {"papers": found},
     }
     results.write("retrieval-helped", {"kind": "retrieval"} | stored)
-    write_multilingual_page(results)
+    write_page(results)
     page = results.page.read_text(encoding="utf-8")
     assert "| papers, Korean (1) | – | – | – |" in page
     assert "| papers, Korean, with passages | – | – | – | – |" in page
@@ -182,7 +182,7 @@ def test_rounds_stand_beside_the_paper_s(tmp_path):
     (tmp_path / "rgit.json").write_text(json.dumps(rounds), encoding="utf-8")
     results = Results(tmp_path / "figures")
     store_rounds(tmp_path / "rgit.json", results)
-    write_multilingual_page(results)
+    write_page(results)
     page = results.page.read_text(encoding="utf-8")
     assert "misses 50% fewer passages at 5" in page
     assert "| pseudo pairs, ours | 1,234 | – |" in page
