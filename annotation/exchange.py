@@ -3,7 +3,7 @@
 Tables (TSV, CSV with comma or semicolon) have a header, JSON Lines an object a line; names of fields in
 any case, .gz may follow the suffix, the file is UTF-8. Fields that are not named here are passed over. In CSV
 a text may stand in quotes; in TSV a quotation mark is a character like any other, unless the header is in
-quotes too.
+quotes too; where a program may have put single cells in quotes, `annotation.quotes` decides.
 
 - Pairs: `id`, `type` (may be left out where it is given otherwise), `left` (the larger item), `right`, and,
   if wished, `genre`, `intended` (the grade that the author aimed at) and `source`.
@@ -46,7 +46,6 @@ from annotation.characters import HALF, shown
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import GradeError, ImportFileError
 from annotation.formats import (
-    RATING_COLUMN,
     FileFormat,
     Source,
     open_source,
@@ -57,6 +56,7 @@ from annotation.formats import (
 from annotation.scale import CLSS
 from annotation.sense_fields import read_senses
 from annotation.senses import WORD_TO_SENSE
+from annotation.tables import RATING_COLUMN
 from annotation.types import KnownPair, NewPair, NewRating, ReadItem
 
 __all__ = [

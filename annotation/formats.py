@@ -1,17 +1,15 @@
 """Rows of the files that hold pairs and ratings: TSV, CSV, JSON Lines, the task's own TSV; plain or .gz.
 
-Every reader is lazy: a file costs the memory of one row. What is no row is explained with file and line.
+Every reader is lazy: a file costs the memory of a row or a few. What is no row is told with file and line.
 """
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import json
 import re
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,13 +21,9 @@ from typing import Any, BinaryIO, cast
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
-from annotation.spreadsheet import GOLD_COLUMN, restored
+from annotation.tables import LONGEST_LINE, Row, column_names, separator, table_rows
 
-LONGEST_LINE = 8 * 2**20
-"""Bytes of a line, and characters of a cell that runs over several lines."""
 MOST_EMPTY_LINES = 100_000
-RATING_COLUMN = "rating:"
-"""Begins the header of a column with the grades of one rater: "rating:ana"."""
 PAIR_FIELDS = frozenset({"id", "left", "right"})
 RATING_FIELDS = frozenset({"id", "rater", "grade"})
 ITEM_FIELDS = frozenset({"id", "text"})
@@ -41,15 +35,6 @@ _JSON = json.JSONDecoder(parse_float=Decimal, parse_constant=Decimal)
 _NAMED_TYPE = re.compile(r"[^\W\d]\w*2\w+")
 _COLUMN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _NUMBER = re.compile(r"[+-]?[\d.,]+%?")
-_DOUBLED = re.compile(r'"((?:[^"]|"")*)"')
-_CSV_ADVICE = {
-    "unexpected end of data": 'a field begins with " and is never closed; close it',
-    "field larger than field limit": f"a field of more than {LONGEST_LINE:,} characters; "
-    'look for a " that is never closed, or shorten it',
-    "new-line character seen": "a line break of an old Macintosh in it; save the file with usual ones",
-    "expected after": 'a field begins with " and goes on after the closing one; '
-    'put the whole field in quotes and write "" for each " in it',
-}
 
 
 class FileFormat(StrEnum):
@@ -80,14 +65,6 @@ class Source:
     """Bytes on the disk."""
     position: Callable[[], int] | None = None
     """How many of them have been read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    line: int
-    """Where it begins, from 1."""
-    fields: dict[str, Any]
-    """By names in small letters. Cells of tables are text; JSON numbers are Decimals or whole numbers."""
 
 
 @contextmanager
@@ -134,7 +111,7 @@ def read_rows(
         else:
             delimiter = "\t" if found is FileFormat.TSV else separator(first[1])
             needs = _item_columns if of_items else _pair_columns
-            yield from table_rows(source.name, lines, delimiter, first[1], skipped=first[0] - 1, needs=needs)
+            yield from table_rows(source.name, lines, delimiter, first[1], needs=needs)
 
 
 def read_lines(source: Source) -> Iterator[tuple[int, str]]:
@@ -207,22 +184,12 @@ def _format_of(name: str, first: tuple[int, str]) -> FileFormat:
     return FileFormat.TSV if "\t" in text else FileFormat.CSV
 
 
-def column_names(text: str, delimiter: str) -> set[str]:
-    """Those of a header, in lower case."""
-    return {cell.strip().strip('"').strip().lower() for cell in text.split(delimiter)}
-
-
 def _has_no_header(first: tuple[int, str]) -> bool:
     """A line of single words is taken for a header too: imported as a pair, it would go to raters unseen."""
     names = column_names(first[1], "\t") - {""}
     known = PAIR_FIELDS | RATING_FIELDS | {"type", "genre", "intended", "source", "ratings"}
     are_words = all(_COLUMN_NAME.fullmatch(name) for name in names)
     return not ("id" in names or are_words or len(names & known) > 1)
-
-
-def separator(header: str) -> str:
-    """Comma, semicolon or tab: whichever stands most often in it."""
-    return max((",", ";", "\t"), key=header.count)
 
 
 def _json_rows(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
@@ -276,90 +243,6 @@ def _task_rows(name: str, lines: Iterable[tuple[int, str]], type: str | None) ->
         elif "-" in id:
             fields["genre"] = id.rpartition("-")[0]
         yield Row(number, fields)
-
-
-def table_rows(
-    name: str,
-    lines: Iterable[tuple[int, str]],
-    delimiter: str,
-    header: str,
-    *,
-    skipped: int = 0,
-    needs: Callable[[Sequence[str]], str],
-) -> Iterator[Row]:
-    """The rows of a table under their header's names.
-
-    Between tabs a quotation mark is a character like any other, as in the task's own files, unless the header
-    itself is in quotes; a cell whose marks are all doubled between two of its own is still what a CSV writer
-    made of it.
-
-    Args:
-        name: what messages call the file.
-        lines: the first is the one behind so many `skipped` ones.
-        delimiter: what stands between cells.
-        header: the first line with any text.
-        needs: what a header with these names lacks, as "it needs id and text."; nothing when it will do.
-
-    Raises:
-        ImportFileError: a line is no row, or the header lacks something.
-    """
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    is_plain = delimiter == "\t" and '"' not in header
-    reader = csv.reader(
-        (text for _, text in lines),
-        delimiter=delimiter,
-        quoting=csv.QUOTE_NONE if is_plain else csv.QUOTE_MINIMAL,
-        strict=True,
-    )
-    columns: list[str] | None = None
-    is_protected = False
-    while True:
-        number = skipped + reader.line_num + 1
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            advice = next((text for part, text in _CSV_ADVICE.items() if part in str(error)), str(error))
-            raise ImportFileError(f"{name}, line {number}: {advice}.") from None
-        if cells is None:
-            return
-        if not any(cell.strip() for cell in cells):
-            continue
-        if columns is None:
-            columns = _header(name, number, cells, needs)
-            is_protected = delimiter != "\t" and GOLD_COLUMN in columns
-            continue
-        if len(cells) > len(columns):
-            way = "take the tabs out of its texts" if is_plain else "put fields with the separator in quotes"
-            raise ImportFileError(
-                f"{name}, line {number}: {len(cells)} fields under a header of {len(columns)}; {way}."
-            )
-        if is_plain:
-            cells = [_single(cell) for cell in cells]
-        elif is_protected:
-            cells = [restored(cell) for cell in cells]
-        yield Row(number, dict(zip(columns, cells, strict=False)))
-
-
-def _single(cell: str) -> str:
-    """`"a ""b"" c"` as the `a "b" c` that a CSV writer was given; any other cell as it is."""
-    found = _DOUBLED.fullmatch(cell)
-    return found[1].replace('""', '"') if found and '""' in found[1] else cell
-
-
-def _header(name: str, number: int, cells: list[str], needs: Callable[[Sequence[str]], str]) -> list[str]:
-    names = []
-    for cell in cells:
-        column = cell.strip()
-        is_rating = column.lower().startswith(RATING_COLUMN)
-        label = column[len(RATING_COLUMN) :].strip()
-        names.append(f"{RATING_COLUMN}{label}" if is_rating else column.lower())
-    times = Counter(names)
-    twice = next((column for column in names if column and times[column] > 1), None)
-    if twice is not None:
-        raise ImportFileError(f"{name}, line {number}: the column {twice!r} stands twice; delete one.")
-    if lacking := needs(names):
-        raise ImportFileError(f"{name}, line {number}: the header has {', '.join(names)[:200]}; {lacking}")
-    return names
 
 
 def _item_columns(names: Sequence[str]) -> str:

@@ -30,17 +30,8 @@ from typing import Any
 from annotation.characters import HALF, shown
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ScoreFileError
-from annotation.formats import (
-    FileFormat,
-    Row,
-    column_names,
-    open_source,
-    read_lines,
-    read_rows,
-    separator,
-    table_rows,
-    type_of_name,
-)
+from annotation.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
+from annotation.tables import Row, column_names, separator, table_rows
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INPUT, _GRADES = ".input.", ".gs."

@@ -7,11 +7,13 @@ import gzip
 import io
 import json
 import tracemalloc
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 
+import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from annotation.errors import ImportFileError
@@ -143,6 +145,68 @@ def test_a_quotation_mark_in_tsv_swallows_no_line():
         ('"Stop," she said', '"stop"'),
         ('a "b" c', '"'),
     ]
+
+
+HEADER = "id\ttype\tleft\tright\tgenre\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "part"),
+    [
+        # A tab, or a line break, that pandas put in quotes, read into other columns or pairs
+        ('a\tt\tx\ty\nb\tt\t"one\ttwo"\tz\n', 'line 3: a cell begins with " and one in the same line ends'),
+        ('b\tt\t"one\ttwo"\tz\tTravel\n', "line 2: a cell begins with \" and one in the same line ends"),
+        ('b\tt\tx\ty\t"one\nc\tt\tx\ty\ttwo"\n', "line 2: a cell begins with \" and one in line 3 ends"),
+        ('b\tt\tx\ty\t"one\n\n ""two"" \nthree"\n', "line 2: a cell begins with \" and one in line 5 ends"),
+        ('b\tt\tx\t"one\nc\tt\tx\ttwo"\n', "line 2: the last of 4 cells under a header of 5 begins with"),
+        ('b\tt\tx\ty\t"one\n' + "c\tt\tx\ty\tz\n" * 99 + '"\n', "and one in line 102 ends with it"),
+    ],
+)  # fmt: skip
+def test_a_cell_of_tsv_that_may_go_on_in_the_next_is_refused(rows, part):
+    told = message(HEADER + rows, "p.tsv")
+    assert told.startswith("p.tsv, line ")
+    assert part in told
+    assert told.endswith("; write the header in quotes too, or save the file as CSV.")
+    assert told.count(". ") == 0
+
+
+@pytest.mark.parametrize(
+    "lefts",
+    [
+        ('"Hello', "x"),
+        ('5"', '"quoted"', '"quoted" text', '""', '"a" and "b"', '"5" pipe', 'a 5"" pipe'),
+        ('"Hello', '"again', 'a 5" pipe', '"'),
+        ('"Hello', *(["x"] * 100), 'so far"'),  # no cell is so long
+    ],
+)
+def test_marks_that_no_writer_put_into_a_tsv_stay(lefts):
+    rows = (f"{number}\tt\t{left}\ty\tTravel\n" for number, left in enumerate(lefts))
+    assert [pair.left for pair in read(HEADER + "".join(rows), "p.tsv")] == list(lefts)
+
+
+def test_two_marks_that_are_not_the_ends_of_one_cell_stay():
+    rows = 'a\tt\tx\t"Hello\tz\nb\tt\ta pipe of 5"\ty\tTravel\n'  # one row of them had six cells
+    pairs = read(HEADER + rows, "p.tsv")
+    assert [(pair.left, pair.right) for pair in pairs] == [("x", '"Hello'), ('a pipe of 5"', "y")]
+
+
+CELLS = st.text('"\t\n ab', max_size=12) | st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=12
+)
+
+
+@settings(max_examples=1_000, deadline=None)
+@given(rows=st.lists(st.tuples(*[CELLS] * 5), min_size=1, max_size=4), width=st.integers(3, 5))
+@example(rows=[("1", "a\tb\tc\td\nx\tx\tc", "d\te\nf", "g", "s")], width=5)
+def test_what_pandas_wrote_into_a_tsv_is_read_back_or_refused(rows, width):
+    columns = ["id", "left", "right", "genre", "source"][:width]
+    table = pd.DataFrame([row[:width] for row in rows], columns=columns)
+    found = None
+    with suppress(ImportFileError):
+        pairs = read(table.to_csv(sep="\t", index=False), "p.tsv", type="phrase2word")
+        found = [(p.id, p.left, p.right, p.genre or "", p.source or "")[:width] for p in pairs]
+    kept = [row[:width] for row in rows if any(cell.strip() for cell in row[:width])]
+    assert found in (None, [tuple(c if n in (1, 2) else c.strip() for n, c in enumerate(r)) for r in kept])
 
 
 def test_cells_made_safe_for_spreadsheets_are_restored_only_in_our_own_files():

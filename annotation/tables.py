@@ -1,0 +1,135 @@
+"""Tables with a header: TSV, and CSV with comma or semicolon."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from annotation.errors import ImportFileError
+from annotation.quotes import Cells, as_meant
+from annotation.spreadsheet import GOLD_COLUMN, restored
+
+LONGEST_LINE = 8 * 2**20
+"""Bytes of a line, and characters of a cell that runs over several lines."""
+RATING_COLUMN = "rating:"
+"""Begins the header of a column with the grades of one rater: "rating:ana"."""
+
+_OLD_LINE_BREAK = "a line break of an old Macintosh in it; save the file with usual ones"
+_CSV_ADVICE = {
+    "unexpected end of data": 'a field begins with " and is never closed; close it',
+    "field larger than field limit": f"a field of more than {LONGEST_LINE:,} characters; "
+    'look for a " that is never closed, or shorten it',
+    "new-line character seen": _OLD_LINE_BREAK,
+    "expected after": 'a field begins with " and goes on after the closing one; '
+    'put the whole field in quotes and write "" for each " in it',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    line: int
+    """Where it begins, from 1."""
+    fields: dict[str, Any]
+    """By names in small letters. Cells of tables are text; JSON numbers are Decimals or whole numbers."""
+
+
+def table_rows(
+    name: str,
+    lines: Iterable[tuple[int, str]],
+    delimiter: str,
+    header: str,
+    *,
+    needs: Callable[[Sequence[str]], str],
+) -> Iterator[Row]:
+    """The rows of a table under their header's names.
+
+    Between tabs a quotation mark is a character like any other, as in the task's own files, unless the header
+    itself is in quotes or a writer put the cell in them (`annotation.quotes`).
+
+    Args:
+        name: what messages call the file.
+        lines: with their numbers, one after the other.
+        delimiter: what stands between cells.
+        header: the first line with any text.
+        needs: what a header with these names lacks, as "it needs id and text."; nothing when it will do.
+
+    Raises:
+        ImportFileError: a line is no row, or the header lacks something.
+    """
+    is_plain = delimiter == "\t" and '"' not in header
+    cut = _plain_rows(name, lines) if is_plain else _quoted_rows(name, lines, delimiter)
+    rows: Iterator[Cells] = (row for row in cut if any(cell.strip() for cell in row[1]))
+    first = next(rows, None)
+    if first is None:
+        return
+    columns = _header(name, *first, needs)
+    if is_plain:
+        rows = as_meant(name, rows, len(columns))
+    is_protected = delimiter != "\t" and GOLD_COLUMN in columns
+    for number, cells in rows:
+        if len(cells) > len(columns):
+            way = "take the tabs out of its texts" if is_plain else "put fields with the separator in quotes"
+            raise ImportFileError(
+                f"{name}, line {number}: {len(cells)} fields under a header of {len(columns)}; {way}."
+            )
+        texts = map(restored, cells) if is_protected else cells
+        yield Row(number, dict(zip(columns, texts, strict=False)))
+
+
+def column_names(text: str, delimiter: str) -> set[str]:
+    """Those of a header, in lower case."""
+    return {cell.strip().strip('"').strip().lower() for cell in text.split(delimiter)}
+
+
+def separator(header: str) -> str:
+    """Comma, semicolon or tab: whichever stands most often in it."""
+    return max((",", ";", "\t"), key=header.count)
+
+
+def _plain_rows(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[Cells]:
+    """A row a line, cut at its tabs."""
+    for number, text in lines:
+        text = text.rstrip("\r\n")
+        if "\r" in text:
+            raise ImportFileError(f"{name}, line {number}: {_OLD_LINE_BREAK}.")
+        yield number, text.split("\t")
+
+
+def _quoted_rows(name: str, lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[Cells]:
+    """Rows whose cells may be in quotes, and hold line breaks then."""
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    rest = iter(lines)
+    first = next(rest, None)
+    if first is None:
+        return
+    reader = csv.reader((text for _, text in chain([first], rest)), delimiter=delimiter, strict=True)
+    while True:
+        number = first[0] + reader.line_num
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            advice = next((text for part, text in _CSV_ADVICE.items() if part in str(error)), str(error))
+            raise ImportFileError(f"{name}, line {number}: {advice}.") from None
+        if cells is None:
+            return
+        yield number, cells
+
+
+def _header(name: str, number: int, cells: list[str], needs: Callable[[Sequence[str]], str]) -> list[str]:
+    names = []
+    for cell in cells:
+        column = cell.strip()
+        is_rating = column.lower().startswith(RATING_COLUMN)
+        label = column[len(RATING_COLUMN) :].strip()
+        names.append(f"{RATING_COLUMN}{label}" if is_rating else column.lower())
+    times = Counter(names)
+    twice = next((column for column in names if column and times[column] > 1), None)
+    if twice is not None:
+        raise ImportFileError(f"{name}, line {number}: the column {twice!r} stands twice; delete one.")
+    if lacking := needs(names):
+        raise ImportFileError(f"{name}, line {number}: the header has {', '.join(names)[:200]}; {lacking}")
+    return names
