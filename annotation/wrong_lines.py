@@ -10,7 +10,10 @@ MOST_TOLD = 5
 
 
 class WrongLinesError(ImportFileError):
-    """Several lines cannot be used: `lines` says how many they are, then the reason of each that is told."""
+    """Several lines cannot be used; the message is one sentence, which numbers those that it tells.
+
+    `lines` has the same for a list: how many they are, then the reason of each.
+    """
 
     def __init__(self, reasons: Sequence[str], total: int) -> None:
         """Prepare it.
@@ -21,7 +24,11 @@ class WrongLinesError(ImportFileError):
         """
         few = "these are" if total == len(reasons) else f"the first {len(reasons)} are"
         self.lines = (f"{total:,} lines cannot be imported; {few}:", *reasons)
-        super().__init__(" ".join(self.lines))
+        numbered = (
+            f"({number}) {' '.join(reason.split()).removesuffix('.')}"
+            for number, reason in enumerate(reasons, start=1)
+        )
+        super().__init__(f"{self.lines[0]} {'; '.join(numbered)}.")
 
 
 class WrongLines:

@@ -6,42 +6,31 @@ A part is looked up in the database first, then inserted in bulk. Nothing of it 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, cast
 
-from sqlalchemy import Table, func, select, text
+from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
-from annotation.assignment import position_of
 from annotation.clock import Clock, utcnow
 from annotation.errors import ImportFileError
-from annotation.exchange import fingerprint
-from annotation.pair_senses import senses_as_json
 from annotation.services.audit import record
-from annotation.services.bulk import insert_rows, is_among
-from annotation.services.checks import shelf_of
-from annotation.services.imported_ratings import ImportedRating, RatingWriter
+from annotation.services.imported_pairs import PairImporter, place_of
 from annotation.services.projects import as_project, find_project
 from annotation.types import (
     ImportSummary,
     NewPair,
-    NewRating,
     Project,
     ProjectSettings,
     ReadItem,
     User,
-    to_quarters,
 )
 from annotation.wrong_lines import WrongLines
 from db import Database
-from db.models import Pair
 
 MOST_ITEMS = 500
 MOST_CHARACTERS = 2_000_000
 """What a part holds at most; SQLite also limits the parameters of a statement."""
 
-_PAIRS = cast(Table, Pair.__table__)
 # PostgreSQL does not count rows that this transaction inserts: it would read whole tables for each part, or
 # compile the statement, which takes longer than running it.
 _NOT_NOW = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")
@@ -119,13 +108,11 @@ def import_within(
     if counts_rows:
         session.execute(_BY_INDEX)
     wrong = WrongLines()
-    importer = _Importer(session, project, now, wrong)
+    importer = PairImporter(session, project, now, wrong)
     for number, read in enumerate(_parts(items), start=1):
-        part = _usable(read, project, wrong)
-        if wrong:  # nothing is imported: only how many they are is still to be told
-            continue
+        part = [_checked(item, project.settings) for item in read]
         importer.add(part)
-        if counts_rows and number in _COUNTED_AFTER:
+        if counts_rows and number in _COUNTED_AFTER and not wrong:
             session.execute(_COUNT_ROWS)
         done += len(part)
         if progress is not None:
@@ -134,234 +121,29 @@ def import_within(
     return importer.summary()
 
 
-def _usable(items: Sequence[ReadItem], project: Project, wrong: WrongLines) -> list[NewPair | NewRating]:
-    """The items that can be used by what they say alone; the others are `wrong`."""
-    good = []
-    for item in items:
-        try:
-            if isinstance(item, ImportFileError):
-                raise item
-            _check(item, project.settings)
-            good.append(item)
-        except ImportFileError as error:
-            wrong.add(error)
-    return good
-
-
-def _check(item: NewPair | NewRating, settings: ProjectSettings) -> None:
+def _checked(item: ReadItem, settings: ProjectSettings) -> ReadItem:
+    """The item or, where it cannot be used by what it says alone, why."""
+    if isinstance(item, ImportFileError):
+        return item
+    where = place_of(item)
     if item.type is not None and item.type not in settings.types:
-        raise ImportFileError(
-            f"{_where(item)}, field 'type': {item.type!r} is no type of the project, which has "
+        return ImportFileError(
+            f"{where}, field 'type': {item.type!r} is no type of the project, which has "
             f"{', '.join(settings.types)}; mend it or add it to the project."
         )
     grades = [grade for _, grade in item.ratings] if isinstance(item, NewPair) else [item.grade]
     for grade in grades:
         if grade % settings.step != 0:
-            raise ImportFileError(
-                f"{_where(item)}: the grade {grade} is off the project's steps of {settings.step}; mend "
+            return ImportFileError(
+                f"{where}: the grade {grade} is off the project's steps of {settings.step}; mend "
                 "it or make the step finer."
             )
     if isinstance(item, NewPair) and len(item.ratings) > settings.raters_per_pair:
-        raise ImportFileError(
-            f"{_where(item)}: {len(item.ratings)} ratings, but the project asks for "
+        return ImportFileError(
+            f"{where}: {len(item.ratings)} ratings, but the project asks for "
             f"{settings.raters_per_pair} of a pair; raise that number or leave ratings out."
         )
-
-
-@dataclass(slots=True)
-class _Known:
-    """A pair that is in the database, or will be when this part is inserted."""
-
-    fingerprint: str
-    id: int = 0
-    """Of its row; 0 until it is inserted."""
-
-
-@dataclass(slots=True)
-class _Part:
-    """What is known while a part is imported."""
-
-    by_id: dict[str, dict[str, _Known]] = field(default_factory=dict)
-    """External id, then type."""
-    prints: dict[int, str] = field(default_factory=dict)
-    """Fingerprints of its pairs by Python's id."""
-    taken: set[str] = field(default_factory=set)
-    """Fingerprints of pairs that are there."""
-    new: list[tuple[NewPair, _Known]] = field(default_factory=list)
-    again: list[tuple[NewPair | NewRating, _Known | None]] = field(default_factory=list)
-    """Pairs that are there, whose ratings may be new, and ratings in long form."""
-
-
-class _Importer:
-    """The transaction of one import."""
-
-    def __init__(self, session: Session, project: Project, now: datetime, wrong: WrongLines) -> None:
-        self._session = session
-        self._project = project
-        self._wrong = wrong
-        self._ratings = RatingWriter(session, project, now)
-        self._shelf = shelf_of(session, project.id)
-        last = session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project.id))
-        self._first_order = self._order = 0 if last is None else last + 1
-        self._duplicates: dict[str, None] = {}
-
-    def summary(self) -> ImportSummary:
-        pairs = self._order - self._first_order
-        return ImportSummary(pairs, self._ratings.written, tuple(self._duplicates))
-
-    def add(self, items: Sequence[NewPair | NewRating]) -> None:
-        """Import a part, if the pairs of it fit to those that are there; else they are among the wrong lines.
-
-        Raises:
-            ImportFileError: a rating of it cannot be used.
-        """
-        part = self._look_up(items)
-        for item in items:
-            if isinstance(item, NewPair):
-                self._sort(item, part)
-            else:
-                part.again.append((item, None))
-        if self._wrong:
-            return
-        if part.new:
-            self._insert(part)
-        self._ratings.write([rating for pair, known in part.new for rating in _ratings_of(pair, known)])
-        self._merge(part)
-
-    def _look_up(self, items: Sequence[NewPair | NewRating]) -> _Part:
-        columns = (Pair.id, Pair.external_id, Pair.type, Pair.fingerprint)
-        ids = {_id(item) for item in items}
-        rows = self._session.execute(
-            select(*columns).where(
-                Pair.project_id == self._project.id, is_among(self._session, Pair.external_id, ids)
-            )
-        )
-        part = _Part()
-        for row_id, external_id, type, print in rows:
-            part.by_id.setdefault(external_id, {})[type] = _Known(print, row_id)
-        pairs = [item for item in items if isinstance(item, NewPair)]
-        part.prints = {id(pair): fingerprint(pair.type, pair.left, pair.right) for pair in pairs}
-        there = select(Pair.fingerprint).where(
-            Pair.project_id == self._project.id,
-            is_among(self._session, Pair.fingerprint, part.prints.values()),
-        )
-        part.taken.update(self._session.scalars(there))
-        self._refuse_checks(pairs, part)
-        return part
-
-    def _refuse_checks(self, pairs: Sequence[NewPair], part: _Part) -> None:
-        """A check pair would be met twice, which gives it away; `import_checks` refuses the same."""
-        if self._shelf is None:
-            return
-        of_checks = select(Pair.fingerprint).where(
-            Pair.project_id == self._shelf,
-            is_among(self._session, Pair.fingerprint, part.prints.values()),
-        )
-        found = set(self._session.scalars(of_checks))
-        for pair in pairs:
-            if part.prints[id(pair)] in found:
-                self._refuse(
-                    f"{_where(pair)}: the pair {pair.id!r} is a check pair of the project, and a rater who "
-                    "met it twice would know; leave it out."
-                )
-
-    def _refuse(self, reason: str) -> None:
-        self._wrong.add(ImportFileError(reason))
-
-    def _sort(self, pair: NewPair, part: _Part) -> None:
-        print = part.prints[id(pair)]
-        types = part.by_id.setdefault(pair.id, {})
-        known = types.get(pair.type)
-        if known is not None:
-            if known.fingerprint != print:
-                self._refuse(
-                    f"{_where(pair)}, field 'id': {pair.id!r} is the id of another pair, in the project or "
-                    "further up; give this one an id of its own."
-                )
-            part.again.append((pair, known))
-        elif print in part.taken:
-            self._duplicates[pair.id] = None
-        else:
-            types[pair.type] = _Known(print)
-            part.taken.add(print)
-            part.new.append((pair, types[pair.type]))
-
-    def _insert(self, part: _Part) -> None:
-        rows = [self._row(pair, known, order) for order, (pair, known) in enumerate(part.new, self._order)]
-        insert_rows(self._session, _PAIRS, rows)
-        if any(pair.ratings for pair, _ in part.new) or part.again:
-            ids = self._session.execute(
-                select(Pair.import_order, Pair.id).where(
-                    Pair.project_id == self._project.id, Pair.import_order >= self._order
-                )
-            )
-            for order, id in ids:
-                part.new[order - self._order][1].id = id
-        self._order += len(rows)
-
-    def _row(self, pair: NewPair, known: _Known, order: int) -> dict[str, Any]:
-        settings = self._project.settings
-        quarters = [to_quarters(grade) for _, grade in pair.ratings]
-        return {
-            "project_id": self._project.id,
-            "external_id": pair.id,
-            "type": pair.type,
-            "left": pair.left,
-            "right": pair.right,
-            "genre": pair.genre,
-            "intended_quarters": None if pair.intended is None else to_quarters(pair.intended),
-            "source": pair.source,
-            "senses": None if pair.senses is None else senses_as_json(pair.senses),
-            "fingerprint": known.fingerprint,
-            "position": position_of(settings.seed, pair.type, pair.id) if settings.is_random else order,
-            "import_order": order,
-            "open_slots": settings.raters_per_pair - len(quarters),
-            "rating_count": len(quarters),
-            "low_quarters": min(quarters, default=None),
-            "high_quarters": max(quarters, default=None),
-            "spread_quarters": max(quarters, default=0) - min(quarters, default=0),
-        }
-
-    def _merge(self, part: _Part) -> None:
-        found = [
-            (item, _ratings_of(item, known or self._rated(cast(NewRating, item), part)))
-            for item, known in part.again
-        ]
-        is_new = iter(self._ratings.merge([rating for _, ratings in found for rating in ratings]))
-        for item, ratings in found:
-            brought = sum(next(is_new) for _ in ratings)
-            if not brought:
-                self._duplicates[_id(item)] = None
-
-    def _rated(self, rating: NewRating, part: _Part) -> _Known:
-        types = part.by_id.get(rating.pair_id, {})
-        fitting = [known for type, known in types.items() if rating.type in (None, type)]
-        if len(fitting) == 1:
-            return fitting[0]
-        if fitting:
-            raise ImportFileError(
-                f"{_where(rating)}, field 'id': pairs of {len(fitting)} types have the id "
-                f"{rating.pair_id!r} ({', '.join(sorted(types))}); add a field 'type'."
-            )
-        of_type = "" if rating.type is None else f" of type {rating.type!r}"
-        raise ImportFileError(
-            f"{_where(rating)}, field 'id': the project has no pair {rating.pair_id!r}{of_type}; import the "
-            "pairs first."
-        )
-
-
-def _ratings_of(item: NewPair | NewRating, known: _Known) -> list[ImportedRating]:
-    id, place = _id(item), _where(item)
-    ratings = item.ratings if isinstance(item, NewPair) else ((item.rater, item.grade),)
-    return [ImportedRating(known.id, id, rater, to_quarters(grade), place) for rater, grade in ratings]
-
-
-def _id(item: NewPair | NewRating) -> str:
-    return item.id if isinstance(item, NewPair) else item.pair_id
-
-
-def _where(item: NewPair | NewRating) -> str:
-    return item.place or f"Pair {_id(item)!r}"
+    return item
 
 
 def _parts(items: Iterable[ReadItem]) -> Iterator[list[ReadItem]]:

@@ -24,9 +24,10 @@ from annotation.assignment import position_of
 from annotation.errors import ImportFileError, NotFoundError
 from annotation.services.accounts import AccountService
 from annotation.services.importing import MOST_ITEMS, ImportService
+from annotation.services.known_pairs import KnownPairService
 from annotation.services.projects import ProjectService
 from annotation.services.tally import refresh_pairs
-from annotation.types import NewPair, NewRating, ProjectSettings, Role
+from annotation.types import KnownPair, NewPair, NewRating, ProjectSettings, Role
 from db import Database
 from db.models import Assignment, AuditEvent, Pair, Rating, RatingChange, User
 
@@ -274,6 +275,51 @@ def test_a_bad_item_is_told_and_nothing_is_imported(sqlite_database, items, part
     assert part in str(caught.value)
     assert str(caught.value).endswith(".")
     assert everything(database) == before
+
+
+def refused(database: Database, project_id: int, items) -> str:
+    before = everything(database)
+    with pytest.raises(ImportFileError) as caught:
+        ImportService(database).import_pairs(project_id, items)
+    assert everything(database) == before
+    return str(caught.value)
+
+
+def test_every_line_that_clashes_with_the_project_is_counted(database):
+    project, _ = import_into(database, map(pair, range(6_000)))
+    told = refused(database, project.id, (pair(number, left="other") for number in range(6_000)))
+    assert told.startswith(
+        "6,000 lines cannot be imported; the first 5 are: (1) Pair 'p0', field 'id': 'p0' is"
+    )
+
+
+def test_lines_that_clash_after_a_wrong_one_are_counted_in_the_order_of_the_file(sqlite_database):
+    project, _ = import_into(sqlite_database, [pair(1)])
+    items = [
+        pair(1, left="other"),
+        ImportFileError("f.tsv, line 3: is no pair."),
+        pair(2, type="a2b"),
+        *map(pair, range(3, MOST_ITEMS + 10)),
+        pair(3, left="other"),  # a pair further up that was not inserted
+        pair(4),
+        pair(7_000, left="left 5", right="5"),  # the texts of one
+        pair(7_000),
+    ]
+    told = refused(sqlite_database, project.id, items)
+    assert told.startswith("4 lines cannot be imported; these are: (1) Pair 'p1', field 'id'")
+    assert "; (2) f.tsv, line 3: is no pair; (3) Pair 'p2', field 'type': 'a2b' is" in told
+    assert "; (4) Pair 'p3', field 'id'" in told
+
+
+def test_a_line_that_is_wrong_in_two_ways_counts_once(sqlite_database):
+    project, _ = import_into(sqlite_database, [pair(1)])
+    known = KnownPair(pair(2), Decimal(2))
+    KnownPairService(sqlite_database).import_checks(project.id, [known])
+    told = refused(sqlite_database, project.id, [pair(1, left="left 2", right="2"), pair(1, left="other")])
+    assert told.startswith(
+        "2 lines cannot be imported; these are: (1) Pair 'p1': the pair 'p1' is a check pair"
+    )
+    assert "(2) Pair 'p1', field 'id': 'p1' is the id of another pair" in told
 
 
 def test_what_breaks_while_reading_undoes_everything(database):
