@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 
+from annotation.errors import ImportFileError
 from annotation.sizes import Bounds, Size, size_of
 from annotation.string_similarity import longest_common_piece, substring_similarity
 
@@ -42,6 +43,10 @@ class NewItem:
     genre: str | None = None
     source: str | None = None
     place: str = field(default="", compare=False)
+
+
+ReadLargerItem = NewItem | ImportFileError
+"""A row of an import of larger items, or why it cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from annotation.senses import (
     is_sense_key,
     sense_number,
 )
-from annotation.types import KnownPair, NewPair, ReadItem
+from annotation.types import NewPair, ReadItem, ReadKnownPair
 
 MOST_SIBLINGS = 12
 """What is kept and shown of them; some senses have hundreds."""
@@ -86,24 +86,29 @@ def with_senses(items: Iterable[ReadItem], source: Callable[[], SenseSource | No
     """
     opened = cache(source)  # once, also where there is none
     for item in items:
-        read = item
-        if isinstance(item, NewPair) and item.type == WORD_TO_SENSE:
-            try:
-                read = _with_sense(item, opened())
-            except ImportFileError as error:
-                read = error
-        yield read
+        yield _or_error(item, opened) if isinstance(item, NewPair) else item
 
 
 def known_with_senses(
-    items: Iterable[KnownPair], source: Callable[[], SenseSource | None]
-) -> list[KnownPair]:
+    items: Iterable[ReadKnownPair], source: Callable[[], SenseSource | None]
+) -> Iterator[ReadKnownPair]:
     """The same for pairs whose grade is known: among others of their kind they must not stand out."""
     opened = cache(source)
-    return [
-        replace(item, pair=_with_sense(item.pair, opened())) if item.pair.type == WORD_TO_SENSE else item
-        for item in items
-    ]
+    for item in items:
+        if isinstance(item, ImportFileError):
+            yield item
+            continue
+        pair = _or_error(item.pair, opened)
+        yield pair if isinstance(pair, ImportFileError) else replace(item, pair=pair)
+
+
+def _or_error(pair: NewPair, source: Callable[[], SenseSource | None]) -> NewPair | ImportFileError:
+    if pair.type != WORD_TO_SENSE:
+        return pair
+    try:
+        return _with_sense(pair, source())
+    except ImportFileError as error:
+        return error
 
 
 def _with_sense(pair: NewPair, source: SenseSource | None) -> NewPair:

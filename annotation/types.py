@@ -129,6 +129,8 @@ class NewRating:
 
 ReadItem = NewPair | NewRating | ImportFileError
 """A row of an import, or why it cannot be used."""
+ReadKnownPair = KnownPair | ImportFileError
+"""The same of an import of training or check pairs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Annotated, cast
 import typer
 
 from annotation.adjudication import beginning
-from annotation.authoring import ItemSummary, NewItem
+from annotation.authoring import ItemSummary, ReadLargerItem
 from annotation.commands.importing import STDIN, file_size, number_of
 from annotation.commands.options import DatabaseOption, JsonOption, open_database
 from annotation.exchange import FileFormat, open_source, open_stream, read_larger_items
@@ -170,7 +170,7 @@ def summary_text(summary: ItemSummary, project: str) -> str:
     return f"{text} {number_of(count, 'item')} {were} there already and {were} left out: {named}."
 
 
-def _read(files: list[str], format: FileFormat | None, type: str | None) -> Iterator[NewItem]:
+def _read(files: list[str], format: FileFormat | None, type: str | None) -> Iterator[ReadLargerItem]:
     for name in files:
         with ExitStack() as stack:
             if name == STDIN:

@@ -19,7 +19,7 @@ from annotation.services.known_pairs import KnownPairService, KnownSummary
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityOverview, QualityService, Standing
 from annotation.terminal import show_json, show_line, show_table
-from annotation.types import KnownPair, Project
+from annotation.types import Project, ReadKnownPair
 from db import DEFAULT_URL
 from db.command import CallError
 
@@ -152,12 +152,12 @@ def quality(
         _show(overview)
 
 
-def _read(file: str, project: Project, type: str | None, wordnet: Path | None) -> list[KnownPair]:
+def _read(file: str, project: Project, type: str | None, wordnet: Path | None) -> list[ReadKnownPair]:
     if not Path(file).is_file():
         raise CallError(f"{file}: no such file; check the name.")
     with open_source(Path(file)) as source:
         pairs = read_known_pairs(source, type=type, only_type=project.settings.only_type)
-        return known_with_senses(pairs, Dictionary(wordnet).open_or_none)
+        return list(known_with_senses(pairs, Dictionary(wordnet).open_or_none))
 
 
 def _said(summary: KnownSummary, noun: str, project: Project) -> str:

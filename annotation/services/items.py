@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import Table, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import func, select
 
-from annotation.assignment import position_of
-from annotation.authoring import ItemSummary, NewItem
+from annotation.authoring import ItemSummary, ReadLargerItem
 from annotation.clock import Clock, utcnow
-from annotation.comparison import comparison_type
-from annotation.errors import ImportFileError, SettingsError
-from annotation.exchange import fingerprint
+from annotation.errors import SettingsError
 from annotation.services.audit import record
-from annotation.services.bulk import insert_rows, is_among
+from annotation.services.imported_items import ItemImporter
 from annotation.services.projects import as_project, find_project
 from annotation.services.users import id_of
 from annotation.services.writing_plan import WritingTerms, lock_plan, read_plan
-from annotation.sizes import PairBounds, bounds_json, size_of
-from annotation.types import Project, User
+from annotation.sizes import PairBounds, bounds_json
+from annotation.types import User
+from annotation.wrong_lines import WrongLines
 from db import Database
 from db.models import LargerItem, Writing
 
-_ITEMS = cast(Table, LargerItem.__table__)
 _AT_ONCE = 500
 LISTED = 100
 
@@ -57,7 +52,7 @@ class ItemService:
     def import_items(
         self,
         project_id: int,
-        items: Iterable[NewItem],
+        items: Iterable[ReadLargerItem],
         *,
         by: User | None = None,
         progress: Callable[[int], None] | None = None,
@@ -70,17 +65,20 @@ class ItemService:
         Raises:
             NotFoundError: there is no such project.
             ImportFileError: an item cannot be used, or has not the size of its type.
+            WrongLinesError: several cannot; the message tells how many, and the first few.
         """
         now = self._clock()
         with self._database.session() as session:
             project = as_project(find_project(session, project_id, lock=True))
-            importer = _Importer(session, project, read_plan(session, project_id))
+            wrong = WrongLines()
+            importer = ItemImporter(session, project, read_plan(session, project_id), wrong)
             done = 0
             for part in _parts(items):
                 importer.add(part)
                 done += len(part)
                 if progress is not None:
                     progress(done)
+            wrong.tell()
             summary = ItemSummary(importer.added, tuple(importer.duplicates))
             record(
                 session,
@@ -170,10 +168,6 @@ class ItemService:
             return WritingTerms(row.has_zeros, row.bounds)
 
 
-def item_fingerprint(type: str, text: str) -> str:
-    return sha256(f"item\0{fingerprint(type, text, '')}".encode()).hexdigest()
-
-
 def _state(row: LargerItem, found: str | None) -> str:
     if row.withdrawn_at is not None:
         return "withdrawn"
@@ -182,91 +176,7 @@ def _state(row: LargerItem, found: str | None) -> str:
     return found or "unwritten"
 
 
-class _Importer:
-    """The transaction of one import."""
-
-    def __init__(self, session: Session, project: Project, plan: WritingTerms) -> None:
-        self._session = session
-        self._project = project
-        self._bounds = {type: plan.of(type) for type in project.settings.types}
-        last = session.scalar(
-            select(func.max(LargerItem.import_order)).where(LargerItem.project_id == project.id)
-        )
-        self._order = 0 if last is None else last + 1
-        self.added = 0
-        self.duplicates: dict[str, None] = {}
-
-    def add(self, items: Sequence[NewItem]) -> None:
-        for item in items:
-            self._check(item)
-        prints = [item_fingerprint(item.type, item.text) for item in items]
-        own = LargerItem.project_id == self._project.id
-        by_id = {
-            (id, type): print
-            for id, type, print in self._session.execute(
-                select(LargerItem.external_id, LargerItem.type, LargerItem.fingerprint).where(
-                    own, is_among(self._session, LargerItem.external_id, {item.id for item in items})
-                )
-            )
-        }
-        taken = set(
-            self._session.scalars(
-                select(LargerItem.fingerprint).where(
-                    own, is_among(self._session, LargerItem.fingerprint, set(prints))
-                )
-            )
-        )
-        rows: list[dict[str, Any]] = []
-        for item, print in zip(items, prints, strict=True):
-            if by_id.get((item.id, item.type), print) != print:
-                raise ImportFileError(
-                    f"{_where(item)}, field 'id': {item.id!r} is there already with another text; give this "
-                    "item another id."
-                )
-            if print in taken:
-                self.duplicates[item.id] = None
-                continue
-            taken.add(print)
-            by_id[item.id, item.type] = print
-            rows.append(self._row(item, print, self._order + len(rows)))
-        insert_rows(self._session, _ITEMS, rows)
-        self._order += len(rows)
-        self.added += len(rows)
-
-    def _check(self, item: NewItem) -> None:
-        bounds = self._bounds.get(item.type)
-        if bounds is None:
-            raise ImportFileError(
-                f"{_where(item)}, field 'type': {item.type!r} is no type of the project, which has "
-                f"{', '.join(self._bounds)}; mend it or add it to the project."
-            )
-        if problem := bounds.larger.problem(size_of(item.text)):
-            larger = comparison_type(item.type).larger.lower()
-            raise ImportFileError(
-                f"{_where(item)}, field 'text': the {larger} {problem}; mend it, leave it out, or set other "
-                "bounds for its type."
-            )
-
-    def _row(self, item: NewItem, print: str, order: int) -> dict[str, Any]:
-        settings = self._project.settings
-        return {
-            "project_id": self._project.id,
-            "external_id": item.id,
-            "type": item.type,
-            "text": item.text.strip(),
-            "genre": item.genre,
-            "source": item.source,
-            "fingerprint": print,
-            "position": position_of(settings.seed, item.type, item.id) if settings.is_random else order,
-            "import_order": order,
-        }
-
-
-def _where(item: NewItem) -> str:
-    return item.place or f"Item {item.id!r}"
-
-
-def _parts(items: Iterable[NewItem]) -> Iterator[list[NewItem]]:
+def _parts(items: Iterable[ReadLargerItem]) -> Iterator[list[ReadLargerItem]]:
     found = iter(items)
     while part := list(islice(found, _AT_ONCE)):
         yield part

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -14,17 +14,16 @@ from sqlalchemy.orm import Session
 
 from annotation.assignment import position_of
 from annotation.clock import Clock, utcnow
-from annotation.errors import ImportFileError, NotFoundError
-from annotation.exchange import fingerprint
+from annotation.errors import NotFoundError
 from annotation.pair_senses import senses_as_json
-from annotation.quality import MOST_CHECK_PAIRS, MOST_TRAINING_PAIRS
 from annotation.scale import CLSS
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
+from annotation.services.imported_known_pairs import new_check_pairs, new_training_pairs, print_of
 from annotation.services.projects import find_project
 from annotation.services.quality import begin_checks_anew
 from annotation.services.users import id_of
-from annotation.types import KnownPair, NewPair, User, from_quarters, to_quarters
+from annotation.types import NewPair, ReadKnownPair, User, from_quarters, to_quarters
 from db import Database
 from db.models import Pair, Project, TrainingPair
 
@@ -66,7 +65,7 @@ class KnownPairService:
     def import_training(
         self,
         project_id: int,
-        pairs: Iterable[KnownPair],
+        pairs: Iterable[ReadKnownPair],
         *,
         by: User | None = None,
         files: Sequence[str] = (),
@@ -76,6 +75,7 @@ class KnownPairService:
         Raises:
             NotFoundError: there is no such project.
             ImportFileError: a pair cannot be used, or there would be too many.
+            WrongLinesError: several cannot be used; the message tells how many, and the first few.
         """
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
@@ -83,8 +83,7 @@ class KnownPairService:
                 TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None)
             )
             old = {(type, id) for type, id in session.execute(there)}
-            new, duplicates = _new_pairs(pairs, project, old)
-            _refuse_too_many(len(old) + len(new), MOST_TRAINING_PAIRS)
+            new, duplicates = new_training_pairs(pairs, project, old)
             last = session.scalar(
                 select(func.max(TrainingPair.import_order)).where(TrainingPair.project_id == project.id)
             )
@@ -124,7 +123,7 @@ class KnownPairService:
     def import_checks(
         self,
         project_id: int,
-        pairs: Iterable[KnownPair],
+        pairs: Iterable[ReadKnownPair],
         *,
         by: User | None = None,
         files: Sequence[str] = (),
@@ -134,23 +133,21 @@ class KnownPairService:
         Raises:
             NotFoundError: there is no such project.
             ImportFileError: a pair cannot be used, is a pair of the project, or there would be too many.
+            WrongLinesError: several cannot be used.
         """
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
             shelf = _shelf(session, project, self._clock)
             there = select(Pair.type, Pair.external_id).where(Pair.project_id == shelf.id)
             old = {(type, id) for type, id in session.execute(there)}
-            new, duplicates = _new_pairs(pairs, project, old)
-            _refuse_too_many(len(old) + len(new), MOST_CHECK_PAIRS)
-            prints = {_print(known.pair): known.pair for known in new}
-            _refuse_known(session, project, prints)
+            new, duplicates = new_check_pairs(session, pairs, project, old)
             last = session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == shelf.id))
             session.add_all(
                 Pair(
                     project_id=shelf.id,
                     **_texts(known.pair),
                     intended_quarters=to_quarters(known.grade),
-                    fingerprint=_print(known.pair),
+                    fingerprint=print_of(known.pair),
                     position=position_of(shelf.seed, known.pair.type, known.pair.id),
                     import_order=order,
                     open_slots=shelf.raters_per_pair,
@@ -261,28 +258,6 @@ def _line(kind: KnownKind, row: TrainingPair | Pair) -> KnownLine:
     return KnownLine(kind, row.id, row.external_id, row.left, row.right, from_quarters(_quarters(row)))
 
 
-def _new_pairs(
-    pairs: Iterable[KnownPair], project: Project, old: Collection[tuple[str, str]]
-) -> tuple[list[KnownPair], list[str]]:
-    """Those that are not there yet, and the ids of the others."""
-    there = set(old)
-    new: list[KnownPair] = []
-    duplicates: list[str] = []
-    for known in pairs:
-        pair = known.pair
-        if pair.type not in project.types:
-            raise ImportFileError(
-                f"{pair.place}, field 'type': {pair.type!r} is no type of the project, which has "
-                f"{', '.join(project.types)}; mend it or add it to the project."
-            )
-        if (pair.type, pair.id) in there:
-            duplicates.append(pair.id)
-        else:
-            there.add((pair.type, pair.id))
-            new.append(known)
-    return new, duplicates
-
-
 def _texts(pair: NewPair) -> dict[str, Any]:
     return {
         "external_id": pair.id,
@@ -291,34 +266,6 @@ def _texts(pair: NewPair) -> dict[str, Any]:
         "right": pair.right,
         "senses": None if pair.senses is None else senses_as_json(pair.senses),
     }
-
-
-def _print(pair: NewPair) -> str:
-    return fingerprint(pair.type, pair.left, pair.right)
-
-
-def _refuse_too_many(pairs: int, most: int) -> None:
-    if pairs > most:
-        raise ImportFileError(
-            f"There would be {pairs:,} such pairs in the project: it takes {most:,} at most."
-        )
-
-
-def _refuse_known(session: Session, project: Project, prints: dict[str, NewPair]) -> None:
-    """A pair of the project would be met twice, which gives the check away."""
-    ids = list(prints)
-    for first in range(0, len(ids), 500):
-        chosen = ids[first : first + 500]
-        found = session.scalar(
-            select(Pair.fingerprint)
-            .where(Pair.project_id == project.id, Pair.fingerprint.in_(chosen))
-            .limit(1)
-        )
-        if found is not None:
-            raise ImportFileError(
-                f"{prints[found].place}: the pair {prints[found].id!r} is a pair of the project too, and a "
-                "rater who met it twice would know; take another."
-            )
 
 
 def _shelf(session: Session, project: Project, clock: Clock) -> Project:

@@ -15,7 +15,8 @@ from annotation.assignment import position_of
 from annotation.authoring import UNRELATED, Candidate, ZeroItem, zero_partners
 from annotation.comparison import comparison_type
 from annotation.errors import WritingError
-from annotation.exchange import LONGEST_ID, fingerprint
+from annotation.exchange import fingerprint
+from annotation.row_reader import LONGEST_ID
 from annotation.services.checks import shelf_of
 from annotation.services.desk import BARRED
 from annotation.services.pair_texts import senses_of

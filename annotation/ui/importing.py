@@ -69,7 +69,7 @@ class ImportHandlers:
         type: str | None,
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> tuple[str, Any]:
-        """All rows of the file, or a sentence on the first that cannot be used."""
+        """All rows of the file, or how many cannot be used and why."""
         try:
             project_id = asked_project(request)
             user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)

@@ -79,7 +79,7 @@ class ItemsHandlers:
         )
 
     def import_file(self, request: gr.Request, upload: str | None, type: str | None) -> tuple[str, Any]:
-        """All rows of the file, or a sentence on the first that cannot be used."""
+        """All rows of the file, or how many cannot be used and why."""
         try:
             project_id = asked_project(request)
             user = self.accounts.require(request.username, project_id, *EDITORS)

@@ -19,7 +19,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.known_pairs import KnownLine, KnownPairService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityOverview, QualityService
-from annotation.types import KnownPair, Role, User
+from annotation.types import ReadKnownPair, Role, User
 from annotation.ui.asking import asked_project
 from annotation.ui.importing import checked_upload, refused
 from annotation.ui.number_fields import NARROW, decimal_field, decimal_of, decimal_text, whole_of
@@ -155,8 +155,8 @@ class QualityHandlers:
         try:
             project_id, user = self._asked(request)
             path = checked_upload(upload)
-            pairs = _read(path, self.projects.get(project_id).settings.only_type)
-            pairs = known_with_senses(pairs, self.dictionary.open_or_none)
+            read = _read(path, self.projects.get(project_id).settings.only_type)
+            pairs = list(known_with_senses(read, self.dictionary.open_or_none))
             bring = {"training": self.known_pairs.import_training, "checks": self.known_pairs.import_checks}
             summary = bring[kind](project_id, pairs, by=user, files=[path.name])
         except AnnotationError as error:
@@ -339,7 +339,7 @@ def read_quality_form(
     )
 
 
-def _read(path: Path, only_type: str | None) -> list[KnownPair]:
+def _read(path: Path, only_type: str | None) -> list[ReadKnownPair]:
     with open_source(path, name=path.name) as source:
         pairs = list(read_known_pairs(source, only_type=only_type))
     if not pairs:

@@ -64,6 +64,17 @@ def test_items_are_imported_all_or_none_and_never_twice(database):
     assert [line.state for line in office.items.items(office.project.id)] == ["unwritten"] * 5
 
 
+def test_every_larger_item_that_cannot_be_used_is_counted(database):
+    office = open_office(database, items=600)
+    clashing = [replace(item, text=sentence(2_000)) for item in new_items(600)]
+    items = [*clashing, NewItem("x", TYPE, sentence(3_000)), NewItem("x", TYPE, sentence(3_001))]
+    with pytest.raises(
+        ImportFileError, match=r"^601 lines cannot be imported; the first 5 are: \(1\) Item 'item 0'"
+    ):
+        office.items.import_items(office.project.id, items)
+    assert office.items.count(office.project.id) == 600
+
+
 def test_a_type_with_larger_items_stays(office):
     settings = replace(office.project.settings, types=("phrase2word",))
     with pytest.raises(SettingsError, match="has 10 larger items: keep it"):
