@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, TextIO, cast
 
 from kpdemo.errors import InputError
 from kpdemo.lines import join_cut_words, with_title_line
+from kpdemo.row_lines import RowLines
 from kpdemo.text import SURROGATE
 from kpdemo.types import Document
 
@@ -389,12 +390,16 @@ def _table_rows(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     csv.field_size_limit(_LARGEST_CELL)
     header_line = stream.readline()
-    reader = csv.reader(chain([header_line], stream), delimiter=_delimiter(header_line, suffix), strict=True)
+    delimiter = _delimiter(header_line, suffix)
+    lines = RowLines(chain([header_line], stream), header_line.count("\t") + 1)
+    may_swallow = delimiter == "\t" and '"' not in header_line
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     header = [name.strip().lower() for name in _next_row(reader, _where(str(path), 1)) or ()]
     if not set(_BODY_FIELDS) & set(header):
         raise InputError(f'{path}: no column "abstract" or "text" in the first line; name the columns there.')
     while True:
         first = reader.line_num + 1
+        lines.begin()
         where = _where(str(path), first)
         try:
             cells = _next_row(reader, where)
@@ -406,10 +411,21 @@ def _table_rows(
         if any(cells[len(header) :]):  # a spreadsheet may end all rows with empty cells
             problem = f"{len(cells)} cells under {len(header)} columns; quote the text."
             _report(InputError(f"{where}: {problem}"), first, on_error)
+        elif may_swallow and lines.are_rows(len(cells)):
+            _report(_swallowed(where, first, reader.line_num), first, on_error)
         elif any(cells):
             # An empty cell is a field left out, except that an empty text is an empty document.
             named = zip(header, cells, strict=False)
             yield first, {name: cell for name, cell in named if cell or name in _BODY_FIELDS}
+
+
+def _swallowed(where: str, first: int, last: int) -> InputError:
+    line = "the same line" if last == first else f"line {last}"
+    rows = "that line is a whole row" if last == first else "each line up to there is a whole row"
+    return InputError(
+        f'{where}: a cell begins with " and one in {line} ends with it, but {rows} without them; put the '
+        'cell in quotes and write "" for each " in it, or save the file as CSV.'
+    )
 
 
 def _next_row(reader: Iterator[list[str]], where: str) -> list[str] | None:

@@ -7,6 +7,7 @@ import json
 import lzma
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -234,6 +235,33 @@ class TestTables:
         assert problem.message.startswith(f'{path}, line 4: a cell begins with " and has no " at its end, so')
         with pytest.raises(InputError, match=r"line 4: a cell .*, so reading ends here; put"):
             list(read_documents(path))
+
+    @pytest.mark.parametrize(
+        ("rows", "where"),
+        [
+            ('2\tT\t"Graphs\n\n3\tT\tkernels\n4\tT\t5"\n', 'and one in line 6 ends'),
+            ('2\t"Graphs\tkernels"\n', "and one in the same line ends"),
+        ],
+    )  # fmt: skip
+    def test_a_quote_in_a_tsv_that_would_swallow_rows_is_reported_and_the_rest_goes_on(
+        self, tmp_path: Path, rows: str, where: str
+    ) -> None:
+        path = write(tmp_path / "docs.tsv", f"id\ttitle\ttext\n1\tT\tfine\n{rows}9\tT\tfine\n")
+        problems: list[LineError] = []
+        assert [document.id for document in read_documents(path, on_error=problems.append)] == ["1", "9"]
+        [problem] = problems
+        assert problem.line == 3
+        assert problem.message.startswith(f'{path}, line 3: a cell begins with " {where} with it, but ')
+        with pytest.raises(InputError, match="without them; put the cell in quotes"):
+            list(read_documents(path))
+
+    def test_cells_of_a_tsv_that_pandas_put_in_quotes_are_read(self, tmp_path: Path) -> None:
+        texts = ["one\ntwo", "a\tb", 'a "b"', "one\n\n5\t6\n", '"x']
+        table = pd.DataFrame({"id": list("abcde"), "title": "T", "text": texts})
+        path = write(tmp_path / "docs.tsv", table.to_csv(sep="\t", index=False))
+        assert [document.body for document in read_documents(path)] == texts
+        path = write(tmp_path / "quoted.tsv", '"id"\t"text"\n"1"\t"one\n5\t6"\n')
+        assert [document.body for document in read_documents(path)] == ["one\n5\t6"]
 
     def test_a_quote_in_the_header_that_is_not_closed_is_explained(self, tmp_path: Path) -> None:
         path = write(tmp_path / "docs.csv", 'id,"text\n1,fine\n')
