@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from kpdemo.batch_output import StreamWriter, open_writer
-from kpdemo.documents import LineError, ReportLine, is_whole, parse_documents, read_numbered
+from kpdemo.documents import parse_documents, read_numbered
 from kpdemo.errors import InputError
+from kpdemo.file_kinds import is_whole
 from kpdemo.identity import document_identity
+from kpdemo.json_rows import LineError, ReportLine
 from kpdemo.languages.names import names_language
 from kpdemo.nesting import Unnested
 from kpdemo.prediction_files import prediction_row

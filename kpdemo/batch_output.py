@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from kpdemo.documents import COMPRESSIONS
 from kpdemo.errors import KpdemoError
+from kpdemo.file_kinds import COMPRESSIONS
 from kpdemo.refused import Refusal, RefusedDocuments, refused_path
 from kpdemo.resuming import BatchSettings, DoneDocuments, ResumeError, resume
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from kpdemo.documents import LineError, ReportLine, read_rows
 from kpdemo.errors import InputError
+from kpdemo.json_rows import LineError, ReportLine, read_rows
 from kpdemo.passages import passage_rows
 from kpdemo.scores import SCORE_DIGITS
 from kpdemo.types import Document, Keyphrase, Kind, Prediction, RetrievalPrediction, Source

@@ -25,9 +25,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from kpdemo.documents import LineError, read_head, read_numbered
+from kpdemo.documents import read_numbered
 from kpdemo.errors import InputError
+from kpdemo.files import read_head
 from kpdemo.identity import document_identity
+from kpdemo.json_rows import LineError
 from kpdemo.languages.names import language_name
 from kpdemo.refused import refused_path
 from kpdemo.types import Document

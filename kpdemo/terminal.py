@@ -15,8 +15,8 @@ from rich.text import Text
 
 from kpdemo.batch import BatchSummary
 from kpdemo.commands.options import counted
-from kpdemo.documents import LineError
 from kpdemo.evaluation.coverage import Coverage
+from kpdemo.json_rows import LineError
 from kpdemo.languages.names import language_name
 from kpdemo.passages import help_note, passage_rows, unrelated_note
 from kpdemo.scores import short_score

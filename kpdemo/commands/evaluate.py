@@ -27,10 +27,11 @@ from kpdemo.commands.options import (
     progress_line,
     read_language,
 )
-from kpdemo.documents import LINE_SUFFIXES, LineError
 from kpdemo.errors import InputError
 from kpdemo.evaluation.gold import read_gold
+from kpdemo.file_kinds import LINE_SUFFIXES
 from kpdemo.identity import model_identity
+from kpdemo.json_rows import LineError
 from kpdemo.types import Document, Prediction, Predictor
 
 if TYPE_CHECKING:

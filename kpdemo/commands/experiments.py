@@ -23,9 +23,10 @@ from kpdemo.commands.options import (
     progress_line,
     say,
 )
-from kpdemo.documents import LINE_SUFFIXES, TABLE_SUFFIXES, read_documents
+from kpdemo.documents import read_documents
 from kpdemo.errors import InputError
 from kpdemo.evaluation.gold import dataset_name
+from kpdemo.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES
 from kpdemo.types import Document
 
 if TYPE_CHECKING:

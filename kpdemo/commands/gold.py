@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kpdemo.commands.options import CallError, check_file
-from kpdemo.documents import LINE_SUFFIXES, TABLE_SUFFIXES
 from kpdemo.evaluation.gold import dataset_name
+from kpdemo.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES
 
 
 def dataset_names(paths: Sequence[str]) -> dict[str, str]:

@@ -48,13 +48,10 @@ from kpdemo.commands.options import (
     quick_count,
     say,
 )
-from kpdemo.documents import (
-    ReportLine,
-    parse_documents,
-    read_numbered,
-    read_text,
-)
+from kpdemo.documents import parse_documents, read_numbered
 from kpdemo.errors import InputError, PassageIndexError
+from kpdemo.files import read_text
+from kpdemo.json_rows import ReportLine
 from kpdemo.passages import SCORE_DIGITS
 from kpdemo.predictors import DEFAULT_MODEL
 from kpdemo.types import Document

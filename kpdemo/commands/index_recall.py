@@ -22,8 +22,10 @@ from kpdemo.commands.options import (
     progress_line,
     quick_count,
 )
-from kpdemo.documents import LINE_SUFFIXES, LineError, ReportLine, document_from_row, read_rows
+from kpdemo.document_rows import document_from_row
 from kpdemo.errors import InputError
+from kpdemo.file_kinds import LINE_SUFFIXES
+from kpdemo.json_rows import LineError, ReportLine, read_rows
 from kpdemo.types import Document
 
 if TYPE_CHECKING:

@@ -34,7 +34,8 @@ from kpdemo.commands.options import (
     quick_count,
     say,
 )
-from kpdemo.documents import LineError, ReportLine, read_numbered
+from kpdemo.documents import read_numbered
+from kpdemo.json_rows import LineError, ReportLine
 from kpdemo.predictors import DEFAULT_MODEL
 from kpdemo.storage import replace_file
 from kpdemo.types import Document

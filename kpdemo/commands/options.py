@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kpdemo.documents import LINE_SUFFIXES, LineError, count_lines, document_suffix
 from kpdemo.errors import InputError, KpdemoError, ModelLoadError
+from kpdemo.file_kinds import LINE_SUFFIXES, document_suffix
+from kpdemo.files import count_lines
+from kpdemo.json_rows import LineError
 from kpdemo.types import Predictor
 
 if TYPE_CHECKING:

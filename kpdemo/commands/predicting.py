@@ -25,17 +25,12 @@ from kpdemo.commands.options import (
     quick_count,
     say,
 )
-from kpdemo.documents import (
-    DOCUMENT_SUFFIXES,
-    WHOLE_SUFFIXES,
-    is_whole,
-    plain_document,
-    read_text,
-    read_whole,
-)
+from kpdemo.file_kinds import DOCUMENT_SUFFIXES, WHOLE_SUFFIXES, is_whole
+from kpdemo.files import read_text
 from kpdemo.identity import index_identity, model_identity
 from kpdemo.lines import with_title_line
 from kpdemo.types import Document, Predictor, RetrievalPrediction, finds_absent, languages_of
+from kpdemo.whole_files import plain_document, read_whole
 
 if TYPE_CHECKING:
     from kpdemo.batch import BatchSummary

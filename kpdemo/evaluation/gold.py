@@ -6,8 +6,10 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from kpdemo.documents import COMPRESSIONS, DOCUMENT_SUFFIXES, ReportLine, read_numbered
+from kpdemo.documents import read_numbered
 from kpdemo.errors import InputError
+from kpdemo.file_kinds import COMPRESSIONS, DOCUMENT_SUFFIXES
+from kpdemo.json_rows import ReportLine
 from kpdemo.types import Document
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kpdemo.documents import LineError, ReportLine, read_rows
 from kpdemo.errors import InputError
 from kpdemo.evaluation.protocol import DatasetFigures, evaluate
 from kpdemo.evaluation.report import Report
+from kpdemo.json_rows import LineError, ReportLine, read_rows
 from kpdemo.languages.datasets import identified_together
 from kpdemo.prediction_files import read_predictions
 from kpdemo.resuming import recorded_model

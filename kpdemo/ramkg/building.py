@@ -15,8 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kpdemo.documents import LineError, ReportLine
 from kpdemo.errors import InputError, PassageIndexError
+from kpdemo.json_rows import LineError, ReportLine
 from kpdemo.languages import identified
 from kpdemo.ramkg.appending import StoreWriter, lock, open_writer
 from kpdemo.ramkg.index import PassageIndex

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kpdemo.documents import document_from_row
+from kpdemo.document_rows import document_from_row
 from kpdemo.errors import InputError, PassageIndexError
 from kpdemo.ramkg.manifest import ENDS, KEYS, PASSAGES, REAL, VECTORS, WORD, Manifest
 from kpdemo.types import Document

@@ -11,8 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from kpdemo.documents import document_from_row, read_rows
+from kpdemo.document_rows import document_from_row
 from kpdemo.errors import ConfigError, InputError
+from kpdemo.json_rows import read_rows
 from kpdemo.types import Document
 
 Row = TypeVar("Row")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kpdemo.documents import document_from_row
+from kpdemo.document_rows import document_from_row
 from kpdemo.errors import ConfigError, InputError
 from kpdemo.simckp.associations import Associations
 from kpdemo.simckp.terms import LONGEST, term_key

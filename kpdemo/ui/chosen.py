@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kpdemo.documents import DOCUMENT_SUFFIXES
 from kpdemo.errors import InputError
+from kpdemo.file_kinds import DOCUMENT_SUFFIXES
 
 MOST_FILES = 20
 

@@ -13,8 +13,10 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.batch import BatchSummary, predict_file
-from kpdemo.documents import WHOLE_SUFFIXES, LineError, document_suffix, read_numbered
+from kpdemo.documents import read_numbered
 from kpdemo.errors import InputError, StoppedError
+from kpdemo.file_kinds import WHOLE_SUFFIXES, document_suffix
+from kpdemo.json_rows import LineError
 from kpdemo.routed import read_with_passages
 from kpdemo.types import (
     Document,

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from kpdemo.batch import BatchSummary, predict_each, predict_file
 from kpdemo.batch_output import OutputError
-from kpdemo.documents import LineError
 from kpdemo.errors import InputError
+from kpdemo.json_rows import LineError
 from kpdemo.prediction_files import read_predictions
 from kpdemo.refused import refused_path
 from kpdemo.resuming import IDENTITY, ResumeError, recorded_model, settings_path

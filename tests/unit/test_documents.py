@@ -14,23 +14,14 @@ from hypothesis import strategies as st
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
-from kpdemo.documents import (
-    LineError,
-    count_lines,
-    decode_text,
-    document_from_row,
-    document_suffix,
-    markdown_document,
-    parse_documents,
-    read_documents,
-    read_head,
-    read_numbered,
-    read_rows,
-    read_text,
-    read_whole,
-)
+from kpdemo.document_rows import document_from_row
+from kpdemo.documents import parse_documents, read_documents, read_numbered
 from kpdemo.errors import InputError
+from kpdemo.file_kinds import document_suffix
+from kpdemo.files import count_lines, decode_text, read_head, read_text
+from kpdemo.json_rows import LineError, read_rows
 from kpdemo.types import Document
+from kpdemo.whole_files import markdown_document, read_whole
 
 UNREADABLE = Path("/proc/self/mem")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kpdemo.documents import LineError
 from kpdemo.errors import InputError, PassageIndexError
+from kpdemo.json_rows import LineError
 from kpdemo.ramkg import building
 from kpdemo.ramkg.appending import lock
 from kpdemo.ramkg.building import add_passages, build_index, partial_folder
