@@ -112,6 +112,8 @@ class AdjudicationItem:
     """Of a word and a sense."""
     version: str
     """Stands for the ratings and decisions above; another one means that something changed."""
+    is_withdrawn: bool = False
+    """The pair counts nowhere: nothing is decided on it."""
 
     @property
     def is_open(self) -> bool:

@@ -54,8 +54,8 @@ class AssignmentError(AnnotationError):
     """The pair is not the rater's to grade: given to others meanwhile, or closed to changes."""
 
 
-class RemovalError(AnnotationError):
-    """A pair cannot be taken out of its project: somebody has met it, or the id does not tell which it is."""
+class PairError(AnnotationError):
+    """A pair cannot be removed or withdrawn: somebody has met it, or its id does not tell which it is."""
 
 
 class WritingError(AnnotationError):

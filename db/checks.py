@@ -59,6 +59,13 @@ INVARIANTS = (
         """,
     ),
     Invariant(
+        "nobody holds a pair that is withdrawn",
+        """
+        SELECT pairs.id FROM assignments JOIN pairs ON pairs.id = assignments.pair_id
+        WHERE assignments.state = 'held' AND pairs.withdrawn_at IS NOT NULL
+        """,
+    ),
+    Invariant(
         "a rating has an assignment that says rated",
         """
         SELECT ratings.pair_id FROM ratings LEFT JOIN assignments

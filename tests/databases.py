@@ -174,6 +174,7 @@ def fill(database: Database) -> None:
             session.add(pair)
             session.flush()
             _rate(session, pair, {ana.id: number, ben.id: number + 5})
+        pair.withdrawn_at = NOON
         _add_the_rest(session, project, pair, ana, ben)
 
 

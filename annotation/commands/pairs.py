@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from annotation.adjudication import beginning
-from annotation.commands.importing import number_of
+from annotation.commands.importing import STDIN, number_of
 from annotation.commands.options import DatabaseOption, JsonOption, open_database
 from annotation.services.pair_list import PairListService, PairState
+from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.removal import RemovalService
 from annotation.terminal import show_json, show_line, show_table
 from db import DEFAULT_URL
+from db.command import CallError
 
 _SHOWN = 32
 _EXAMPLES = """
@@ -23,9 +27,23 @@ Examples:
 \b
   python -m annotation pairs list news
   python -m annotation pairs list news --search ferry --state open --json
-  python -m annotation pairs remove news p17 p18
-  tail -n +2 wrong.tsv | cut -f1 | xargs python -m annotation pairs remove news    all of a wrong import
+  python -m annotation pairs withdraw news p17 --reason "its text is cut off"
+  python -m annotation pairs restore news p17
+  tail -n +2 wrong.tsv | cut -f1 | python -m annotation pairs remove news -
 """
+
+IdsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="ID…",
+        help="Of the pairs, as the list has them; - reads them from standard input, one per line.",
+    ),
+]
+TypeOption = Annotated[
+    str | None,
+    typer.Option("--type", metavar="TYPE", help="Their comparison type, where several have the id."),
+]
+ReasonOption = Annotated[str, typer.Option(metavar="TEXT", help="Why; it is kept with the project's events.")]
 
 pairs = typer.Typer(help="Pairs that raters grade.", epilog=_EXAMPLES, rich_markup_mode=None)
 
@@ -51,7 +69,9 @@ def list_pairs(
     """List the pairs of a project in the order of import: their texts, grades so far, and how far each is."""
     database = open_database(database_url)
     found = ProjectService(database).get(project)
-    page = PairListService(database).pairs(found.id, search=search, state=state, limit=None)
+    page = PairListService(database).pairs(
+        found.id, search=search, state=state, limit=None, has_whole_texts=as_json
+    )
     if as_json:
         rows = [{name: value for name, value in asdict(line).items() if name != "id"} for line in page.items]
         show_json({"project": found.name, "raters_per_pair": page.raters_per_pair, "pairs": rows})
@@ -76,18 +96,75 @@ def list_pairs(
 @pairs.command("remove", epilog=_EXAMPLES)
 def remove_pairs(
     project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
-    ids: Annotated[list[str], typer.Argument(metavar="ID…", help="Of the pairs, as the list has them.")],
-    type: Annotated[
-        str | None, typer.Option(metavar="TYPE", help="Of the pairs, where several have an id.")
-    ] = None,
+    ids: IdsArgument,
+    type: TypeOption = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Take pairs out of a project again that nobody was given or graded. All of them or none."""
+    named = named_ids(ids)
     database = open_database(database_url)
     found = ProjectService(database).get(project)
-    removed = RemovalService(database).remove(found.id, ids, type=type)
+    removed = RemovalService(database).remove(found.id, named, type=type)
+    _show(found.name, "removed", removed, as_json=as_json)
+
+
+@pairs.command("withdraw", epilog=_EXAMPLES)
+def withdraw_pairs(
+    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    ids: IdsArgument,
+    type: TypeOption = None,
+    reason: ReasonOption = "",
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Give pairs to no rater any more and count them nowhere; grades are kept. All of them or none."""
+    named = named_ids(ids)
+    database = open_database(database_url)
+    found = ProjectService(database).get(project)
+    withdrawn = PairWithdrawalService(database).withdraw(found.id, named, type=type, reason=reason)
+    _show(found.name, "withdrawn", withdrawn, as_json=as_json)
+
+
+@pairs.command("restore", epilog=_EXAMPLES)
+def restore_pairs(
+    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    ids: IdsArgument,
+    type: TypeOption = None,
+    reason: ReasonOption = "",
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Put withdrawn pairs back as they were. All of them or none."""
+    named = named_ids(ids)
+    database = open_database(database_url)
+    found = ProjectService(database).get(project)
+    restored = PairWithdrawalService(database).restore(found.id, named, type=type, reason=reason)
+    _show(found.name, "restored", restored, as_json=as_json)
+
+
+def named_ids(arguments: Sequence[str]) -> list[str]:
+    """The ids of the call, or for - alone those that standard input has, one per line.
+
+    Raises:
+        CallError: - stands beside ids, or standard input has none or is not UTF-8.
+    """
+    if STDIN not in arguments:
+        return list(arguments)
+    if len(arguments) > 1:
+        raise CallError("There are ids beside -: give either ids, or - alone and all ids on standard input.")
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise CallError("The ids on standard input are not UTF-8: save them so.") from None
+    ids = [id for line in text.split("\n") if (id := line.removesuffix("\r"))]
+    if not ids:
+        raise CallError("Standard input names no pair: write ids to it, one per line.")
+    return ids
+
+
+def _show(project: str, done: str, count: int, *, as_json: bool) -> None:
     if as_json:
-        show_json({"project": found.name, "removed": removed})
+        show_json({"project": project, done: count})
     else:
-        show_line(f"Removed {number_of(removed, 'pair')} of {found.name}.")
+        show_line(f"{number_of(count, 'pair')} of {project} {done}.")

@@ -57,13 +57,15 @@ def _as_json(remark: Remark) -> dict[str, Any]:
         "text": remark.text,
         "at": remark.at.isoformat(),
         "check": remark.is_check,
+        "withdrawn": remark.is_withdrawn,
     }
 
 
 def _cells(remark: Remark) -> tuple[object, ...]:
+    marks = [" (check)"] * remark.is_check + [" (withdrawn)"] * remark.is_withdrawn
     return (
         remark.kind,
-        f"{remark.type} (check)" if remark.is_check else remark.type,
+        "".join([remark.type, *marks]),
         remark.external_id,
         remark.rater,
         remark.reason or "",

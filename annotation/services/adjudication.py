@@ -118,7 +118,7 @@ class AdjudicationService:
         Raises:
             GradeError: the grade is not on the project's scale.
             ConflictError: the pair is not at the version `expected`.
-            AdjudicationError: the raters of the pair agree, and nobody decided on it before.
+            AdjudicationError: the pair is withdrawn, or its raters agree and nobody decided on it before.
         """
         with self._database.session() as session:
             pair = _pair(session, project_id, pair_id, lock=True)
@@ -128,6 +128,7 @@ class AdjudicationService:
             wanted = (by, to_quarters(grade), cause.value, note)
             if standing is not None and _same(standing, wanted) and not _is_changed(session, standing):
                 return _item(session, pair, project)  # the answer to the first click was lost: saved already
+            _refuse_withdrawn(pair)
             _check_version(session, pair, expected)
             if standing is None and pair.spread_quarters < project.threshold_quarters:
                 raise AdjudicationError(
@@ -151,11 +152,12 @@ class AdjudicationService:
 
         Raises:
             ConflictError: the pair is not at the version `expected`.
-            AdjudicationError: there is no decision.
+            AdjudicationError: there is no decision, or the pair is withdrawn.
         """
         with self._database.session() as session:
             project = find_project(session, project_id)
             pair = _pair(session, project_id, pair_id, lock=True)
+            _refuse_withdrawn(pair)
             _check_version(session, pair, expected)
             standing = _standing(session, pair_id)
             if standing is None:
@@ -195,6 +197,7 @@ def _item(session: Session, pair: Pair, project: Project) -> AdjudicationItem:
         history=history,
         senses=senses_from_json(pair.senses),
         version=_version(session, pair.id),
+        is_withdrawn=pair.withdrawn_at is not None,
     )
 
 
@@ -230,6 +233,14 @@ def _check_version(session: Session, pair: Pair, expected: str | None) -> None:
     if expected is not None and expected != found:
         history = _history(session, pair.id)
         raise ConflictError(conflict_sentence(expected, found, history[0] if history else None))
+
+
+def _refuse_withdrawn(pair: Pair) -> None:
+    if pair.withdrawn_at is not None:
+        raise AdjudicationError(
+            f"The pair {pair.external_id!r} is withdrawn and needs no decision: go on with the next, or have "
+            "an administrator restore it."
+        )
 
 
 def _standing(session: Session, pair_id: int) -> Adjudication | None:

@@ -8,6 +8,7 @@ from sqlalchemy import Row, Select, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from annotation.adjudication import BEGINNING_LENGTH, QueueEntry, Which, beginning
+from annotation.services.in_use import IN_USE
 from annotation.types import from_quarters
 from db.models import Adjudication, Pair, Project, Rating
 
@@ -25,9 +26,9 @@ class Queue:
         self.open = and_(flagged, or_(~decided, _CHANGED))
         self.decided = and_(decided, ~and_(flagged, _CHANGED))
         # Most pairs are neither, and their texts make the table long: both kinds are found by an index.
-        of_flagged = select(Pair.id).where(Pair.project_id == project.id, flagged)
+        of_flagged = select(Pair.id).where(Pair.project_id == project.id, flagged, IN_USE)
         of_decided = select(Adjudication.pair_id).where(Adjudication.project_id == project.id)
-        self._within = Pair.id.in_(of_flagged.union(of_decided))
+        self._within = and_(Pair.id.in_(of_flagged.union(of_decided)), IN_USE)
 
     def select(self, *columns: Any, which: Which = Which.ALL, type: str | None = None) -> Select[Any]:
         """`columns` of the pairs, with their decisions."""

@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from sqlalchemy import func, select
@@ -24,11 +25,22 @@ from annotation.agreement_report import (
 )
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.planning import Plan, check_width, plan_pairs
+from annotation.services.audit import PAIRS_CHANGED
+from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.services.numbering import numbers_of
 from annotation.services.projects import find_project
 from annotation.types import QUARTERS_PER_POINT
 from db import Database
-from db.models import Adjudication, AdjudicationChange, Pair, Project, Rating, RatingChange, User
+from db.models import (
+    Adjudication,
+    AdjudicationChange,
+    AuditEvent,
+    Pair,
+    Project,
+    Rating,
+    RatingChange,
+    User,
+)
 
 KEPT_REPORTS = 8
 SHARE_OF_TIME = 0.05
@@ -156,13 +168,14 @@ class AgreementService:
 
 
 def _version(session: Session, project: Project) -> Version:
-    """Every change of a rating or a decision adds to a history that never shrinks, so counting is enough.
+    """Every change of a rating, a decision or the pairs adds to what never shrinks, so counting is enough.
 
     The largest id would not do: on PostgreSQL a smaller one may be committed later.
     """
 
-    def count(table: type[RatingChange | AdjudicationChange]) -> int | None:
-        return session.scalar(select(func.count()).select_from(table).where(table.project_id == project.id))
+    def count(table: type[RatingChange | AdjudicationChange | AuditEvent], *where: Any) -> int | None:
+        counted = select(func.count()).select_from(table).where(table.project_id == project.id, *where)
+        return session.scalar(counted)
 
     return (
         project.created_at.isoformat(),
@@ -173,6 +186,7 @@ def _version(session: Session, project: Project) -> Version:
         session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project.id)),
         count(RatingChange),
         count(AdjudicationChange),
+        count(AuditEvent, AuditEvent.action.in_(PAIRS_CHANGED)),
     )
 
 
@@ -180,16 +194,18 @@ def _read_grades(session: Session, project: Project) -> _Read:
     """The pairs in the order of import, the raters in an order that tells nothing of them; no texts."""
     pairs = session.execute(
         select(Pair.id, Pair.type, Pair.genre)
-        .where(Pair.project_id == project.id)
+        .where(Pair.project_id == project.id, IN_USE)
         .order_by(Pair.import_order)
     ).all()
     ratings = session.execute(
         select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds, Rating.created_at).where(
-            Rating.project_id == project.id
+            Rating.project_id == project.id, of_pair_in_use(Rating.pair_id, project.id)
         )
     ).all()
     decided = session.execute(
-        select(Adjudication.pair_id, Adjudication.quarters).where(Adjudication.project_id == project.id)
+        select(Adjudication.pair_id, Adjudication.quarters).where(
+            Adjudication.project_id == project.id, of_pair_in_use(Adjudication.pair_id, project.id)
+        )
     ).all()
     count = len(ratings)
     pair_ids = np.fromiter((row[0] for row in pairs), np.int64, len(pairs))

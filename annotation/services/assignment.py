@@ -120,8 +120,8 @@ class AssignmentService:
             rated: how many pairs this transaction has added to those that they graded.
             skipped: how many it has taken from those that they can have.
         """
-        if answered is not None and answered.is_check:
-            answered, rated, skipped = None, 0, 0  # nothing has changed among the pairs of the project
+        if answered is not None and (answered.is_check or answered.is_withdrawn):
+            answered, rated, skipped = None, 0, 0  # nothing has changed among the pairs that count
         if desk.has_expired:
             return_expired(connection, desk.project.id, desk.shelf_id, now, but_rater=desk.rater_id)
         rows = held_pairs(connection, desk, now)

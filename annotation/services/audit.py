@@ -9,6 +9,9 @@ from sqlalchemy.orm import Session
 
 from db.models import AuditEvent
 
+REMOVED, WITHDRAWN, RESTORED = PAIRS_CHANGED = ("pairs removed", "pairs withdrawn", "pairs restored")
+"""What changes which pairs count."""
+
 
 def record(
     session: Session,

@@ -25,6 +25,7 @@ from annotation.services.keys import KeyService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.overview import OverviewService
 from annotation.services.pair_list import PairListService
+from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.ratings import RatingService
@@ -63,6 +64,7 @@ class Services:
     stuck: StuckService
     pair_list: PairListService
     removal: RemovalService
+    pair_withdrawal: PairWithdrawalService
     remarks: RemarkService
     sending: SendService
     judgements: JudgementService
@@ -118,6 +120,7 @@ def open_services(
         stuck=StuckService(database),
         pair_list=PairListService(database),
         removal=RemovalService(database),
+        pair_withdrawal=PairWithdrawalService(database),
         remarks=RemarkService(database),
         sending=SendService(database),
         judgements=JudgementService(database),

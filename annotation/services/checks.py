@@ -20,6 +20,7 @@ from annotation.quality import check_order, checks_due
 from annotation.services.desk import (
     ASSIGNMENTS,
     COMMENTS,
+    GRADED_OF_WITHDRAWN,
     PAIRS,
     PROJECT,
     PROJECTS,
@@ -92,6 +93,7 @@ _WORKED = (
         ASSIGNMENTS.c.state.in_(_TAKEN[:2]),
     )
     .scalar_subquery()
+    - GRADED_OF_WITHDRAWN
 )
 _AVAILABLE = (
     select(func.count())

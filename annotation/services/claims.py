@@ -36,6 +36,7 @@ from annotation.services.desk import (
     AnyRow,
     Desk,
 )
+from annotation.services.in_use import IN_USE
 from annotation.services.own_pairs import COMMENTED, SEEN
 
 _EXPIRED_AT_ONCE = 100
@@ -175,19 +176,15 @@ def _claim_on_sqlite(connection: Connection, search: Select[Any], wanted: dict[s
 
 
 _LATEST = (
-    select(RATINGS.c.pair_id, RATINGS.c.created_at)
-    .where(RATINGS.c.project_id == PROJECT, RATINGS.c.rater_id == RATER)
+    select(PAIRS.c.position, RATINGS.c.created_at)
+    .join_from(RATINGS, PAIRS, PAIRS.c.id == RATINGS.c.pair_id)
+    .where(RATINGS.c.project_id == PROJECT, RATINGS.c.rater_id == RATER, IN_USE)
     .order_by(RATINGS.c.updated_at.desc())
     .limit(20)
     .subquery("latest")
 )
 # The newest of the latest twenty: a change to an early grade should not send the search back there.
-_LAST_RATED = (
-    select(PAIRS.c.position)
-    .join_from(_LATEST, PAIRS, PAIRS.c.id == _LATEST.c.pair_id)
-    .order_by(_LATEST.c.created_at.desc())
-    .limit(1)
-)
+_LAST_RATED = select(_LATEST.c.position).order_by(_LATEST.c.created_at.desc()).limit(1)
 
 
 def last_rated_position(connection: Connection, desk: Desk) -> int:

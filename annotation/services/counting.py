@@ -8,7 +8,16 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection, ScalarSelect, func, literal_column, select
 
 from annotation.assignment import Progress
-from annotation.services.desk import ASSIGNMENTS, HAS_SLOT, NOT_NEW, PAIRS, PROJECT, RATER, Desk
+from annotation.services.desk import (
+    ASSIGNMENTS,
+    GRADED_OF_WITHDRAWN,
+    HAS_SLOT,
+    NOT_NEW,
+    PAIRS,
+    PROJECT,
+    RATER,
+    Desk,
+)
 
 EXACT_UP_TO = 2_000
 """So many pairs are counted for every answer; more of them only now and then."""
@@ -42,8 +51,9 @@ _OPEN_BUT_MINE = (
     )
     .scalar_subquery()
 )
-_TOTAL = _count_of_mine("rated") + _count_of_mine("held") + _OPEN - _OPEN_BUT_MINE
-_PROGRESS = select(_count_of_mine("rated"), _TOTAL, _OPEN)
+_GRADED = _count_of_mine("rated") - GRADED_OF_WITHDRAWN
+_TOTAL = _GRADED + _count_of_mine("held") + _OPEN - _OPEN_BUT_MINE
+_PROGRESS = select(_GRADED, _TOTAL, _OPEN)
 
 
 def progress_of(connection: Connection, desk: Desk) -> Progress:

@@ -21,6 +21,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     exists,
+    func,
     literal_column,
     or_,
     select,
@@ -29,6 +30,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from annotation.assignment import RaterProject
 from annotation.errors import AccessError, NotFoundError, TrainingError
+from annotation.services.in_use import IN_USE
 from annotation.types import from_quarters
 from db.models import (
     Assignment,
@@ -65,8 +67,20 @@ RATER: BindParameter[int] = bindparam("rater", type_=Integer)
 PROJECT: BindParameter[int] = bindparam("project", type_=Integer)
 SHELF: BindParameter[int] = bindparam("shelf", type_=Integer)
 # Written out, not bound: only then does the database see that its partial indexes serve.
-HAS_SLOT = PAIRS.c.open_slots > literal_column("0")
+HAS_SLOT = and_(PAIRS.c.open_slots > literal_column("0"), IN_USE)
 IS_HELD = ASSIGNMENTS.c.state == literal_column("'held'")
+GRADED_OF_WITHDRAWN = (
+    select(func.count())
+    .select_from(PAIRS.join(ASSIGNMENTS, ASSIGNMENTS.c.pair_id == PAIRS.c.id))
+    .where(
+        PAIRS.c.project_id == PROJECT,
+        ~IN_USE,
+        ASSIGNMENTS.c.rater_id == RATER,
+        ASSIGNMENTS.c.state == literal_column("'rated'"),
+    )
+    .scalar_subquery()
+)
+"""How many pairs the rater has graded that are withdrawn; nobody holds such a pair."""
 BARRED = "barred"
 """The state of a pair for whoever wrote it or saw its requested grade: they never grade it."""
 NOT_NEW = ("held", "rated", "skipped", BARRED)

@@ -32,6 +32,7 @@ from annotation.gold_folder import GoldFolder, describe_files, write_manifest
 from annotation.services.audit import record
 from annotation.services.gold_rows import (
     count_unfinished,
+    count_withdrawn,
     first_unfinished,
     has_senses,
     names_of,
@@ -201,11 +202,12 @@ def _write(
             if progress and done % 1000 == 0:
                 progress(done)
     rows = {**gold.rows, **(listed.rows if listed else {})}
+    withdrawn = count_withdrawn(session, project_id)
     return manifest(
         settings,
         options,
         version=__version__,
-        counts=tally.as_json(),
+        counts={**tally.as_json(), **({"withdrawn": withdrawn} if withdrawn else {})},
         agreement=agreement.as_json(),
         files=describe_files(folder, rows),
     )

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Executable, Row, and_, case, exists, func,
 from sqlalchemy.orm import Session
 
 from annotation.pair_senses import senses_from_json
+from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.types import Cause, RatedPair, RaterComment, from_quarters
 from db.models import Adjudication, Comment, Pair, Project, Rating, User
 
@@ -19,7 +20,8 @@ _AT_ONCE = 500
 
 
 def stream_pairs(session: Session, project_id: int, *, with_comments: bool = False) -> Iterator[RatedPair]:
-    """Every pair of the project, its raters by account name; a few hundred are held at a time."""
+    """Every pair of the project that is not withdrawn, its raters by account name; a few hundred are held
+    at a time."""
     names = _names(session, project_id)
     last = -1
     while pairs := session.execute(_pairs_after(project_id, last)).all():
@@ -34,13 +36,15 @@ def stream_pairs(session: Session, project_id: int, *, with_comments: bool = Fal
 
 def has_senses(session: Session, project_id: int) -> bool:
     """Whether a pair of the project has definitions of a word or a sense."""
-    described = exists().where(Pair.project_id == project_id, Pair.senses.is_not(None))
+    described = exists().where(Pair.project_id == project_id, Pair.senses.is_not(None), IN_USE)
     return bool(session.scalar(select(described)))
 
 
 def rater_ids(session: Session, project_id: int) -> list[int]:
-    """Everybody who has rated in the project."""
-    return list(session.scalars(select(Rating.rater_id).where(Rating.project_id == project_id).distinct()))
+    """Everybody who has rated a pair of the project that counts."""
+    counts = of_pair_in_use(Rating.pair_id, project_id)
+    rated = select(Rating.rater_id).where(Rating.project_id == project_id, counts)
+    return list(session.scalars(rated.distinct()))
 
 
 def names_of(session: Session, user_ids: Sequence[int]) -> dict[int, str]:
@@ -52,16 +56,20 @@ def count_unfinished(session: Session, project: Project) -> tuple[int, int, int]
     """How many pairs there are, how many have too few ratings, how many are flagged and undecided."""
     few, flagged = lacks(project)
     sums = [func.coalesce(func.sum(case((lack, 1), else_=0)), 0) for lack in (few, flagged)]
-    counted = select(func.count(Pair.id), *sums).where(Pair.project_id == project.id)
+    counted = select(func.count(Pair.id), *sums).where(Pair.project_id == project.id, IN_USE)
     pairs, without_ratings, without_decision = session.execute(counted).one()
     return pairs, without_ratings, without_decision
+
+
+def count_withdrawn(session: Session, project_id: int) -> int:
+    return session.scalar(select(func.count()).where(Pair.project_id == project_id, ~IN_USE)) or 0
 
 
 def first_unfinished(session: Session, project: Project) -> tuple[str, str] | None:
     """Type and id of the first pair, in the order of import, without a gold grade."""
     row = session.execute(
         select(Pair.type, Pair.external_id)
-        .where(Pair.project_id == project.id, or_(*lacks(project)))
+        .where(Pair.project_id == project.id, IN_USE, or_(*lacks(project)))
         .order_by(Pair.import_order)
         .limit(1)
     ).first()
@@ -100,7 +108,7 @@ def _pairs_after(project_id: int, import_order: int) -> Executable:
         )
         .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
         .outerjoin(User, User.id == Adjudication.adjudicator_id)
-        .where(Pair.project_id == project_id, Pair.import_order > import_order)
+        .where(Pair.project_id == project_id, IN_USE, Pair.import_order > import_order)
         .order_by(Pair.import_order)
         .limit(_AT_ONCE)
     )

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from annotation.gold import Reason, Standing
 from annotation.judgements import GradedDocument, GradedPhrase, JudgedPool
+from annotation.services.in_use import IN_USE
 from annotation.services.projects import as_project, find_project
 from annotation.services.queue_order import order_of
 from annotation.types import from_quarters
@@ -53,7 +54,7 @@ class JudgementService:
                     row.body,
                     row.language,
                     tuple(phrases[row.id]),
-                    _ranked(runs[row.id]),
+                    _ranked(runs[row.id], {phrase.id for phrase in phrases[row.id]}),
                 )
                 for row in rows
             )
@@ -61,7 +62,8 @@ class JudgementService:
 
 
 def _phrases(session: Session, project: Project) -> tuple[dict[int, list[GradedPhrase]], int]:
-    """The phrases of each document, in the order of import, and how many wait for a decision."""
+    """The phrases of each document, in the order of import, and how many wait for a decision; none of a
+    withdrawn pair."""
     summed = (
         select(Rating.pair_id, func.sum(Rating.quarters).label("quarters"))
         .where(Rating.project_id == project.id)
@@ -83,7 +85,7 @@ def _phrases(session: Session, project: Project) -> tuple[dict[int, list[GradedP
         .join(Pair, Pair.id == SentPhrase.pair_id)
         .outerjoin(summed, summed.c.pair_id == Pair.id)
         .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
-        .where(SentPhrase.project_id == project.id)
+        .where(SentPhrase.project_id == project.id, IN_USE)
         .order_by(Pair.import_order)
     )
     found: dict[int, list[GradedPhrase]] = defaultdict(list)
@@ -123,5 +125,11 @@ def _runs(session: Session, project_id: int) -> Runs:
     return runs
 
 
-def _ranked(runs: dict[str, list[tuple[int, float]]]) -> dict[str, tuple[tuple[int, float], ...]]:
-    return {model: tuple(run) for model, run in runs.items()}
+def _ranked(
+    runs: dict[str, list[tuple[int, float]]], in_use: set[int]
+) -> dict[str, tuple[tuple[int, float], ...]]:
+    """The runs without phrases whose pair is withdrawn, as if no model had predicted them."""
+    return {
+        model: tuple((phrase, score) for phrase, score in run if phrase in in_use)
+        for model, run in runs.items()
+    }

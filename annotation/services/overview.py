@@ -9,6 +9,7 @@ from sqlalchemy import Select, and_, case, exists, func, or_, select
 
 from annotation.errors import NotFoundError
 from annotation.projects import all_graded
+from annotation.services.in_use import IN_USE
 from annotation.services.users import find_user
 from annotation.types import Role, User
 from db import Database
@@ -117,7 +118,7 @@ def _counts(project_ids: list[int]) -> Select[int, int, Any]:
     return (
         select(Pair.project_id, func.count().label("pairs"), func.sum(finished).label("finished"))
         .join(Project, Project.id == Pair.project_id)
-        .where(Pair.project_id.in_(project_ids))
+        .where(Pair.project_id.in_(project_ids), IN_USE)
         .group_by(Pair.project_id)
     )
 
@@ -132,7 +133,7 @@ def _to_adjudicate(project_ids: list[int]) -> Select[int, int]:
             and_(Project.id == Pair.project_id, Pair.spread_quarters >= Project.threshold_quarters),
         )
         .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
-        .where(Pair.project_id.in_(project_ids), or_(Adjudication.id.is_(None), changed))
+        .where(Pair.project_id.in_(project_ids), IN_USE, or_(Adjudication.id.is_(None), changed))
         .group_by(Pair.project_id)
     )
 

@@ -29,6 +29,7 @@ from annotation.services.desk import (
     lock_pair,
     per_system,
 )
+from annotation.services.in_use import IN_USE
 from annotation.types import from_quarters
 
 SEEN = (
@@ -52,6 +53,7 @@ _OWN = (
         PAIRS.c.id,
         PAIRS.c.project_id.label("keeper_id"),
         _KEEPER.c.checks_of_id.is_not(None).label("is_check"),
+        (~IN_USE).label("is_withdrawn"),
         PAIRS.c.position,
         PAIRS.c.open_slots,
         ASSIGNMENTS.c.id.label("assignment_id"),
@@ -141,7 +143,7 @@ def own_pair_seen(connection: Connection, pair_id: int, rater_id: int) -> PairFo
 _LAST_GRADED = (
     select(*SEEN, RATINGS.c.quarters, RATINGS.c.updated_at, RATINGS.c.updated_at.label("answered_at"))
     .select_from(RATINGS.join(PAIRS, PAIRS.c.id == RATINGS.c.pair_id).outerjoin(COMMENTS, COMMENTED))
-    .where(RATINGS.c.project_id.in_((PROJECT, SHELF)), RATINGS.c.rater_id == RATER)
+    .where(RATINGS.c.project_id.in_((PROJECT, SHELF)), RATINGS.c.rater_id == RATER, IN_USE)
     .order_by(RATINGS.c.updated_at.desc(), RATINGS.c.id.desc())
     .limit(bindparam("limit"))
 )
@@ -161,6 +163,7 @@ _LAST_SKIPPED = (
         ASSIGNMENTS.c.project_id.in_((PROJECT, SHELF)),
         ASSIGNMENTS.c.rater_id == RATER,
         ASSIGNMENTS.c.state == "skipped",
+        IN_USE,
     )
     .group_by(PAIRS.c.id, COMMENTS.c.id)
     .order_by(func.max(SKIPS.c.at).desc(), func.max(SKIPS.c.id).desc())

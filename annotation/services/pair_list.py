@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, Function, Select, and_, exists, func, or_, select
+from sqlalchemy.orm import InstrumentedAttribute
 
 from annotation.adjudication import beginning
 from annotation.names import can_be_stored
+from annotation.services.in_use import IN_USE
 from annotation.services.projects import find_project
 from annotation.services.remarks import BEGINNING_LENGTH
 from db import Database
@@ -28,6 +30,8 @@ class PairState(StrEnum):
     FLAGGED = "flagged"
     """It has its grades, which are far apart, and no decision."""
     DECIDED = "decided"
+    WITHDRAWN = "withdrawn"
+    """Given to nobody and counted nowhere, however far it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class PairLine:
     type: str
     genre: str | None
     left: str
-    """Its first words, as those of `right`."""
+    """Its first words, as those of `right`, unless whole texts were asked for."""
     right: str
     grades: int
     state: PairState
@@ -63,6 +67,7 @@ class PairListService:
         state: PairState | None = None,
         limit: int | None = PAGE_LENGTH,
         offset: int = 0,
+        has_whole_texts: bool = False,
     ) -> PairPage:
         """The pairs in the order of import, hidden check pairs not among them.
 
@@ -71,6 +76,7 @@ class PairListService:
             state: only those in this state; None for all.
             limit: how many at most; None for all.
             offset: how many to leave out.
+            has_whole_texts: the texts to their ends, not only their first words.
 
         Raises:
             NotFoundError: there is no such project.
@@ -81,9 +87,10 @@ class PairListService:
             if state is not None:
                 wanted.append(_states(project)[state])
             total = session.scalar(select(func.count()).where(*wanted)) or 0
-            listing = _listing(project).where(*wanted).order_by(Pair.import_order)
+            read_length = None if has_whole_texts else _READ_LENGTH
+            listing = _listing(project, read_length).where(*wanted).order_by(Pair.import_order)
             rows = session.execute(listing.limit(limit).offset(offset)).all()
-            items = tuple(_line(row) for row in rows)
+            items = tuple(_line(row, is_whole=has_whole_texts) for row in rows)
         return PairPage(total, project.raters_per_pair, items)
 
 
@@ -103,35 +110,39 @@ def _states(project: Project) -> dict[PairState, ColumnElement[bool]]:
     graded = Pair.rating_count >= project.raters_per_pair
     flagged = Pair.spread_quarters >= project.threshold_quarters
     return {
-        PairState.OPEN: and_(~decided, ~graded),
-        PairState.GRADED: and_(~decided, graded, ~flagged),
-        PairState.FLAGGED: and_(~decided, graded, flagged),
-        PairState.DECIDED: decided,
+        PairState.OPEN: and_(IN_USE, ~decided, ~graded),
+        PairState.GRADED: and_(IN_USE, ~decided, graded, ~flagged),
+        PairState.FLAGGED: and_(IN_USE, ~decided, graded, flagged),
+        PairState.DECIDED: and_(IN_USE, decided),
+        PairState.WITHDRAWN: ~IN_USE,
     }
 
 
-def _listing(project: Project) -> Select[*tuple[Any, ...]]:
+def _listing(project: Project, read_length: int | None) -> Select[*tuple[Any, ...]]:
+    def text(column: InstrumentedAttribute[str]) -> InstrumentedAttribute[str] | Function[str]:
+        return column if read_length is None else func.substr(column, 1, read_length)
+
     states = _states(project)
     return select(
         Pair.id,
         Pair.external_id,
         Pair.type,
         Pair.genre,
-        func.substr(Pair.left, 1, _READ_LENGTH).label("left"),
-        func.substr(Pair.right, 1, _READ_LENGTH).label("right"),
+        text(Pair.left).label("left"),
+        text(Pair.right).label("right"),
         Pair.rating_count,
         *(condition.label(state.name) for state, condition in states.items()),
     )
 
 
-def _line(row: Any) -> PairLine:
+def _line(row: Any, *, is_whole: bool) -> PairLine:
     return PairLine(
         row.id,
         row.external_id,
         row.type,
         row.genre,
-        beginning(row.left, BEGINNING_LENGTH),
-        beginning(row.right, BEGINNING_LENGTH),
+        row.left if is_whole else beginning(row.left, BEGINNING_LENGTH),
+        row.right if is_whole else beginning(row.right, BEGINNING_LENGTH),
         row.rating_count,
         next(state for state in PairState if getattr(row, state.name)),
     )

@@ -16,6 +16,7 @@ from annotation.projects import GroupCounts, Member, ProjectCounts, check_settin
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
 from annotation.services.claims import return_held
+from annotation.services.in_use import IN_USE
 from annotation.services.project_changes import apply_settings, lock_pairs
 from annotation.services.users import as_user, get_user, id_of
 from annotation.services.writing_plan import return_writings
@@ -226,7 +227,7 @@ class ProjectService:
                     func.sum(sql_cast(pair.rating_count >= project.raters_per_pair, Integer)),
                     func.sum(sql_cast(pair.spread_quarters >= project.threshold_quarters, Integer)),
                 )
-                .where(pair.project_id == project.id)
+                .where(pair.project_id == project.id, IN_USE)
                 .group_by(pair.type, pair.genre)
             )
             found = session.execute(statement)

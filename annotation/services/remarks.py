@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import CompoundSelect, Select, case, func, literal, or_, select, union_all
 
 from annotation.adjudication import beginning
+from annotation.services.in_use import IN_USE
 from annotation.types import SkipReason
 from db import Database
 from db.models import Comment, Pair, Project, Skip, User
@@ -45,6 +46,8 @@ class Remark:
     at: datetime
     is_check: bool = False
     """Of a hidden check pair."""
+    is_withdrawn: bool = False
+    """Of a pair that is withdrawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,7 @@ class RemarkService:
                 said.c.text,
                 said.c.at,
                 (Pair.project_id != project_id).label("is_check"),
+                (~IN_USE).label("is_withdrawn"),
             )
             .join(Pair, Pair.id == said.c.pair_id)
             .join(User, User.id == said.c.user_id)
@@ -139,4 +143,5 @@ def _remark(row: Any) -> Remark:
         text=row.text,
         at=row.at,
         is_check=row.is_check,
+        is_withdrawn=row.is_withdrawn,
     )

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, exists, func, or_, select
 
 from annotation.clock import Clock, utcnow
-from annotation.services.desk import NOT_NEW
+from annotation.services.desk import HAS_SLOT, NOT_NEW
 from annotation.services.projects import find_project
 from annotation.types import Role
 from db import Database
@@ -121,7 +121,7 @@ def _lacking(project_id: int, raters: Sequence[int]) -> Select[*tuple[Any, ...]]
         )
         .where(
             Pair.project_id == project_id,
-            Pair.open_slots > 0,
+            HAS_SLOT,
             left < Pair.open_slots,
             ~exists().where(Adjudication.pair_id == Pair.id),
         )

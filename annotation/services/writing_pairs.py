@@ -19,6 +19,7 @@ from annotation.exchange import fingerprint
 from annotation.row_reader import LONGEST_ID
 from annotation.services.checks import shelf_of
 from annotation.services.desk import BARRED
+from annotation.services.in_use import IN_USE
 from annotation.services.pair_texts import senses_of
 from annotation.services.projects import as_project, find_project
 from annotation.services.writing_plan import read_plan
@@ -153,7 +154,7 @@ def _candidates(session: Session, project: Project, type: str, genre: str | None
         select(LargerItem.external_id, Pair.right, LargerItem.source, Writing.writer_id)
         .join(Pair, Pair.id == LargerItem.pair_id)
         .join(Writing, Writing.item_id == LargerItem.id)
-        .where(same_group(project.id, type, genre), Writing.state == "accepted")
+        .where(same_group(project.id, type, genre), Writing.state == "accepted", IN_USE)
         .order_by(LargerItem.import_order)
     )
     for item_id, text, source, writer_id in written:

@@ -155,13 +155,15 @@ def _entry_html(entry: QueueEntry, current: int | None) -> str:
 
 
 def _head_html(item: AdjudicationItem, names: ComparisonType) -> str:
-    if item.is_changed:
+    if item.is_withdrawn:
+        state = "Withdrawn: it counts nowhere and needs no decision."
+    elif item.is_changed:
         state = "Ratings changed since the decision."
     elif item.decision is not None:
         state = "Decided."
     else:
         state = "Open." if item.is_flagged else "The raters agree: the mean is the gold grade."
-    note = ' class="adj-changed"' if item.is_changed else ""
+    note = ' class="adj-changed"' if item.is_changed or item.is_withdrawn else ""
     return (
         f'<div class="adj-head"><h2 id="adjudicate-heading" tabindex="-1">{escape(_capital(names.label))} · '
         f"<bdi>{escape(item.external_id)}</bdi></h2><p{note}>{state}</p></div>"

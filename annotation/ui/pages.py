@@ -26,6 +26,7 @@ from annotation.ui.items import ItemsHandlers
 from annotation.ui.leaderboard import LEADERBOARD_STYLES, LeaderboardHandlers, build_leaderboard_page
 from annotation.ui.leaderboard_form import SystemFormHandlers, build_system_form
 from annotation.ui.members import MembersHandlers
+from annotation.ui.pair_changes import PairChangeHandlers
 from annotation.ui.pair_list import PairListHandlers
 from annotation.ui.predictions import PREDICTIONS_STYLES, PredictionsHandlers, build_predictions_page
 from annotation.ui.project import ProjectHandlers, build_project_page
@@ -154,7 +155,13 @@ def _build_project(services: Services, page: gr.Blocks) -> None:
         ),
         ExportHandlers(services.accounts, services.gold),
         RemarksHandlers(services.accounts, services.projects, services.remarks),
-        PairListHandlers(services.accounts, services.pair_list, services.removal),
+        PairListHandlers(
+            services.accounts,
+            services.pair_list,
+            PairChangeHandlers(
+                services.accounts, services.projects, services.pair_withdrawal, services.removal
+            ),
+        ),
         page,
     )
 

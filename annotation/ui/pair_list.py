@@ -9,19 +9,17 @@ from typing import Any
 import gradio as gr
 
 from annotation.comparison import comparison_type
-from annotation.errors import AnnotationError, RemovalError
+from annotation.errors import AnnotationError
 from annotation.services.accounts import AccountService
 from annotation.services.pair_list import PAGE_LENGTH, PairLine, PairListService, PairPage, PairState
-from annotation.services.removal import RemovalService
 from annotation.types import Role
 from annotation.ui.asking import asked_project
+from annotation.ui.pair_changes import PairChangeHandlers, build_pair_changes
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import (
     QUIETLY,
-    done_html,
     empty_html,
     escape,
-    keep_reason,
     section_heading,
     shown_to_user,
 )
@@ -31,17 +29,13 @@ CHOICES = [(EVERY_STATE, ""), *((state.value, state.value) for state in PairStat
 NO_PAIRS = "No pairs yet. They are listed here once a file is imported or a text is accepted."
 NONE_FOUND = "No pair is like this. Search for a part of an id or a text, or choose another state."
 LONGEST_SEARCH = 200
-REMOVING_HTML = (
-    '<p class="small">Pairs that nobody was given or graded can be taken out, those of a wrong import for '
-    "instance: all that are named or none. Whatever a rater has met stays.</p>"
-)
 
 
 @dataclass(frozen=True)
 class PairListHandlers:
     accounts: AccountService
     listing: PairListService
-    removal: RemovalService
+    changes: PairChangeHandlers
 
     def first(self, search: str | None, state: str | None, request: gr.Request) -> tuple[Any, ...]:
         """The first page of what is asked for."""
@@ -56,17 +50,6 @@ class PairListHandlers:
     def later(self, search: str | None, state: str | None, page: int, request: gr.Request) -> tuple[Any, ...]:
         """The next page."""
         return self._show(request, search, state, page + 1)
-
-    def remove(self, request: gr.Request, text: str | None) -> tuple[str, str]:
-        """Take the named pairs out of the project, and empty the field."""
-        with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
-            ids = [id for line in (text or "").splitlines() if (id := line.strip())]
-            if not ids:
-                raise RemovalError("No pair is named: write ids from the list, one per line.")
-            removed = self.removal.remove(project_id, ids, by=user)
-        return done_html(f"{counted(removed, 'pair')} removed."), ""
 
     def _show(self, request: gr.Request, search: str | None, state: str | None, page: int) -> tuple[Any, ...]:
         with shown_to_user(AnnotationError):
@@ -85,8 +68,8 @@ class PairListHandlers:
 class PairListSection:
     """The section, for the page around it."""
 
-    removed: Any
-    """The event of taking pairs out."""
+    changed: tuple[Any, ...]
+    """The events that change which pairs there are or count."""
     show_after: Callable[[Any], None]
     """Fills the section when the event of the argument has succeeded."""
 
@@ -104,7 +87,7 @@ def build_pair_list(handlers: PairListHandlers) -> PairListSection:
             "Previous page", interactive=False, size="sm", elem_id="pair-earlier", min_width=96
         )
         later = gr.Button("Next page", interactive=False, size="sm", elem_id="pair-later", min_width=96)
-    removed = _build_removal(handlers)
+    changes = build_pair_changes(handlers.changes)
     page = gr.State(0)
     asked: list[Any] = [search, state]
     shown = [listed, page, earlier, later]
@@ -115,20 +98,9 @@ def build_pair_list(handlers: PairListHandlers) -> PairListSection:
 
     def show_after(event: Any) -> None:
         event.success(handlers.first, asked, shown, api_name="show_pairs", **QUIETLY)
+        changes.show_after(event)
 
-    return PairListSection(removed, show_after)
-
-
-def _build_removal(handlers: PairListHandlers) -> Any:
-    """The event of taking pairs out."""
-    with gr.Accordion("Remove pairs", open=False, elem_id="pair-removal"):
-        gr.HTML(REMOVING_HTML, elem_id="pair-removing")
-        ids = gr.Textbox(label="Ids, one per line", lines=3, max_lines=12, elem_id="pair-ids")
-        remove = gr.Button("Remove", elem_id="pair-remove", min_width=120)
-        said = gr.HTML("", elem_id="pair-removed", js_on_load=None)
-    removed = remove.click(handlers.remove, ids, [said, ids], api_name="remove_pairs")
-    keep_reason(removed, said)
-    return removed
+    return PairListSection(changes.changed, show_after)
 
 
 def pairs_html(page: PairPage, project_id: int, number: int, *, is_all: bool) -> str:

@@ -163,7 +163,7 @@ def build_project_page(
         handlers.save, [seen, *fields.components], [saved, seen, *fields.components], api_name="save_project"
     )
     keep_reason(saving, saved)
-    pairs_changed = (opened, saving, import_section.imported, pair_list.removed)
+    pairs_changed = (opened, saving, import_section.imported, *pair_list.changed)
     for number, event in enumerate(
         (*pairs_changed, *members_section.changed, *quality_section.changed), start=1
     ):

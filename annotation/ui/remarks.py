@@ -24,12 +24,13 @@ NO_REMARKS = "No comments or skips yet."
 KINDS = {RemarkKind.PROBLEM: "Problem", RemarkKind.COMMENT: "Comment", RemarkKind.SKIP: "Skipped"}
 CAPTION = "Comments and skips"
 CHECK = ", check pair"
+WITHDRAWN = ", withdrawn"
 HEADS = ("Pair", "Kind", "Rater", "Comment or reason", "Larger item", "Smaller item", "When")
 COLUMNS = tuple(
     Column(name, text=True)
     for name in (
         "Pair", "Type", "Kind", "Rater", "Reason", "Comment", "Larger item", "Smaller item", "When",
-        "Check pair",
+        "Check pair", "Withdrawn",
     )
 )  # fmt: skip
 
@@ -101,6 +102,7 @@ def remarks_table(page: RemarkPage) -> Table:
             remark.right,
             remark.at.isoformat(),
             "yes" if remark.is_check else "",
+            "yes" if remark.is_withdrawn else "",
         )
         for remark in page.items
     )
@@ -122,6 +124,7 @@ def _row_html(remark: Remark, project_id: int) -> str:
         address = f"/annotate/adjudicate?project={project_id}&pair={remark.pair_id}"
         named = f'<a href="{escape(address)}">{named}</a>'
     kind = f"{comparison_type(remark.type).label}{CHECK if remark.is_check else ''}"
+    kind += WITHDRAWN if remark.is_withdrawn else ""
     reason = _reason(remark)
     said = "".join(f'<div dir="auto">{escape(part)}</div>' for part in (reason, remark.text) if part)
     return (

@@ -65,6 +65,14 @@ class Membership(Base):
     __table_args__ = (one_of("role", *ROLES),)
 
 
+_IN_USE = "withdrawn_at IS NULL"
+
+
+def _index(name: str, *columns: str, where: str) -> Index:
+    """Of a part of the rows."""
+    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+
+
 class Pair(Base):
     """A larger and a smaller item. What is counted from its ratings changes in the same transaction."""
 
@@ -95,21 +103,26 @@ class Pair(Base):
     high_quarters: Mapped[int | None]
     spread_quarters: Mapped[int] = mapped_column(default=0)
     """high_quarters - low_quarters; 0 with fewer than two ratings."""
+    withdrawn_at: Mapped[datetime | None]
+    """Since when it is given to no rater and counts nowhere; what was said of it is kept."""
 
     __table_args__ = (
         UniqueConstraint("project_id", "external_id", "type"),
         UniqueConstraint("project_id", "import_order"),
         Index("ix_pairs_fingerprint", "project_id", "fingerprint"),
-        Index(
-            "ix_pairs_open",
-            "project_id",
-            "position",
-            sqlite_where=text("open_slots > 0"),
-            postgresql_where=text("open_slots > 0"),
-        ),
-        Index("ix_pairs_spread", "project_id", "spread_quarters"),
+        _index("ix_pairs_open", "project_id", "position", where=f"open_slots > 0 AND {_IN_USE}"),
+        _index("ix_pairs_spread", "project_id", "spread_quarters", where=_IN_USE),
         # With what is counted, so that a project's counts are read from the index and never touch the texts.
-        Index("ix_pairs_type", "project_id", "type", "genre", "rating_count", "spread_quarters"),
+        _index(
+            "ix_pairs_type",
+            "project_id",
+            "type",
+            "genre",
+            "rating_count",
+            "spread_quarters",
+            where=_IN_USE,
+        ),
+        _index("ix_pairs_withdrawn", "project_id", where="withdrawn_at IS NOT NULL"),
         CheckConstraint("open_slots >= 0", name="no_slot_given_twice"),
         CheckConstraint("rating_count >= 0", name="rating_count_positive"),
         CheckConstraint("spread_quarters >= 0", name="spread_positive"),

@@ -14,8 +14,11 @@ from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.importing import ImportService
 from annotation.services.pair_list import PAGE_LENGTH, PairListService, PairState
+from annotation.services.pair_withdrawal import PairWithdrawalService
+from annotation.services.projects import ProjectService
 from annotation.services.removal import RemovalService
 from annotation.types import Cause
+from annotation.ui.pair_changes import PairChangeHandlers
 from annotation.ui.pair_list import PairListHandlers
 from db import Database
 from tests.rated import Rated, pair, rated_project
@@ -47,7 +50,9 @@ def a_project(database: Database) -> Rated:
 
 
 def handlers_of(database: Database) -> PairListHandlers:
-    return PairListHandlers(AccountService(database), PairListService(database), RemovalService(database))
+    accounts, removal = AccountService(database), RemovalService(database)
+    changes = PairChangeHandlers(accounts, ProjectService(database), PairWithdrawalService(database), removal)
+    return PairListHandlers(accounts, PairListService(database), changes)
 
 
 def states(rated: Rated, **asked: object) -> list[tuple[str, int, str]]:
@@ -104,8 +109,8 @@ def test_administrators_take_out_pairs_by_their_ids(sqlite_database):
         ("root", "e\na", "has grades"),
     ):
         with pytest.raises(gr.Error, match=said):
-            handlers.remove(Asked(name), text)
-    html, emptied = handlers.remove(Asked(), " e \n\nf g\n")
+            handlers.changes.remove(Asked(name), text, "")
+    html, emptied = handlers.changes.remove(Asked(), " e \n\nf g\n", "")
     assert ("2 pairs removed" in html, emptied) == (True, "")
     assert [line[0] for line in states(rated)] == ["a", "b", "c", "d"]
 

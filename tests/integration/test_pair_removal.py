@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from annotation.cli import main
-from annotation.errors import NotFoundError, RemovalError
+from annotation.errors import NotFoundError, PairError
 from annotation.services.importing import ImportService
 from annotation.services.pair_list import PairListService
 from annotation.services.removal import RemovalService
@@ -42,13 +42,15 @@ def test_what_nobody_has_met_goes_and_can_be_imported_again(rated):
 
 def test_one_that_somebody_has_met_keeps_all(rated):
     service, before = RemovalService(rated.database), left(rated)
-    with pytest.raises(RemovalError, match=r"^The pair 'graded' has grades and stays: leave it out\.$"):
+    with pytest.raises(
+        PairError, match=r"^The pair 'graded' has grades and stays: leave it out, or withdraw it\.$"
+    ):
         service.remove(rated.id, ["p1", "graded"])
     with rated.database.session() as session:
         held = session.scalars(select(Pair).where(Pair.external_id == "p1100")).one()
         state = {"state": "returned", "position": held.position, "claimed_at": rated.clock()}
         session.add(Assignment(project_id=rated.id, pair_id=held.id, rater_id=rated.adjudicator.id, **state))
-    with pytest.raises(RemovalError, match=r"^The pair 'p1100' was given to a rater and stays"):
+    with pytest.raises(PairError, match=r"^The pair 'p1100' was given to a rater and stays"):
         service.remove(rated.id, before[1:])
     for missing in ("p9999", "\0"):
         with pytest.raises(NotFoundError, match="There is no pair"):

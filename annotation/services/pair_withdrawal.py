@@ -1,0 +1,126 @@
+"""Pairs that are withdrawn: no rater is given them, nothing counts them, and their grades are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from annotation.clock import Clock, utcnow
+from annotation.notes import LONGEST_NOTE, kept_text
+from annotation.services.audit import RESTORED, WITHDRAWN, record
+from annotation.services.desk import repeated_if_undone
+from annotation.services.in_use import IN_USE
+from annotation.services.named_pairs import find_pairs, parts
+from annotation.services.projects import find_project
+from annotation.services.tally import refresh_pairs
+from annotation.services.users import id_of
+from annotation.types import User
+from db import Database
+from db.models import Assignment, Pair
+
+
+class PairWithdrawalService:
+    """Who is allowed to is for the caller to `require`."""
+
+    def __init__(self, database: Database, clock: Clock = utcnow) -> None:
+        self._database = database
+        self._clock = clock
+
+    def withdraw(
+        self,
+        project_id: int,
+        ids: Sequence[str],
+        *,
+        type: str | None = None,
+        reason: str = "",
+        by: User | None = None,
+    ) -> int:
+        """Give the pairs to nobody any more and count them nowhere, all or none; how many were in use.
+
+        Whoever has one on the screen may still send a grade: it is kept with the pair.
+
+        Raises:
+            NotFoundError: there is no such project, or no such pair in it.
+            PairError: an id is that of pairs of several types.
+            NoteError: the reason is too long.
+        """
+        why = kept_text(reason, "reason", LONGEST_NOTE)
+        return self._change(project_id, ids, type, by, why, is_withdrawn=True)
+
+    def restore(
+        self,
+        project_id: int,
+        ids: Sequence[str],
+        *,
+        type: str | None = None,
+        reason: str = "",
+        by: User | None = None,
+    ) -> int:
+        """Put withdrawn pairs back as they were, all or none; how many were withdrawn.
+
+        Raises:
+            NotFoundError: there is no such project, or no such pair in it.
+            PairError: an id is that of pairs of several types.
+            NoteError: the reason is too long.
+        """
+        why = kept_text(reason, "reason", LONGEST_NOTE)
+        return self._change(project_id, ids, type, by, why, is_withdrawn=False)
+
+    def _change(
+        self,
+        project_id: int,
+        ids: Sequence[str],
+        type: str | None,
+        by: User | None,
+        reason: str,
+        *,
+        is_withdrawn: bool,
+    ) -> int:
+        def transaction() -> int:
+            with self._database.session() as session:
+                now = self._clock()
+                project = find_project(session, project_id, lock=True)
+                found = find_pairs(session, project.id, ids, type)
+                changed = _mark(session, sorted(found.values()), now if is_withdrawn else None)
+                if is_withdrawn:
+                    _give_back(session, sorted(changed))
+                if changed:
+                    action = WITHDRAWN if is_withdrawn else RESTORED
+                    named = [id for id, number in found.items() if number in changed]
+                    who = {"user_id": id_of(by), "project_id": project.id}
+                    record(session, now, action, **who, pairs=named, type=type, reason=reason)
+                return len(changed)
+
+        return repeated_if_undone(transaction)
+
+
+def _mark(session: Session, numbers: Sequence[int], withdrawn_at: datetime | None) -> set[int]:
+    """Which pairs were not so yet; raters who save one just now are waited for, as `lock_pairs` does."""
+    was = IN_USE if withdrawn_at is not None else ~IN_USE
+    changed: set[int] = set()
+    for some in parts(numbers):
+        lock = select(Pair.id).where(Pair.id.in_(some)).order_by(Pair.id).with_for_update(key_share=True)
+        session.execute(lock).close()
+        changed.update(session.scalars(select(Pair.id).where(Pair.id.in_(some), was)))
+        session.execute(
+            update(Pair)
+            .where(Pair.id.in_(some), was)
+            .values(withdrawn_at=withdrawn_at)
+            .execution_options(synchronize_session=False)
+        )
+    return changed
+
+
+def _give_back(session: Session, numbers: Sequence[int]) -> None:
+    """Nobody holds a withdrawn pair; it keeps a place for each who did, should they send a grade yet."""
+    for some in parts(numbers):
+        session.execute(
+            update(Assignment)
+            .where(Assignment.pair_id.in_(some), Assignment.state == "held")
+            .values(state="returned", lease_expires_at=None)
+            .execution_options(synchronize_session=False)
+        )
+    refresh_pairs(session, numbers)

@@ -1,0 +1,137 @@
+"""Withdrawing pairs, restoring and removing them, under the list of all pairs on a project's page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from annotation.comparison import comparison_type
+from annotation.errors import AnnotationError, PairError
+from annotation.notes import LONGEST_NOTE
+from annotation.services.accounts import AccountService
+from annotation.services.pair_withdrawal import PairWithdrawalService
+from annotation.services.projects import ProjectService
+from annotation.services.removal import RemovalService
+from annotation.types import Role, User
+from annotation.ui.asking import asked_project
+from annotation.ui.wording import counted
+from kpdemo.ui.widgets import QUIETLY, done_html, keep_reason, shown_to_user
+
+ANY_TYPE = "any type"
+EXPLAINED_HTML = (
+    '<p class="small">A withdrawn pair is given to no rater and counts nowhere; its grades, decisions and '
+    "comments are kept, and restoring brings all back. Pairs that nobody was given or graded, those of a "
+    "wrong import for instance, can be removed for good. All that are named or none.</p>"
+)
+
+
+@dataclass(frozen=True)
+class PairChangeHandlers:
+    accounts: AccountService
+    projects: ProjectService
+    withdrawal: PairWithdrawalService
+    removal: RemovalService
+
+    def types(self, request: gr.Request) -> gr.Dropdown:
+        """The choice among the types of the project."""
+        with shown_to_user(AnnotationError):
+            project_id, _ = self._asked(request)
+            types = self.projects.get(project_id).settings.types
+        return gr.Dropdown(choices=[(ANY_TYPE, ""), *((comparison_type(name).label, name) for name in types)])
+
+    def withdraw(self, request: gr.Request, ids: str | None, type: str | None, reason: str | None) -> Any:
+        """Take the named pairs out of the study, and empty the fields."""
+        return self._changed(request, ids, type, reason, self.withdrawal.withdraw, "withdrawn")
+
+    def restore(self, request: gr.Request, ids: str | None, type: str | None, reason: str | None) -> Any:
+        """Put the named pairs back, and empty the fields."""
+        return self._changed(request, ids, type, reason, self.withdrawal.restore, "restored")
+
+    def remove(self, request: gr.Request, ids: str | None, type: str | None) -> tuple[str, str]:
+        """Delete the named pairs, and empty the field."""
+        with shown_to_user(AnnotationError):
+            project_id, user = self._asked(request)
+            count = self.removal.remove(project_id, named(ids), type=type or None, by=user)
+        return done_html(f"{counted(count, 'pair')} removed."), ""
+
+    def _changed(
+        self,
+        request: gr.Request,
+        ids: str | None,
+        type: str | None,
+        reason: str | None,
+        change: Callable[..., int],
+        done: str,
+    ) -> tuple[str, str, str]:
+        with shown_to_user(AnnotationError):
+            project_id, user = self._asked(request)
+            count = change(project_id, named(ids), type=type or None, reason=reason or "", by=user)
+        return done_html(f"{counted(count, 'pair')} {done}."), "", ""
+
+    def _asked(self, request: gr.Request) -> tuple[int, User]:
+        project_id = asked_project(request)
+        return project_id, self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+
+
+@dataclass(frozen=True)
+class PairChanges:
+    """What the page around it needs."""
+
+    changed: tuple[Any, ...]
+    """The events that change which pairs there are or count."""
+    show_after: Callable[[Any], None]
+    """Fills the choice of a type when the event of the argument has succeeded."""
+
+
+def build_pair_changes(handlers: PairChangeHandlers) -> PairChanges:
+    with gr.Accordion("Withdraw or remove pairs", open=False, elem_id="pair-changes"):
+        gr.HTML(EXPLAINED_HTML, elem_id="pair-changes-explained")
+        ids = gr.Textbox(label="Ids, one per line", lines=3, max_lines=12, elem_id="pair-ids")
+        with gr.Row(elem_classes="form-row"):
+            type = gr.Dropdown(
+                [(ANY_TYPE, "")],
+                value="",
+                label="Comparison type",
+                info="Where several have the id",
+                elem_id="pair-ids-type",
+            )
+            reason = gr.Textbox(
+                label="Reason (optional)",
+                info="Kept under Events",
+                max_lines=1,
+                max_length=LONGEST_NOTE,
+                elem_id="pair-reason",
+            )
+        with gr.Row(elem_classes="form-row"):
+            withdraw = gr.Button("Withdraw", elem_id="pair-withdraw", min_width=96)
+            restore = gr.Button("Restore", elem_id="pair-restore", min_width=96)
+            remove = gr.Button("Remove", elem_id="pair-remove", min_width=96)
+        said = gr.HTML("", elem_id="pair-changed", js_on_load=None)
+    asked: list[Any] = [ids, type, reason]
+    changed = (
+        withdraw.click(handlers.withdraw, asked, [said, ids, reason], api_name="withdraw_pairs"),
+        restore.click(handlers.restore, asked, [said, ids, reason], api_name="restore_pairs"),
+        remove.click(handlers.remove, [ids, type], [said, ids], api_name="remove_pairs"),
+    )
+    for event in changed:
+        keep_reason(event, said)
+
+    def show_after(event: Any) -> None:
+        event.success(handlers.types, outputs=type, api_name="show_pair_types", **QUIETLY)
+
+    return PairChanges(changed, show_after)
+
+
+def named(text: str | None) -> list[str]:
+    """The ids, one per line.
+
+    Raises:
+        PairError: there is none.
+    """
+    ids = [id for line in (text or "").splitlines() if (id := line.strip())]
+    if not ids:
+        raise PairError("No pair is named: write ids from the list, one per line.")
+    return ids

@@ -1,0 +1,323 @@
+"""Withdrawn pairs: a project counts, measures, hands out and exports as if it had never had them."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from sqlalchemy import select
+
+from annotation.adjudication import AdjudicationError
+from annotation.errors import ExportError, NoteError, NotFoundError, PairError
+from annotation.gold import ExportOptions, RaterColumns, Unfinished
+from annotation.judgements import JudgingOptions
+from annotation.notes import LONGEST_NOTE
+from annotation.services.adjudication import AdjudicationService
+from annotation.services.agreement import AgreementService
+from annotation.services.assignment import AssignmentService
+from annotation.services.audit import PAIRS_CHANGED
+from annotation.services.gold import GoldService
+from annotation.services.importing import ImportService
+from annotation.services.judgements import JudgementService
+from annotation.services.pair_list import PairListService, PairState
+from annotation.services.pair_withdrawal import PairWithdrawalService
+from annotation.services.projects import ProjectService
+from annotation.services.ratings import RatingService
+from annotation.services.remarks import RemarkService
+from annotation.types import Cause, NewPair, SkipReason
+from annotation.ui.agreement_tables import raters_table
+from db.checks import check
+from db.models import Assignment, AuditEvent, Pair, Rating, RatingChange
+from tests.people import at_once
+from tests.predicted import GRADES, grade, pairs_of, sent_project
+from tests.rated import Rated, pair, rated_project
+from tests.raters import new_world
+from tests.studies import build_study, claims, exported, random_study, shown
+
+
+def withdraw(rated: Rated, *ids: str, **asked: object) -> int:
+    return PairWithdrawalService(rated.database, rated.clock).withdraw(rated.id, ids, **asked)
+
+
+def restore(rated: Rated, *ids: str, **asked: object) -> int:
+    return PairWithdrawalService(rated.database, rated.clock).restore(rated.id, ids, **asked)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_project_without_the_pairs_and_one_that_withdrew_them_are_the_same(database, tmp_path, seed):
+    study = random_study(seed)
+    twin = build_study(database, study, without=study.withdrawn)
+    wanted = shown(twin)
+    wanted_files = exported(twin, tmp_path / "twin", RaterColumns.ANONYMOUS)
+    wanted_claims = claims(twin)
+    ProjectService(database).delete("harbour")
+
+    rated = build_study(database, study)
+    before, files_before = shown(rated), exported(rated, tmp_path / "before", RaterColumns.NAMED)
+    assert before != wanted
+    assert withdraw(rated, *study.withdrawn) == len(study.withdrawn)
+    found = shown(rated)
+    for part, value in wanted.items():
+        assert found[part] == value, part
+    assert restore(rated, *study.withdrawn) == len(study.withdrawn)
+    assert without_held(shown(rated)) == without_held(before)
+
+    withdraw(rated, *study.withdrawn)
+    assert exported(rated, tmp_path / "withdrawn", RaterColumns.ANONYMOUS) == wanted_files
+    restore(rated, *study.withdrawn)
+    assert exported(rated, tmp_path / "restored", RaterColumns.NAMED) == files_before
+    assert check(database).problems == ()
+
+    withdraw(rated, *study.withdrawn)
+    assert claims(rated) == wanted_claims
+    assert check(database).problems == ()
+
+
+def without_held(parts: dict[str, object]) -> dict[str, object]:
+    """What does not hang on who has a pair on the screen: withdrawing one gives it back."""
+    return {name: value for name, value in parts.items() if name not in ("progress", "stuck")}
+
+
+def test_what_was_given_back_is_offered_again_after_restoring(database):
+    world = new_world(database, pairs=3, raters=2)
+    assignments, service = AssignmentService(database), PairWithdrawalService(database)
+    first, second = (names_of(database, world.pairs)[pair] for pair in world.pairs[:2])
+    rater = world.raters[0]
+    assert [each.id for each in assignments.queue(world.project, rater).pairs] == list(world.pairs[:2])
+    assert service.withdraw(world.project, [first, second, first]) == 2
+    queue = assignments.queue(world.project, rater)
+    assert ([each.id for each in queue.pairs], queue.progress.total) == ([world.pairs[2]], 1)
+    assert service.withdraw(world.project, [first]) == 0
+    assert service.restore(world.project, [first, names_of(database, world.pairs)[world.pairs[2]]]) == 1
+    queue = assignments.queue(world.project, rater, count=3)
+    assert ([each.id for each in queue.pairs], queue.progress.total) == ([world.pairs[2], world.pairs[0]], 2)
+
+
+def names_of(database, pairs) -> dict[int, str]:
+    with database.reading() as session:
+        return dict(session.execute(select(Pair.id, Pair.external_id).where(Pair.id.in_(pairs))).all())
+
+
+def test_who_has_the_pair_on_the_screen_loses_nothing(database):
+    world = new_world(database, pairs=3, raters=3)
+    ratings, [shown_pair, next_pair, last] = RatingService(database), world.pairs
+    service, names = PairWithdrawalService(database), names_of(database, world.pairs)
+    first, second, _ = world.raters
+    for rater in (first, second):
+        AssignmentService(database).queue(world.project, rater)
+    service.withdraw(world.project, [names[shown_pair]])
+    saved = ratings.rate(shown_pair, first, Decimal("2.5"), 3.0)
+    assert [each.id for each in saved.queue.pairs] == [next_pair, last]
+    assert (saved.queue.progress.rated, saved.queue.progress.total) == (0, 2)
+    assert ratings.comment(shown_pair, first, "It is cut off.", True)
+    assert ratings.rate(shown_pair, first, Decimal(3)).queue.progress.rated == 0
+    skipped = AssignmentService(database).skip(shown_pair, second, SkipReason.BROKEN_TEXT)
+    assert skipped.queue.progress.total == 2
+    assert ratings.recent(world.project, first) == ()
+    assert AgreementService(database).report(world.project, resamples=10).whole.ratings == 0
+    assert check(database).problems == ()
+    service.restore(world.project, [names[shown_pair]])
+    assert [(each.id, each.grade) for each in ratings.recent(world.project, first)] == [
+        (shown_pair, Decimal(3))
+    ]
+    assert ratings.progress(world.project, first).rated == 1
+    assert check(database).problems == ()
+
+
+def test_withdrawing_while_raters_grade_gives_no_error_and_loses_no_grade(database):
+    world = new_world(database, pairs=30, raters=4, k=3)
+    names, stop = names_of(database, world.pairs), threading.Event()
+    said: dict[tuple[int, int], Decimal] = {}
+
+    def work(rater: int) -> None:
+        assignments = AssignmentService(database)
+        ratings = RatingService(database, assignments=assignments)
+        queue = assignments.queue(world.project, rater)
+        while queue.pairs or not stop.is_set():
+            if not queue.pairs:
+                time.sleep(0.01)
+                queue = assignments.queue(world.project, rater)
+                continue
+            given = queue.pairs[0].id
+            graded = Decimal((given + rater) % 17) / 4
+            queue = ratings.rate(given, rater, graded).queue
+            said[given, rater] = graded
+
+    def manage() -> None:
+        service = PairWithdrawalService(database)
+        for turn in range(12):
+            chosen = [names[each] for each in world.pairs[turn % 3 :: 3]]
+            (service.withdraw if turn % 2 == 0 else service.restore)(world.project, chosen)
+            assert check(database).problems == ()
+            time.sleep(0.02)
+        service.restore(world.project, list(names.values()))
+        stop.set()
+
+    answers = at_once([manage, *(lambda r=rater: work(r) for rater in world.raters)])
+    assert answers == [None] * 5
+    assert stop.is_set()
+    with database.reading() as session:
+        kept = {
+            (row.pair_id, row.rater_id): Decimal(row.quarters) / 4 for row in session.scalars(select(Rating))
+        }
+        assert len(session.scalars(select(RatingChange.id)).all()) == len(kept)
+    assert kept == said
+    assert len(kept) == 90
+    assert check(database).problems == ()
+
+
+def test_a_rater_who_submits_at_that_moment_is_never_refused(database):
+    world = new_world(database, pairs=12, raters=2, k=2)
+    names, service = names_of(database, world.pairs), PairWithdrawalService(database)
+    rater = world.raters[0]
+    assignments = AssignmentService(database)
+    ratings = RatingService(database, assignments=assignments)
+    for number in range(6):
+        given = assignments.queue(world.project, rater).pairs[0].id
+        saved, withdrawn = at_once(
+            [
+                lambda pair=given: ratings.rate(pair, rater, Decimal(1)),
+                lambda pair=given: service.withdraw(world.project, [names[pair]]),
+            ]
+        )
+        assert withdrawn == 1
+        assert given not in [each.id for each in assignments.queue(world.project, rater).pairs]
+        with database.reading() as session:
+            assert len(session.scalars(select(Rating.id)).all()) == number + 1
+        assert not isinstance(saved, Exception)
+    assert check(database).problems == ()
+
+
+@pytest.fixture
+def rated(database) -> Rated:
+    return rated_project(database, [pair("a", "0", "4"), pair("b", "1", "1.5"), pair("c", "1"), pair("d")])
+
+
+def test_who_and_why_is_written_down_once(rated):
+    asked = {"by": rated.adjudicator, "reason": " cut off\x00 "}
+    assert withdraw(rated, "a", "b", "a", **asked) == 2
+    assert withdraw(rated, "a", "c", **asked) == 1
+    assert withdraw(rated, "a") == restore(rated, "d") == 0
+    assert restore(rated, "a", "d", reason="mended") == 1
+    with rated.database.reading() as session:
+        changes = select(AuditEvent).where(AuditEvent.action.in_(PAIRS_CHANGED))
+        events = session.scalars(changes.order_by(AuditEvent.id)).all()
+    found = [(each.action, each.user_id, each.detail["pairs"], each.detail["reason"]) for each in events]
+    by = rated.adjudicator.id
+    assert found == [
+        ("pairs withdrawn", by, ["a", "b"], "cut off�"),
+        ("pairs withdrawn", by, ["c"], "cut off�"),
+        ("pairs restored", None, ["a"], "mended"),
+    ]
+
+
+def test_one_that_is_not_there_or_not_told_apart_keeps_all(rated):
+    with pytest.raises(NotFoundError, match=r"^There is no pair 'x' in this project: look at the list\.$"):
+        withdraw(rated, "a", "x")
+    with pytest.raises(NotFoundError, match="There is no pair ''"):
+        withdraw(rated, "")
+    with pytest.raises(NoteError, match="The reason has 2,001 characters"):
+        withdraw(rated, "a", reason="x" * (LONGEST_NOTE + 1))
+    ImportService(rated.database).import_pairs(
+        rated.id, [NewPair("a", "phrase2word", "a fast ship", "ferry")]
+    )
+    with pytest.raises(PairError, match=r"several types \(phrase2word, sentence2phrase\): say which type\.$"):
+        withdraw(rated, "b", "a")
+    assert states(rated) == ["flagged", "fully graded", "open", "open", "open"]
+    assert withdraw(rated, "a", type="phrase2word") == 1
+    assert states(rated) == ["flagged", "fully graded", "open", "open", "withdrawn"]
+
+
+def states(rated: Rated) -> list[str]:
+    return [line.state.value for line in PairListService(rated.database).pairs(rated.id).items]
+
+
+def test_it_is_listed_as_withdrawn_with_its_grades_and_remarks(rated):
+    with rated.database.session() as session:
+        rater = session.scalars(select(Rating.rater_id)).first()
+    RatingService(rated.database).comment(rated.pair_id("a"), rater, "broken", True)
+    withdraw(rated, "a")
+    page = PairListService(rated.database).pairs(rated.id, state=PairState.WITHDRAWN)
+    assert [(line.external_id, line.grades) for line in page.items] == [("a", 2)]
+    [remark] = RemarkService(rated.database).remarks(rated.id).items
+    assert (remark.text, remark.is_withdrawn) == ("broken", True)
+    restore(rated, "a")
+    assert not RemarkService(rated.database).remarks(rated.id).items[0].is_withdrawn
+
+
+def test_nobody_decides_on_it_and_its_decision_comes_back(rated):
+    service, by = AdjudicationService(rated.database, clock=rated.clock), rated.adjudicator.id
+    chosen = rated.pair_id("a")
+    service.decide(rated.id, chosen, by, Decimal(3), Cause.SCALE)
+    withdraw(rated, "a")
+    assert service.item(rated.id, chosen).is_withdrawn
+    assert service.first(rated.id) is None
+    said = r"^The pair 'a' is withdrawn and needs no decision: go on with the next"
+    with pytest.raises(AdjudicationError, match=said):
+        service.decide(rated.id, chosen, by, Decimal(2), Cause.SCALE)
+    with pytest.raises(AdjudicationError, match=said):
+        service.withdraw(rated.id, chosen, by)
+    restore(rated, "a")
+    assert service.item(rated.id, chosen).decision.grade == 3
+
+
+def test_the_manifest_tells_how_many_and_an_earlier_export_stays(rated, tmp_path):
+    service = GoldService(rated.database, clock=rated.clock)
+    restore(rated, "a")
+    withdraw(rated, "a", "c", "d")
+    written = service.export(rated.id, tmp_path / "g", ExportOptions()).manifest
+    assert (written["counts"]["pairs"], written["counts"]["withdrawn"]) == (1, 3)
+    withdraw(rated, "b")
+    with pytest.raises(ExportError, match="has no pairs yet"):
+        service.export(rated.id, tmp_path / "h", ExportOptions())
+    assert [record.pairs for record in service.exports(rated.id)] == [1]
+    assert json.loads((tmp_path / "g" / "manifest.json").read_text()) == written
+
+
+def test_numbers_of_raters_stay_when_all_they_graded_is_withdrawn(rated, tmp_path):
+    rated.rate("d", zoe="2")
+    service = GoldService(rated.database, clock=rated.clock)
+    options = ExportOptions(unfinished=Unfinished.LEAVE_OUT, raters=RaterColumns.ANONYMOUS)
+    service.export(rated.id, tmp_path / "one", options)
+    withdraw(rated, "d")
+    report = AgreementService(rated.database).report(rated.id, resamples=10, named=True)
+    assert sorted(report.rater_names) == ["ana", "ben", "zoe"]
+    zoe = report.rater_names.index("zoe")
+    assert (report.raters[zoe].ratings, len(raters_table(report).rows)) == (0, 3)
+    service.export(rated.id, tmp_path / "two", options)
+    one, two = ((tmp_path / name / "gold.jsonl").read_bytes() for name in ("one", "two"))
+    assert one == two
+
+
+def test_predicted_keyphrases_are_judged_without_a_withdrawn_pair(database):
+    project = sent_project(database)
+    grade(database, project.id, GRADES)
+    before = JudgementService(database).pool(project.id)
+    name = pairs_of(database, project.id)["old harbour"].external_id
+    PairWithdrawalService(database).withdraw(project.id, [name])
+    pool = JudgementService(database).pool(project.id)
+    counts = pool.counts(Decimal(3))
+    assert (counts.phrases, counts.predictions, counts.graded) == (4, 5, 4)
+    assert name not in "".join([*pool.qrels_lines(), *pool.run_lines("north")])
+    options = JudgingOptions(Decimal(3), 2)
+    assert pool.figures(options)["north"].precision.skip_empty == pytest.approx(0.75)
+    assert before.figures(options)["north"].precision.skip_empty == pytest.approx(0.5)
+    PairWithdrawalService(database).restore(project.id, [name])
+    assert JudgementService(database).pool(project.id) == before
+
+
+def test_what_is_withdrawn_is_known_to_imports_and_settings(rated):
+    withdraw(rated, "a")
+    summary = ImportService(rated.database).import_pairs(rated.id, [pair("a", "0", "4"), pair("e")])
+    assert (summary.pairs, summary.ratings, summary.duplicates) == (1, 0, ("a",))
+    projects = ProjectService(rated.database)
+    settings = projects.get(rated.id).settings
+    projects.update(rated.id, replace(settings, raters_per_pair=3))
+    restore(rated, "a")
+    assert check(rated.database).problems == ()
+    with rated.database.reading() as session:
+        assert session.scalars(select(Assignment.state).where(Assignment.state != "rated")).all() == []

@@ -1,0 +1,209 @@
+"""Studies of random grades, and all that a project shows, counts, exports and hands out, for comparison."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from annotation.adjudication import Which
+from annotation.agreement_report import report_to_json
+from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
+from annotation.services.accounts import AccountService
+from annotation.services.adjudication import AdjudicationService
+from annotation.services.agreement import AgreementService
+from annotation.services.assignment import AssignmentService
+from annotation.services.gold import GoldService
+from annotation.services.overview import OverviewService
+from annotation.services.projects import ProjectService
+from annotation.services.ratings import RatingService
+from annotation.services.stuck import StuckService
+from annotation.services.systems import SystemService
+from annotation.services.tally import refresh_pairs
+from annotation.services.writing_reports import WritingReportService
+from annotation.types import Cause, NewPair, Role
+from db import Database
+from db.models import Assignment, Comment, Pair, Rating, RatingChange, Skip
+from tests.rated import Clock, Rated, rated_project
+
+TYPES = ("sentence2phrase", "phrase2word")
+RATERS = ("ana", "ben", "cleo", "dora", "emil")
+"""Emil grades only what is withdrawn."""
+
+
+@dataclass(frozen=True)
+class Act:
+    """What a rater did with a pair."""
+
+    pair: str
+    rater: str
+    kind: str
+    quarters: int = 0
+
+
+@dataclass(frozen=True)
+class Study:
+    pairs: tuple[NewPair, ...]
+    acts: tuple[Act, ...]
+    decided: tuple[str, ...]
+    """Pairs that an adjudicator decides on where they are flagged."""
+    withdrawn: tuple[str, ...]
+
+
+def random_study(seed: int, *, pairs: int = 24) -> Study:
+    chance = random.Random(seed)
+    names = [f"p {n} “ü”" for n in range(pairs)]
+    withdrawn = chance.sample(names, pairs // 4)
+    acts = []
+    for name in names:
+        raters = chance.sample(RATERS[:4], chance.choice([0, 1, 2, 2, 3, 3, 3]))
+        if name in withdrawn and len(raters) < 3:
+            raters.append("emil")
+        for rater in raters:
+            kind = chance.choice(["rated"] * 8 + ["skipped", "held"])
+            acts.append(Act(name, rater, kind, chance.randrange(17)))
+    chance.shuffle(acts)
+    made = [
+        NewPair(
+            name,
+            chance.choice(TYPES),
+            f"The ferry {name} leaves the old harbour.",
+            f"ferry {name}",
+            genre=chance.choice([None, "news", "fable"]),
+            intended=Decimal(chance.randrange(5)),
+        )
+        for name in names
+    ]
+    return Study(tuple(made), tuple(acts), tuple(chance.sample(names, pairs // 2)), tuple(withdrawn))
+
+
+def build_study(database: Database, study: Study, *, without: Collection[str] = ()) -> Rated:
+    """The project of a study, as if it had never had the pairs `without`."""
+    accounts = AccountService(database)
+    known = {user.name for user in accounts.users()}
+    for name in (*RATERS, "judith"):
+        if name not in known:
+            accounts.add_user(name)
+    rated = rated_project(
+        database,
+        [pair for pair in study.pairs if pair.id not in without],
+        Clock(),
+        types=TYPES,
+        raters_per_pair=3,
+        is_random=True,
+        seed=7,
+    )
+    for name in RATERS:
+        ProjectService(database).add_member(rated.id, name, Role.RATER)
+    for minute, act in enumerate(study.acts):
+        if act.pair not in without:
+            _act(rated, act, minute)
+    rated.clock.move(100_000)
+    _decide(rated, [name for name in study.decided if name not in without])
+    return rated
+
+
+def _act(rated: Rated, act: Act, minute: int) -> None:
+    rater = AccountService(rated.database).user(act.rater).id
+    at = rated.clock() + timedelta(minutes=minute)
+    with rated.database.session() as session:
+        pair = session.get_one(Pair, rated.pair_id(act.pair))
+        whose: dict[str, Any] = {"project_id": rated.id, "pair_id": pair.id}
+        lease = at + timedelta(days=900) if act.kind == "held" else None
+        row = Assignment(**whose, rater_id=rater, state=act.kind, position=pair.position, claimed_at=at)
+        row.lease_expires_at = lease
+        session.add(row)
+        if act.kind == "rated":
+            graded = {**whose, "rater_id": rater, "quarters": act.quarters, "seconds": float(minute)}
+            session.add(Rating(**graded, created_at=at, updated_at=at))
+            session.add(RatingChange(**graded, origin="page", at=at))
+            said = {"text": f"{act.rater} on {act.pair}", "updated_at": at}
+            session.add(Comment(**whose, user_id=rater, is_flagged=False, **said))
+        elif act.kind == "skipped":
+            session.add(Skip(**whose, rater_id=rater, reason="other", note="", at=at))
+        refresh_pairs(session, [pair.id])
+
+
+def _decide(rated: Rated, names: Sequence[str]) -> None:
+    service = AdjudicationService(rated.database, clock=rated.clock)
+    flagged = {entry.external_id for entry in service.queue(rated.id, limit=1000).entries}
+    for name in names:
+        if name in flagged:
+            rated.clock.move()
+            grade = Decimal(random.Random(name).randrange(17)) / 4
+            service.decide(rated.id, rated.pair_id(name), rated.adjudicator.id, grade, Cause.SCALE)
+
+
+def shown(rated: Rated) -> dict[str, object]:
+    """All that is counted, measured and listed of the project, without the numbers of its rows."""
+    database, id = rated.database, rated.id
+    agreement, gold = AgreementService(database), GoldService(database)
+    root = replace(rated.adjudicator, is_administrator=True)
+    report = report_to_json(agreement.report(id, resamples=50))
+    report["widest"] = [{**row, "id": 0} for row in report["widest"]]
+    [line] = [line for line in OverviewService(database).projects(root) if line.id == id]
+    return {
+        "agreement": report,
+        "plan": repr(agreement.plan(id, 0.5, resamples=50)),
+        "overview": replace(line, id=0),
+        "counts": ProjectService(database).counts(id),
+        "stuck": StuckService(database).stuck(id, limit=None).items,
+        "queue": [_queue(rated, which, type) for which in Which for type in (None, *TYPES)],
+        "gold": gold.counts(id),
+        "own gold": SystemService(database).own_gold(id),
+        "writing": WritingReportService(database).report(id),
+        "progress": [_rater(rated, name) for name in RATERS],
+    }
+
+
+def _queue(rated: Rated, which: Which, type: str | None) -> object:
+    page = AdjudicationService(rated.database).queue(rated.id, which, type, limit=1000)
+    return replace(page, entries=tuple(replace(entry, pair_id=0) for entry in page.entries))
+
+
+def _rater(rated: Rated, name: str) -> object:
+    service, rater = RatingService(rated.database), AccountService(rated.database).user(name).id
+    recent = [replace(pair, id=0) for pair in service.recent(rated.id, rater, limit=100)]
+    return service.progress(rated.id, rater), recent
+
+
+def exported(rated: Rated, folder: Path, raters: RaterColumns) -> dict[str, object]:
+    """The bytes of a gold set in every format; the manifest without the number of withdrawn pairs."""
+    found: dict[str, object] = {}
+    for format in Format:
+        comments = format is not Format.SEMEVAL
+        options = ExportOptions(format, Unfinished.LIST, raters, comments)
+        GoldService(rated.database, clock=rated.clock).export(rated.id, folder / format, options)
+        for path in (folder / format).iterdir():
+            found[f"{format}/{path.name}"] = path.read_bytes()
+    for name in [name for name in found if name.endswith("manifest.json")]:
+        written = json.loads(bytes(found[name]))  # type: ignore[arg-type]
+        written["counts"].pop("withdrawn", None)
+        found[name] = json.dumps(written)
+    return found
+
+
+def claims(rated: Rated) -> list[tuple[str, str]]:
+    """Whom what is given until nothing is left: rater and pair, each graded at once."""
+    assignments = AssignmentService(rated.database, rated.clock)
+    ratings = RatingService(rated.database, rated.clock, assignments)
+    given: list[tuple[str, str]] = []
+    turns = [(name, AccountService(rated.database).user(name).id) for name in RATERS]
+    while True:
+        before = len(given)
+        for name, rater in turns:
+            rated.clock.move()
+            queue = assignments.queue(rated.id, rater)
+            if queue.pairs:
+                text = queue.pairs[0].right
+                given.append((name, text))
+                grade = Decimal(random.Random(f"{name} {text}").randrange(17)) / 4
+                queue = ratings.rate(queue.pairs[0].id, rater, grade, 2.0).queue
+                given.append((f"then {name}, {asdict(queue.progress)}", str([p.right for p in queue.pairs])))
+        if len(given) == before:
+            return given
