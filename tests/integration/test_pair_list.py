@@ -136,3 +136,36 @@ def test_the_command_lists_what_is_asked_for(sqlite_database, capsys):
     }
     assert main([*asked, "--search", "ferry e"]) == 0
     assert "0 of 2" in capsys.readouterr().out
+
+
+def test_json_has_whole_texts(sqlite_database, capsys):
+    text = " ".join(f"word{n}\t短語" for n in range(9_000)) + "\n end"
+    rated_project(sqlite_database, [pair("long", left=text, right="x" * 9_000)])
+    assert (
+        main(["pairs", "list", "harbour", "--json", "--database-url", str(sqlite_database.engine.url)]) == 0
+    )
+    [row] = json.loads(capsys.readouterr().out)["pairs"]
+    assert (row["left"], row["right"]) == (text, "x" * 9_000)
+
+
+def test_administrators_withdraw_and_restore_and_say_which_type(sqlite_database):
+    rated = a_project(sqlite_database)
+    ImportService(sqlite_database).import_pairs(rated.id, [pair("a", type="phrase2word")])
+    AccountService(sqlite_database).add_user("root", is_administrator=True)
+    changes = handlers_of(sqlite_database).changes
+    choices = [value for _, value in changes.types(Asked()).choices]
+    assert choices == ["", *ProjectService(sqlite_database).get(rated.id).settings.types]
+    for name, text, said in (
+        ("judith", "e", "administrator"),
+        ("root", "", "No pair"),
+        ("root", "a", "several types"),
+    ):
+        for change in (changes.withdraw, changes.restore):
+            with pytest.raises(gr.Error, match=said):
+                change(Asked(name), text, "", "")
+    html, *emptied = changes.withdraw(Asked(), "a", "phrase2word", "broken")
+    assert ("1 pair withdrawn" in html, emptied) == (True, ["", ""])
+    assert [line[2] for line in states(rated)][-1] == "withdrawn"
+    assert "1 pair restored" in changes.restore(Asked(), "a\n", "phrase2word", None)[0]
+    assert "1 pair removed" in changes.remove(Asked(), "a", "phrase2word")[0]
+    assert len(states(rated)) == 5

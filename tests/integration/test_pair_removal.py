@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
@@ -66,3 +67,65 @@ def test_an_id_of_several_types_wants_its_type(sqlite_database, capsys):
     assert main([*asked, "--type", "phrase2word", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"project": "harbour", "removed": 1}
     assert left(rated) == ["a"]
+
+
+AWKWARD = [
+    "p 17",
+    "a'b",
+    'say "no"',
+    "naïve 短語 🦜",
+    "-x",
+    "line\u2028break",
+    "$(rm) * \\\\",
+    " blank at the ends ",
+]
+
+
+def given(monkeypatch, content: bytes) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_ids_come_from_standard_input_whatever_stands_in_them(sqlite_database, monkeypatch, capsys, ending):
+    rated = rated_project(sqlite_database, [pair(id, left=f"left {id}") for id in [*AWKWARD, "last"]])
+    url = ["--database-url", str(sqlite_database.engine.url), "--json"]
+    content = "\ufeff" + ending.join([*AWKWARD, "", AWKWARD[0]])
+    for verb, done in (("withdraw", "withdrawn"), ("restore", "restored"), ("remove", "removed")):
+        given(monkeypatch, (content + f"{ending}nobody").encode())
+        assert main(["pairs", verb, "harbour", "-", *url]) == 1
+        assert "There is no pair 'nobody'" in capsys.readouterr().err
+        given(monkeypatch, content.encode())
+        assert main(["pairs", verb, "harbour", "-", *url]) == 0
+        assert json.loads(capsys.readouterr().out) == {"project": "harbour", done: len(AWKWARD)}
+    assert left(rated) == ["last"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "content", "said"),
+    [
+        (["-"], b"\n\r\n", "Standard input names no pair: write ids to it, one per line."),
+        (["-"], b"caf\xe9\n", "The ids on standard input are not UTF-8: save them so."),
+        (["-", "p1"], b"p2\n", "There are ids beside -: give either ids, or - alone"),
+    ],
+)
+def test_standard_input_that_names_no_ids_is_explained(
+    sqlite_database, monkeypatch, capsys, ids, content, said
+):
+    rated_project(sqlite_database, [pair("p1"), pair("p2")])
+    given(monkeypatch, content)
+    assert main(["pairs", "remove", "harbour", *ids, "--database-url", str(sqlite_database.engine.url)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_command_withdraws_and_restores_with_a_reason(sqlite_database, capsys):
+    rated = rated_project(sqlite_database, [pair("a", "1"), pair("b")])
+    url = ["--database-url", str(sqlite_database.engine.url)]
+    assert main(["pairs", "withdraw", "harbour", "a", "--reason", "cut off", *url]) == 0
+    assert capsys.readouterr().out == "1 pair of harbour withdrawn.\n"
+    assert main(["pairs", "list", "harbour", "--state", "withdrawn", "--json", *url]) == 0
+    assert [row["external_id"] for row in json.loads(capsys.readouterr().out)["pairs"]] == ["a"]
+    assert main(["pairs", "restore", "harbour", "a", "b", *url]) == 0
+    assert capsys.readouterr().out == "1 pair of harbour restored.\n"
+    with rated.database.reading() as session:
+        event = session.scalars(select(AuditEvent).where(AuditEvent.action == "pairs withdrawn")).one()
+    assert (event.user_id, event.detail["reason"]) == (None, "cut off")
