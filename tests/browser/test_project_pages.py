@@ -197,6 +197,46 @@ def test_what_raters_said_is_read_as_text_and_saved(site, browser, project):
     assert page.evaluate(DOUBLED) == []
 
 
+def test_a_withdrawn_pair_is_given_to_nobody_and_the_grade_of_who_had_it_is_kept(site, browser, project):
+    services, ana = site.services, site.services.accounts.user("Ana").id
+    rating = site.page(browser, "Ana", f"/annotate/rate?project={project}")
+    right = rating.locator("#rate-right")
+    expect(right).to_contain_text("right")
+    first, second, third, fourth = (
+        pair.right for pair in services.assignment.queue(project, ana, count=4).pairs
+    )
+    services.assignment.give_back(project, ana)
+    services.assignment.queue(project, ana)
+    page = site.page(browser, "root", PROJECT.format(project, "pairs"))
+    expect(page.locator("#pair-list tbody tr")).to_have_count(12)
+    page.get_by_role("button", name="Withdraw or remove pairs").click()
+    ids = page.get_by_label("Ids, one per line")
+    ids.fill("\n".join(text.split()[1] for text in (first, third)))
+    page.get_by_label("Reason (optional)").fill("cut off")
+    page.locator("#pair-withdraw").click()
+    expect(page.locator("#pair-changed")).to_contain_text("2 pairs withdrawn.")
+    expect(ids).to_have_value("")
+    expect(page.locator("#pair-list").get_by_role("cell", name="withdrawn", exact=True)).to_have_count(2)
+    expect(page.locator("#project-counts")).to_contain_text("10")
+    for shown, following in ((first, second), (second, fourth)):
+        expect(right).to_have_text(shown)
+        rating.keyboard.press("3")
+        rating.keyboard.press("Enter")
+        expect(right).to_have_text(following)
+    expect(rating.locator("#rate-count")).to_have_text("1 of 10")
+    ids.fill(first.split()[1])
+    page.locator("#pair-restore").click()
+    expect(page.locator("#pair-changed")).to_contain_text("1 pair restored.")
+    kept = {pair.right: pair.grade for pair in services.ratings.recent(project, ana)}
+    assert kept == {first: Decimal(3), second: Decimal(3)}
+    page.get_by_role("tab", name="Events").click()
+    expect(page.locator("#project-events")).to_contain_text("reason cut off")
+    page.get_by_role("tab", name="Pairs").click()
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate(WIDTH) <= 390
+    assert page.evaluate(PALE) == []
+
+
 def test_a_project_is_deleted_only_by_its_name(site, browser, project):
     page = site.page(browser, "root", PROJECT.format(project, "settings"))
     page.get_by_role("button", name="Delete the project").click()

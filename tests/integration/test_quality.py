@@ -289,7 +289,7 @@ def test_what_is_said_of_a_check_pair_is_among_the_remarks(make):
     shown = remarks_html(page, place.project, "Project 0")
     assert shown.count(", check pair</small>") == len(checks)
     assert shown.count("/annotate/adjudicate?") == len(page.items) - len(checks)
-    assert [row[-1] for row in remarks_table(page).rows].count("yes") == len(checks)
+    assert [row[-2] for row in remarks_table(page).rows].count("yes") == len(checks)
 
 
 def test_two_first_words_on_a_rater_at_once_make_one_row(make):
