@@ -15,7 +15,7 @@ from db.models import Pair
 
 _PAIRS = cast(Table, Pair.__table__)
 IN_USE: ColumnElement[bool] = _PAIRS.c.withdrawn_at.is_(None)
-"""Of a pair; the database has partial indexes for it."""
+"""Of a pair; the indexes of what is counted have its column."""
 
 
 def of_pair_in_use(pair_id: Any, project_id: int) -> ColumnElement[bool]:

@@ -65,9 +65,6 @@ class Membership(Base):
     __table_args__ = (one_of("role", *ROLES),)
 
 
-_IN_USE = "withdrawn_at IS NULL"
-
-
 def _index(name: str, *columns: str, where: str) -> Index:
     """Of a part of the rows."""
     return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
@@ -110,17 +107,17 @@ class Pair(Base):
         UniqueConstraint("project_id", "external_id", "type"),
         UniqueConstraint("project_id", "import_order"),
         Index("ix_pairs_fingerprint", "project_id", "fingerprint"),
-        _index("ix_pairs_open", "project_id", "position", where=f"open_slots > 0 AND {_IN_USE}"),
-        _index("ix_pairs_spread", "project_id", "spread_quarters", where=_IN_USE),
+        _index("ix_pairs_open", "project_id", "position", where="open_slots > 0 AND withdrawn_at IS NULL"),
+        Index("ix_pairs_spread", "project_id", "spread_quarters", "withdrawn_at"),
         # With what is counted, so that a project's counts are read from the index and never touch the texts.
-        _index(
+        Index(
             "ix_pairs_type",
             "project_id",
             "type",
             "genre",
             "rating_count",
             "spread_quarters",
-            where=_IN_USE,
+            "withdrawn_at",
         ),
         _index("ix_pairs_withdrawn", "project_id", where="withdrawn_at IS NOT NULL"),
         CheckConstraint("open_slots >= 0", name="no_slot_given_twice"),

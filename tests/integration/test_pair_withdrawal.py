@@ -28,7 +28,9 @@ from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
+from annotation.services.removal import RemovalService
 from annotation.types import Cause, NewPair, SkipReason
+from annotation.ui.adjudicate_html import item_html
 from annotation.ui.agreement_tables import raters_table
 from db.checks import check
 from db.models import Assignment, AuditEvent, Pair, Rating, RatingChange
@@ -254,7 +256,9 @@ def test_nobody_decides_on_it_and_its_decision_comes_back(rated):
     chosen = rated.pair_id("a")
     service.decide(rated.id, chosen, by, Decimal(3), Cause.SCALE)
     withdraw(rated, "a")
-    assert service.item(rated.id, chosen).is_withdrawn
+    item, project = service.item(rated.id, chosen), ProjectService(rated.database).get(rated.id)
+    said = item_html(item, project, rated.adjudicator, service.neighbours(rated.id, chosen))
+    assert "Withdrawn: it counts nowhere and needs no decision." in said
     assert service.first(rated.id) is None
     said = r"^The pair 'a' is withdrawn and needs no decision: go on with the next"
     with pytest.raises(AdjudicationError, match=said):
@@ -276,6 +280,21 @@ def test_the_manifest_tells_how_many_and_an_earlier_export_stays(rated, tmp_path
         service.export(rated.id, tmp_path / "h", ExportOptions())
     assert [record.pairs for record in service.exports(rated.id)] == [1]
     assert json.loads((tmp_path / "g" / "manifest.json").read_text()) == written
+
+
+def test_a_report_is_made_anew_after_each_change_of_the_pairs(rated):
+    service, seen = AgreementService(rated.database), []
+    changes = (
+        lambda: withdraw(rated, "a"),
+        lambda: (withdraw(rated, "b"), restore(rated, "a")),
+        lambda: restore(rated, "b"),
+        lambda: RemovalService(rated.database).remove(rated.id, ["d"]),
+    )
+    for change in (lambda: None, *changes):
+        change()
+        report = service.report(rated.id, resamples=10)
+        seen.append((report.whole.pairs, report.whole.ratings, report.whole.flagged))
+    assert seen == [(4, 5, 1), (3, 3, 0), (3, 3, 1), (4, 5, 1), (3, 5, 1)]
 
 
 def test_numbers_of_raters_stay_when_all_they_graded_is_withdrawn(rated, tmp_path):

@@ -14,15 +14,15 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, text
+from sqlalchemy import inspect, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from db import Database, DatabaseError
 from db.checks import check
-from db.models import Base
+from db.models import Base, Pair
 from db.schema import MIGRATIONS, Migrations, current, prepare, upgrade
 from tests.conftest import require_postgresql
-from tests.databases import AWKWARD, contents, empty_schema, fill
+from tests.databases import AWKWARD, NOON, contents, empty_schema, fill
 
 ROOT = Path(__file__).parent.parent.parent
 NEXT_STEP = """
@@ -296,4 +296,32 @@ def test_processes_that_start_at_once_do_not_upgrade_twice(bare):
             process.stdin.flush()
         outcomes = [process.communicate() for process in processes]
     assert [process.returncode for process in processes] == [0] * 3, outcomes
+    assert check(bare).problems == ()
+
+
+def test_pairs_of_a_database_before_withdrawing_are_all_in_use(bare):
+    upgrade(bare, to="0007")
+    with bare.session() as session:
+        session.execute(
+            text(
+                "INSERT INTO projects (id, name, name_key, guidelines, types, raters_per_pair, "
+                "threshold_quarters, step_quarters, is_random, seed, may_revise, lease_minutes, created_at) "
+                "VALUES (1, 'a', 'a', '', '[]', 2, 4, 1, true, 1, true, 30, '2026-03-01 12:00:00')"
+            )
+        )
+        session.execute(
+            text(
+                'INSERT INTO pairs (id, project_id, external_id, type, "left", "right", fingerprint, '
+                "position, import_order, open_slots, rating_count, spread_quarters) "
+                "VALUES (1, 1, 'p', 'phrase2word', 'x', 'y', 'f', 0, 0, 2, 0, 0)"
+            )
+        )
+    assert upgrade(bare).after == MIGRATIONS.head
+    assert differences(bare) == []
+    with bare.session() as session:
+        [pair] = session.scalars(select(Pair)).all()
+        assert (pair.external_id, pair.withdrawn_at) == ("p", None)
+        pair.withdrawn_at = NOON
+    with bare.reading() as session:
+        assert session.scalars(select(Pair.withdrawn_at)).one() == NOON
     assert check(bare).problems == ()
