@@ -51,6 +51,8 @@ class PairLine:
 class PairPage:
     total: int
     """Of the pairs that were asked for."""
+    withdrawn: int
+    """So many of them."""
     raters_per_pair: int
     items: tuple[PairLine, ...]
 
@@ -87,11 +89,12 @@ class PairListService:
             if state is not None:
                 wanted.append(_states(project)[state])
             total = session.scalar(select(func.count()).where(*wanted)) or 0
+            withdrawn = session.scalar(select(func.count()).where(*wanted, ~IN_USE)) or 0
             read_length = None if has_whole_texts else _READ_LENGTH
             listing = _listing(project, read_length).where(*wanted).order_by(Pair.import_order)
             rows = session.execute(listing.limit(limit).offset(offset)).all()
             items = tuple(_line(row, is_whole=has_whole_texts) for row in rows)
-        return PairPage(total, project.raters_per_pair, items)
+        return PairPage(total, withdrawn, project.raters_per_pair, items)
 
 
 def _found(search: str) -> list[ColumnElement[bool]]:

@@ -110,6 +110,8 @@ def pairs_html(page: PairPage, project_id: int, number: int, *, is_all: bool) ->
     first = number * PAGE_LENGTH + 1
     last = first + len(page.items) - 1
     said = counted(page.total, "pair")
+    if page.withdrawn:
+        said += f", {grouped(page.withdrawn)} withdrawn"
     if page.total > len(page.items):
         said += f", {grouped(first)} to {grouped(last)} below"
     heads = "".join(

@@ -166,6 +166,7 @@ def test_administrators_withdraw_and_restore_and_say_which_type(sqlite_database)
     html, *emptied = changes.withdraw(Asked(), "a", "phrase2word", "broken")
     assert ("1 pair withdrawn" in html, emptied) == (True, ["", ""])
     assert [line[2] for line in states(rated)][-1] == "withdrawn"
+    assert "6 pairs, 1 withdrawn<" in handlers_of(sqlite_database).first("", "", Asked())[0]
     assert "1 pair restored" in changes.restore(Asked(), "a\n", "phrase2word", None)[0]
     assert "1 pair removed" in changes.remove(Asked(), "a", "phrase2word")[0]
     assert len(states(rated)) == 5
