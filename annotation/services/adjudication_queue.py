@@ -26,7 +26,7 @@ class Queue:
         self.open = and_(flagged, or_(~decided, _CHANGED))
         self.decided = and_(decided, ~and_(flagged, _CHANGED))
         # Most pairs are neither, and their texts make the table long: both kinds are found by an index.
-        of_flagged = select(Pair.id).where(Pair.project_id == project.id, flagged, IN_USE)
+        of_flagged = select(Pair.id).where(Pair.project_id == project.id, flagged)
         of_decided = select(Adjudication.pair_id).where(Adjudication.project_id == project.id)
         self._within = and_(Pair.id.in_(of_flagged.union(of_decided)), IN_USE)
 

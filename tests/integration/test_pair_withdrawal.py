@@ -12,14 +12,20 @@ import pytest
 from sqlalchemy import select
 
 from annotation.adjudication import AdjudicationError
+from annotation.assignment import Progress
+from annotation.clock import utcnow
 from annotation.errors import ExportError, NoteError, NotFoundError, PairError
 from annotation.gold import ExportOptions, RaterColumns, Unfinished
 from annotation.judgements import JudgingOptions
 from annotation.notes import LONGEST_NOTE
+from annotation.quality import QualitySettings
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
 from annotation.services.assignment import AssignmentService
 from annotation.services.audit import PAIRS_CHANGED
+from annotation.services.bundle import open_services
+from annotation.services.checks import Checks, read_checks
+from annotation.services.desk import open_desk
 from annotation.services.gold import GoldService
 from annotation.services.importing import ImportService
 from annotation.services.judgements import JudgementService
@@ -29,7 +35,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
 from annotation.services.removal import RemovalService
-from annotation.types import Cause, NewPair, SkipReason
+from annotation.types import Cause, KnownPair, NewPair, SkipReason
 from annotation.ui.adjudicate_html import item_html
 from annotation.ui.agreement_tables import raters_table
 from db.checks import check
@@ -340,3 +346,56 @@ def test_what_is_withdrawn_is_known_to_imports_and_settings(rated):
     assert check(rated.database).problems == ()
     with rated.database.reading() as session:
         assert session.scalars(select(Assignment.state).where(Assignment.state != "rated")).all() == []
+
+
+def test_in_a_large_project_a_grade_that_does_not_count_does_not_add_to_the_progress(database, monkeypatch):
+    monkeypatch.setattr("annotation.services.counting.EXACT_UP_TO", 0)
+    monkeypatch.setattr("annotation.services.counting.NEAR_THE_END", -1)
+    monkeypatch.setattr("annotation.services.counting.SECONDS_A_PAIR", 100.0)
+    world = new_world(database, pairs=5, raters=1)
+    [rater], assignments = world.raters, AssignmentService(database)
+    ratings = RatingService(database, assignments=assignments)
+    assert assignments.queue(world.project, rater).progress == Progress(0, 5)
+    PairWithdrawalService(database).withdraw(world.project, [names_of(database, world.pairs)[world.pairs[0]]])
+    assert ratings.rate(world.pairs[0], rater, Decimal(2)).queue.progress.rated == 0
+    assert ratings.rate(world.pairs[1], rater, Decimal(2)).queue.progress.rated == 1
+    assert ratings.progress(world.project, rater) == Progress(1, 4)
+
+
+def test_when_a_check_pair_is_due_hangs_on_the_pairs_that_count(database):
+    world = new_world(database, pairs=8, raters=1)
+    services, [rater] = open_services(database), world.raters
+    known = [NewPair(f"c{n}", "sentence2phrase", f"The ship {n} docks.", f"docked {n}") for n in range(4)]
+    services.known_pairs.import_checks(world.project, [KnownPair(each, Decimal(3), "") for each in known])
+    services.quality.change(world.project, QualitySettings(check_every=2))
+    queue, graded = services.assignment.queue(world.project, rater), []
+    while len(graded) < 4:
+        chosen = queue.pairs[0].id
+        graded += [chosen] if chosen in world.pairs else []
+        queue = services.ratings.rate(chosen, rater, Decimal(2)).queue
+    names = names_of(database, world.pairs)
+    before = checks_of(database, world.project, rater)
+    services.pair_withdrawal.withdraw(world.project, [names[each] for each in graded[:3]])
+    after = checks_of(database, world.project, rater)
+    assert (before.worked - after.worked, before.given) == (3, after.given)
+    assert services.ratings.progress(world.project, rater).total <= 5 + len(known)
+    services.pair_withdrawal.restore(world.project, [names[each] for each in graded[:3]])
+    assert checks_of(database, world.project, rater) == before
+
+
+def checks_of(database, project: int, rater: int) -> Checks:
+    with database.reading() as session:
+        desk = open_desk(session.connection(), project, rater, utcnow())
+        found = read_checks(session.connection(), desk)
+    assert found is not None
+    return found
+
+
+def test_a_skip_of_a_withdrawn_pair_is_not_among_the_last_answers(database):
+    world = new_world(database, pairs=2, raters=1)
+    services, [rater] = open_services(database), world.raters
+    services.assignment.queue(world.project, rater)
+    services.assignment.skip(world.pairs[0], rater, SkipReason.OTHER)
+    assert [each.id for each in services.ratings.recent(world.project, rater)] == [world.pairs[0]]
+    services.pair_withdrawal.withdraw(world.project, [names_of(database, world.pairs)[world.pairs[0]]])
+    assert services.ratings.recent(world.project, rater) == ()
