@@ -11,15 +11,20 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from annotation.adjudication import Which
 from annotation.agreement_report import report_to_json
+from annotation.errors import ExportError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
+from annotation.senses import WORD_TO_SENSE, PairSenses
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
 from annotation.services.assignment import AssignmentService
 from annotation.services.gold import GoldService
 from annotation.services.overview import OverviewService
+from annotation.services.pair_list import PairListService, PairState
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.services.stuck import StuckService
@@ -31,7 +36,7 @@ from db import Database
 from db.models import Assignment, Comment, Pair, Rating, RatingChange, Skip
 from tests.rated import Clock, Rated, rated_project
 
-TYPES = ("sentence2phrase", "phrase2word")
+TYPES = ("sentence2phrase", "phrase2word", WORD_TO_SENSE)
 RATERS = ("ana", "ben", "cleo", "dora", "emil")
 """Emil grades only what is withdrawn."""
 
@@ -71,9 +76,10 @@ def random_study(seed: int, *, pairs: int = 24) -> Study:
     made = [
         NewPair(
             name,
-            chance.choice(TYPES),
+            WORD_TO_SENSE if name == withdrawn[0] else chance.choice(TYPES[:2]),
             f"The ferry {name} leaves the old harbour.",
             f"ferry {name}",
+            senses=PairSenses(word_definition="a boat") if name == withdrawn[0] else None,
             genre=chance.choice([None, "news", "fable"]),
             intended=Decimal(chance.randrange(5)),
         )
@@ -155,10 +161,28 @@ def shown(rated: Rated) -> dict[str, object]:
         "stuck": StuckService(database).stuck(id, limit=None).items,
         "queue": [_queue(rated, which, type) for which in Which for type in (None, *TYPES)],
         "gold": gold.counts(id),
+        "refused": _refused(rated),
+        "states": _states(rated),
         "own gold": SystemService(database).own_gold(id),
         "writing": WritingReportService(database).report(id),
         "progress": [_rater(rated, name) for name in RATERS],
     }
+
+
+def _refused(rated: Rated) -> str:
+    """Why a gold set cannot be exported yet, with the first pair that lacks something."""
+    with pytest.raises(ExportError) as refused:
+        GoldService(rated.database).check(rated.id, ExportOptions())
+    return str(refused.value)
+
+
+def _states(rated: Rated) -> list[object]:
+    service = PairListService(rated.database)
+    return [
+        [(line.external_id, line.grades) for line in service.pairs(rated.id, state=state).items]
+        for state in PairState
+        if state is not PairState.WITHDRAWN
+    ]
 
 
 def _queue(rated: Rated, which: Which, type: str | None) -> object:

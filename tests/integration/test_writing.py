@@ -24,6 +24,7 @@ from annotation.errors import (
 from annotation.services import writing_tasks
 from annotation.services.accounts import AccountService
 from annotation.services.editing import Zeros
+from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.withdrawal import WithdrawalService
 from annotation.services.writing_reports import WritingReportService
 from annotation.sizes import Bounds, PairBounds
@@ -369,6 +370,20 @@ def test_zeros_are_paired_with_other_items_texts_and_always_the_same(database):
         assert {pair for pair, _, _ in zeros} <= set(office.queue("ana"))
     assert made[0] == made[1]
     assert check(database).problems == ()
+
+
+def test_zeros_take_no_text_of_a_withdrawn_pair(database):
+    office = open_office(database, items=10, name="first")
+    while office.writing.desk(office.project.id, office.id("wim")).task:
+        office.submit("wim", f"what ferry {office.task('wim').left.split()[2]} does")
+    pairs = office.accept_all()
+    with database.reading() as session:
+        names = session.scalars(select(Pair.external_id).where(Pair.id.in_(pairs))).all()
+    withdrawal = PairWithdrawalService(database, office.clock)
+    withdrawal.withdraw(office.project.id, names)
+    assert office.editing.make_zeros(office.project.id) == Zeros(0, 2)
+    withdrawal.restore(office.project.id, names)
+    assert office.editing.make_zeros(office.project.id) == Zeros(2, 0)
 
 
 def open_second(database, name):
