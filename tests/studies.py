@@ -61,11 +61,15 @@ class Study:
 
 
 def random_study(seed: int, *, pairs: int = 24) -> Study:
+    """The first two pairs are withdrawn in any case: one lacks grades, the other is flagged and undecided."""
     chance = random.Random(seed)
     names = [f"p {n} “ü”" for n in range(pairs)]
-    withdrawn = chance.sample(names, pairs // 4)
-    acts = []
-    for name in names:
+    withdrawn = [*names[:2], *chance.sample(names[2:], pairs // 4)]
+    acts = [Act(names[0], "ana", "rated", 3)]
+    acts += [
+        Act(names[1], rater, "rated", quarters) for rater, quarters in zip(RATERS, (0, 8, 16), strict=False)
+    ]
+    for name in names[2:]:
         raters = chance.sample(RATERS[:4], chance.choice([0, 1, 2, 2, 3, 3, 3]))
         if name in withdrawn and len(raters) < 3:
             raters.append("emil")
@@ -73,19 +77,20 @@ def random_study(seed: int, *, pairs: int = 24) -> Study:
             kind = chance.choice(["rated"] * 8 + ["skipped", "held"])
             acts.append(Act(name, rater, kind, chance.randrange(17)))
     chance.shuffle(acts)
-    made = [
-        NewPair(
-            name,
-            WORD_TO_SENSE if name == withdrawn[0] else chance.choice(TYPES[:2]),
-            f"The ferry {name} leaves the old harbour.",
-            f"ferry {name}",
-            senses=PairSenses(word_definition="a boat") if name == withdrawn[0] else None,
-            genre=chance.choice([None, "news", "fable"]),
-            intended=Decimal(chance.randrange(5)),
-        )
-        for name in names
-    ]
-    return Study(tuple(made), tuple(acts), tuple(chance.sample(names, pairs // 2)), tuple(withdrawn))
+    made = tuple(_new_pair(name, chance, has_senses=name == names[0]) for name in names)
+    return Study(made, tuple(acts), tuple(chance.sample(names[2:], pairs // 2)), tuple(withdrawn))
+
+
+def _new_pair(name: str, chance: random.Random, *, has_senses: bool) -> NewPair:
+    return NewPair(
+        name,
+        WORD_TO_SENSE if has_senses else chance.choice(TYPES[:2]),
+        f"The ferry {name} leaves the old harbour.",
+        f"ferry {name}",
+        senses=PairSenses(word_definition="a boat") if has_senses else None,
+        genre=chance.choice([None, "news", "fable"]),
+        intended=Decimal(chance.randrange(5)),
+    )
 
 
 def build_study(database: Database, study: Study, *, without: Collection[str] = ()) -> Rated:
