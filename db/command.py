@@ -38,7 +38,7 @@ def run_command(
         app: the commands; they print results to standard output and nothing else there.
         program: how the user calls it, such as `python -m db`.
         arguments: the command line without the program.
-        failures: the exceptions whose message is a sentence for the user; one with `lines` has several.
+        failures: the exceptions whose message is a sentence for the user.
         obj: what commands find as `typer.Context.obj`.
     """
     _open_closed_streams()
@@ -61,8 +61,7 @@ def run_command(
     except (CallError, UrlError) as error:
         return _fail(str(error), 2)
     except failures as error:
-        first, *more = getattr(error, "lines", (str(error),))
-        return _fail(first, 1, more)
+        return _fail(str(error), 1)
     except OperationalError as error:  # a full disk, a server that stops in the middle
         return _fail(f"The database failed ({reason_of(error)}): mend that and try again.", 1)
     except BrokenPipeError:  # as in `list | head`: the reader had enough
@@ -91,7 +90,6 @@ def _call_problem(error: typer.TyperException) -> str:
     return problem.replace(": Value error, ", ": ").replace(": Input should be ", ": it should be ")
 
 
-def _fail(message: str, status: int, more: Sequence[str] = ()) -> int:
-    for line in (message, *more):
-        print(" ".join(line.split()), file=sys.stderr)
+def _fail(message: str, status: int) -> int:
+    print(" ".join(message.split()), file=sys.stderr)
     return status

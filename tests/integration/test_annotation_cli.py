@@ -92,16 +92,22 @@ def test_files_are_imported_together_and_shown(call):
     assert "\x1b" not in text
 
 
-def test_several_wrong_lines_are_told_one_a_line(call):
+def test_several_wrong_lines_are_told_in_one_sentence(call):
     call("project", "create", "News", "--types", "own")
     Path("pairs.csv").write_text("id,left,right\n1,,b\n2,a,b\n3,a,\n")
     status, _, errors = call("import", "News", "pairs.csv")
     assert status == 1
-    assert [line.partition(";")[0] for line in errors.splitlines()] == [
-        "2 lines cannot be imported",
-        "pairs.csv, line 2, field 'left': is empty",
-        "pairs.csv, line 4, field 'right': is empty",
-    ]
+    assert errors.count("\n") == 1
+    assert errors.startswith(
+        "2 lines cannot be imported; these are: (1) pairs.csv, line 2, field 'left': is empty; "
+    )
+    assert ", (2) pairs.csv, line 4, field 'right': is empty; " in errors
+    assert errors.count(".\n") == 1
+    Path("pairs.csv").write_text("id,left,right\n" + "".join(f"{n},,b\n" for n in range(9)))
+    _, _, errors = call("import", "News", "pairs.csv")
+    assert errors.startswith("9 lines cannot be imported; the first 5 are: (1) ")
+    assert "(5) " in errors
+    assert errors.count("\n") == 1
 
 
 def test_the_only_type_of_a_project_need_not_be_named(call):
