@@ -6,6 +6,11 @@ LARGEST_WHOLE = 2**31 - 1
 """Ids are 32 bits wide in the database; nothing is counted further."""
 
 
+def is_id(number: int) -> bool:
+    """Whether a row can have it; the database refuses to look for others."""
+    return 0 < number <= LARGEST_WHOLE
+
+
 def whole_in(text: str) -> int | None:
     """The number that stands there in plain digits; None when there is none, or one above `LARGEST_WHOLE`.
 

@@ -13,6 +13,7 @@ from annotation.names import check_name
 from annotation.services import sessions
 from annotation.services.audit import record
 from annotation.services.open_invitations import OpenInvitation, open_invitations, take_back
+from annotation.services.projects import find_project
 from annotation.services.roles import has_administrator, lock_administrators
 from annotation.services.sessions import new_token, token_hash
 from annotation.services.sign_ins import SignInService
@@ -155,8 +156,8 @@ class InvitationService(SignInService):
             user = None if name is None else get_user(session, name)
             if user is not None and user.disabled_at is not None:
                 raise SettingsError(f"The account {user.name} is disabled: enable it before you invite.")
-            if project_id is not None and session.get(models.Project, project_id) is None:
-                raise NotFoundError(f"There is no project with the number {project_id}.")
+            if project_id is not None:
+                find_project(session, project_id)
             token = add_invitation(
                 session,
                 now,

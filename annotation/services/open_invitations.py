@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
 from annotation.errors import NotFoundError
+from annotation.numbers import is_id
 from annotation.types import Role
 from db.models import Invitation, Project, User
 
@@ -64,7 +65,7 @@ def take_back(session: Session, invitation_id: int, now: datetime) -> Invitation
     statement = select(Invitation).where(
         Invitation.id == invitation_id, Invitation.used_at.is_(None), Invitation.expires_at > now
     )
-    row = session.scalar(statement.with_for_update())
+    row = session.scalar(statement.with_for_update()) if is_id(invitation_id) else None
     if row is None:
         raise NotFoundError(f"There is no open link with the number {invitation_id}: see the list of them.")
     session.delete(row)

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError, SettingsError
 from annotation.names import can_be_stored, name_key
+from annotation.numbers import is_id
 from annotation.projects import GroupCounts, Member, ProjectCounts, check_settings, sum_counts
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
@@ -250,7 +251,8 @@ def find_project(session: Session, name_or_id: str | int, *, lock: bool = False)
         statement = statement.where(models.Project.name_key == key)
     if lock:  # raters go on: their rows only refer to this one
         statement = statement.with_for_update(key_share=True)
-    row = session.scalar(statement)
+    can_be = isinstance(name_or_id, str) or is_id(name_or_id)
+    row = session.scalar(statement) if can_be else None
     if row is None:
         shown = name_or_id if isinstance(name_or_id, int) else repr(name_or_id[:_SHOWN])
         raise NotFoundError(f"There is no project {shown}: see the list of projects.")

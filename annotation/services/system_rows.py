@@ -10,6 +10,7 @@ from sqlalchemy import Select, Table, func, select
 from sqlalchemy.orm import Session
 
 from annotation.errors import NotFoundError
+from annotation.numbers import is_id
 from annotation.score_files import GoldPair
 from annotation.score_report import System
 from annotation.services.bulk import insert_rows
@@ -110,11 +111,26 @@ def find_gold_set(session: Session, project_id: int, gold_id: int) -> GoldSet:
     Raises:
         NotFoundError: the project has no such gold set.
     """
-    row = session.scalars(
-        select(GoldSet).where(GoldSet.id == gold_id, GoldSet.project_id == project_id)
-    ).one_or_none()
+    statement = select(GoldSet).where(GoldSet.id == gold_id, GoldSet.project_id == project_id)
+    row = session.scalar(statement) if is_id(gold_id) else None
     if row is None:
         raise NotFoundError("There is no such gold set any more: look at the leaderboard again.")
+    return row
+
+
+def find_system(session: Session, project_id: int, system_id: int) -> ScoredSystem:
+    """
+    Raises:
+        NotFoundError: the project has no such system.
+    """
+    statement = (
+        select(ScoredSystem)
+        .join(GoldSet, GoldSet.id == ScoredSystem.gold_set_id)
+        .where(ScoredSystem.id == system_id, GoldSet.project_id == project_id)
+    )
+    row = session.scalar(statement) if is_id(system_id) else None
+    if row is None:
+        raise NotFoundError("There is no such system any more: look at the leaderboard again.")
     return row
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select
 
 from annotation.baselines import Similarities
 from annotation.clock import Clock, utcnow
-from annotation.errors import NotFoundError, ScoreFileError, SettingsError
+from annotation.errors import ScoreFileError, SettingsError
 from annotation.gold import gold_row
 from annotation.names import check_name, name_key
 from annotation.score_files import GoldPair, gold_digest
@@ -25,6 +25,7 @@ from annotation.services.system_rows import (
     GoldVersion,
     as_version,
     find_gold_set,
+    find_system,
     keep_gold,
     keep_scores,
     read_entries,
@@ -172,13 +173,7 @@ class SystemService:
         """
         with self._database.session() as session:
             find_project(session, project_id, lock=True)
-            row = session.scalars(
-                select(ScoredSystem)
-                .join(GoldSet, GoldSet.id == ScoredSystem.gold_set_id)
-                .where(ScoredSystem.id == system_id, GoldSet.project_id == project_id)
-            ).one_or_none()
-            if row is None:
-                raise NotFoundError("There is no such system any more: look at the leaderboard again.")
+            row = find_system(session, project_id, system_id)
             name, gold_id = row.name, row.gold_set_id
             session.execute(delete(ScoredSystem).where(ScoredSystem.id == system_id))
             left = session.scalar(

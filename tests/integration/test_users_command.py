@@ -114,5 +114,7 @@ def test_open_links_are_listed_and_revoked(call, sqlite_database):
     assert call("revoke", str(listed[1]["number"])) == (0, "", "")
     [line] = call("invitations")[1].splitlines()
     assert line.startswith(f"{listed[0]['number']}\tanybody\tNews: rater\tuntil 20")
-    status, _, errors = call("revoke", "99")
-    assert (status, errors) == (1, "There is no open link with the number 99: see the list of them.\n")
+    for number in ("99", "0", "9" * 24):
+        status, _, errors = call("revoke", number)
+        assert status == 1
+        assert errors == f"There is no open link with the number {number}: see the list of them.\n"
