@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from annotation.errors import InvitationError, NotFoundError, SettingsError
+from annotation.errors import InvitationError, SettingsError
 from annotation.names import check_name
 from annotation.services import sessions
 from annotation.services.audit import record
