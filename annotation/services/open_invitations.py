@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session, aliased
 
 from annotation.errors import NotFoundError
 from annotation.numbers import is_id
+from annotation.services.roles import has_administrator
 from annotation.types import Role
 from db.models import Invitation, Project, User
 
@@ -31,16 +32,18 @@ class OpenInvitation:
 
 
 def open_invitations(session: Session, now: datetime) -> list[OpenInvitation]:
-    """The newest first."""
+    """The newest first, without those of no use: for disabled accounts, for a set-up that is done."""
     invited, maker = aliased(User), aliased(User)
-    rows = session.execute(
+    statement = (
         select(Invitation, invited.name, Project.name, maker.name)
         .outerjoin(invited, invited.id == Invitation.user_id)
         .outerjoin(Project, Project.id == Invitation.project_id)
         .outerjoin(maker, maker.id == Invitation.created_by)
-        .where(Invitation.used_at.is_(None), Invitation.expires_at > now)
+        .where(Invitation.used_at.is_(None), Invitation.expires_at > now, invited.disabled_at.is_(None))
         .order_by(Invitation.created_at.desc(), Invitation.id.desc())
     )
+    if has_administrator(session):
+        statement = statement.where(~Invitation.is_administrator)
     return [
         OpenInvitation(
             row.id,
@@ -52,7 +55,7 @@ def open_invitations(session: Session, now: datetime) -> list[OpenInvitation]:
             row.created_at,
             row.expires_at,
         )
-        for row, user_name, project, created_by in rows
+        for row, user_name, project, created_by in session.execute(statement)
     ]
 
 

@@ -168,6 +168,18 @@ def test_of_eight_who_set_up_a_server_at_once_exactly_one_does(accounts, databas
     assert count(database, User, User.is_administrator) == 1
 
 
+def test_links_that_let_nobody_in_are_not_listed(ana, clock):
+    ana.setup_token()
+    ana.invite("Ana")
+    [link, _] = ana.open_invitations()
+    ana.disable("Ana")
+    assert [link.is_set_up for link in ana.open_invitations()] == [True]
+    ana.add_user("root", PASSWORD, is_administrator=True)
+    assert ana.open_invitations() == []
+    ana.enable("Ana")
+    assert ana.open_invitations() == [link]
+
+
 def test_open_links_are_listed_until_they_are_used_ended_or_revoked(ana, project, clock):
     ana.setup_token()
     used, kept = (ana.invite(project_id=project, role=role) for role in (Role.EDITOR, Role.RATER))

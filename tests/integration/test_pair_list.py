@@ -17,7 +17,7 @@ from annotation.services.pair_list import PAGE_LENGTH, PairListService, PairStat
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.removal import RemovalService
-from annotation.types import Cause
+from annotation.types import Cause, NewPair
 from annotation.ui.pair_changes import PairChangeHandlers
 from annotation.ui.pair_list import PairListHandlers
 from db import Database
@@ -59,6 +59,17 @@ def states(rated: Rated, **asked: object) -> list[tuple[str, int, str]]:
     page = PairListService(rated.database).pairs(rated.id, **asked)
     assert page.total == len(page.items)
     return [(line.external_id, line.grades, line.state.value) for line in page.items]
+
+
+def test_a_search_knows_the_small_letters_of_all_scripts(database):
+    project = rated_project(database, [])
+    texts = {"a": "Élan vital", "b": "STRAßE", "c": "Добрый ДЕНЬ", "d": "Plan 100%"}
+    ImportService(database).import_pairs(
+        project.id, [NewPair(id, "sentence2phrase", text, "x") for id, text in texts.items()]
+    )
+    listing = PairListService(database)
+    for search, found in {"élan": "a", "ÉLAN": "a", "straß": "b", "день": "c", "100%": "d", "É": "a"}.items():
+        assert [line.external_id for line in listing.pairs(project.id, search=search).items] == [found]
 
 
 def test_every_pair_is_listed_with_its_state_and_can_be_found(rated):

@@ -52,6 +52,11 @@ def test_every_pooled_connection_of_sqlite_has_its_settings(sqlite_database):
     assert found == [expected] * 5
 
 
+def test_small_letters_are_those_of_all_scripts_and_nothing_stays_nothing(database):
+    with database.reading() as session:
+        assert session.execute(select(func.lower("ÉLAN Ж"), func.lower(None))).one() == ("élan ж", None)
+
+
 def test_eight_threads_that_read_then_write_lose_nothing(database):
     fill(database)
     start = threading.Barrier(8)
