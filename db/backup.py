@@ -27,6 +27,7 @@ from db.schema import (
     changing_schema,
     current,
     refuse_foreign_tables,
+    refuse_missing,
     refuse_newer,
     revision_of,
     upgrade,
@@ -54,7 +55,7 @@ def backup(database: Database, file: Path, *, overwrite: bool = False) -> Backup
     """Write everything that is committed now to `file`; the database may be in use meanwhile.
 
     Raises:
-        DatabaseError: it has no tables, cannot be reached, or `file` exists or cannot be written.
+        DatabaseError: it is missing or empty, cannot be reached, or `file` exists or cannot be written.
     """
     if file.exists() and not overwrite:
         raise DatabaseError(f"{file} is there already: give another name, or --force to replace it.")
@@ -62,6 +63,7 @@ def backup(database: Database, file: Path, *, overwrite: bool = False) -> Backup
         raise DatabaseError(f"{file} is the database itself: give another name.")
     if not file.parent.is_dir():
         raise DatabaseError(f"{file.parent} is no folder: make it, or give another name.")
+    refuse_missing(database)
     revision = current(database)
     if revision is None:
         raise DatabaseError(f"{database} has no tables to back up: check the URL.")

@@ -35,8 +35,8 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
 
 def test_a_new_database_is_made_checked_backed_up_and_restored(tmp_path, capsys):
     made, other = f"sqlite:///{tmp_path}/made.db", f"sqlite:///{tmp_path}/other.db"
-    for command in ("current", "check"):
-        status, out, err = run(capsys, command, "--database-url", made)
+    for command in (("current",), ("check",), ("backup", tmp_path / "b.db")):
+        status, out, err = run(capsys, *command, "--database-url", made)
         assert (status, out) == (1, "")
         assert err.startswith(f"There is no database at {tmp_path}/made.db: check the URL, or make ")
     assert list(tmp_path.iterdir()) == []

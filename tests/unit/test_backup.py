@@ -141,9 +141,14 @@ def test_a_backup_never_replaces_the_database_itself(sqlite_database):
 
 
 def test_a_backup_of_nothing_is_refused(tmp_path):
-    with pytest.raises(DatabaseError, match="has no tables to back up"):
-        backup(Database(f"sqlite:///{tmp_path / 'none.db'}"), tmp_path / "backup.db")
+    nothing = Database(f"sqlite:///{tmp_path / 'none.db'}")
+    with pytest.raises(DatabaseError, match=r"There is no database at .* make one with `python -m db"):
+        backup(nothing, tmp_path / "backup.db")
     assert list(tmp_path.iterdir()) == []
+    nothing.path.touch()
+    with pytest.raises(DatabaseError, match="has no tables to back up"):
+        backup(nothing, tmp_path / "backup.db")
+    nothing.dispose()
 
 
 def test_a_folder_that_is_not_there_is_said(database, tmp_path):
