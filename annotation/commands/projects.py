@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from pathlib import Path
@@ -13,10 +12,11 @@ from typing import Annotated, Any
 import typer
 
 from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.commands.stuck import show_stuck, stuck_json
 from annotation.errors import SettingsError
 from annotation.projects import GroupCounts, Member, ProjectCounts, check_settings
 from annotation.services.projects import ProjectService
-from annotation.services.stuck import StuckPairs, StuckService
+from annotation.services.stuck import StuckService
 from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project, ProjectSettings, Role
 from db import DEFAULT_URL
@@ -154,7 +154,7 @@ def show(name: NameArgument, as_json: JsonOption = False, database_url: Database
             {
                 **_as_json(project),
                 "counts": {**_totals(counts), "groups": groups},
-                "stuck": {"pairs": stuck.total, "items": [asdict(pair) for pair in stuck.items]},
+                "stuck": stuck_json(stuck),
                 "members": [{"user": member.user.name, "roles": _roles(member)} for member in members],
             }
         )
@@ -168,7 +168,7 @@ def show(name: NameArgument, as_json: JsonOption = False, database_url: Database
     rows = [[group.type, group.genre or "–", *_figures(_totals(group))] for group in counts.groups]
     show_table(("Type", "Genre", *figures), [*rows, ["all", "", *_figures(_totals(counts))]], right=figures)
     if stuck.total:
-        _show_stuck(stuck)
+        show_stuck(stuck)
 
 
 @projects.command()
@@ -258,25 +258,6 @@ def _as_json(project: Project) -> dict[str, Any]:
         "lease_minutes": settings.lease_minutes,
         "created_at": project.created_at.isoformat(),
     }
-
-
-def _show_stuck(stuck: StuckPairs) -> None:
-    if not stuck.raters:
-        show_line(f"\nPairs that lack grades: {stuck.total:,}. No rater can be given them: invite raters.")
-        return
-    lower = ", or lower the number of raters per pair" if stuck.fewer_would_do else ""
-    show_line(
-        f"\nPairs that lack grades, with too few raters left for them: {stuck.total:,}. "
-        f"Invite another rater, or let one who is paused go on{lower}."
-    )
-    figures = ("Grades", "Missing", "Raters left", "Skips")
-    rows = [
-        (pair.external_id, pair.type, pair.grades, pair.missing, pair.raters_left, pair.skips)
-        for pair in stuck.items
-    ]
-    show_table(("Pair", "Type", *figures), rows, right=figures)
-    if stuck.total > len(rows):
-        show_line(f"The first {len(rows)} are shown; --json has all.")
 
 
 def _totals(counts: ProjectCounts | GroupCounts) -> dict[str, int]:

@@ -40,6 +40,8 @@ class StuckPairs:
     """Who can be given pairs of the project at all."""
     lowest_raters: int
     """The settings refuse a smaller number of raters for a pair: some pair has had so many."""
+    open_links: int
+    """Links that make somebody a rater of the project, and that nobody has used yet."""
     items: tuple[StuckPair, ...]
     """In the order of import; the first ones."""
 
@@ -47,6 +49,15 @@ class StuckPairs:
     def fewer_would_do(self) -> bool:
         """Whether the number of raters for a pair can be lowered at all."""
         return max(1, self.lowest_raters) < self.raters_per_pair
+
+    @property
+    def links_text(self) -> str:
+        """That somebody may still come; nothing where nobody is invited."""
+        if not self.open_links:
+            return ""
+        if self.open_links == 1:
+            return "1 open link for a rater is out: who opens it may grade these pairs too."
+        return f"{self.open_links:,} open links for raters are out: who opens one may grade these pairs too."
 
 
 class StuckService:
@@ -69,7 +80,9 @@ class StuckService:
         with self._database.reading() as session:
             project = find_project(session, project_id)
             fewest = session.scalar(select(func.min(Pair.open_slots)).where(Pair.project_id == project.id))
-            raters = session.scalars(_may_grade(project.id, self._clock())).all()
+            now = self._clock()
+            raters = session.scalars(_may_grade(project.id, now)).all()
+            links = session.scalar(_open_links(project.id, now)) or 0
             listing = _lacking(project.id, raters)
             total = session.scalar(select(func.count()).select_from(listing.order_by(None).subquery())) or 0
             rows = session.execute(listing.limit(limit)).all() if total else []
@@ -78,7 +91,29 @@ class StuckService:
             for row in rows
         )
         lowest = 0 if fewest is None else project.raters_per_pair - fewest
-        return StuckPairs(total, project.raters_per_pair, len(raters), lowest, items)
+        return StuckPairs(total, project.raters_per_pair, len(raters), lowest, links, items)
+
+
+def _open_links(project_id: int, now: datetime) -> Select[int]:
+    """How many links bring the project another rater: of accounts that can sign in and are none yet."""
+    rates = exists().where(
+        Membership.project_id == project_id,
+        Membership.user_id == Invitation.user_id,
+        Membership.role == Role.RATER.value,
+    )
+    return (
+        select(func.count())
+        .select_from(Invitation)
+        .outerjoin(User, User.id == Invitation.user_id)
+        .where(
+            Invitation.project_id == project_id,
+            Invitation.role == Role.RATER.value,
+            Invitation.used_at.is_(None),
+            Invitation.expires_at > now,
+            User.disabled_at.is_(None),
+            ~rates,
+        )
+    )
 
 
 def _may_grade(project_id: int, now: datetime) -> Select[int]:

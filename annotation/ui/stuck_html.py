@@ -14,12 +14,13 @@ def stuck_html(stuck: StuckPairs, project_id: int) -> str:
     """How many there are, what to do, and the first of them; nothing where there are none."""
     if not stuck.total:
         return ""
+    links = escape(f" {stuck.links_text}") if stuck.open_links else ""
     there = f"/annotate/project?project={project_id}"
     if not stuck.raters:
         lack = "lacks" if stuck.total == 1 else "lack"
         said = f"{counted(stuck.total, 'pair')} {lack} grades, and no rater can be given pairs."
         invite = f'<a href="{there}&amp;tab=members">Invite raters</a>'
-        return f'<p class="note" role="status" id="project-stuck">{escape(said)} {invite}.</p>'
+        return f'<p class="note" role="status" id="project-stuck">{escape(said)} {invite}.{links}</p>'
     verbs = ("lacks", "it") if stuck.total == 1 else ("lack", "them")
     said = f"{counted(stuck.total, 'pair')} {verbs[0]} grades, and too few raters are left for {verbs[1]}"
     lower = f' Or <a href="{there}&amp;tab=settings">lower the number of raters per pair</a>.'
@@ -29,7 +30,7 @@ def stuck_html(stuck: StuckPairs, project_id: int) -> str:
     return (
         f'<div class="note" role="status" id="project-stuck"><p>{escape(said)}. '
         f'<a href="{there}&amp;tab=members">Invite another rater</a>, or let one who is paused go on.'
-        f"{lower if stuck.fewer_would_do else ''}</p>"
+        f"{lower if stuck.fewer_would_do else ''}{links}</p>"
         f"<details><summary>Which pairs</summary><ul>{items}</ul>{more}</details></div>"
     )
 

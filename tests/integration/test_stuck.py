@@ -85,9 +85,35 @@ def test_a_command_lists_the_pairs_that_nobody_is_left_for(sqlite_database, caps
     assert main(["project", "show", "News", "--json", "--database-url", url]) == 0
     assert json.loads(capsys.readouterr().out)["stuck"] == {
         "pairs": 1,
+        "open_links": 0,
         "items": [
             {"external_id": "b", "type": TYPE, "grades": 0, "missing": 2, "raters_left": 0, "skips": 2}
         ],
     }
     assert main(["project", "show", "News", "--database-url", url]) == 0
     assert "too few raters left for them: 1. Invite another rater" in capsys.readouterr().out
+    for _ in range(2):
+        services.accounts.invite(project_id=1, role=Role.RATER)
+    assert main(["project", "show", "News", "--database-url", url]) == 0
+    said = capsys.readouterr().out
+    assert "go on. 2 open links for raters are out: who opens one may grade these pairs too.\n" in said
+
+
+def test_open_links_for_raters_are_told_beside_pairs_that_nobody_is_left_for(services, database):
+    for name in ("Ana", "Ben"):
+        work(services, name, skips="b")
+    accounts = AccountService(database, passwords=CHEAP)
+    for name in ("Cleo", "Dora"):
+        accounts.add_user(name)
+    accounts.invite("Ana", project_id=1, role=Role.RATER)  # who is one already
+    accounts.invite(project_id=1, role=Role.EDITOR)
+    assert "open link" not in stuck_html(services.stuck.stuck(1), 1)
+    accounts.invite("Cleo", project_id=1, role=Role.RATER)
+    accounts.invite("Dora", project_id=1, role=Role.RATER)
+    accounts.disable("Dora")
+    stuck = services.stuck.stuck(1)
+    assert (stuck.total, stuck.open_links) == (1, 1)
+    assert "1 open link for a rater is out: who opens it may grade these pairs too." in stuck_html(stuck, 1)
+    for name in ("Ana", "Ben"):
+        services.quality.pause(1, name)
+    assert "1 open link for a rater is out" in stuck_html(services.stuck.stuck(1), 1)

@@ -1,0 +1,37 @@
+"""What `project show` says of pairs that will never have all their grades."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from annotation.services.stuck import StuckPairs
+from annotation.terminal import show_line, show_table
+
+
+def stuck_json(stuck: StuckPairs) -> dict[str, Any]:
+    """What `project show --json` has of them."""
+    items = [asdict(pair) for pair in stuck.items]
+    return {"pairs": stuck.total, "open_links": stuck.open_links, "items": items}
+
+
+def show_stuck(stuck: StuckPairs) -> None:
+    """How many there are, what can be done, and the first of them."""
+    links = f" {stuck.links_text}" if stuck.open_links else ""
+    if not stuck.raters:
+        said = f"Pairs that lack grades: {stuck.total:,}. No rater can be given them: invite raters."
+        show_line(f"\n{said}{links}")
+        return
+    lower = ", or lower the number of raters per pair" if stuck.fewer_would_do else ""
+    show_line(
+        f"\nPairs that lack grades, with too few raters left for them: {stuck.total:,}. "
+        f"Invite another rater, or let one who is paused go on{lower}.{links}"
+    )
+    figures = ("Grades", "Missing", "Raters left", "Skips")
+    rows = [
+        (pair.external_id, pair.type, pair.grades, pair.missing, pair.raters_left, pair.skips)
+        for pair in stuck.items
+    ]
+    show_table(("Pair", "Type", *figures), rows, right=figures)
+    if stuck.total > len(rows):
+        show_line(f"The first {len(rows)} are shown; --json has all.")
