@@ -1,0 +1,57 @@
+"""What is wrong with a call, in the same words by `python -m kpdemo`, `annotation` and `db`.
+
+Two files say it, as neither package may know the other.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import annotation.cli
+import db.cli
+import kpdemo.cli
+from db import command
+
+PROGRAMS = pytest.mark.parametrize(
+    "program", [kpdemo.cli, annotation.cli, db.cli], ids=lambda cli: cli.PROGRAM
+)
+
+
+class RefusedError(Exception):
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+
+    def format_message(self) -> str:
+        return self.problem
+
+
+@pytest.mark.parametrize("problem_of", [kpdemo.cli._call_problem, command._call_problem])
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ("No such option: --x.", "No such option: --x"),
+        (
+            "Invalid value for '--k': Input should be a whole number.",
+            "Invalid value for '--k': it should be a whole number",
+        ),
+        ("Invalid value for '--k': Value error, it is odd", "Invalid value for '--k': it is odd"),
+    ],
+)
+def test_the_words_of_the_library_are_left_out(problem_of, found, told):
+    assert problem_of(RefusedError(found)) == told
+
+
+@PROGRAMS
+def test_an_unknown_command_is_one_sentence(program, capsys):
+    assert program.main(["frobnicate"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == f"No such command 'frobnicate'; see `{program.PROGRAM} --help`.\n"
+
+
+@PROGRAMS
+@pytest.mark.parametrize("message", ["one\n  two", "one two"])
+def test_what_failed_is_one_line(program, capsys, message):
+    fail = kpdemo.cli._fail if program is kpdemo.cli else command._fail
+    assert fail(message, 1) == 1
+    assert capsys.readouterr().err == "one two\n"
