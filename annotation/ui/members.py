@@ -134,56 +134,88 @@ class MembersSection:
 def build_members_section(handlers: MembersHandlers) -> MembersSection:
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=6, min_width=320):
-            section_heading("Members", "members-heading")
-            said = gr.HTML("", elem_id="members-said")
-            members = gr.HTML("", elem_id="members-list", js_on_load=None)
-            with gr.Row(elem_classes="form-row"):
-                held = gr.Dropdown(
-                    [], label="Member", allow_custom_value=True, elem_id="members-held", scale=3
-                )
-                remove = gr.Button("Remove this role", elem_id="members-remove", scale=1, min_width=140)
-            with gr.Row(elem_classes="form-row"):
-                pause = gr.Button("Pause this rater", size="sm", elem_id="members-pause", min_width=140)
-                resume = gr.Button("Resume this rater", size="sm", elem_id="members-resume", min_width=140)
+            listed = _build_list()
         with gr.Column(scale=5, min_width=320):
-            section_heading("Invite by a link", "members-invite-heading")
-            with gr.Row(elem_classes="form-row"):
-                invited_role = gr.Dropdown(
-                    ROLES, value=Role.RATER.value, label="Role", elem_id="members-invited-role", scale=3
-                )
-                invite = gr.Button(
-                    "Make a link", variant="primary", elem_id="members-invite", scale=1, min_width=120
-                )
-            gr.HTML(
-                f'<p class="small">A link lets one person in, within {LASTS.days} days.</p>',
-                elem_id="members-link-hint",
-            )
-            link = gr.HTML("", elem_id="members-link", js_on_load=None)
-            section_heading("Add an account", "members-add-heading")
-            with gr.Row(elem_classes="form-row"):
-                account = gr.Dropdown(
-                    [], label="Account", allow_custom_value=True, elem_id="members-account", scale=3
-                )
-                role = gr.Dropdown(
-                    ROLES, value=Role.RATER.value, label="Role", elem_id="members-role", scale=2
-                )
-                add = gr.Button("Add", elem_id="members-add", scale=1, min_width=80)
-            added = gr.HTML("", elem_id="members-added", js_on_load=None)
-    shown = [members, account, held]
+            inviting = _build_invitation(handlers)
+            added = _build_addition()
+    shown = [listed.members, added.account, listed.held]
 
     def show_after(event: Any) -> None:
         event.success(handlers.show, outputs=shown, api_name="show_members", **QUIETLY)
 
-    changed = (
-        add.click(handlers.add, [account, role], [added, *shown], api_name="add_member"),
-        remove.click(handlers.remove, held, [said, *shown], api_name="remove_member"),
-        pause.click(handlers.pause, held, [said, *shown], api_name="pause_rater"),
-        resume.click(handlers.resume, held, [said, *shown], api_name="resume_rater"),
-        invite.click(handlers.invite, invited_role, link, api_name="invite_member"),
+    said, held = listed.said, listed.held
+    adding = added.run.click(
+        handlers.add, [added.account, added.role], [added.said, *shown], api_name="add_member"
     )
-    for event, place in zip(changed, (added, said, said, said, link), strict=True):
-        keep_reason(event, place)
-    return MembersSection(show_after, changed)
+    keep_reason(adding, added.said)
+    changes = (
+        listed.remove.click(handlers.remove, held, [said, *shown], api_name="remove_member"),
+        listed.pause.click(handlers.pause, held, [said, *shown], api_name="pause_rater"),
+        listed.resume.click(handlers.resume, held, [said, *shown], api_name="resume_rater"),
+    )
+    for event in changes:
+        keep_reason(event, said)
+    return MembersSection(show_after, (adding, *changes, inviting))
+
+
+@dataclass(frozen=True)
+class _MemberList:
+    said: gr.HTML
+    members: gr.HTML
+    held: gr.Dropdown
+    remove: gr.Button
+    pause: gr.Button
+    resume: gr.Button
+
+
+def _build_list() -> _MemberList:
+    section_heading("Members", "members-heading")
+    said = gr.HTML("", elem_id="members-said")
+    members = gr.HTML("", elem_id="members-list", js_on_load=None)
+    with gr.Row(elem_classes="form-row"):
+        held = gr.Dropdown([], label="Member", allow_custom_value=True, elem_id="members-held", scale=3)
+        remove = gr.Button("Remove this role", elem_id="members-remove", scale=1, min_width=140)
+    with gr.Row(elem_classes="form-row"):
+        pause = gr.Button("Pause this rater", size="sm", elem_id="members-pause", min_width=140)
+        resume = gr.Button("Resume this rater", size="sm", elem_id="members-resume", min_width=140)
+    return _MemberList(said, members, held, remove, pause, resume)
+
+
+def _build_invitation(handlers: MembersHandlers) -> Any:
+    """The event of making a link."""
+    section_heading("Invite by a link", "members-invite-heading")
+    with gr.Row(elem_classes="form-row"):
+        role = gr.Dropdown(
+            ROLES, value=Role.RATER.value, label="Role", elem_id="members-invited-role", scale=3
+        )
+        invite = gr.Button("Make a link", variant="primary", elem_id="members-invite", scale=1, min_width=120)
+    gr.HTML(
+        f'<p class="small">A link lets one person in, within {LASTS.days} days.</p>',
+        elem_id="members-link-hint",
+    )
+    link = gr.HTML("", elem_id="members-link", js_on_load=None)
+    inviting = invite.click(handlers.invite, role, link, api_name="invite_member")
+    keep_reason(inviting, link)
+    return inviting
+
+
+@dataclass(frozen=True)
+class _Addition:
+    account: gr.Dropdown
+    role: gr.Dropdown
+    run: gr.Button
+    said: gr.HTML
+
+
+def _build_addition() -> _Addition:
+    section_heading("Add an account", "members-add-heading")
+    with gr.Row(elem_classes="form-row"):
+        account = gr.Dropdown(
+            [], label="Account", allow_custom_value=True, elem_id="members-account", scale=3
+        )
+        role = gr.Dropdown(ROLES, value=Role.RATER.value, label="Role", elem_id="members-role", scale=2)
+        add = gr.Button("Add", elem_id="members-add", scale=1, min_width=80)
+    return _Addition(account, role, add, gr.HTML("", elem_id="members-added", js_on_load=None))
 
 
 def members_html(members: Sequence[Member], paused: Collection[int] = ()) -> str:

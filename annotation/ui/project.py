@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
-from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, SettingsError
 from annotation.names import name_key
-from annotation.projects import ProjectCounts
 from annotation.services.accounts import AccountService
-from annotation.services.events import Event, EventService
+from annotation.services.events import EventService
 from annotation.services.projects import ProjectService
 from annotation.services.stuck import StuckService
 from annotation.setting_changes import seen_settings
@@ -23,11 +21,11 @@ from annotation.ui.export import ExportHandlers, build_export_section
 from annotation.ui.importing import ImportHandlers, build_import_section
 from annotation.ui.members import MembersHandlers, build_members_section
 from annotation.ui.pair_list import PairListHandlers, build_pair_list
+from annotation.ui.project_html import counts_html, events_html
 from annotation.ui.quality import QualityHandlers, build_quality_section
 from annotation.ui.remarks import RemarksHandlers, build_remarks_section
 from annotation.ui.settings_form import read_settings_form, settings_fields, settings_values
 from annotation.ui.stuck_html import stuck_html
-from annotation.ui.wording import counted, grouped, progress_html, time_html
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
@@ -39,10 +37,6 @@ from kpdemo.ui.widgets import (
     shown_to_user,
 )
 
-NO_PAIRS = "No pairs yet. Import a file of pairs, then invite raters."
-NO_EVENTS = "Nothing has been done yet."
-DIGEST_LENGTH = 12
-"""Letters of a SHA-256 that tell files apart."""
 TABS = ("pairs", "members", "quality", "settings", "gold", "events")
 LEAVE = "address => { if (address) location.assign(address); }"
 SAVED = "Saved. Raters see the new settings with their next pair."
@@ -127,64 +121,86 @@ def build_project_page(
     closed = gr.HTML("", elem_id="project-closed")
     with gr.Tabs(visible=False, elem_id="project-tabs", overflow_behavior="wrap") as tabs:
         with gr.Tab("Pairs", id="pairs"):
-            with gr.Row(elem_classes="columns"):
-                with gr.Column(scale=6, min_width=320):
-                    section_heading("Pairs", "project-pairs-heading")
-                    counts = gr.HTML("", elem_id="project-counts", js_on_load=None)
-                with gr.Column(scale=5, min_width=320):
-                    import_section = build_import_section(imports)
-            pair_list = build_pair_list(pairs)
-            remarks_section = build_remarks_section(remarks)
+            pairs_tab = _build_pairs_tab(imports, pairs, remarks)
         with gr.Tab("Members", id="members"):
             members_section = build_members_section(members)
         with gr.Tab("Quality", id="quality") as quality_tab:
             quality_section = build_quality_section(quality)
         with gr.Tab("Settings", id="settings"):
-            fields = settings_fields("project")
-            seen = gr.Textbox(visible="hidden", elem_id="project-seen")
-            saved = gr.HTML("", elem_id="project-saved", js_on_load=None)
-            save = gr.Button("Save settings", variant="primary", elem_id="project-save")
-            _build_deletion(handlers)
+            settings = _build_settings_tab(handlers)
         with gr.Tab("Gold", id="gold") as gold_tab:
             export_section = build_export_section(exports)
         with gr.Tab("Events", id="events") as events_tab:
             section_heading("What was done", "project-events-heading")
             events = gr.HTML("", elem_id="project-events", js_on_load=None)
     opened = page.load(
-        handlers.open,
-        outputs=[tabs, seen, *fields.components],
-        api_name="open_project",
-        show_progress="hidden",
+        handlers.open, outputs=[tabs, *settings.shown], api_name="open_project", show_progress="hidden"
     )
     opened.failure(handlers.explain, outputs=closed, api_name="explain_project", **QUIETLY)
+    pairs_changed = (opened, settings.saving, *pairs_tab.changed)
     members_section.show_after(opened)
-    import_section.show_after(opened)
-    saving = save.click(
-        handlers.save, [seen, *fields.components], [saved, seen, *fields.components], api_name="save_project"
-    )
-    keep_reason(saving, saved)
-    pairs_changed = (opened, saving, import_section.imported, *pair_list.changed)
-    for number, event in enumerate(
-        (*pairs_changed, *members_section.changed, *quality_section.changed), start=1
-    ):
-        event.success(
-            handlers.show_counts,
-            outputs=[counts, events],
-            api_name=f"show_counts_{number}",
-            **QUIETLY,
-        )
-    events_tab.select(
-        handlers.show_counts,
-        outputs=[counts, events],
-        api_name="show_events",
-        **QUIETLY,
-    )
+    pairs_tab.show_after(opened, pairs_changed)
+    counted_anew = (*pairs_changed, *members_section.changed, *quality_section.changed)
+    _show_counts(handlers, [pairs_tab.counts, events], counted_anew, events_tab)
     for event in pairs_changed:
         export_section.show_after(event)
-        remarks_section.show_after(event)
-        pair_list.show_after(event)
     export_section.show_when(gold_tab.select)
     quality_section.show_when(quality_tab.select)
+
+
+@dataclass(frozen=True)
+class _PairsTab:
+    counts: gr.HTML
+    changed: tuple[Any, ...]
+    """The events that change which pairs there are."""
+    show_after: Callable[[Any, Sequence[Any]], None]
+    """Fills the form of the import after the first argument, and the lists after each of the second."""
+
+
+def _build_pairs_tab(imports: ImportHandlers, pairs: PairListHandlers, remarks: RemarksHandlers) -> _PairsTab:
+    with gr.Row(elem_classes="columns"):
+        with gr.Column(scale=6, min_width=320):
+            section_heading("Pairs", "project-pairs-heading")
+            counts = gr.HTML("", elem_id="project-counts", js_on_load=None)
+        with gr.Column(scale=5, min_width=320):
+            import_section = build_import_section(imports)
+    pair_list = build_pair_list(pairs)
+    remarks_section = build_remarks_section(remarks)
+
+    def show_after(opened: Any, changed: Sequence[Any]) -> None:
+        import_section.show_after(opened)
+        for event in changed:
+            remarks_section.show_after(event)
+            pair_list.show_after(event)
+
+    return _PairsTab(counts, (import_section.imported, *pair_list.changed), show_after)
+
+
+@dataclass(frozen=True)
+class _SettingsTab:
+    shown: list[Any]
+    """What `open` fills: the settings as they were read, and the fields."""
+    saving: Any
+    """The event of saving them."""
+
+
+def _build_settings_tab(handlers: ProjectHandlers) -> _SettingsTab:
+    fields = settings_fields("project")
+    seen = gr.Textbox(visible="hidden", elem_id="project-seen")
+    saved = gr.HTML("", elem_id="project-saved", js_on_load=None)
+    save = gr.Button("Save settings", variant="primary", elem_id="project-save")
+    _build_deletion(handlers)
+    shown = [seen, *fields.components]
+    saving = save.click(handlers.save, shown, [saved, *shown], api_name="save_project")
+    keep_reason(saving, saved)
+    return _SettingsTab(shown, saving)
+
+
+def _show_counts(handlers: ProjectHandlers, places: list[Any], after: Sequence[Any], tab: gr.Tab) -> None:
+    """Count anew after each of the events, and when the tab of events is chosen."""
+    for number, event in enumerate(after, start=1):
+        event.success(handlers.show_counts, outputs=places, api_name=f"show_counts_{number}", **QUIETLY)
+    tab.select(handlers.show_counts, outputs=places, api_name="show_events", **QUIETLY)
 
 
 def _build_deletion(handlers: ProjectHandlers) -> None:
@@ -206,61 +222,3 @@ def _build_deletion(handlers: ProjectHandlers) -> None:
     deleting = delete.click(handlers.delete, typed, gone, api_name="delete_project")
     deleting.success(None, gone, js=LEAVE, api_name="leave_project")
     keep_reason(deleting, refused)
-
-
-def counts_html(counts: ProjectCounts) -> str:
-    """How far the project is, for each type and genre."""
-    if not counts.pairs:
-        return empty_html(NO_PAIRS)
-    done = f"{grouped(counts.finished)} of {counted(counts.pairs, 'pair')} fully graded"
-    said = f"{counted(counts.ratings, 'grade')} · {grouped(counts.flagged)} flagged"
-    rows = "".join(
-        f'<tr><th scope="row" dir="auto">{escape(comparison_type(group.type).label)}</th>'
-        f'<td dir="auto">{escape(group.genre or "–")}</td>'
-        + "".join(
-            f'<td class="number">{grouped(figure)}</td>'
-            for figure in (group.pairs, group.finished, group.ratings, group.flagged)
-        )
-        + "</tr>"
-        for group in counts.groups
-    )
-    heads = "".join(
-        f'<th scope="col"{" class=number" if place > 1 else ""}>{head}</th>'
-        for place, head in enumerate(("Type", "Genre", "Pairs", "Fully graded", "Grades", "Flagged"))
-    )
-    return (
-        f"<p>{progress_html(counts.finished, counts.pairs, done)}</p><p>{escape(said)}</p>"
-        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
-
-
-def events_html(events: Sequence[Event]) -> str:
-    """What was done, the last thing first."""
-    if not events:
-        return empty_html(NO_EVENTS)
-    rows = "".join(
-        f"<tr><td>{time_html(event.at)}</td>"
-        f'<td dir="auto">{escape(event.user or "command line")}</td><td>{escape(event.action)}</td>'
-        f'<td dir="auto">{escape(_detail(event))}</td></tr>'
-        for event in events
-    )
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("When", "Who", "What", "Details"))
-    return (
-        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
-
-
-def _detail(event: Event) -> str:
-    return ", ".join(
-        f"{name.replace('_', ' ')} {_value(name, value)}"
-        for name, value in event.detail.items()
-        if value not in (None, "", [], {})
-    )
-
-
-def _value(name: str, value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return str(value)[:DIGEST_LENGTH] if name.endswith("sha256") else str(value)

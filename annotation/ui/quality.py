@@ -12,9 +12,7 @@ import gradio as gr
 from annotation.dictionary import Dictionary
 from annotation.errors import AnnotationError, ImportFileError, SettingsError
 from annotation.exchange import open_source, read_known_pairs
-from annotation.formats import SUFFIXES
 from annotation.pair_senses import known_with_senses
-from annotation.quality import LONGEST_INTERVAL, QualitySettings
 from annotation.services.accounts import AccountService
 from annotation.services.known_pairs import KnownLine, KnownPairService
 from annotation.services.projects import ProjectService
@@ -22,7 +20,17 @@ from annotation.services.quality import QualityOverview, QualityService
 from annotation.types import ReadKnownPair, Role, User
 from annotation.ui.asking import asked_project
 from annotation.ui.importing import checked_upload, refused
-from annotation.ui.number_fields import NARROW, decimal_field, decimal_of, decimal_text, whole_of
+from annotation.ui.number_fields import decimal_of, decimal_text
+from annotation.ui.quality_fields import (
+    KINDS,
+    KnownFields,
+    Upload,
+    check_fields,
+    known_fields,
+    read_quality_form,
+    training_fields,
+    upload_box,
+)
 from annotation.ui.quality_html import (
     checks_html,
     known_html,
@@ -35,12 +43,6 @@ from annotation.ui.wording import counted
 from kpdemo.ui.widgets import QUIETLY, done_html, escape, keep_reason, section_heading, shown_to_user
 
 SHOWN_PARTS = 5
-KINDS = {"training": "training pair", "checks": "check pair"}
-_COLUMNS = "TSV, CSV or JSON Lines with <code>id, type, left, right, grade</code>, the known grade"
-FIELDS = {
-    "training": f"{_COLUMNS}, and, if you wish, <code>explanation</code>, which raters read then.",
-    "checks": f"{_COLUMNS}.",
-}
 TRAINING_SAYS = (
     "Raters grade these pairs first, on the same page, and see after each one what was expected and why. "
     "The work begins when enough of their grades are close; otherwise there is another attempt. Raters who "
@@ -50,10 +52,6 @@ CHECKS_SAY = (
     "Pairs with a known grade, mixed in with the others: raters cannot tell them apart, and get each of them "
     "at most once. They never count for agreement, gold, exports or the progress of the "
     "project; only the share of accepted grades is shown, to administrators, below."
-)
-CORRECTING_SAYS = (
-    "A corrected grade counts for attempts that are not finished, and for all grades of a check pair, also "
-    "earlier ones. Finished attempts stay as they were judged."
 )
 Shown = tuple[str, str, str, gr.Dropdown, gr.Dropdown]
 
@@ -181,18 +179,18 @@ def build_quality_section(handlers: QualityHandlers) -> QualitySection:
             section_heading("Training", "quality-training-heading")
             gr.HTML(f"<p>{escape(TRAINING_SAYS)}</p>", elem_id="quality-training-says")
             training = gr.HTML("", elem_id="quality-training", js_on_load=None)
-            pass_mark, training_distance = _training_fields()
-            trained = _upload("training")
+            pass_mark, training_distance = training_fields()
+            trained = upload_box("training")
             clear = gr.Button("Stop using these pairs", size="sm", elem_id="quality-training-clear")
         with gr.Column(scale=5, min_width=320):
             section_heading("Check pairs", "quality-checks-heading")
             gr.HTML(f"<p>{escape(CHECKS_SAY)}</p>", elem_id="quality-checks-says")
             checks = gr.HTML("", elem_id="quality-checks", js_on_load=None)
-            check_every, check_distance = _check_fields()
-            checked = _upload("checks")
+            check_every, check_distance = check_fields()
+            checked = upload_box("checks")
     said = gr.HTML("", elem_id="quality-said")
     save = gr.Button("Save these settings", variant="primary", elem_id="quality-save")
-    known = _known_fields()
+    known = known_fields()
     section_heading("Raters", "quality-raters-heading")
     raters = gr.HTML("", elem_id="quality-raters", js_on_load=None)
     with gr.Row(elem_classes="form-row"):
@@ -200,143 +198,45 @@ def build_quality_section(handlers: QualityHandlers) -> QualitySection:
         excuse = gr.Button("Excuse from training", elem_id="quality-excuse", scale=1, min_width=160)
     fields = [pass_mark, training_distance, check_every, check_distance]
     shown = [training, checks, raters, chosen, known.pair]
-    events = (
-        save.click(handlers.save, fields, [said, *shown], api_name="save_quality"),
-        trained.run.click(
-            handlers.import_training,
-            trained.file,
-            [trained.result, trained.file, *shown],
-            api_name="import_training_pairs",
-            concurrency_limit=1,
-            concurrency_id="import",
-        ),
-        checked.run.click(
-            handlers.import_checks,
-            checked.file,
-            [checked.result, checked.file, *shown],
-            api_name="import_check_pairs",
-            concurrency_limit=1,
-            concurrency_id="import",
-        ),
-        clear.click(handlers.clear_training, outputs=[said, *shown], api_name="clear_training"),
-        excuse.click(handlers.excuse, chosen, [said, *shown], api_name="excuse_rater"),
-        known.run.click(
-            handlers.set_known, [known.pair, known.grade], [known.said, *shown], api_name="set_known_grade"
-        ),
+    saving = save.click(handlers.save, fields, [said, *shown], api_name="save_quality")
+    clearing = clear.click(handlers.clear_training, outputs=[said, *shown], api_name="clear_training")
+    excusing = excuse.click(handlers.excuse, chosen, [said, *shown], api_name="excuse_rater")
+    for event in (saving, clearing, excusing):
+        keep_reason(event, said)
+    imports = (
+        _on_import(trained, handlers.import_training, "import_training_pairs", shown),
+        _on_import(checked, handlers.import_checks, "import_check_pairs", shown),
     )
-    places = (said, trained.result, checked.result, said, said, known.said)
-    for event, place in zip(events, places, strict=True):
-        keep_reason(event, place)
-    known.pair.input(
-        handlers.show_known, known.pair, [known.texts, known.grade], api_name="show_known_pair", **QUIETLY
-    )
+    correcting = _on_correction(known, handlers, shown)
 
     def show_when(event: Any) -> None:
         event(handlers.show, outputs=[*fields, *shown], api_name="show_quality", **QUIETLY)
 
-    return QualitySection(show_when, events)
+    return QualitySection(show_when, (saving, *imports, clearing, excusing, correcting))
 
 
-@dataclass(frozen=True)
-class _Upload:
-    file: gr.File
-    run: gr.Button
-    result: gr.HTML
-
-
-def _upload(kind: str) -> _Upload:
-    file = gr.File(
-        label=f"A file of {KINDS[kind]}s",
-        file_types=list(SUFFIXES),
-        type="filepath",
-        height=120,
-        elem_id=f"quality-{kind}-file",
+def _on_import(box: Upload, handler: Callable[..., Any], name: str, shown: list[Any]) -> Any:
+    event = box.run.click(
+        handler,
+        box.file,
+        [box.result, box.file, *shown],
+        api_name=name,
+        concurrency_limit=1,
+        concurrency_id="import",
     )
-    gr.HTML(f'<p class="small">{FIELDS[kind]}</p>', elem_id=f"quality-{kind}-fields")
-    run = gr.Button(f"Import {KINDS[kind]}s", elem_id=f"quality-{kind}-run")
-    return _Upload(file, run, gr.HTML("", elem_id=f"quality-{kind}-result"))
+    keep_reason(event, box.result)
+    return event
 
 
-@dataclass(frozen=True)
-class _KnownFields:
-    pair: gr.Dropdown
-    texts: gr.HTML
-    grade: gr.Textbox
-    run: gr.Button
-    said: gr.HTML
-
-
-def _known_fields() -> _KnownFields:
-    section_heading("Known grades", "quality-known-heading")
-    gr.HTML(f'<p class="small">{CORRECTING_SAYS}</p>', elem_id="quality-known-says")
-    with gr.Row(elem_classes="form-row"):
-        pair = gr.Dropdown(
-            [], label="Training or check pair", allow_custom_value=True, elem_id="quality-known", scale=5
-        )
-        grade = decimal_field(None, label="Known grade", elem_id="quality-known-grade", scale=1)
-        run = gr.Button("Set this grade", elem_id="quality-known-set", scale=1, min_width=160)
-    texts = gr.HTML("", elem_id="quality-known-texts", js_on_load=None)
-    return _KnownFields(pair, texts, grade, run, gr.HTML("", elem_id="quality-known-said"))
-
-
-def _training_fields() -> tuple[gr.Number, gr.Textbox]:
-    default = QualitySettings()
-    with gr.Row():
-        pass_mark = gr.Number(
-            default.pass_percent,
-            label="Pass mark, %",
-            info="Share of grades that must be close",
-            precision=0,
-            minimum=0,
-            maximum=100,
-            min_width=NARROW,
-            elem_id="quality-pass-mark",
-        )
-        distance = decimal_field(
-            default.training_distance,
-            label="Counts as close within",
-            info="Points from the known grade",
-            elem_id="quality-training-distance",
-        )
-    return pass_mark, distance
-
-
-def _check_fields() -> tuple[gr.Number, gr.Textbox]:
-    default = QualitySettings()
-    with gr.Row():
-        every = gr.Number(
-            default.check_every,
-            label="One pair in",
-            info="20 means one pair in 20; 0 means none",
-            precision=0,
-            minimum=0,
-            maximum=LONGEST_INTERVAL,
-            min_width=NARROW,
-            elem_id="quality-check-every",
-        )
-        distance = decimal_field(
-            default.check_distance,
-            label="Counts as accepted within",
-            info="Points from the known grade",
-            elem_id="quality-check-distance",
-        )
-    return every, distance
-
-
-def read_quality_form(
-    pass_mark: object, training_distance: object, check_every: object, check_distance: object
-) -> QualitySettings:
-    """The settings that the fields hold.
-
-    Raises:
-        SettingsError: a field holds no number.
-    """
-    return QualitySettings(
-        training_distance=decimal_of(training_distance, "accepted distance of training grades"),
-        pass_percent=whole_of(pass_mark, "pass mark"),
-        check_every=whole_of(check_every, "number of pairs for one check"),
-        check_distance=decimal_of(check_distance, "accepted distance of check grades"),
+def _on_correction(known: KnownFields, handlers: QualityHandlers, shown: list[Any]) -> Any:
+    known.pair.input(
+        handlers.show_known, known.pair, [known.texts, known.grade], api_name="show_known_pair", **QUIETLY
     )
+    event = known.run.click(
+        handlers.set_known, [known.pair, known.grade], [known.said, *shown], api_name="set_known_grade"
+    )
+    keep_reason(event, known.said)
+    return event
 
 
 def _read(path: Path, only_type: str | None) -> list[ReadKnownPair]:

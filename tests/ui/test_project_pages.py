@@ -33,7 +33,7 @@ from annotation.ui.home import HomeHandlers, next_steps
 from annotation.ui.importing import SHOWN_DUPLICATES, ImportHandlers, summary_html
 from annotation.ui.members import members_html
 from annotation.ui.number_fields import decimal_of, whole_of
-from annotation.ui.project import counts_html, events_html
+from annotation.ui.project_html import counts_html, events_html
 from annotation.ui.remarks import NO_REMARKS, RemarksHandlers, remarks_html, remarks_table
 from annotation.ui.settings_form import preview_guidelines, read_settings_form, settings_values
 from annotation.ui.tables import table_csv

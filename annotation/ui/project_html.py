@@ -1,0 +1,74 @@
+"""What the page of a project says of its pairs and of what was done. No Gradio here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from annotation.comparison import comparison_type
+from annotation.projects import ProjectCounts
+from annotation.services.events import Event
+from annotation.ui.wording import counted, grouped, progress_html, time_html
+from kpdemo.ui.widgets import empty_html, escape
+
+NO_PAIRS = "No pairs yet. Import a file of pairs, then invite raters."
+NO_EVENTS = "Nothing has been done yet."
+DIGEST_LENGTH = 12
+"""Letters of a SHA-256 that tell files apart."""
+
+
+def counts_html(counts: ProjectCounts) -> str:
+    """How far the project is, for each type and genre."""
+    if not counts.pairs:
+        return empty_html(NO_PAIRS)
+    done = f"{grouped(counts.finished)} of {counted(counts.pairs, 'pair')} fully graded"
+    said = f"{counted(counts.ratings, 'grade')} · {grouped(counts.flagged)} flagged"
+    rows = "".join(
+        f'<tr><th scope="row" dir="auto">{escape(comparison_type(group.type).label)}</th>'
+        f'<td dir="auto">{escape(group.genre or "–")}</td>'
+        + "".join(
+            f'<td class="number">{grouped(figure)}</td>'
+            for figure in (group.pairs, group.finished, group.ratings, group.flagged)
+        )
+        + "</tr>"
+        for group in counts.groups
+    )
+    heads = "".join(
+        f'<th scope="col"{" class=number" if place > 1 else ""}>{head}</th>'
+        for place, head in enumerate(("Type", "Genre", "Pairs", "Fully graded", "Grades", "Flagged"))
+    )
+    return (
+        f"<p>{progress_html(counts.finished, counts.pairs, done)}</p><p>{escape(said)}</p>"
+        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def events_html(events: Sequence[Event]) -> str:
+    """What was done, the last thing first."""
+    if not events:
+        return empty_html(NO_EVENTS)
+    rows = "".join(
+        f"<tr><td>{time_html(event.at)}</td>"
+        f'<td dir="auto">{escape(event.user or "command line")}</td><td>{escape(event.action)}</td>'
+        f'<td dir="auto">{escape(_detail(event))}</td></tr>'
+        for event in events
+    )
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("When", "Who", "What", "Details"))
+    return (
+        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _detail(event: Event) -> str:
+    return ", ".join(
+        f"{name.replace('_', ' ')} {_value(name, value)}"
+        for name, value in event.detail.items()
+        if value not in (None, "", [], {})
+    )
+
+
+def _value(name: str, value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)[:DIGEST_LENGTH] if name.endswith("sha256") else str(value)
