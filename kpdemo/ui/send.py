@@ -16,18 +16,18 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.bundles import bundle_of, count_phrases
-from kpdemo.documents import read_numbered
 from kpdemo.errors import InputError, KpdemoError, StoppedError
 from kpdemo.json_rows import LineError
 from kpdemo.prediction_files import read_predictions
 from kpdemo.quick_start import import_nltk
 from kpdemo.types import Document, Prediction, Predictor
-from kpdemo.ui.chosen import OwnNames, Uploads, readable_copies
-from kpdemo.ui.figures import counted, grouped
+from kpdemo.ui.chosen import Uploads, readable_copies
+from kpdemo.ui.figures import counted
 from kpdemo.ui.files import OUTPUT_NAME, nothing_read
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
+from kpdemo.ui.send_documents import Problems, few_documents
 from kpdemo.ui.stop import Stop, Stops
 from kpdemo.ui.uploads import in_turn_of_files, in_turns, predict_uploads
 from kpdemo.ui.widgets import (
@@ -48,7 +48,6 @@ sentence."""
 
 EMPTY = "Nothing to send yet. Tick models and press the button: raters then grade what any of them predicts."
 STOPPED = "Stopped: nothing was sent. Press the button to send it after all."
-MOST_DOCUMENTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -76,13 +75,13 @@ class SendHandlers:
             chosen = self._chosen(models)
             question = read_question(title, document, chosen[0], rule, count, threshold, language)
             found: dict[str, Prediction] = {}
-            problems: list[str] = []
+            problems = Problems()
             for done, model in enumerate(chosen):
                 progress((done, len(chosen)), desc=model, unit="models" if len(chosen) > 1 else "model")
                 try:
                     found[model] = self.shelf.answer(replace(question, model=model), stop).prediction
                 except OF_ONE_MODEL as error:
-                    problems.append(str(error))
+                    problems.told.append(str(error))
             return self._handed([(question.read, found)] if found else [], problems, request, stop)
 
     def send_files(
@@ -100,10 +99,10 @@ class SendHandlers:
         ):
             chosen = self._chosen(models)
             uploads = readable_copies(paths, Path(folder))
-            problems = list(uploads.refused)
+            problems = Problems(list(uploads.refused))
             with in_turn_of_files(self.shelf, stop, progress):
-                documents = _few_documents(uploads.files, problems, stop)
-                found = self._found(chosen, documents, problems, Path(folder), stop, progress)
+                documents = few_documents(uploads.files, problems, stop)
+                found = self._found(chosen, documents, problems.told, Path(folder), stop, progress)
             read = [(documents[place], runs) for place, runs in sorted(found.items())]
             return self._handed(read, problems, request, stop)
 
@@ -142,12 +141,12 @@ class SendHandlers:
     def _handed(
         self,
         documents: Sequence[tuple[Document, Mapping[str, Prediction]]],
-        problems: Sequence[str],
+        problems: Problems,
         request: gr.Request | None,
         stop: Stop,
     ) -> str:
         if not documents:
-            raise InputError(nothing_read(problems, len(problems)))
+            raise InputError(nothing_read(problems.all, problems.count))
         import_nltk()  # not at the start: only comparing and sending need it
         bundle = bundle_of(documents)
         phrases = count_phrases(bundle)
@@ -165,14 +164,15 @@ def _address(request: gr.Request | None) -> str:
 
 
 def ready_html(
-    address: str, phrases: int, documents: int, problems: Sequence[str], *, new_tab: bool = False
+    address: str, phrases: int, documents: int, problems: Problems, *, new_tab: bool = False
 ) -> str:
-    """The link to where the project is chosen, and what could not be predicted."""
+    """The link to where the project is chosen, and what could not be read or predicted."""
     target = ' target="_blank" rel="noopener"' if new_tab else ""
-    failed = "".join(f"<li>{escape(problem)}</li>" for problem in problems)
+    failed = "".join(f"<li>{escape(problem)}</li>" for problem in problems.all)
     what = f"{counted(phrases, 'keyphrase')} of {counted(documents, 'document')}"
+    without = f", without {counted(problems.lines, 'line')} that could not be read" if problems.lines else ""
     return (
-        f'<div class="note done" role="status"><p>{what} ready. '
+        f'<div class="note done" role="status"><p>{what} ready{without}. '
         f'<a href="{escape(address)}"{target}>Choose the project</a></p>'
         + (f"<ul>{failed}</ul>" if failed else "")
         + "</div>"
@@ -252,33 +252,3 @@ def _predict(
     problems += [problem for problem in report.problems if problem not in problems]
     for id, prediction in read_predictions(output).items():
         yield int(id), prediction
-
-
-def _few_documents(files: Sequence[Path], problems: list[str], stop: Stop) -> list[Document]:
-    documents = []
-    for document in _documents(files, problems):
-        stop.check()
-        documents.append(document)
-    if len(documents) > MOST_DOCUMENTS:
-        raise InputError(
-            f"The files hold {grouped(len(documents))} documents and this page sends at most "
-            f"{grouped(MOST_DOCUMENTS)}: use the command line (python -m annotation send)."
-        )
-    return documents
-
-
-def _documents(files: Sequence[Path], problems: list[str]) -> Iterator[Document]:
-    """All documents that can be read, each under an id of its own; of the other files, why not."""
-    ids = OwnNames()
-    for path in files:
-        try:
-            for number, document in read_numbered(path, on_error=_ignore):
-                named = document.id and document.id != str(number)  # else the reader's number stands for it
-                id = ids.of(document.id if named else f"{path.stem}-{number}")
-                yield replace(document, id=id, keyphrases=())
-        except InputError as error:
-            problems.append(str(error).replace(str(path), path.name))
-
-
-def _ignore(error: LineError) -> None:
-    """A line that cannot be read is no document to send; the Files table names it."""

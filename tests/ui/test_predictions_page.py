@@ -26,7 +26,8 @@ from annotation.ui.predictions import PredictionsHandlers
 from kpdemo.errors import ModelLoadError
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.rows import WARM_UP
-from kpdemo.ui.send import MOST_DOCUMENTS, STOPPED, SendHandlers
+from kpdemo.ui.send import STOPPED, SendHandlers
+from kpdemo.ui.send_documents import MOST_DOCUMENTS
 from tests.fakes import FakePredictor
 from tests.predicted import GRADES, documents, grade, run, sent_project
 
@@ -223,7 +224,25 @@ def test_all_documents_of_files_are_handed_over(sender, kept, tmp_path):
     found = read_bundle(kept.bundles[0])
     assert [document.id for document in found] == ["a", "rows-2", "a-2", "note"]
     assert all(len(document.runs) == 2 for document in found)
-    assert "4 documents ready" in shown
+    assert "4 documents ready, without 1 line that could not be read. <a" in shown
+    assert "<li>rows.jsonl, line 3: " in shown
+
+
+def test_lines_that_cannot_be_read_are_counted_and_the_first_are_told(sender, kept, tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"text": "Ferries leave."}\n' + "{nothing\n" * 7, encoding="utf-8")
+    shown = sender.send_files([str(rows)], ["one"], PAGE, progress=_quiet)
+    assert "1 document ready, without 7 lines that could not be read. <a" in shown
+    assert [f"<li>rows.jsonl, line {line}: " in shown for line in range(1, 9)] == [
+        False,
+        *5 * [True],
+        *2 * [False],
+    ]
+    assert "<li>2 more lines could not be read either.</li>" in shown
+    assert str(tmp_path) not in shown
+    rows.write_text("{nothing\n" * 7, encoding="utf-8")
+    with pytest.raises(gr.Error, match=r"rows.jsonl, line 1: .* 6 other documents could not be used either"):
+        sender.send_files([str(rows)], ["one"], PAGE, progress=_quiet)
 
 
 def test_files_that_cannot_be_read_are_named_and_the_others_are_sent(sender, kept, tmp_path):
