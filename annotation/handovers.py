@@ -86,7 +86,7 @@ class HandOvers:
         if found is None:
             raise HandOverError(
                 f"These predictions are no longer kept (after {KEPT_MINUTES} minutes, or a restart): predict "
-                "and send them again."
+                "and send them again; pairs that a project has already do not come twice."
             )
         return read_bundle(json.loads(zlib.decompress(found.content)))
 
