@@ -1,15 +1,25 @@
-"""Reading what was written down by `annotation.services.audit`."""
+"""Reading what was done: what `annotation.services.audit` wrote down, and the history of decisions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
+from annotation.types import from_quarters
 from db import Database
-from db.models import AuditEvent, User
+from db.models import AdjudicationChange, AuditEvent, Pair, User
+
+DECIDED = "pair decided"
+WITHDRAWN = "decision withdrawn"
+MOST_DECISIONS = 500
+"""So many of the newest are looked at: an adjudicator's are one event until something else was done."""
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +37,49 @@ class EventService:
         self._database = database
 
     def recent(self, project_id: int, limit: int = 50) -> list[Event]:
-        """What was done in a project, the last thing first."""
-        statement = (
-            select(AuditEvent.at, AuditEvent.action, User.name, AuditEvent.detail)
-            .outerjoin(User, User.id == AuditEvent.user_id)
-            .where(AuditEvent.project_id == project_id)
-            .order_by(AuditEvent.at.desc(), AuditEvent.id.desc())
-            .limit(limit)
-        )
+        """What was done in a project, the last thing first; decisions in a row of one adjudicator are one."""
         with self._database.reading() as session:
-            return [Event(*row) for row in session.execute(statement)]
+            events = [*_recorded(session, project_id, limit), *_decisions(session, project_id)]
+        events.sort(key=lambda event: event.at, reverse=True)
+        runs = groupby(events, key=lambda event: (event.action, event.user))
+        found = (event for (action, _), run in runs for event in _folded(action, list(run)))
+        return [event for event, _ in zip(found, range(limit), strict=False)]
+
+
+def _recorded(session: Session, project_id: int, limit: int) -> list[Event]:
+    statement = (
+        select(AuditEvent.at, AuditEvent.action, User.name, AuditEvent.detail)
+        .outerjoin(User, User.id == AuditEvent.user_id)
+        .where(AuditEvent.project_id == project_id)
+        .order_by(AuditEvent.at.desc(), AuditEvent.id.desc())
+        .limit(limit)
+    )
+    return [Event(*row) for row in session.execute(statement)]
+
+
+def _decisions(session: Session, project_id: int) -> list[Event]:
+    change = AdjudicationChange
+    statement = (
+        select(change.at, User.name, Pair.external_id, change.quarters, change.cause)
+        .join(User, User.id == change.adjudicator_id)
+        .join(Pair, Pair.id == change.pair_id)
+        .where(change.project_id == project_id)
+        .order_by(change.at.desc(), change.id.desc())
+        .limit(MOST_DECISIONS)
+    )
+    return [_decision(*row) for row in session.execute(statement)]
+
+
+def _decision(at: datetime, user: str, pair: str, quarters: int | None, cause: str | None) -> Event:
+    if quarters is None:
+        return Event(at, WITHDRAWN, user, {"pair": pair})
+    return Event(at, DECIDED, user, {"pair": pair, "grade": str(from_quarters(quarters)), "cause": cause})
+
+
+def _folded(action: str, run: Sequence[Event]) -> Sequence[Event]:
+    """Several decisions as one event, at the time of the last."""
+    if action not in (DECIDED, WITHDRAWN) or len(run) == 1:
+        return run
+    pairs = list(dict.fromkeys(event.detail["pair"] for event in run))
+    named = pairs[:_NAMED] + (["…"] if len(pairs) > _NAMED else [])
+    return [Event(run[0].at, action, run[0].user, {"times": len(run), "pairs": named})]

@@ -1,0 +1,58 @@
+"""What the tab Events of a project tells of decisions."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from annotation.services.adjudication import AdjudicationService
+from annotation.services.events import DECIDED, WITHDRAWN, EventService
+from annotation.services.projects import ProjectService
+from annotation.types import Cause, Role
+from annotation.ui.project_html import events_html
+from tests.rated import Rated, pair, rated_project
+
+
+@pytest.fixture
+def rated(database) -> Rated:
+    return rated_project(database, [pair(name, "0", "4") for name in "abcdefg"])
+
+
+def decide(rated: Rated, *names: str, note: str = "") -> None:
+    service = AdjudicationService(rated.database, clock=rated.clock)
+    for name in names:
+        rated.clock.move()
+        service.decide(rated.id, rated.pair_id(name), rated.adjudicator.id, Decimal("2.5"), Cause.SCALE, note)
+
+
+def test_a_decision_and_its_withdrawal_are_events(rated):
+    before = EventService(rated.database).recent(rated.id)
+    decide(rated, "a")
+    rated.clock.move()
+    AdjudicationService(rated.database, clock=rated.clock).withdraw(
+        rated.id, rated.pair_id("a"), rated.adjudicator.id
+    )
+    withdrawn, decided, *rest = EventService(rated.database).recent(rated.id)
+    assert rest == before
+    assert (withdrawn.action, withdrawn.user, withdrawn.detail) == (WITHDRAWN, "judith", {"pair": "a"})
+    assert (decided.action, decided.user) == (DECIDED, "judith")
+    assert decided.detail == {"pair": "a", "grade": "2.5", "cause": "scale"}
+    assert decided.at < withdrawn.at
+    assert "<td>pair decided</td>" in events_html([decided])
+    assert "pair a, grade 2.5, cause scale</td>" in events_html([decided])
+
+
+def test_decisions_in_a_row_are_one_event_that_something_else_ends(rated):
+    decide(rated, "a", "b")
+    rated.clock.move()
+    ProjectService(rated.database, clock=rated.clock).add_member(rated.id, "ana", Role.EDITOR)
+    decide(rated, *"bcdefg", note="I looked again")
+    decide(rated, "c", note="and again")
+    later, role, earlier, *_ = EventService(rated.database).recent(rated.id)
+    assert (later.action, earlier.action) == (DECIDED, DECIDED)
+    assert later.detail == {"times": 7, "pairs": ["c", "g", "f", "e", "d", "…"]}
+    assert earlier.detail == {"times": 2, "pairs": ["b", "a"]}
+    assert earlier.at < role.at < later.at
+    assert later.at == rated.clock()
+    assert EventService(rated.database).recent(rated.id, limit=2) == [later, role]
