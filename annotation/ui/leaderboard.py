@@ -47,26 +47,31 @@ _PLACES = 6 + len(TEXTS)
 """Outputs of `show`: two columns, the gold set, the chart, two systems, and the texts."""
 
 
+ZONE = "() => Intl.DateTimeFormat().resolvedOptions().timeZone"
+IN_ZONE = "(gold) => [gold, Intl.DateTimeFormat().resolvedOptions().timeZone]"
+"""The choices of a list are no HTML, where the page's script writes times as the reader's clock does."""
+
+
 @dataclass(frozen=True)
 class LeaderboardHandlers:
     accounts: AccountService
     projects: ProjectService
     systems: SystemService
 
-    def open(self, request: gr.Request) -> tuple[Any, ...]:
+    def open(self, request: gr.Request, zone: str | None = "") -> tuple[Any, ...]:
         """The newest gold set, or a sentence for who may not see the page."""
         try:
-            return ("", *self._shown(request, None))
+            return ("", *self._shown(request, None, zone))
         except AccessError as error:
             reason = str(error) if isinstance(error, SignedOutError) else FOR_LEADERS
         except AnnotationError as error:
             reason = str(error)
         return (empty_html(reason), *(gr.skip() for _ in range(_PLACES)))
 
-    def show(self, gold_id: int | None, request: gr.Request) -> tuple[Any, ...]:
-        """The systems on a gold set; without one the newest."""
+    def show(self, gold_id: int | None, request: gr.Request, zone: str | None = "") -> tuple[Any, ...]:
+        """The systems on a gold set; without one the newest. The list of them has times of the `zone`."""
         with shown_to_user(AnnotationError):
-            return self._shown(request, gold_id)
+            return self._shown(request, gold_id, zone)
 
     def compare(self, gold_id: int | None, first: str | None, second: str | None, request: gr.Request) -> Any:
         """How the two systems differ; nothing new while only one is chosen."""
@@ -81,7 +86,7 @@ class LeaderboardHandlers:
                 return empty_html("One of the two has been removed: choose again.")
             return table_html(difference_table(found), self.projects.get(project_id).name, page=PAGE)
 
-    def _shown(self, request: gr.Request, gold_id: int | None) -> tuple[Any, ...]:
+    def _shown(self, request: gr.Request, gold_id: int | None, zone: str | None) -> tuple[Any, ...]:
         project_id, leads = asked_by_leader(request, self.accounts)
         golds = self.systems.golds(project_id)
         if not golds:
@@ -99,7 +104,7 @@ class LeaderboardHandlers:
         chosen = next((gold.id for gold in golds if gold.id == gold_id), golds[0].id)
         board = self.systems.board(project_id, chosen)
         names = [board.report.systems[place].name for place in ranked(board)]
-        choices = [(gold_label(gold), gold.id) for gold in golds]
+        choices = [(gold_label(gold, zone), gold.id) for gold in golds]
         chart = board_chart(board)
         return (
             gr.Column(visible=True),
@@ -135,6 +140,8 @@ class LeaderboardPage:
     """The parts of the page that the form for administrators fills anew."""
 
     gold: gr.Dropdown
+    zone: gr.Textbox
+    """Where the reader's clock is, filled by `IN_ZONE`."""
     shown: list[Any]
     """The outputs of `LeaderboardHandlers.show`."""
     opened: Any
@@ -150,6 +157,7 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
 
     with gr.Column(visible=False, elem_id="leaderboard-page") as body:
         gold = gr.Dropdown([], label="Gold set", visible=False, elem_id="leaderboard-gold")
+        zone = gr.Textbox(visible="hidden", elem_id="leaderboard-zone")
         text("status")
         with gr.Column(visible=False) as board:
             section_heading("Which system is best?", "leaderboard-best")
@@ -168,11 +176,12 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
             difference = gr.HTML("", elem_id="leaderboard-difference-part", js_on_load=None)
             text("method")
     shown = [body, board, gold, chart, first, second, *(parts[name] for name in TEXTS)]
-    opened = page.load(handlers.open, outputs=[closed, *shown], api_name="open_leaderboard", **QUIETLY)
+    opened = page.load(handlers.open, zone, [closed, *shown], api_name="open_leaderboard", js=ZONE, **QUIETLY)
     gold.input(
         handlers.show,
-        gold,
+        [gold, zone],
         shown,
+        js=IN_ZONE,
         api_name="show_leaderboard",
         concurrency_id="leaderboard",
         concurrency_limit=2,
@@ -187,7 +196,7 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
         trigger_mode="always_last",
         **QUIETLY,
     )
-    return LeaderboardPage(gold, shown, opened)
+    return LeaderboardPage(gold, zone, shown, opened)
 
 
 def save_html(project_id: int, gold_id: int) -> str:

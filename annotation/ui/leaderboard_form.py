@@ -18,7 +18,7 @@ from annotation.services.systems import UPLOADED, SystemService
 from annotation.types import Role
 from annotation.ui.asking import asked_project
 from annotation.ui.importing import box_after, refused_html
-from annotation.ui.leaderboard import LeaderboardHandlers, LeaderboardPage
+from annotation.ui.leaderboard import IN_ZONE, LeaderboardHandlers, LeaderboardPage
 from annotation.ui.leaderboard_tables import ORIGINS
 from annotation.ui.system_choice import FILES, GOLDS, OWN, SystemChoice, SystemReader, paths
 from annotation.ui.wording import counted
@@ -206,8 +206,12 @@ def build_system_form(
     )
     removing = remove.click(handlers.remove, held, removed, api_name="remove_system")
     after = (
-        added.success(board.show, added_gold, shown.shown, api_name="show_added", **QUIETLY),
-        removing.success(board.show, shown.gold, shown.shown, api_name="show_left", **QUIETLY),
+        added.success(
+            board.show, [added_gold, shown.zone], shown.shown, api_name="show_added", js=IN_ZONE, **QUIETLY
+        ),
+        removing.success(
+            board.show, [shown.gold, shown.zone], shown.shown, api_name="show_left", js=IN_ZONE, **QUIETLY
+        ),
     )
     for number, event in enumerate((*after, shown.gold.input), 1):
         follow = event.success if number <= len(after) else event

@@ -11,7 +11,7 @@ from annotation.services.system_rows import Entry, GoldVersion
 from annotation.services.systems import UPLOADED, Board
 from annotation.ui.score_charts import genre_chart
 from annotation.ui.tables import Cell, Column, Table, type_label
-from annotation.ui.wording import counted, grouped, time_html
+from annotation.ui.wording import counted, grouped, time_html, time_in
 from annotation.wide_intervals import wide_parts
 from kpdemo.ui.charts import Chart
 from kpdemo.ui.widgets import escape, note_html
@@ -160,10 +160,10 @@ def difference_table(difference: Difference) -> Table:
     return Table("difference", caption, columns, rows)
 
 
-def gold_label(gold: GoldVersion) -> str:
-    """How the list of gold sets calls one."""
+def gold_label(gold: GoldVersion, zone: str | None = "") -> str:
+    """How the list of gold sets calls one; when it is from, by the clocks of the time zone."""
     name = gold.name or "The project"
-    return f"{name} · {counted(gold.pairs, 'pair')} · {gold.at:%Y-%m-%d %H:%M} UTC · {gold.sha256[:8]}"
+    return f"{name} · {counted(gold.pairs, 'pair')} · {time_in(gold.at, zone)} · {gold.sha256[:8]}"
 
 
 def gold_html(gold: GoldVersion, current: str, pairs_now: int) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 from annotation.types import Role
 from kpdemo.ui.widgets import counted as counted
@@ -27,6 +28,19 @@ def roles_text(roles: Iterable[Role]) -> str:
 def time_html(moment: datetime) -> str:
     """A moment; the page's script writes it as the reader's clock shows it."""
     return f'<time datetime="{moment.isoformat()}">{moment:%Y-%m-%d %H:%M} UTC</time>'
+
+
+def time_in(moment: datetime, zone: str | None) -> str:
+    """A moment where no HTML can stand, by the clocks of a time zone such as Europe/Paris; else in UTC.
+
+    >>> noon = datetime.fromisoformat("2026-03-01T12:00:00+00:00")
+    >>> [time_in(noon, zone) for zone in ("Asia/Seoul", "", "../nowhere")]
+    ['2026-03-01 21:00', '2026-03-01 12:00 UTC', '2026-03-01 12:00 UTC']
+    """
+    try:
+        return f"{moment.astimezone(ZoneInfo(zone or '')):%Y-%m-%d %H:%M}"
+    except (KeyError, ValueError, OSError):
+        return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def progress_html(done: int, total: int, text: str) -> str:

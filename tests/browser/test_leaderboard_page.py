@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from decimal import Decimal
 
 import pytest
 from playwright.sync_api import expect
 
 from annotation.types import NewPair, ProjectSettings, Role
+from annotation.ui.wording import time_in
 
 GRADES = ("0", "1.25", "4", "2.5", "3", "0.5", "3.75")
 GENRES = ("news", "fables", "<b>very</b> long-winded name of a genre")
@@ -56,7 +58,8 @@ def training(path):
 
 
 def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, project, tmp_path):
-    page = site.page(browser, "root", f"/annotate/leaderboard?project={project.id}")
+    address = f"/annotate/leaderboard?project={project.id}"
+    page = site.page(browser, "root", address, timezone_id="Asia/Kathmandu")
     expect(page.locator("#leaderboard-status-part")).to_contain_text("No system has been measured yet")
     scores = tmp_path / "ours.txt"
     scores.write_text("1\n" * 27)
@@ -85,6 +88,10 @@ def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, p
     expect(rows.nth(1).locator("th")).to_have_text("lcs")
     expect(page.locator("#leaderboard-chart .main-svg .xaxislayer-above")).to_have_count(1)
     expect(page.locator("#leaderboard-difference caption")).to_have_text("Ours 🦜 <b> less lcs")
+    made = time_in(site.services.systems.golds(project.id)[0].at, "Asia/Kathmandu")
+    opened = site.page(browser, "root", address, timezone_id="Asia/Kathmandu")
+    for place in (page, opened):
+        expect(place.locator("#leaderboard-gold input")).to_have_value(re.compile(f" · {made} · "))
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.get_by_label("Calibrate its scores on training grades").check()
     page.locator("#system-training input[type=file]").set_input_files(training(tmp_path / "train.jsonl"))
