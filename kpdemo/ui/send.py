@@ -17,7 +17,6 @@ import gradio as gr
 
 from kpdemo.bundles import bundle_of, count_phrases
 from kpdemo.errors import InputError, KpdemoError, StoppedError
-from kpdemo.json_rows import LineError
 from kpdemo.prediction_files import read_predictions
 from kpdemo.quick_start import import_nltk
 from kpdemo.types import Document, Prediction, Predictor

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from kpdemo.documents import LineError, read_numbered
+from kpdemo.documents import read_numbered
 from kpdemo.errors import InputError
+from kpdemo.json_rows import LineError
 from kpdemo.types import Document
 from kpdemo.ui.chosen import OwnNames
 from kpdemo.ui.figures import counted, grouped
