@@ -101,7 +101,7 @@ def test_several_wrong_lines_are_told_in_one_sentence(call):
     assert errors.startswith(
         "2 lines cannot be imported; these are: (1) pairs.csv, line 2, field 'left': is empty; "
     )
-    assert ", (2) pairs.csv, line 4, field 'right': is empty; " in errors
+    assert "; (2) pairs.csv, line 4, field 'right': is empty; " in errors
     assert errors.count(".\n") == 1
     Path("pairs.csv").write_text("id,left,right\n" + "".join(f"{n},,b\n" for n in range(9)))
     _, _, errors = call("import", "News", "pairs.csv")
