@@ -1,12 +1,14 @@
-"""Tags and entities of HTML and JATS in a text, as in abstracts from publishers: read as blanks.
+"""What a text holds beside its letters: tags and entities of HTML and JATS, as in abstracts from publishers,
+characters that nobody sees, and letters in a form of print, such as the ligature "ﬁ" of a PDF.
 
-What is in no word with markup inside stays where it stood; of the rest it is known where it stood.
+What is in no word with such inside stays where it stood; of the rest it is known where it stood.
 """
 
 from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +26,11 @@ _INLINE = (
     "kbd label mark math monospace roman s sans-serif sc small span strike strong styled-content sub sup "
     "tex tex-math tt u underline var xref"
 )
-_SOFT_HYPHEN = "\u00ad"  # where a word may be cut at the end of a line: no part of it
+_HIDDEN = "\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+"""Where a word may be cut, or which way it runs: no part of it."""
+_JOINERS = "(?<=[A-Za-zÀ-ɏ])[\u200c\u200d]"  # in other scripts they make a word another one
+_PRINTED = "\ufb00-\ufb06\U0001d400-\U0001d7ff"  # ligatures, and the letters of formulas
+_IS_HIDDEN = re.compile(f"[{_HIDDEN}\u200c\u200d]")
 _OPEN, _CLOSE = "(?:<|&lt;)", "(?:>|&gt;)"  # a publisher's tags may be escaped as if they were text
 _VALUE = r"""(?:"[^"<>]{0,300}"|'[^'<>]{0,300}'|&quot;[^&<>]{0,300}&quot;|[\w:/.#%+-]{1,300})"""
 _ATTRIBUTES = rf"(?:\s{{1,9}}[\w:.-]{{1,60}}\s{{0,9}}=\s{{0,9}}{_VALUE})*\s{{0,9}}/?"
@@ -40,9 +46,10 @@ _UNREAD = re.compile(
     rf"|(?P<block>{_OPEN}/?(?:jats|xhtml):(?:{'|'.join(_BLOCKS.split())}){_ATTRIBUTES}{_CLOSE}|{_tags(_BLOCKS)})"
     rf"|{_OPEN}/?(?:jats|mml|xhtml|xlink):[\w-]+{_ATTRIBUTES}{_CLOSE}|{_tags(_INLINE)}"
     r"|&(?P<entity>[a-z][a-z\d]{1,31}|\#\d{1,7}|\#x[\da-f]{1,6});"
-    rf"|{_SOFT_HYPHEN}",
+    rf"|[{_HIDDEN}]|{_JOINERS}|(?P<printed>[{_PRINTED}])",
     re.IGNORECASE | re.DOTALL,
 )
+_MAY_BE_UNREAD = re.compile(rf"[<&{_HIDDEN}\u200c\u200d{_PRINTED}]")
 _PARAGRAPH = "\n\n"
 _SPELLING = "b big bold em font i inf italic mark monospace roman s sc small strong sub tt u underline"
 """Tags that may stand within a word. What is in `sup` is another one: a power, or the number of a note."""
@@ -65,18 +72,19 @@ class UnmarkedDocument(Document):
 
 
 def without_markup(document: Document) -> Document:
-    """The document with blanks for tags, and for entities their characters.
+    """The document with blanks for tags, for entities their characters, and plain letters for those of print.
 
-    A tag that begins or ends a paragraph or another piece becomes a blank line. A word with markup inside is
-    put together, and the blanks follow it. What stands between two tags stays, but for scripts and styles; so
-    does what looks like a tag only: "a <b and c> d", "List<String>".
+    A tag that begins or ends a paragraph or another piece becomes a blank line. A word with markup or hidden
+    characters inside is put together, and the blanks follow it. What stands between two tags stays, but for
+    scripts and styles; so does what looks like a tag only: "a <b and c> d", "List<String>".
     """
     if isinstance(document, UnmarkedDocument):
         return document
     title, body = _read(document.title), _read(document.body)
     if (body.text, title.text) == (document.body, document.title):
         return document
-    start = document.body_start
+    start = document.body_start + len(title.text) - len(document.title)
+    further = document.body_start - start
     return UnmarkedDocument(
         body.text,
         title.text,
@@ -84,7 +92,10 @@ def without_markup(document: Document) -> Document:
         document.keyphrases,
         document.language,
         document.title_break,
-        (*title.moves, *((start + place, distance) for place, distance in body.moves)),
+        (
+            *title.moves,
+            *((start + place, further + distance) for place, distance in ((0, 0), *body.moves)),
+        ),
     )
 
 
@@ -106,14 +117,14 @@ def spans_as_given(document: Document, spans: Sequence[Span]) -> tuple[Span, ...
 
 def _read(given: str) -> _Writer:
     writer = _Writer()
-    has_any = any(mark in given for mark in f"<&{_SOFT_HYPHEN}")
-    found = [match for match in _UNREAD.finditer(given) if _is_markup(match)] if has_any else []
+    may_have_any = _MAY_BE_UNREAD.search(given)
+    found = [match for match in _UNREAD.finditer(given) if _is_markup(match)] if may_have_any else []
     done = 0
     for match, behind in zip(found, _behind(given, found), strict=True):
         writer.write(given[done : match.start()])
         done = match.end()
         if character := _character(match):
-            writer.write_entity(character, len(match[0]))
+            writer.write_character(character, len(match[0]))
         elif _spells(match) and writer.is_in_word(behind):
             writer.owe(len(match[0]))
         else:
@@ -130,13 +141,15 @@ def _is_markup(match: re.Match[str]) -> bool:
 
 
 def _character(match: re.Match[str]) -> str:
-    """What is read in place of an entity; nothing for a tag or a soft hyphen."""
-    return html.unescape(match[0]).replace(_SOFT_HYPHEN, "") if match["entity"] else ""
+    """What is read in place of an entity or a letter of print; nothing for a tag or what is hidden."""
+    if match["printed"]:
+        return unicodedata.normalize("NFKC", match[0])
+    return _IS_HIDDEN.sub("", html.unescape(match[0])) if match["entity"] else ""
 
 
 def _spells(match: re.Match[str]) -> bool:
     """Whether it may stand within a word without being a part of it."""
-    return _SPELLS.match(match[0]) is not None or html.unescape(match[0]) == _SOFT_HYPHEN
+    return bool(_SPELLS.match(match[0]) or _IS_HIDDEN.fullmatch(html.unescape(match[0])))
 
 
 def _behind(given: str, found: Sequence[re.Match[str]]) -> list[str | None]:
@@ -162,11 +175,12 @@ def _behind(given: str, found: Sequence[re.Match[str]]) -> list[str | None]:
 
 
 class _Writer:
-    """The text as it is read: as long as the one that was given.
+    """The text as it is read: as long as the one that was given, but for ligatures.
 
     Attributes:
         moves: see `UnmarkedDocument`.
         owed: blanks that follow when the word ends.
+        surplus: characters that the text is longer by now.
     """
 
     def __init__(self) -> None:
@@ -175,6 +189,7 @@ class _Writer:
         self._length = 0
         self.moves: list[tuple[int, int]] = []
         self.owed = 0
+        self.surplus = 0
 
     @property
     def text(self) -> str:
@@ -201,12 +216,13 @@ class _Writer:
             piece = piece[space.start() :]
         self._append(piece)
 
-    def write_entity(self, kept: str, length: int) -> None:
+    def write_character(self, kept: str, length: int) -> None:
         """A character in the place of `length`, what follows as close to it as it was given."""
         if kept.isspace():
             self.settle()
         self._append(kept)
-        self.owe(length - len(kept))
+        self.surplus += max(len(kept) - length, 0)
+        self.owe(max(length - len(kept), 0))
         if kept.isspace():
             self.settle()
 
@@ -216,14 +232,14 @@ class _Writer:
 
     def owe(self, blanks: int) -> None:
         self.owed += blanks
-        self.moves.append((self._length, self.owed))
+        self.moves.append((self._length, self.owed - self.surplus))
 
     def settle(self) -> None:
         """Write what is owed."""
         if self.owed:
             self._append(" " * self.owed)
             self.owed = 0
-            self.moves.append((self._length, 0))
+            self.moves.append((self._length, -self.surplus))
 
     def _append(self, piece: str) -> None:
         if piece:

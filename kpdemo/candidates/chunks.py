@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,6 +31,7 @@ _TRIES = 4  # for each random candidate: most draws are good, but in a short tex
 
 _HYPHENS = frozenset("-‐‑–")
 _JOINERS = _HYPHENS | {"/"}
+_PICTURE = re.compile("[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]")
 _POSSESSIVES = frozenset({"'", "’", "'s", "’s"})
 
 
@@ -71,7 +73,7 @@ def mine_candidates(
     keys: set[str] = set()
     for tokens, stems in parts:
         words = [token.text for token in tokens]
-        tags = [":" if word == "/" else tag for word, tag in zip(words, tagger.tag(words), strict=True)]
+        tags = [_tag(word, tag) for word, tag in zip(words, tagger.tag(words), strict=True)]
         for first, end in _chunks(tags):
             keys.update(_ngrams(stems[first:end], tags[first:end], config))
     starts = _compound_starts([tokens for tokens, _ in parts])
@@ -80,6 +82,13 @@ def mine_candidates(
         for candidate in _located(parts, keys, config.longest)
         if any(starts.get(end, start) <= start for start, end in candidate.spans)
     ]
+
+
+def _tag(word: str, tag: str) -> str:
+    """The tag that the grammar reads: the tagger takes pictures for nouns, and a slash ends no compound."""
+    if word == "/":
+        return ":"
+    return "SYM" if _PICTURE.match(word) else tag
 
 
 def random_candidates(

@@ -74,6 +74,15 @@ def keys(text: str, tags: dict[str, str], **options) -> list[str]:
     return [c.key for c in mine_candidates(Document(text), FixedTagger(tags), CandidateConfig(**options))]
 
 
+def test_no_candidate_holds_a_picture():
+    document = Document("We study emoji 😀 features ❤️ of graph kernels ☕️ and 🚀 neural networks 👩‍💻.")
+    found = [
+        document.text[slice(*candidate.spans[0])] for candidate in mine_candidates(document, load_tagger())
+    ]
+    assert {"graph kernels", "neural networks", "emoji", "features"} <= set(found)
+    assert all(phrase.isascii() for phrase in found)
+
+
 def test_the_worked_example_of_the_paper():
     assert set(keys("applications of machine learning", {"of": "IN"})) == {
         "applic",

@@ -182,6 +182,12 @@ PIECES = (
     "&times;",
     "&shy;",
     "\u00ad",
+    "\u200b",
+    "\ufeff",
+    "&#8203;",
+    "ﬁ",
+    "ﬃ",
+    "𝑘",
     "<!--",
     "-->",
 )
@@ -191,7 +197,8 @@ PIECES = (
 def test_every_character_that_is_left_is_known_by_its_place(pieces):
     text = "".join(pieces)
     document = without_markup(Document(text, title=text))
-    assert len(document.text) == len(Document(text, title=text).text)
+    surplus = 2 * (text.count("ﬁ") + 2 * text.count("ﬃ"))
+    assert len(document.text) == len(Document(text, title=text).text) + surplus
     assert without_markup(document) is document
     places = [number for number, character in enumerate(document.text) if character in "aZ9语"]
     spans = spans_as_given(document, [(place, place + 1) for place in places])
@@ -199,7 +206,43 @@ def test_every_character_that_is_left_is_known_by_its_place(pieces):
     starts = [start for start, _ in spans]
     assert [given_text[start] for start in starts] == [document.text[place] for place in places]
     assert starts == sorted(set(starts))
-    assert all(end - start == 1 or given_text[start + 1] in "<&\u00ad" for start, end in spans)
+    assert all(end - start == 1 or given_text[start + 1] in "<&\u00ad\u200b\ufeff" for start, end in spans)
+
+
+PRINTED = "Eﬃcient text classiﬁcation by ﬁne-tuning. We ﬁne-tune networks for text classiﬁcation."
+HIDDEN = (
+    "Graph\u200b kernels com\u2060pare mole\u200bcules. Neural\ufeff net\u200dworks and graph\u200b kernels."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        (PRINTED, PRINTED.replace("ﬃ", "ffi").replace("ﬁ", "fi")),
+        (HIDDEN, re.sub("[\u200b\u2060\ufeff\u200d]", "", HIDDEN)),
+        ("Random 𝑘-means and 𝐆𝐫𝐚𝐩𝐡 kernels of ﬂows", "Random k-means and Graph kernels of flows"),
+    ],
+)
+@pytest.mark.parametrize("title", ["", "Classiﬁers\u200b of ﬁngerprints"])
+def test_letters_of_print_and_hidden_ones_are_read_as_plain(text, plain, title):
+    plain_title = title.replace("ﬁ", "fi").replace("\u200b", "")
+    for model in ("english", "textrank", "yake"):
+        predictor = kpdemo.load_predictor(model)
+        [found, wanted] = predictor.predict(
+            [Document(text, title=title, language="en"), Document(plain, title=plain_title, language="en")]
+        )
+        assert [phrase.text for phrase in found.present] == [phrase.text for phrase in wanted.present]
+        assert [phrase.text for phrase in found.absent] == [phrase.text for phrase in wanted.absent]
+        for phrase in found.present:
+            for start, end in phrase.spans:
+                written = Document(text, title=title).text[start:end]
+                key = " ".join(read(written).lower().split())
+                assert key.replace(" ", "")[:4] == phrase.text.lower().replace(" ", "")[:4], (written, phrase)
+
+
+def test_joiners_stay_in_scripts_where_they_make_another_word():
+    text = "می\u200cخواهم क्\u200dष 👩\u200d💻"
+    assert read(text) == text
 
 
 @pytest.mark.parametrize(
