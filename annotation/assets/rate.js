@@ -7,6 +7,7 @@
   const API = "/annotate/api";
   const LOOK_AGAIN = 20_000;
   const KEYS = new Set(["0", "1", "2", "3", "4", "[", "]", "ArrowLeft", "ArrowRight", "Enter", "Backspace", "s", "c", "?"]);
+  const GRADING = new Set(["choose", "up", "down", "submit"]);
   const REPEATABLE = new Set(["[", "]", "ArrowLeft", "ArrowRight"]);
   const TYPING = "textarea, select, [contenteditable], input:not([type=radio], [type=checkbox], [type=button])";
 
@@ -101,10 +102,10 @@
     if (!was.isSent && session.ready.some((pair) => pair.id === was.pair)) return;
     const { status, body } = await sender.get(`pairs/${was.pair}`);
     if (status === 200 && was.isSent) {
-      session.open(body);
+      session.open(body, false);
       session.notify("You are signed in again. This is the pair that you had just graded: its grade and comment are saved now.");
     } else if (status >= 400 && draft) {
-      session.notify("The pair that you were grading has gone to somebody else meanwhile.", draft.comment);
+      session.notify("The pair that you were grading has gone to somebody else meanwhile.", { copy: draft.comment });
       store.dropDraft(was.pair);
     }
   };
@@ -188,7 +189,8 @@
 
   document.addEventListener("click", (event) => {
     const button = event.target.closest?.("#rate-form [data-rate]");
-    if (button && session) ACTIONS[button.dataset.rate](button.dataset, button);
+    if (!button || !session) return;
+    if (!GRADING.has(button.dataset.rate) || session.keys.isMeant(event.timeStamp)) ACTIONS[button.dataset.rate](button.dataset, button);
   });
 
   document.addEventListener("input", ({ target }) => {
@@ -226,13 +228,6 @@
     return key !== "Enter" || !control || Boolean(control.closest("#rate-scale, .rate-steps, #rate-submit"));
   };
 
-  const ARROWS = {
-    ArrowLeft: () => session.move(-1),
-    ArrowRight: () => session.move(1),
-    ArrowUp: () => session.movePoint(-1),
-    ArrowDown: () => session.movePoint(1),
-  };
-
   const pressed = (event) => {
     if (!isOpen() || session.isResting || event.isComposing || event.metaKey) return;
     const isComposedKey = event.getModifierState("AltGraph");  // [ and ] on many keyboards
@@ -242,16 +237,16 @@
       else session.close();
       return;
     }
-    if (event.target.closest?.("#rate-scale") && event.key in ARROWS) {  // a radio group has these, keys on or off
+    if (event.target.closest?.("#rate-scale") && event.key.startsWith("Arrow")) {  // a radio group has these, keys on or off
       event.preventDefault();
-      ARROWS[event.key]();
+      session.keys.press(event.key, event.timeStamp);
       return;
     }
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (!hasKeys || !KEYS.has(key) || !isFree(event.target, key)) return;
     if (session.training.isOn && key === "Backspace") return;
     event.preventDefault();
-    if (!event.repeat || REPEATABLE.has(key)) session.keys.press(key);
+    if (!event.repeat || REPEATABLE.has(key)) session.keys.press(key, event.timeStamp);
   };
   document.addEventListener("keydown", pressed);
 

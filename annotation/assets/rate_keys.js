@@ -1,67 +1,64 @@
-// The rater's keys: what each does, when they wait for the next pair, and when they grade no pair at all.
+// The rater's keys: what each does, and when it does nothing. A key is for the pair that was on the screen when it was pressed.
 (() => {
   "use strict";
   const parts = (window.kpdemoRate ??= {});
   parts.HOLD = 1000;
-  const GRADING = /^([0-4[\]]|Arrow(Left|Right)|Enter)$/;
-  const PATIENCE = 30_000;  // older keys were meant for a pair that nobody had seen yet
+  const GRADING = /^([0-4[\]]|Arrow(Left|Right|Up|Down)|Enter)$/;
 
   class Keys {
     constructor(session) {
       this.session = session;
-      this.typed = [];
-      this.isHeld = false;  // the pair has changed without the rater's doing: no key for the old one grades the new one
+      this.seenAt = Infinity;  // since when the pair has been on the screen
+      this.isHeld = false;     // no key counts until the pair has been in sight for a moment
       this.holding = 0;
     }
 
-    // While the next pair is on its way, keys wait for it.
-    press(key) {
+    press(key, at) {
       const { session } = this;
-      if (this.isHeld && GRADING.test(key)) {
-        session.say(`${session.pair ? "Another pair is shown now" : "The pair is gone"}: the key was not used.`);
-        return;
-      }
-      if (!session.keysWait || (key === "Backspace" && !this.typed.length)) {
-        this.#act(key);
-        return;
-      }
-      this.typed.push({ key, at: Date.now() });
-      session.changed();
-    }
-
-    replay() {
-      const { session } = this;
-      while (this.typed.length && !session.keysWait) {
-        const { key, at } = this.typed.shift();
-        if (session.pair && Date.now() - at < PATIENCE) {
-          this.#act(key);
-          continue;
-        }
-        this.typed = [];
-        if (session.pair) session.notify("Keys that you typed while there was no connection were not used: nobody had seen the pair.");
-      }
-    }
-
-    #act(key) {
-      const { session } = this;
+      if (GRADING.test(key) && !this.isMeant(at)) return;
       if (/^[0-4]$/.test(key)) session.choose(Number(key) * parts.QUARTERS);
       else if (key === "[" || key === "ArrowLeft") session.move(-1);
       else if (key === "]" || key === "ArrowRight") session.move(1);
+      else if (key === "ArrowUp") session.movePoint(-1);
+      else if (key === "ArrowDown") session.movePoint(1);
       else if (key === "Enter") session.submit();
       else if (key === "Backspace") session.back();
-      else {
-        this.typed = [];
-        session.opened(key);
-      }
+      else session.opened(key);
+    }
+
+    // Whether what was pressed at this moment is for the pair that is shown. Once something is dropped, what
+    // follows is half of it: that is for no pair either.
+    isMeant(at) {
+      const { session } = this;
+      if (!this.isHeld && at >= this.seenAt) return true;
+      this.hold();
+      session.changed();
+      session.say(`${session.pair ? "Another pair is shown now" : "No pair is shown"}: the key was not used.`);
+      return false;
     }
 
     hold() {
+      if (this.isHeld) return;
       this.isHeld = true;
-      this.typed = [];
+      this.#wait();
     }
 
-    // The hold lasts until the new pair has been in sight for a moment.
-    look() {
+    // Another pair is shown, or none.
+    turn() {
+      this.seenAt = Infinity;
+      const { form } = this.session;
+      if (form) requestAnimationFrame(() => setTimeout(() => this.#see(form)));  // after the frame that shows it
+      this.#wait();
+    }
+
+    // The page has gone out of sight, or come back.
+    look() { this.#wait(); }
+
+    #see(form) {
+      if (this.session.form === form) this.seenAt = performance.now();
+    }
+
+    #wait() {
       clearTimeout(this.holding);
       if (!this.isHeld || !this.session.pair || document.hidden) return;
       this.holding = setTimeout(() => {

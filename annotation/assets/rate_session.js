@@ -1,4 +1,4 @@
-// What the rater is doing: the pair shown, what comes next, the keys that wait. Nothing here waits for the server.
+// What the rater is doing: the pair shown, and what comes next. Nothing here waits for the server.
 (() => {
   "use strict";
   const parts = (window.kpdemoRate ??= {});
@@ -42,7 +42,6 @@
       if (this.sender.pending().size) return "dry";
       return this.isWaiting ? "waiting" : "done";
     }
-    get keysWait() { return this.phase === "loading" || this.phase === "dry"; }
     get rated() {
       return (this.progress?.rated ?? 0) + this.sender.outbox.filter((entry) => entry.isNew).length;
     }
@@ -90,10 +89,11 @@
     submit() {
       const { form } = this;
       if (this.training.feedback) {
-        this.#showTrainingPairs(this.training.goOn());
+        this.#showTrainingPairs(this.training.goOn(), true);
         return;
       }
       if (!form || form.grade === null || this.isLocked) return;
+      this.#dropPassingNotices();
       if (form.pair.training) {
         this.training.asked = form.pair.id;
         this.sender.add(form.ratingEntry());
@@ -107,6 +107,7 @@
     skip(reason, note) {
       const { form } = this;
       if (!form || this.earlier || this.training.isOn) return;
+      this.#dropPassingNotices();
       this.#leavePair(form.answer(null), [...form.commentEntries(), form.skipEntry(reason, note)], "Skipped.");
     }
 
@@ -116,12 +117,10 @@
       this.last = { pair: answer, said, until: Date.now() + UNDO_TIME };
       setTimeout(() => this.changed(), UNDO_TIME + 20);
       this.store.dropDraft(id);
-      this.form = null;
-      this.earlier = null;
-      this.ready = this.ready.filter((pair) => pair.id !== id);
+      Object.assign(this, { form: null, earlier: null, ready: this.ready.filter((pair) => pair.id !== id) });
       this.channel?.postMessage({ answered: id });
       this.sender.add(...entries);
-      this.show();
+      this.show(true);
       this.say(this.pair ? `${said} Next pair.` : said);
     }
 
@@ -153,10 +152,10 @@
       else this.say(this.history ? "There is no earlier answer." : "Your earlier answers are on their way.");
     }
 
-    open(pair) {
+    open(pair, isOwn = true) {
       this.earlier = pair;
       this.last = null;
-      this.show();
+      this.show(isOwn);
     }
 
     // A grade that was not submitted is forgotten then; a comment is not.
@@ -164,7 +163,7 @@
       if (!this.earlier) return;
       if (!this.isReadOnly) this.form.grade = this.form.saved;
       this.earlier = null;
-      this.show();
+      this.show(true);
     }
 
     // What the server says
@@ -177,17 +176,16 @@
         this.#takeTraining(answer, entry);
         return;
       }
-      if (answer.project) this.training.end();
       if (answer.project) {
+        this.training.end();
         this.step = answer.project.step * parts.QUARTERS;
         this.mayRevise = answer.project.may_revise;
       }
       if (answer.pairs) this.#take(answer.pairs, Boolean(answer.waiting), Boolean(answer.project));
-      this.keys.replay();
     }
 
     #takeTraining(answer, entry) {
-      const pairs = this.training.take(answer, entry, this.pair, (text) => this.notify(text));
+      const pairs = this.training.take(answer, entry, this.pair, (text) => this.notify(text, { isLasting: true }));
       this.isSynced = true;
       if (pairs) this.#showTrainingPairs(pairs);
       else if (answer.feedback) {
@@ -196,11 +194,9 @@
       }
     }
 
-    #showTrainingPairs(pairs) {
-      this.ready = pairs;
-      this.earlier = null;
-      this.isWaiting = false;
-      this.show();
+    #showTrainingPairs(pairs, isOwn = false) {
+      Object.assign(this, { ready: pairs, earlier: null, isWaiting: false });
+      this.show(isOwn);
     }
 
     #take(pairs, isWaiting, isAsked) {
@@ -214,7 +210,6 @@
       this.ready = first && !isGone ? [first, ...given.filter((pair) => pair.id !== first.id)].slice(0, AHEAD) : given;
       this.isWaiting = isWaiting;
       this.isSynced = true;
-      if (isGone && wasShown) this.keys.hold();
       this.show();
       if (isGone && wasShown) this.notify("The pair that was shown here is no longer yours to grade.");
     }
@@ -229,7 +224,7 @@
       const taken = isComment ? [entry] : [entry, ...this.sender.withdraw(entry.pair)];
       const comment = taken.find((other) => other.kind === "comment")?.body.text ?? "";
       const what = { rating: `Your grade ${entry.body.grade}`, training: `Your grade ${entry.body.grade}`, skip: "Your skip", comment: "Your comment" }[entry.kind];
-      this.notify(`${what} for “${entry.about}” was refused. ${sentence}`, comment);
+      this.notify(`${what} for “${entry.about}” was refused. ${sentence}`, { copy: comment, isLasting: true });
       if (isComment) return;
       this.answers = this.answers.filter((pair) => pair.id !== entry.pair);
       if (this.last?.pair.id === entry.pair) this.last = null;
@@ -244,12 +239,12 @@
       const comment = isShown && this.form.isCommentNew ? this.form.comment : "";
       this.ready = this.ready.filter((pair) => pair.id !== id);
       if (isShown) {
-        this.form = null;
+        this.form = null;  // nothing of it is a draft any more
         this.keys.hold();
       }
       this.#askAnew();
       this.show();
-      if (isShown) this.notify("You answered the pair that was shown here in another tab.", comment);
+      if (isShown) this.notify("You answered the pair that was shown here in another tab.", { copy: comment });
     }
 
     // And the server has it: the count of answers is a newer one.
@@ -274,22 +269,27 @@
       this.changed();
     }
 
-    notify(text, copy = "") {
-      this.notices.push({ id: parts.random(), text, copy });
+    // One that does not last goes with the next answer; a comment is there to be copied, and stays.
+    notify(text, { copy = "", isLasting = copy !== "" } = {}) {
+      this.notices.push({ id: parts.random(), text, copy, isLasting });
       this.changed();
     }
+
+    #dropPassingNotices() { this.notices = this.notices.filter((notice) => notice.isLasting); }
 
     dismiss(id) {
       this.notices = this.notices.filter((notice) => notice.id !== id);
       this.changed();
     }
 
-    show() {
+    // A pair that goes without the rater's doing (not `isOwn`) takes the keys that were meant for it along.
+    show(isOwn = false) {
       const { pair, form } = this;
       if (form?.pair.id !== pair?.id || form?.isEarlier !== Boolean(this.earlier)) {
         form?.pause();
         this.form = pair && new parts.Form(pair, Boolean(this.earlier), this.store);
-        this.keys.look();
+        this.keys.turn();
+        if (form && !isOwn) this.keys.hold();
       }
       this.changed();
     }

@@ -5,13 +5,14 @@
   const AT_ONCE = 8000;
   const REST_AFTER = 50;
   const MESSAGES = {
-    loading: () => "Loading the next pair.",
-    dry: () => "The next pair is on its way.",
+    loading: () => "Loading the next pair. Keys do nothing until it is shown.",
+    dry: () => "The next pair is on its way. Keys do nothing until it is shown.",
     waiting: () => "Nothing to grade at the moment: other raters have the remaining pairs, and some may come back. "
       + "This page checks again every 20 seconds.",
-    done: (session) => (session.progress?.total
-      ? `You have graded all ${session.progress.total} pairs. Thank you. Your last answers are below.`
-      : "There are no pairs for you to grade. Ask the project's administrator whether pairs were imported."),
+    done: ({ rated }) => (rated
+      ? `You have graded ${rated} ${rated === 1 ? "pair" : "pairs"}, and none is left for you: others grade those that you were not given. `
+        + "Thank you. Your last answers are below."
+      : "There are no pairs for you to grade: others have graded them, or none were imported yet. Ask the project's administrator."),
     problem: (session) => session.problem,
     resting: (session) => (session.isReturned
       ? "You have stopped. All your answers are saved, and the pairs that you had open are free for other raters."
@@ -19,6 +20,16 @@
     failed: ({ training }) => parts.trainingMessage.failed(training.progress),
     passed: ({ training }) => parts.trainingMessage.passed(training.progress),
   };
+
+  // What a rater can still have gets fewer as others grade: it stands beside what they did, never as "2 of 11".
+  const countOf = ({ rated, progress, training }) => {
+    const total = progress?.total ?? 0;
+    if (!total) return "";
+    if (training.isOn) return `${rated} of ${total}`;
+    return total > rated ? `${rated} graded, up to ${total - rated} left` : `${rated} graded`;
+  };
+
+  const HELD = "Another pair: read it first, you can grade it in a moment.";
 
   const time = (moment) => moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 
@@ -61,7 +72,7 @@
       button.tabIndex = value === low ? 0 : -1;
       button.disabled = session.isLocked;
     }
-    const [number, words] = gradeWords(root, grade);
+    const [number, words] = session.keys.isHeld && grade === null ? ["", HELD] : gradeWords(root, grade);
     setText(root.querySelector("#rate-value b"), number);
     setText(root.querySelector("#rate-value span"), words);
     const steps = { up: parts.TOP, down: 0 };
@@ -238,7 +249,7 @@
     const { phase, progress } = session;
     const total = progress?.total ?? 0;
     root.dataset.phase = phase;
-    setText(root.querySelector("#rate-count"), total ? `${session.rated} of ${total}` : "");
+    setText(root.querySelector("#rate-count"), countOf(session));
     root.querySelector(".rate-done").hidden = !total;
     root.querySelector("#rate-type").hidden = phase !== "pair";
     Object.assign(root.querySelector("#rate-progress"), { value: session.rated, max: Math.max(1, total) });
@@ -247,10 +258,7 @@
     message.hidden = phase === "pair";
     message.querySelector("a").hidden = phase !== "done" && phase !== "resting";
     message.querySelector("[data-rate=resume]").hidden = phase !== "resting";
-    if (phase !== "pair") {
-      const typed = session.keys.typed.map(({ key }) => key).join(" ");
-      setText(message.querySelector("span"), MESSAGES[phase](session) + (typed ? ` Typed already: ${typed}` : ""));
-    }
+    if (phase !== "pair") setText(message.querySelector("span"), MESSAGES[phase](session));
     const isNewPair = phase === "pair" && showPair(root, session);
     showSaved(root, session.sender);
     showNotices(root, session);

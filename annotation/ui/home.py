@@ -17,7 +17,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import Role, User
 from annotation.ui.settings_form import read_settings_form, settings_fields
-from annotation.ui.wording import counted, grouped, progress_html, roles_text
+from annotation.ui.wording import counted, graded_text, grouped, progress_html, roles_text
 from kpdemo.ui.widgets import (
     QUIETLY,
     PageLink,
@@ -118,8 +118,7 @@ def _project_html(line: ProjectLine, user: User, progress: Progress | None) -> s
     steps = next_steps(line, user, progress)
     facts = []
     if progress is not None:
-        text = f"You graded {grouped(progress.rated)} of {counted(progress.total, 'pair')}"
-        facts.append(progress_html(progress.rated, progress.total, text))
+        facts.append(progress_html(progress.rated, progress.total, graded_text(progress)))
     if leads and line.pairs:
         text = f"{grouped(line.finished)} of {counted(line.pairs, 'pair')} fully graded"
         facts.append(progress_html(line.finished, line.pairs, text))

@@ -1,7 +1,7 @@
 """The rating page. Python writes its form once; the scripts fill it in from the JSON interface.
 
-That is how no key is lost however fast it is typed, and how the next pair is there at once: nothing waits
-for an event of Gradio's.
+That is how the next pair is there at once: nothing waits for an event of Gradio's. A key is for the pair that
+was on the screen when it was pressed, and for no other.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
+from annotation.assignment import Progress
 from annotation.types import Role
 from kpdemo.ui.widgets import counted as counted
 from kpdemo.ui.widgets import escape
@@ -41,6 +42,13 @@ def time_in(moment: datetime, zone: str | None) -> str:
         return f"{moment.astimezone(ZoneInfo(zone or '')):%Y-%m-%d %H:%M}"
     except (KeyError, ValueError, OSError):
         return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def graded_text(progress: Progress) -> str:
+    """What a rater has done, and how much they can still have: fewer as the others grade."""
+    done = f"You graded {counted(progress.rated, 'pair')}"
+    left = progress.total - progress.rated
+    return f"{done}, up to {grouped(left)} left" if left > 0 else done
 
 
 def progress_html(done: int, total: int, text: str) -> str:

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from annotation.judgements import JudgingOptions
 from annotation.types import ProjectSettings, Role
 from tests.browser.conftest import PASSWORD, open_page
+from tests.browser.pressing import press
 
 TITLE = "Scattering"
 BODY = "A boundary integral equation gives the surface current on the scatterer."
@@ -52,11 +53,10 @@ def test_a_pasted_document_comes_back_as_an_ndcg_figure(site, browser, tmp_path)
     for left in reversed(range(pairs)):
         rater.locator("#rate-work").wait_for()
         phrase = rater.locator("#rate-right").inner_text()
-        rater.keyboard.press(KEYS.get(phrase, "3"))
-        rater.keyboard.press("Enter")
+        press(rater, KEYS.get(phrase, "3"), "Enter")
         if left:
             expect(rater.locator("#rate-right")).not_to_have_text(phrase)
-    rater.locator("#rate-message").get_by_text("You have graded all").wait_for()
+    rater.locator("#rate-message").get_by_text("You have graded").wait_for()
     shown = rater.content().lower()
     assert "fixed phrases" not in shown
     assert "default" not in rater.locator("main, #rate-form").first.inner_text().lower()

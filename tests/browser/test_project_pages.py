@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from annotation.gold import ExportOptions, Unfinished
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
 from tests.browser.conftest import PASSWORD, Site, Watch, open_annotation_page
+from tests.browser.pressing import press
 from tests.browser.test_look import DOUBLED, PALE, UNNAMED, WIDTH
 from tests.rated import rated_pairs
 
@@ -79,12 +80,11 @@ def test_from_an_empty_server_to_the_first_grade(empty_site, browser):
     rater.get_by_label("Password", exact=True).fill(PASSWORD)
     rater.get_by_role("button", name=re.compile("account|join", re.IGNORECASE)).first.click()
     rater.wait_for_url("**/annotate/")
-    expect(rater.locator("#home-projects")).to_contain_text("You graded 0 of 2 pairs")
+    expect(rater.locator("#home-projects")).to_contain_text("You graded 0 pairs, up to 2 left")
     expect(rater.locator("#home-new")).to_have_count(0)
     rater.get_by_role("link", name="Grade pairs").click()
     rater.locator("#rate-scale").wait_for()
-    rater.keyboard.press("3")
-    rater.keyboard.press("Enter")
+    press(rater, "3", "Enter")
     expect(rater.locator("#rate-saved")).to_contain_text("Saved")
 
     open_annotation_page(page, f"{site.address}/annotate/")
@@ -220,10 +220,9 @@ def test_a_withdrawn_pair_is_given_to_nobody_and_the_grade_of_who_had_it_is_kept
     expect(page.locator("#project-counts")).to_contain_text("10")
     for shown, following in ((first, second), (second, fourth)):
         expect(right).to_have_text(shown)
-        rating.keyboard.press("3")
-        rating.keyboard.press("Enter")
+        press(rating, "3", "Enter")
         expect(right).to_have_text(following)
-    expect(rating.locator("#rate-count")).to_have_text("1 of 10")
+    expect(rating.locator("#rate-count")).to_have_text("1 graded, up to 9 left")
     ids.fill(first.split()[1])
     page.locator("#pair-restore").click()
     expect(page.locator("#pair-changed")).to_contain_text("1 pair restored.")

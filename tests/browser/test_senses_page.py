@@ -13,6 +13,7 @@ from annotation.services.bundle import open_annotation
 from annotation.types import NewPair, ProjectSettings, Role
 from tests import tiny_wordnet as tiny
 from tests.browser.conftest import MODELS, Site, Watch, load, serious_violations
+from tests.browser.pressing import press
 from tests.browser.test_look import PALE, WIDTH
 
 EVIL = '<img src=x onerror="alert(1)">{{value}}'
@@ -103,9 +104,10 @@ def rate_both(page: Page) -> list[str]:
         seen.append(" | ".join(line for text in texts for line in text.splitlines() if line))
         if number == 1:
             assert serious_violations(page, "#rate-form") == []
-        page.keyboard.press("3")
-        page.keyboard.press("Enter")
-        expect(page.locator("#rate-count")).to_have_text(f"{number} of 2")
+        press(page, "3", "Enter")
+        expect(page.locator("#rate-count")).to_have_text(
+            f"{number} graded{(', up to 1 left', '')[number - 1]}"
+        )
     return sorted(seen, key=lambda text: "keyboard" not in text)
 
 
