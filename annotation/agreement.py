@@ -57,16 +57,44 @@ class Sums:
         return len(self.counts)
 
 
-def why_undefined(comparable: Grades) -> str:
+@dataclass(frozen=True, slots=True)
+class Among:
+    """Which ratings are looked at: how it is said that they are too few or all the same."""
+
+    none: str
+    one: str
+    ratings: str
+
+
+ALL = Among("No pair has two ratings yet.", "Only one pair has two ratings; it takes two.", "ratings")
+UNADJUDICATED = Among(
+    "Every pair with two ratings is flagged or decided.",
+    "Only one pair with two ratings is neither flagged nor decided; it takes two.",
+    "ratings of pairs that are neither flagged nor decided",
+)
+OF_TWO_RATERS = Among(
+    "No pair has ratings of both.",
+    "Only one pair has ratings of both; it takes two.",
+    "ratings of the pairs that both rated",
+)
+WITHOUT_A_RATER = Among(
+    "Without this rater no pair has two ratings.",
+    "Without this rater only one pair has two ratings; it takes two.",
+    "ratings that remain without this rater",
+)
+
+
+def why_undefined(comparable: Grades, among: Among = ALL) -> str:
     """Why these ratings have no α, in words; empty when they have one."""
     pairs = 0 if not len(comparable) else int(comparable.pairs.max()) + 1
     if pairs < 2:
-        return (
-            "No pair has two ratings yet." if pairs == 0 else "Only one pair has two ratings; it takes two."
-        )
+        return among.none if pairs == 0 else among.one
     low, high = comparable.values.min(), comparable.values.max()
     if low == high:
-        return f"All {len(comparable)} ratings are {low:g}: agreement cannot be told from one grade alone."
+        return (
+            f"All {len(comparable)} {among.ratings} are {low:g}: agreement cannot be told from one grade "
+            "alone."
+        )
     return ""
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from annotation.agreement import Floats, Grades, Integers, Mask
+from annotation.agreement import ALL, UNADJUDICATED, Among, Floats, Grades, Integers, Mask
 from annotation.bootstrap import Alpha, measure
+from annotation.conspicuous import conspicuous
 from annotation.drift import Drift, drifts
 from annotation.planning import Plan, plan_pairs, plan_to_json
 from annotation.raters import (
@@ -124,6 +125,11 @@ class AgreementReport:
     resamples: int
     seed: int
 
+    @property
+    def conspicuous(self) -> list[tuple[int, str]]:
+        """Raters to look at first, and why."""
+        return conspicuous(self.raters, self.rater_names)
+
 
 def build_report(data: ProjectGrades, *, resamples: int, seed: int) -> AgreementReport:
     """The figures of a project; names of raters and texts of pairs are for the caller to fill in."""
@@ -172,6 +178,9 @@ class _Split:
         grades = data.grades.only(chosen[data.grades.pairs])
         settled = ~self._flagged & ~data.decided
         flagged = chosen & self._flagged
+        whole = self._measure(grades)
+        # Where nothing can be compared at all, that is the reason for the part of it, too.
+        among = UNADJUDICATED if whole.pairs else ALL
         return Part(
             name,
             pairs=int(chosen.sum()),
@@ -179,13 +188,13 @@ class _Split:
             finished=int((chosen & (self._counts >= data.raters_per_pair)).sum()),
             flagged=int(flagged.sum()),
             decided=int((flagged & data.decided).sum()),
-            all=self._measure(grades),
-            unadjudicated=self._measure(grades.only(settled[grades.pairs])),
+            all=whole,
+            unadjudicated=self._measure(grades.only(settled[grades.pairs]), among),
             buckets=bucket_counts(grades.values),
         )
 
-    def _measure(self, grades: Grades) -> Alpha:
-        return measure(grades, resamples=self._resamples, seed=self._seed, categories=True)
+    def _measure(self, grades: Grades, among: Among = ALL) -> Alpha:
+        return measure(grades, resamples=self._resamples, seed=self._seed, categories=True, among=among)
 
 
 def extremes(grades: Grades, pairs: int) -> tuple[Floats, Floats]:
@@ -231,6 +240,7 @@ def report_to_json(report: AgreementReport) -> dict[str, Any]:
         "decided": report.whole.decided,
         "threshold": report.threshold,
         "raters_per_pair": report.raters_per_pair,
+        "conspicuous": [{"rater": names[rater], "said": said} for rater, said in report.conspicuous],
         "raters": [{**asdict(row), "rater": names[row.rater]} for row in report.raters],
         "drift": [_drift_json(drift, names[drift.rater]) for drift in report.drifts],
         "rater_pairs": [

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from annotation.agreement import (
+    ALL,
+    Among,
     Floats,
     Grades,
     Integers,
@@ -73,6 +75,7 @@ def measure(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = DEFAULT_SEED,
     categories: bool = False,
+    among: Among = ALL,
 ) -> Alpha:
     """α of these ratings with its interval, or the reason why it is undefined.
 
@@ -81,10 +84,11 @@ def measure(
         resamples: how many times to draw as many pairs as there are.
         seed: what the draws start from.
         categories: whether to give α at the nominal and the ordinal level too.
+        among: which ratings these are, for the reason.
     """
     comparable = grades.comparable()
     pairs = 0 if not len(comparable) else int(comparable.pairs.max()) + 1
-    if reason := why_undefined(comparable):
+    if reason := why_undefined(comparable, among):
         return Alpha(None, pairs=pairs, ratings=len(comparable), reason=reason)
     sums = sums_of_pairs(comparable)
     drawn = resampled_alphas(sums, resamples=resamples, seed=seed)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from annotation.adjudication import is_flagged
-from annotation.agreement import Grades
+from annotation.agreement import ALL, UNADJUDICATED, Grades
 from annotation.bootstrap import CONFIDENCE, DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha, measure
 from annotation.types import ProjectSettings, RatedPair
 
@@ -44,9 +44,11 @@ class AgreementTally:
         kept, types = np.asarray(self._kept, np.bool_), _integers(self._types)
 
         def alphas(chosen: Any) -> dict[str, Any]:
+            whole = measure(grades.only(chosen))
+            among = UNADJUDICATED if whole.pairs else ALL
             return {
-                "all": _alpha(measure(grades.only(chosen))),
-                "unadjudicated": _alpha(measure(grades.only(chosen & kept))),
+                "all": _alpha(whole),
+                "unadjudicated": _alpha(measure(grades.only(chosen & kept), among=among)),
             }
 
         return {

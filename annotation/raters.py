@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from annotation.agreement import Floats, Grades, Integers
+from annotation.agreement import ALL, OF_TWO_RATERS, WITHOUT_A_RATER, Floats, Grades, Integers
 from annotation.bootstrap import Alpha, measure
 
 MEASURED_RATER_PAIRS = 200
@@ -32,6 +32,8 @@ class RaterFigures:
     """How much higher than the others' mean, over the pairs that others rated too."""
     shared: int
     """How many pairs these are."""
+    timed: int
+    """How many ratings `median_seconds` is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ def rater_figures(grades: Grades, seconds: Floats, raters: int) -> list[RaterFig
                 float(np.median(timed)) if len(timed) else None,
                 float(bias[rater]) if shared[rater] else None,
                 int(shared[rater]),
+                len(timed),
             )
         )
     return figures
@@ -92,7 +95,7 @@ def alphas_of_rater_pairs(grades: Grades, *, resamples: int, seed: int) -> list[
     """α of each pair of raters on the pairs that both graded, the lowest first, undefined ones last."""
     meetings = sorted(_meetings(grades), key=lambda found: (-len(found[2]), found[:2]))
     measured = [
-        TwoRaters(first, second, measure(both, resamples=resamples, seed=seed))
+        TwoRaters(first, second, measure(both, resamples=resamples, seed=seed, among=OF_TWO_RATERS))
         for first, second, both in meetings[:MEASURED_RATER_PAIRS]
     ]
     return sorted(
@@ -138,10 +141,13 @@ def _places_of_two(pairs: Integers) -> tuple[Integers, Integers]:
 
 def alphas_without_each(grades: Grades, raters: int, *, resamples: int, seed: int) -> list[LeftOut]:
     """α without each rater in turn, the highest first: who is on top lowers agreement most."""
-    measured = [
-        LeftOut(rater, measure(grades.only(grades.raters != rater), resamples=resamples, seed=seed))
-        for rater in range(raters)
-    ]
+    among = WITHOUT_A_RATER if len(grades.comparable()) else ALL
+
+    def without(rater: int) -> Alpha:
+        others = grades.only(grades.raters != rater)
+        return measure(others, resamples=resamples, seed=seed, among=among)
+
+    measured = [LeftOut(rater, without(rater)) for rater in range(raters)]
     return sorted(
         measured, key=lambda left: (left.alpha.value is None, -(left.alpha.value or 0.0), left.rater)
     )

@@ -145,6 +145,8 @@ def _show_raters(report: AgreementReport) -> None:
     ]
     show_line("")
     show_table(("Rater", *columns), rows, right=columns)
+    for _, sentence in report.conspicuous:
+        show_line(sentence)
     for drift in report.drifts:
         if drift.is_clear:
             show_line(

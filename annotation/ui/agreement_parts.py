@@ -50,7 +50,17 @@ def figures_html(report: AgreementReport, project_id: int) -> str:
         + _alpha_figure("α of all pairs", "agreement-all", whole.all)
         + _alpha_figure("α of unadjudicated pairs", "agreement-unadjudicated", whole.unadjudicated)
         + f"{flagged}</div>"
+        + _conspicuous_html(report)
     )
+
+
+def _conspicuous_html(report: AgreementReport) -> str:
+    """Whom to look at first, where anybody stands out."""
+    said = "".join(f"<li>{escape(sentence)}</li>" for _, sentence in report.conspicuous)
+    if not said:
+        return ""
+    about = 'Raters to look at first (<a href="#agreement-who">their figures</a>)'
+    return f'<div class="note" id="agreement-conspicuous">{about}<ul>{said}</ul></div>'
 
 
 def _alpha_figure(title: str, elem_id: str, alpha: Alpha) -> str:
@@ -120,14 +130,23 @@ def next_step_html(report: AgreementReport, project_id: int, *, leads: bool) -> 
     if not raters:
         has = escape(counted(whole.pairs, "pair"))
         return f"{has} and no grades yet. {invite}, or wait for the first grades."
+    if report.raters_per_pair == 1 and whole.all.pairs < 2:
+        change = (
+            f'<a href="{page}&amp;tab=settings">Choose two or more</a>' if leads else "It takes two or more"
+        )
+        return (
+            f"Each pair is graded by one rater in this project, so that no grades can be compared. {change}."
+        )
     if raters == 1:
         graded = escape(counted(whole.ratings, "pair"))
         return (
             f"One rater has graded {graded}; agreement takes two raters on the same pairs. {invite}, or wait "
             "for the second."
         )
-    if whole.all.pairs < 2:
+    if not whole.all.pairs:
         return f"{escape(whole.all.reason)} So far raters graded different pairs: wait until they overlap."
+    if whole.all.pairs == 1:
+        return f"{escape(whole.all.reason)} Wait until another pair has two."
     return (
         f"{escape(whole.all.reason)} Import pairs of other grades, or ask the raters whether they use the "
         "whole scale."

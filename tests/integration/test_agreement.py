@@ -235,6 +235,51 @@ def test_an_empty_project_has_reasons_and_no_figures(database):
     assert (report.plan.more_pairs, report.plan.reason) == (None, "No pair has two ratings yet.")
 
 
+FLAGGED = "Every pair with two ratings is flagged or decided."
+
+
+@pytest.mark.parametrize(
+    ("pairs", "whole", "unadjudicated"),
+    [
+        ([pair("a", "0", "2"), pair("b", "1", "3")], "", FLAGGED),
+        ([pair("a", "0", "2")], "Only one pair has two ratings; it takes two.", FLAGGED),
+        ([pair("a"), pair("b", "2")], "No pair has two ratings yet.", "No pair has two ratings yet."),
+        (
+            [pair("a", "0", "2"), pair("b", "1", "1"), pair("c", "2")],
+            "",
+            "Only one pair with two ratings is neither flagged nor decided; it takes two.",
+        ),
+        (
+            [pair("a", "0", "2"), pair("b", "1", "1"), pair("c", "1", "1")],
+            "",
+            "All 4 ratings of pairs that are neither flagged nor decided are 1: agreement cannot be told "
+            "from one grade alone.",
+        ),
+        ([pair("a", "0", "0.5"), pair("b", "3", "3"), pair("c", "0", "4")], "", ""),
+    ],
+)
+def test_why_there_is_no_alpha_is_told_of_the_pairs_that_it_would_be_of(
+    database, pairs, whole, unadjudicated
+):
+    rated = rated_project(database, pairs)
+    report = AgreementService(database).report(rated.id)
+    parts = [report.whole, next(part for part in report.by_type if part.name == "sentence2phrase")]
+    for part in parts:
+        assert (part.all.reason, part.unadjudicated.reason) == (whole, unadjudicated)
+
+
+def test_who_gave_one_grade_to_everything_is_named_by_the_command_and_in_json(tmp_path, capsys):
+    url = f"sqlite:///{tmp_path / 'dull.db'}"
+    database = open_database(url, may_make=True)
+    rated_project(database, [pair(f"p{at}", str(at % 5), "2") for at in range(18)])
+    database.dispose()
+    said = "ben gave the same grade, 2, to all 18 pairs."
+    _, out, _ = run(capsys, "agreement", "harbour", "--database-url", url)
+    assert said in out
+    _, out, _ = run(capsys, "agreement", "harbour", "--json", "--database-url", url)
+    assert json.loads(out)["conspicuous"] == [{"rater": "ben", "said": said}]
+
+
 def test_another_projects_ratings_do_not_count(database):
     first = rated_project(database, PAIRS, raters_per_pair=3)
     rated_project(database, [pair("x", "0", "4", type="phrase2word")], name="other")

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from decimal import Decimal
 from html import unescape
 from types import SimpleNamespace
@@ -218,7 +219,7 @@ def test_a_pair_leads_to_its_adjudication(sqlite_database):
         ([], "No pairs yet."),
         ([pair("a"), pair("b")], "2 pairs and no grades yet."),
         ([pair("a", "1"), pair("b", "2")], "One rater has graded 2 pairs; agreement takes two raters"),
-        ([pair("a", "1", "2"), pair("b", "3")], "Only one pair has two ratings; it takes two."),
+        ([pair("a", "1", "2"), pair("b", "3")], "Only one pair has two ratings; it takes two. Wait"),
         ([pair("a", "3", "3"), pair("b", "3", "3")], "All 4 ratings are 3: agreement cannot be told"),
     ],
 )
@@ -231,6 +232,22 @@ def test_where_alpha_is_undefined_the_page_says_why_and_what_to_do(sqlite_databa
     assert charts_of(report)["where"] is None
     for_adjudicators = texts_of(report, rated.id, leads=False)["enough"]
     assert "/annotate/project" not in for_adjudicators  # they may not go there
+
+
+def test_where_a_pair_takes_one_rater_the_page_says_that_nothing_can_be_compared(sqlite_database):
+    report, rated = report_of(sqlite_database, [pair("a", "1"), pair("b", "2")], raters_per_pair=1)
+    for leads in (True, False):
+        assert "graded by one rater in this project" in texts_of(report, rated.id, leads=leads)["enough"]
+
+
+def test_whom_to_look_at_stands_on_top_and_names_are_text(sqlite_database):
+    report, rated = report_of(sqlite_database, [pair(f"p{at}", str(at % 5), "2") for at in range(18)])
+    report = replace(report, rater_names=("ana", EVIL))
+    top = texts_of(report, rated.id, leads=True)["figures"]
+    assert f"{EVIL} gave the same grade, 2, to all 18 pairs." in unescape(top)
+    assert "<img" not in top
+    report, rated = report_of(sqlite_database, PAIRS, name="another")
+    assert "agreement-conspicuous" not in texts_of(report, rated.id, leads=True)["figures"]
 
 
 @pytest.mark.parametrize(
@@ -303,7 +320,7 @@ def test_saved_tables_hold_figures_in_full_and_no_formula(sqlite_database):
     by_name = {row["Rater"]: row for row in raters}
     assert float(by_name["ana"]["Above the others"]) == pytest.approx(-1.75 / 3)
     assert by_name["ana"]["α without them"] == ""
-    assert by_name["ana"]["α without them: reason"] == "No pair has two ratings yet."
+    assert by_name["ana"]["α without them: reason"] == "Without this rater no pair has two ratings."
 
 
 def test_the_button_saves_what_the_table_is(sqlite_database):

@@ -74,7 +74,7 @@ def test_each_two_raters_are_compared_on_their_common_pairs_lowest_first():
 def test_two_raters_with_one_common_pair_are_listed_last_with_the_reason():
     pairs = alphas_of_rater_pairs(grades_of_table([[0, 4, 1], [0, 4, X], [X, X, 1]]), resamples=10, seed=1)
     assert [(pair.first, pair.second) for pair in pairs] == [(0, 1), (0, 2)]
-    assert pairs[-1].alpha.reason == "Only one pair has two ratings; it takes two."
+    assert pairs[-1].alpha.reason == "Only one pair has ratings of both; it takes two."
 
 
 def test_raters_who_met_nobody_are_in_no_pair():
@@ -92,7 +92,9 @@ def test_without_the_rater_who_differs_agreement_is_highest():
 
 def test_without_one_of_two_raters_nothing_is_left_to_compare():
     left = alphas_without_each(grades_of_table([[1, 2], [1, 3]]), 2, resamples=10, seed=1)
-    assert [row.alpha.reason for row in left] == ["No pair has two ratings yet."] * 2
+    assert [row.alpha.reason for row in left] == ["Without this rater no pair has two ratings."] * 2
+    nobody_met = alphas_without_each(grades_of_table([[1, X], [X, 3]]), 2, resamples=10, seed=1)
+    assert [row.alpha.reason for row in nobody_met] == ["No pair has two ratings yet."] * 2
 
 
 rows = st.lists(
