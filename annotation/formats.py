@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from itertools import chain
@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, cast
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
+from annotation.made_ids import MadeIds
 from annotation.tables import LONGEST_LINE, Row, column_names, separator, table_rows
 
 MOST_EMPTY_LINES = 100_000
@@ -31,6 +32,12 @@ ITEM_FIELDS = frozenset({"id", "text"})
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _GZIP_MARK = b"\x1f\x8b"
+_OTHER_KINDS = {
+    b"%PDF": "a PDF",
+    b"PK\x03\x04": "a workbook of a spreadsheet or another zipped file",
+    b"\xd0\xcf\x11\xe0": "a workbook of an old Excel",
+}
+_IN_EXCEL = " (in Excel: Save As, “CSV UTF-8”)"
 _JSON = json.JSONDecoder(parse_float=Decimal, parse_constant=Decimal)
 _NAMED_TYPE = re.compile(r"[^\W\d]\w*2\w+")
 _COLUMN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
@@ -65,6 +72,7 @@ class Source:
     """Bytes on the disk."""
     position: Callable[[], int] | None = None
     """How many of them have been read."""
+    made_ids: MadeIds = field(default_factory=MadeIds, compare=False)
 
 
 @contextmanager
@@ -107,7 +115,7 @@ def read_rows(
         elif not of_items and (
             found is FileFormat.SEMEVAL or (found is FileFormat.TSV and _has_no_header(first))
         ):
-            yield from _task_rows(source.name, lines, type)
+            yield from _task_rows(source, lines, type)
         else:
             delimiter = "\t" if found is FileFormat.TSV else separator(first[1])
             needs = _item_columns if of_items else _pair_columns
@@ -151,8 +159,9 @@ def _lines(source: Source) -> Iterator[tuple[int, str]]:
         number += 1
         where = f"{source.name}, line {number}"
         if number == 1:
+            _refuse_other_kinds(source.name, line)
             if line.startswith(_UTF16_MARKS):
-                raise ImportFileError(f"{where}: the file is UTF-16; save it as UTF-8.")
+                raise ImportFileError(f"{where}: the file is UTF-16; save it as UTF-8{_IN_EXCEL}.")
             line = line.removeprefix(_UTF8_MARK)
         empty = empty + 1 if line.isspace() else 0
         if empty > MOST_EMPTY_LINES:  # a small .gz may hold billions of them
@@ -165,9 +174,18 @@ def _lines(source: Source) -> Iterator[tuple[int, str]]:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise ImportFileError(
-                f"{where}: byte {error.start + 1} is no UTF-8 (0x{line[error.start]:02x}); save it as UTF-8."
+                f"{where}: byte {error.start + 1} is no UTF-8 (0x{line[error.start]:02x}); save it as UTF-8"
+                f"{_IN_EXCEL}."
             ) from None
         yield number, text
+
+
+def _refuse_other_kinds(name: str, line: bytes) -> None:
+    for mark, kind in _OTHER_KINDS.items():
+        if line.startswith(mark):
+            raise ImportFileError(
+                f"{name}: this is {kind}, not a text file; save it as TSV, CSV or JSON Lines."
+            )
 
 
 def _format_of(name: str, first: tuple[int, str]) -> FileFormat:
@@ -209,7 +227,8 @@ def _json_rows(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
         yield Row(number, {key.strip().lower(): field for key, field in value.items()})
 
 
-def _task_rows(name: str, lines: Iterable[tuple[int, str]], type: str | None) -> Iterator[Row]:
+def _task_rows(source: Source, lines: Iterable[tuple[int, str]], type: str | None) -> Iterator[Row]:
+    name = source.name
     if type is None:
         raise ImportFileError(
             f"{name}, line 1: no header with id, left and right (or id, rater and grade); add one, or, "
@@ -233,7 +252,7 @@ def _task_rows(name: str, lines: Iterable[tuple[int, str]], type: str | None) ->
             )
         id = cells[-1].strip() if len(cells) > 2 else ""
         fields: dict[str, Any] = {
-            "id": id or f"{type}-{number}",
+            "id": id or source.made_ids.made(f"{type}-{number}"),
             "type": type,
             "left": cells[0],
             "right": cells[1],

@@ -29,6 +29,7 @@ from typing import Any
 
 from annotation.characters import HALF, shown
 from annotation.comparison import COMPARISON_TYPES
+from annotation.empty_gold import refuse_empty_export
 from annotation.errors import ScoreFileError
 from annotation.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
 from annotation.tables import Row, column_names, separator, table_rows
@@ -66,6 +67,9 @@ def read_gold(paths: Sequence[Path]) -> list[GoldPair]:
         ImportFileError: a file is no text or table.
     """
     pairs: dict[tuple[str, str], GoldPair] = {}
+    for path in paths:
+        if path.is_dir() or path.name in _TABLES or _INPUT in path.name or _GRADES in path.name:
+            refuse_empty_export(path)
     files = [file for path in paths for file in _gold_files(path)]
     for file in dict.fromkeys(_without_grades_of_inputs(files)):
         for pair in _read_gold_file(file, files):
@@ -74,6 +78,8 @@ def read_gold(paths: Sequence[Path]) -> list[GoldPair]:
                     f"{pair.place}: {pair.type} {shown(pair.id)} is also in {other.place}; delete one."
                 )
             pairs[pair.key] = pair
+    if not pairs:
+        raise ScoreFileError(f"{paths[0]}: there is no pair under the header; give one or more.")
     return list(pairs.values())
 
 

@@ -16,6 +16,7 @@ import typer
 from annotation.commands.options import DatabaseOption, JsonOption, WordNetOption, open_database
 from annotation.dictionary import Dictionary
 from annotation.exchange import FileFormat, Source, open_source, open_stream, read_items_or_errors
+from annotation.made_ids import MadeIds
 from annotation.pair_senses import with_senses
 from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
@@ -83,10 +84,14 @@ def import_files(
                 "pairs": summary.pairs,
                 "ratings": summary.ratings,
                 "duplicates": list(summary.duplicates),
+                "made_ids": sum(made.count for made in reader.made_ids.values()),
             }
         )
-    else:
-        show_line(summary_text(summary, into.name))
+        return
+    show_line(summary_text(summary, into.name))
+    for name, made in reader.made_ids.items():
+        if said := made.sentence(name):
+            show_line(said)
 
 
 def summary_text(summary: ImportSummary, project: str) -> str:
@@ -118,6 +123,8 @@ class _Reader:
         self._types = {"type": type, "only_type": only_type}
         self._done = 0
         self._open: Source | None = None
+        self.made_ids: dict[str, MadeIds] = {}
+        """Of each file."""
 
     def items(self) -> Iterator[ReadItem]:
         for name in self._files:
@@ -128,6 +135,7 @@ class _Reader:
                 else:
                     source = stack.enter_context(open_source(Path(name)))
                 self._open = source
+                self.made_ids[source.name] = source.made_ids
                 yield from read_items_or_errors(source, format=self._format, **self._types)
                 self._open = None
                 self._done += source.size or 0

@@ -11,6 +11,7 @@ import typer
 from annotation.commands.options import DatabaseOption, JsonOption, open_database
 from annotation.passwords import LONGEST_PASSWORD
 from annotation.services.accounts import Account, AccountService
+from annotation.services.invitations import LASTS
 from annotation.services.open_invitations import OpenInvitation
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
@@ -65,7 +66,7 @@ def add(
     accounts = AccountService(open_database(database_url, may_make=True))
     user = accounts.add_user(name, password, is_administrator=administrator)
     if password is None:
-        print(_link(address, accounts.invite(user.name)))
+        _print_link(address, accounts.invite(user.name), user.name)
     else:
         print(f"Added {user.name}.")
 
@@ -161,7 +162,8 @@ def invite(
     database = open_database(database_url)
     project_id = None if project is None else ProjectService(database).get(project).id
     given = None if project is None else (role or Role.RATER)
-    print(_link(address, AccountService(database).invite(name, project_id=project_id, role=given)))
+    token = AccountService(database).invite(name, project_id=project_id, role=given)
+    _print_link(address, token, name or "whoever opens it first")
 
 
 @users.command()
@@ -200,8 +202,11 @@ def _read_password() -> str:
         raise CallError("The password on standard input is not UTF-8: save or type it so.") from None
 
 
-def _link(address: str, token: str) -> str:
-    return f"{address.rstrip('/')}/invitation/{token}"
+def _print_link(address: str, token: str, who: str) -> None:
+    """The bare link on standard output, for scripts; what to know of it on standard error, for people."""
+    said = f"For {who}, once, within {LASTS.days} days; --address names another host or port:"
+    print(said, file=sys.stderr, flush=True)
+    print(f"{address.rstrip('/')}/invitation/{token}")
 
 
 def _as_json(account: Account) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from sqlalchemy import Integer, delete, func, select
 from sqlalchemy import cast as sql_cast
@@ -254,9 +255,18 @@ def find_project(session: Session, name_or_id: str | int, *, lock: bool = False)
     can_be = isinstance(name_or_id, str) or is_id(name_or_id)
     row = session.scalar(statement) if can_be else None
     if row is None:
-        shown = name_or_id if isinstance(name_or_id, int) else repr(name_or_id[:_SHOWN])
-        raise NotFoundError(f"There is no project {shown}: see the list of projects.")
+        raise NotFoundError(_no_project(session, name_or_id))
     return row
+
+
+def _no_project(session: Session, asked: str | int) -> str:
+    if isinstance(asked, int):
+        return f"There is no project {asked}: see the list of projects."
+    kept = select(models.Project.name).where(models.Project.checks_of_id.is_(None))
+    names = {name.casefold(): name for name in session.scalars(kept)}
+    alike = get_close_matches(asked[:_SHOWN].casefold(), names, n=1)
+    way = f"take {names[alike[0]]!r}, or another of" if alike else "see"
+    return f"There is no project {asked[:_SHOWN]!r}: {way} `python -m annotation project list`."
 
 
 def as_project(row: models.Project) -> Project:

@@ -22,7 +22,7 @@ from annotation.types import ImportSummary, Role
 from annotation.ui.asking import asked_project
 from annotation.ui.wording import counted
 from annotation.wrong_lines import WrongLinesError
-from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
 
 LARGEST_FILE = "100mb"
 KEPT_MINUTES = 10
@@ -86,7 +86,9 @@ class ImportHandlers:
         except AnnotationError as error:
             return refused(error, upload)
         path.unlink(missing_ok=True)
-        return summary_html(summary), gr.File(value=None)
+        said = source.made_ids.sentence(path.name)
+        note = note_html(said) if said and summary.pairs else ""
+        return f"{summary_html(summary)}{note}", gr.File(value=None)
 
 
 @dataclass(frozen=True)

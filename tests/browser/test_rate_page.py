@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.types import NewPair, Project, ProjectSettings, Role, User
+from annotation.types import KnownPair, NewPair, Project, ProjectSettings, Role, User
 from annotation.web.cookies import COOKIE
 from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations
 from tests.browser.pressing import press, press_blindly
@@ -420,6 +420,46 @@ def test_keys_for_a_pair_that_another_tab_took_away_grade_no_other_and_the_count
     expect(first.locator("#rate-scale [role=radio] >> nth=0")).to_be_enabled()
     expect(first.locator("#rate-value")).to_contain_text("No grade yet")
     assert desk.grades() == {"late train 1": 1}
+
+
+SEEN_AGAIN = "document.dispatchEvent(new Event('visibilitychange'))"
+
+
+def test_keys_for_a_pair_that_went_to_others_grade_no_other(open_desk):
+    desk = open_desk(6)
+    other = desk.add_rater()
+    page = desk.open()
+    page.evaluate("kpdemoRate.HOLD = 4000")
+    assignment = desk.site.services.assignment
+    assignment.give_back(desk.project.id, desk.rater.id)  # as when the lease has run out
+    assignment.queue(desk.project.id, other.id)
+    page.evaluate(SEEN_AGAIN)
+    expect(page.locator("#rate-right")).to_have_text("late train 3")
+    press(page, "2", "Enter")
+    expect(page.locator("#rate-value")).to_contain_text("Another pair: read it first")
+    expect(page.locator("#rate-notices")).to_contain_text("no longer yours to grade")
+    expect(page.locator("#rate-scale [role=radio] >> nth=0")).to_be_enabled()
+    press(page, "1", "Enter")
+    expect(page.locator("#rate-notices")).to_be_empty()
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 3": 1}
+
+
+def test_keys_for_a_pair_that_training_comes_before_grade_no_training_pair(open_desk):
+    desk = open_desk(6)
+    page = desk.open()
+    page.evaluate("kpdemoRate.HOLD = 4000")
+    press(page, "2")
+    known = KnownPair(NewPair("t1", "sentence2phrase", "The cat sleeps.", "a sleeping cat"), Decimal(4))
+    desk.site.services.known_pairs.import_training(desk.project.id, [known])
+    page.evaluate(SEEN_AGAIN)
+    expect(page.locator("#rate-right")).to_have_text("a sleeping cat")
+    press(page, "2", "Enter")
+    expect(page.locator("#rate-scale [role=radio] >> nth=0")).to_be_enabled()
+    expect(page.locator("#rate-feedback")).to_be_hidden()
+    press(page, "4", "Enter")
+    expect(page.locator("#rate-feedback")).to_contain_text("You gave 4, exactly as expected.")
+    assert desk.grades() == {}
 
 
 def test_a_pair_that_went_to_others_meanwhile_is_told_and_the_comment_offered(open_desk):

@@ -66,6 +66,27 @@ def test_a_project_goes_from_its_making_to_its_deletion(call, tmp_path):
     assert "No projects yet" in call("project", "list")[1]
 
 
+def test_ids_that_an_import_makes_up_are_told(call):
+    call("project", "create", "News", "--types", "sentence2phrase")
+    Path("bare.tsv").write_text("A dog runs far.\ta dog runs\nA bird sings well.\ta bird sings\n")
+    assert call("import", "news", "bare.tsv", "pairs.jsonl")[1] == (
+        "Imported 4 pairs and 2 ratings into News.\n"
+        "bare.tsv has no header and was read as an input file of SemEval-2014 Task 3: 2 pairs have no id and "
+        "got the number of the line, first sentence2phrase-1.\n"
+    )
+    assert json.loads(call("import", "news", "bare.tsv", "--json")[1])["made_ids"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "way"), [("nws", "take 'News', or another of"), ("weather", "see"), ("\ud800", "see")]
+)
+def test_a_project_that_is_not_there_has_the_nearest_name_and_the_command_that_lists_all(call, name, way):
+    for project in ("News", "Fables"):
+        call("project", "create", project, "--types", "sentence2phrase")
+    said = f"There is no project {name!r}: {way} `python -m annotation project list`.\n"
+    assert call("import", name, "pairs.jsonl") == (1, "", said)
+
+
 def test_files_are_imported_together_and_shown(call):
     call("project", "create", "News", "--types", "sentence2phrase")
     Path("late.csv").write_text("id,rater,grade\nb,Ana,1\n")
@@ -75,8 +96,10 @@ def test_files_are_imported_together_and_shown(call):
         "",
     )
     again = json.loads(call("import", "news", "pairs.jsonl", "--json")[1])
-    assert again == {"project": "News", "pairs": 0, "ratings": 0, "duplicates": ["a", "b"]}
+    assert again == {"project": "News", "pairs": 0, "ratings": 0, "duplicates": ["a", "b"], "made_ids": 0}
     assert "2 pairs were there already and were left out: a, b." in call("import", "news", "pairs.jsonl")[1]
+    Path("one.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
+    assert "1 pair was there already and was left out: a." in call("import", "news", "one.jsonl")[1]
     shown, typed = json.loads(call("project", "show", "news", "--json")[1]), "sentence2phrase"
     assert shown["counts"] == {
         "pairs": 2, "ratings": 3, "finished": 1, "flagged": 1,
@@ -265,3 +288,18 @@ def test_a_gold_set_without_a_grade_says_that_it_is_empty(call):
     status, printed, errors = call("export", "news", "--output", "gold", "--unfinished", "list")
     assert status == 0, errors
     assert "No pair has a gold grade yet" in printed
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv", "parquet", "semeval"])
+def test_a_gold_set_that_was_exported_empty_is_called_so(call, tmp_path, format):
+    call("project", "create", "News", "--types", "sentence2phrase")
+    Path("bare.jsonl").write_text(json.dumps(ROWS[1]) + "\n")
+    call("import", "news", "bare.jsonl")
+    assert call("export", "news", "--format", format, "--unfinished", "leave-out", "--output", "out")[0] == 0
+    for path in [Path("out"), *(file for file in Path("out").iterdir() if file.name != "manifest.json")]:
+        status, _, said = call("score", "--gold", str(path), "--system", "lcs")
+        assert (status, said) == (
+            1,
+            f"{path}: an empty gold set, since no pair had a gold grade when it was exported; export it "
+            "again once raters have graded enough.\n",
+        )

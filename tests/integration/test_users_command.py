@@ -30,9 +30,11 @@ def call(sqlite_database: Database, monkeypatch, capsys):
 
 
 def test_an_account_is_added_by_a_link(call, sqlite_database):
-    status, out, _ = call("add", "Ana", "--administrator", "--address", "https://rate.example/")
+    status, out, err = call("add", "Ana", "--administrator", "--address", "https://rate.example/")
     assert status == 0
     assert out.startswith("https://rate.example/invitation/")
+    assert out.count("\n") == 1  # nothing but the link, for scripts
+    assert err == "For Ana, once, within 7 days; --address names another host or port:\n"
     accounts = AccountService(sqlite_database, passwords=CHEAP)
     accounts.accept_invitation(out.strip().rpartition("/")[2], "", PASSWORD)
     assert accounts.require("Ana", None)

@@ -346,6 +346,15 @@ def test_ids_that_stand_for_two_pairs_are_all_told(imports, tmp_path):
         assert f"<li>new.tsv, line {number}, field &#x27;id&#x27;:" in said
 
 
+def test_ids_that_an_import_makes_up_are_told_on_the_page(imports, tmp_path):
+    path = tmp_path / "sentence2phrase.tsv"
+    path.write_text("A dog <b>runs</b> far.\ta dog runs\n", encoding="utf-8")
+    said, _ = import_file(imports, path)
+    assert "Imported 1 pair and 0 ratings." in said
+    assert "sentence2phrase.tsv has no header and was read as an input file of SemEval-2014 Task 3" in said
+    assert "first sentence2phrase-1." in said
+
+
 def test_an_import_of_nothing_new_is_no_success(imports, tmp_path):
     path = tmp_path / "new.tsv"
     rows = "id\ttype\tleft\tright\n0\tsentence2phrase\tleft 0\tright 0\n"

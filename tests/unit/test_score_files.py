@@ -297,3 +297,12 @@ def test_a_file_of_bytes_is_explained(tmp_path):
     (tmp_path / "run.tsv").write_bytes(b"1\n\xff\xfe\n")
     with pytest.raises(ImportFileError, match=r"line 2: byte 1 is no UTF-8"):
         read_scores(tmp_path / "run.tsv", PAIRS)
+
+
+def test_a_table_with_a_header_alone_is_one_sentence(tmp_path):
+    (tmp_path / "mine.csv").write_text("id,type,left,right,gold\n")
+    (tmp_path / "manifest.json").write_text("[]")  # of something else
+    with pytest.raises(
+        ScoreFileError, match=r"mine\.csv: there is no pair under the header; give one or more\.$"
+    ):
+        read_gold([tmp_path / "mine.csv"])
