@@ -13,7 +13,7 @@ from kpdemo.document_rows import BODY_FIELDS, documents_from_rows
 from kpdemo.errors import InputError
 from kpdemo.files import open_bytes
 from kpdemo.json_rows import ReportLine, line_name, report
-from kpdemo.row_lines import RowLines
+from kpdemo.row_lines import may_be_rows
 from kpdemo.types import Document
 
 _LARGEST_CELL = 64 * 1024 * 1024  # csv refuses cells over 128 KiB unless told otherwise
@@ -36,15 +36,13 @@ def _table_rows(
     csv.field_size_limit(_LARGEST_CELL)
     header_line = stream.readline()
     delimiter = _delimiter(header_line, suffix)
-    lines = RowLines(chain([header_line], stream), header_line.count("\t") + 1)
     may_swallow = delimiter == "\t" and '"' not in header_line
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    reader = csv.reader(chain([header_line], stream), delimiter=delimiter, strict=True)
     header = [name.strip().lower() for name in _next_row(reader, line_name(str(path), 1)) or ()]
     if not set(BODY_FIELDS) & set(header):
         raise InputError(f'{path}: no column "abstract" or "text" in the first line; name the columns there.')
     while True:
         first = reader.line_num + 1
-        lines.begin()
         where = line_name(str(path), first)
         try:
             cells = _next_row(reader, where)
@@ -56,7 +54,7 @@ def _table_rows(
         if any(cells[len(header) :]):  # a spreadsheet may end all rows with empty cells
             problem = f"{len(cells)} cells under {len(header)} columns; quote the text."
             report(InputError(f"{where}: {problem}"), first, on_error)
-        elif may_swallow and lines.are_rows(len(cells)):
+        elif may_swallow and may_be_rows(cells, len(header)):
             report(_swallowed(where, first, reader.line_num), first, on_error)
         elif any(cells):
             # An empty cell is a field left out, except that an empty text is an empty document.
@@ -66,7 +64,7 @@ def _table_rows(
 
 def _swallowed(where: str, first: int, last: int) -> InputError:
     line = "the same line" if last == first else f"line {last}"
-    rows = "that line is a whole row" if last == first else "each line up to there is a whole row"
+    rows = "that line is a whole row" if last == first else "each line up to there reads as a row"
     return InputError(
         f'{where}: a cell begins with " and one in {line} ends with it, but {rows} without them; put the '
         'cell in quotes and write "" for each " in it, or save the file as CSV.'

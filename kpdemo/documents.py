@@ -26,6 +26,8 @@ from kpdemo.json_rows import ReportLine, parse_rows
 from kpdemo.types import Document
 from kpdemo.whole_files import read_whole
 
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
 
 def read_documents(path: str | Path, *, on_error: ReportLine | None = None) -> Iterator[Document]:
     """The documents of a file, by its suffix; .gz and .xz may follow it.
@@ -84,14 +86,17 @@ def _of_this_kind(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
 
 
 def _refuse_another_kind(first: bytes, name: str) -> None:
-    begins = first.startswith(b"{")
-    if b"\x00" in first or (not begins and not _is_utf8(first)):
-        raise InputError(f"{name}: not a text file; {KINDS_ADVICE}")
+    """Raise InputError for a file that the first line tells to be no JSON Lines in UTF-8."""
+    if first.startswith(_UTF16_MARKS) or b"\x00" in first[:2]:
+        raise InputError(f"{name}: not UTF-8 but UTF-16 text, or none; save it as UTF-8.")
+    if first.startswith(b"{"):
+        return  # one that is broken costs its own document alone
     suffix = file_suffix(Path(name))
-    if suffix and suffix not in LINE_SUFFIXES and not begins:
+    if suffix and suffix not in LINE_SUFFIXES:
+        is_text = b"\x00" not in first and _is_utf8(first)
+        found = "the first line is no JSON object" if is_text else "it is not a text file"
         raise InputError(
-            f"{name}: files that end in {suffix} are read as JSON Lines, but the first line is no JSON "
-            f"object; {KINDS_ADVICE}"
+            f"{name}: files that end in {suffix} are read as JSON Lines, but {found}; {KINDS_ADVICE}"
         )
 
 

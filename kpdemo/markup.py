@@ -26,11 +26,14 @@ _INLINE = (
     "kbd label mark math monospace roman s sans-serif sc small span strike strong styled-content sub sup "
     "tex tex-math tt u underline var xref"
 )
-_HIDDEN = "\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+_HIDDEN = "\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
 """Where a word may be cut, or which way it runs: no part of it."""
-_JOINERS = "(?<=[A-Za-zÀ-ɏ])[\u200c\u200d]"  # in other scripts they make a word another one
+_LATIN = "[A-Za-zÀ-ɏ]"
+_JOINERS = "[\u200c\u200d]"
+"""Hidden behind Latin letters; in other scripts they make a word another one."""
 _PRINTED = "\ufb00-\ufb06\U0001d400-\U0001d7ff"  # ligatures, and the letters of formulas
-_IS_HIDDEN = re.compile(f"[{_HIDDEN}\u200c\u200d]")
+_IS_HIDDEN, _IS_JOINER = re.compile(f"[{_HIDDEN}]"), re.compile(_JOINERS)
+_IS_LATIN, _IS_PRINTED = re.compile(_LATIN), re.compile(f"[{_PRINTED}]")
 _OPEN, _CLOSE = "(?:<|&lt;)", "(?:>|&gt;)"  # a publisher's tags may be escaped as if they were text
 _VALUE = r"""(?:"[^"<>]{0,300}"|'[^'<>]{0,300}'|&quot;[^&<>]{0,300}&quot;|[\w:/.#%+-]{1,300})"""
 _ATTRIBUTES = rf"(?:\s{{1,9}}[\w:.-]{{1,60}}\s{{0,9}}=\s{{0,9}}{_VALUE})*\s{{0,9}}/?"
@@ -46,7 +49,7 @@ _UNREAD = re.compile(
     rf"|(?P<block>{_OPEN}/?(?:jats|xhtml):(?:{'|'.join(_BLOCKS.split())}){_ATTRIBUTES}{_CLOSE}|{_tags(_BLOCKS)})"
     rf"|{_OPEN}/?(?:jats|mml|xhtml|xlink):[\w-]+{_ATTRIBUTES}{_CLOSE}|{_tags(_INLINE)}"
     r"|&(?P<entity>[a-z][a-z\d]{1,31}|\#\d{1,7}|\#x[\da-f]{1,6});"
-    rf"|[{_HIDDEN}]|{_JOINERS}|(?P<printed>[{_PRINTED}])",
+    rf"|[{_HIDDEN}]|(?<={_LATIN}){_JOINERS}|(?P<printed>[{_PRINTED}])",
     re.IGNORECASE | re.DOTALL,
 )
 _MAY_BE_UNREAD = re.compile(rf"[<&{_HIDDEN}\u200c\u200d{_PRINTED}]")
@@ -125,7 +128,7 @@ def _read(given: str) -> _Writer:
         done = match.end()
         if character := _character(match):
             writer.write_character(character, len(match[0]))
-        elif _spells(match) and writer.is_in_word(behind):
+        elif _spells(match) and writer.is_in_word(behind, is_hidden=_is_hidden(match)):
             writer.owe(len(match[0]))
         else:
             is_piece = match["block"] or match["code"]
@@ -142,14 +145,22 @@ def _is_markup(match: re.Match[str]) -> bool:
 
 def _character(match: re.Match[str]) -> str:
     """What is read in place of an entity or a letter of print; nothing for a tag or what is hidden."""
-    if match["printed"]:
-        return unicodedata.normalize("NFKC", match[0])
-    return _IS_HIDDEN.sub("", html.unescape(match[0])) if match["entity"] else ""
+    if not (match["printed"] or match["entity"]) or _is_hidden(match):
+        return ""
+    return _IS_PRINTED.sub(lambda letter: unicodedata.normalize("NFKC", letter[0]), html.unescape(match[0]))
 
 
 def _spells(match: re.Match[str]) -> bool:
     """Whether it may stand within a word without being a part of it."""
-    return bool(_SPELLS.match(match[0]) or _IS_HIDDEN.fullmatch(html.unescape(match[0])))
+    return _SPELLS.match(match[0]) is not None or _is_hidden(match)
+
+
+def _is_hidden(match: re.Match[str]) -> bool:
+    """Whether it is, or its entity stands for, a character that nobody sees."""
+    character = html.unescape(match[0])
+    if _IS_JOINER.fullmatch(character):
+        return match.start() > 0 and _IS_LATIN.match(match.string, match.start() - 1) is not None
+    return _IS_HIDDEN.fullmatch(character) is not None
 
 
 def _behind(given: str, found: Sequence[re.Match[str]]) -> list[str | None]:
@@ -195,18 +206,20 @@ class _Writer:
     def text(self) -> str:
         return "".join(self._pieces)
 
-    def is_in_word(self, behind: str | None) -> bool:
+    def is_in_word(self, behind: str | None, *, is_hidden: bool) -> bool:
         """Whether a tag stands within a word, or behind one with tags, rather than between two words.
 
         Args:
-            behind: see `_behind`; a capital and a small letter behind a word are those of the next, as behind
-                a heading: "<b>Methods</b>Random walks".
+            behind: see `_behind`; a capital and a small letter behind a tag are those of the next word, as
+                behind a heading: "<b>Methods</b>Random walks".
+            is_hidden: it is no tag but a hidden character, which parts no words: "Power\u200bPoint".
         """
         if not self._tail or not (self._tail[-1].isalnum() or self._tail[-1] in _JOINING):
             return False
         if behind is None:
             return self.owed > 0
-        return not (len(self._tail) > 1 and self._tail.isalpha() and behind.istitle() and behind.isalpha())
+        begins_next = len(self._tail) > 1 and self._tail.isalpha() and behind.istitle() and behind.isalpha()
+        return is_hidden or not begins_next
 
     def write(self, piece: str) -> None:
         space = _SPACE.search(piece) if self.owed else None

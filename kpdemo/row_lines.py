@@ -1,37 +1,37 @@
-"""The lines that a row of a TSV takes: is it one row with quotes, or did a quotation mark swallow rows?"""
+"""A row of a TSV, read with quotes: is it one row, or did a quotation mark swallow others?
+
+A text that begins with a quotation mark, in a file without quotes, makes a reader of quotes take all that
+follows, as far as the next mark before a tab or line break, for one cell.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 
 
-class RowLines:
-    """The lines of a TSV, for a reader to take, and how those of the row being read look without quotes.
+def may_be_rows(cells: Sequence[str], columns: int) -> bool:
+    """Whether the row may as well be one or several of so many columns without quotes.
 
-    A text that begins with a quotation mark, in a file without quotes, makes a reader of quotes take all that
-    follows, as far as the next mark before a tab or line break, for one cell.
+    Rows may lack their last cells or have one too many, and blank lines may stand between them.
     """
+    if columns < 2:
+        return False
+    if any("\n" in cell for cell in cells):
+        return any(
+            _holds_rows(cell.split("\n"), place, len(cells) - place - 1, columns)
+            for place, cell in enumerate(cells)
+        )
+    inside = sum(cell.count("\t") for cell in cells)
+    return inside > 0 and len(cells) + inside == columns
 
-    def __init__(self, lines: Iterable[str], columns: int) -> None:
-        self._lines = iter(lines)
-        self._tabs = columns - 1
-        self._taken = 0
-        self._are_rows = True
 
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = next(self._lines)
-        if line.strip("\r\n"):
-            self._taken += 1
-            self._are_rows = self._are_rows and line.count("\t") == self._tabs
-        return line
-
-    def begin(self) -> None:
-        """The next line begins a row."""
-        self._taken, self._are_rows = 0, True
-
-    def are_rows(self, cells: int) -> bool:
-        """Whether each line of the row, read to so many cells, is a whole row by itself as well."""
-        return self._are_rows and self._tabs > 0 and (self._taken > 1 or 0 < cells <= self._tabs)
+def _holds_rows(lines: Sequence[str], before: int, after: int, columns: int) -> bool:
+    """Of the lines of a cell with so many others before and after it in its row."""
+    if len(lines) < 2:
+        return False
+    first, last = before + lines[0].count("\t"), lines[-1].count("\t")
+    between = [line.count("\t") for line in lines[1:-1] if line.strip("\r")]
+    if first == 0 or not all(0 < tabs <= columns for tabs in between):
+        return False
+    are_whole = first == last + after == columns - 1
+    return are_whole or 0 < last <= columns

@@ -31,7 +31,7 @@ _TRIES = 4  # for each random candidate: most draws are good, but in a short tex
 
 _HYPHENS = frozenset("-‐‑–")
 _JOINERS = _HYPHENS | {"/"}
-_PICTURE = re.compile("[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]")
+_PICTURE = re.compile("[\u2300-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff]")
 _POSSESSIVES = frozenset({"'", "’", "'s", "’s"})
 
 

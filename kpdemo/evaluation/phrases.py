@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby, pairwise
 
 from kpdemo.candidates.chunks import Candidate, candidate_key
@@ -11,7 +12,7 @@ from kpdemo.candidates.tagger import Tagger, Token, tokenize
 from kpdemo.evaluation.content import Word, language_words
 from kpdemo.languages.names import ENGLISH
 from kpdemo.languages.segmenting import SEGMENTED
-from kpdemo.languages.wording import folded
+from kpdemo.languages.wording import combining_marks, folded
 from kpdemo.lines import document_blocks
 from kpdemo.text import LONGEST_KEYPHRASE, stem
 from kpdemo.text import stems as text_stems
@@ -23,8 +24,7 @@ HYPHENS = frozenset("-‐‑–")
 _JOINERS = HYPHENS | {"&"}
 _TAG_LETTERS = {"JJ": "J", "AF": "J", "NN": "N", "FW": "N", "GW": "N", "HY": "H"}
 _MARK = "[" + re.escape("".join(sorted(_JOINERS))) + "]"
-_CUT_BEFORE, _CUT_AFTER = re.compile(rf"[^\W_]{_MARK}$"), re.compile(rf"{_MARK}[^\W_]")
-_COMPOUND = re.compile(rf"[^\W_]+(?:{_MARK}[^\W_]+)+")
+_CUT_AFTER = re.compile(rf"{_MARK}[^\W_]")
 _INSIDE_ADJECTIVES = frozenset({"DT", "IN", "TO"})  # state-of-the-art, end-to-end
 _LONGEST_CHUNK = re.compile(rf"(?:[JN]H?){{0,{LONGEST - 1}}}N")
 
@@ -107,7 +107,7 @@ def whole_places(document: Document, candidate: Candidate) -> tuple[Span, ...]:
     return tuple(
         (start, end)
         for start, end in candidate.spans
-        if not _CUT_BEFORE.search(text[max(0, start - 2) : start])
+        if not _cut_before().search(text[max(0, start - 2) : start])
         and not _CUT_AFTER.match(text[end : end + 2])
     )
 
@@ -154,11 +154,22 @@ def _content(document: Document) -> Iterator[list[Word]]:
         ]
 
 
+@lru_cache(maxsize=1)
+def _compound() -> re.Pattern[str]:
+    letters = f"(?:[^\\W_]|[{combining_marks()}])+"
+    return re.compile(f"{letters}(?:{_MARK}{letters})+")
+
+
+@lru_cache(maxsize=1)
+def _cut_before() -> re.Pattern[str]:
+    return re.compile(f"(?:[^\\W_]|[{combining_marks()}]){_MARK}$")
+
+
 def _whole_words(document: Document) -> Iterator[list[Word]]:
     """As `_content`, a compound such as "sous-marin" as one word, where the language writes spaces."""
     starts = {}
     if document.language not in SEGMENTED:
-        found = _COMPOUND.finditer(document.text)
+        found = _compound().finditer(document.text)
         starts = {start: match.start() for match in found for start in range(match.start(), match.end())}
     for words in _content(document):
         groups = (

@@ -74,11 +74,17 @@ def stem(word: str, language: str) -> str:
 @lru_cache(maxsize=1)
 def _word() -> re.Pattern[str]:
     r"""Python's `\w` has no combining marks, without which Hindi, pointed Hebrew and NFD fall apart."""
-    marks, hidden = _class("Mn", "Mc", "Me"), _class("Cf")
+    marks, hidden = combining_marks(), _class("Cf")
     letter = rf"[^\W_{UNSPACED}]"
     return re.compile(
         rf"{_JAMO}|[{UNSPACED}][{marks}{hidden}\uff9e\uff9f]*|{letter}(?:{letter}|[{marks}{hidden}])*|[^\s{hidden}]"
     )
+
+
+@lru_cache(maxsize=1)
+def combining_marks() -> str:
+    """The accents and vowel signs that follow a letter, for a class of a regular expression."""
+    return _class("Mn", "Mc", "Me")
 
 
 def _class(*categories: str) -> str:

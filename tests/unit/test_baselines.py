@@ -236,6 +236,7 @@ def test_no_baseline_cuts_a_word_at_a_hyphen_or_an_ampersand(name):
 @pytest.mark.parametrize(
     ("language", "text"),
     [
+        ("fr", "Le de\u0301pute\u0301-maire de\u0301fend un savoir-faire."),
         ("fr", "Un sous-marin étudie la physico-chimie marine. La R&D, la mise-en-scène et le savoir-faire."),
         (
             "de",

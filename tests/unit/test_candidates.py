@@ -75,7 +75,10 @@ def keys(text: str, tags: dict[str, str], **options) -> list[str]:
 
 
 def test_no_candidate_holds_a_picture():
-    document = Document("We study emoji 😀 features ❤️ of graph kernels ☕️ and 🚀 neural networks 👩‍💻.")
+    document = Document(
+        "We study emoji 😀 features ❤️ of graph kernels ☕️ and 🚀 neural networks 👩\u200d💻, "
+        "play ▶ buttons, star ⭐ ratings and alarm ⏰ clocks."
+    )
     found = [
         document.text[slice(*candidate.spans[0])] for candidate in mine_candidates(document, load_tagger())
     ]

@@ -232,6 +232,9 @@ class TestTables:
         [
             ('2\tT\t"Graphs\n\n3\tT\tkernels\n4\tT\t5"\n', 'and one in line 6 ends'),
             ('2\t"Graphs\tkernels"\n', "and one in the same line ends"),
+            ('2\t"Graphs\tfun\n3\tTrees\n4\tLeaves fall"\tno\n', "and one in line 5 ends"),
+            ('2\tT\t"Graphs\n3\tT\tTrees\tmore\n4\tT\tLeaves"\n', "and one in line 5 ends"),
+            ('"2\tT\tGraphs\n3"\tT\tTrees\n', "and one in line 4 ends"),
         ],
     )  # fmt: skip
     def test_a_quote_in_a_tsv_that_would_swallow_rows_is_reported_and_the_rest_goes_on(
@@ -248,9 +251,15 @@ class TestTables:
 
     def test_cells_of_a_tsv_that_pandas_put_in_quotes_are_read(self, tmp_path: Path) -> None:
         texts = ["one\ntwo", "a\tb", 'a "b"', "one\n\n5\t6\n", '"x']
-        table = pd.DataFrame({"id": list("abcde"), "title": "T", "text": texts})
-        path = write(tmp_path / "docs.tsv", table.to_csv(sep="\t", index=False))
-        assert [document.body for document in read_documents(path)] == texts
+        for columns in (
+            ["id", "title", "text"],
+            ["text", "id", "title"],
+            ["id", "text", "title"],
+            ["id", "text"],
+        ):
+            table = pd.DataFrame({"id": list("abcde"), "title": "T", "text": texts})
+            path = write(tmp_path / "docs.tsv", table.to_csv(sep="\t", index=False, columns=columns))
+            assert [document.body for document in read_documents(path)] == texts
         path = write(tmp_path / "quoted.tsv", '"id"\t"text"\n"1"\t"one\n5\t6"\n')
         assert [document.body for document in read_documents(path)] == ["one\n5\t6"]
 
@@ -394,17 +403,34 @@ class TestFiles:
         with pytest.raises(InputError, match=r"cannot be read; use one of \.jsonl, .*\.pdf\.$"):
             document_suffix(Path(name))
 
-    @pytest.mark.parametrize("name", ["photo.png", "docs.jsonl", "stdin"])
-    @pytest.mark.parametrize(
-        "content",
-        [b"\x89PNG\r\n\x1a\n\x00", b"\n\xff\xd8\xff\n", b"PK\x03\x04\x00", '{"text": "a"}'.encode("utf-16")],
-    )
-    def test_what_is_no_text_is_refused_once(self, tmp_path: Path, name: str, content: bytes) -> None:
-        path = write(tmp_path / name, content)
-        with pytest.raises(InputError, match=rf"{name}: not a text file; use one of \.jsonl, .*\.pdf\.$"):
+    @pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\x00", b"\n\xff\xd8\xff\n", b"PK\x03\x04\x00"])
+    def test_what_is_no_text_is_refused_once(self, tmp_path: Path, content: bytes) -> None:
+        path = write(tmp_path / "photo.png", content)
+        told = r"photo\.png: files that end in \.png .* it is not a text file; use one of \.jsonl, .*\.pdf\.$"
+        with pytest.raises(InputError, match=told):
             list(read_documents(path, on_error=unexpected))
-        with path.open("rb") as stream, pytest.raises(InputError, match="standard input: not a text file"):
+
+    @pytest.mark.parametrize("name", ["docs.jsonl", "run.pred", "stdin"])
+    @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+    def test_utf_16_is_named(self, tmp_path: Path, name: str, encoding: str) -> None:
+        path = write(tmp_path / name, '{"text": "a"}\n'.encode(encoding))
+        with pytest.raises(InputError, match=f"{name}: not UTF-8 but UTF-16 text, or none; save it as UTF-8"):
+            list(read_documents(path, on_error=unexpected))
+        with (
+            path.open("rb") as stream,
+            pytest.raises(InputError, match="standard input: not UTF-8 but UTF-16"),
+        ):
             list(parse_documents(stream, name="standard input", on_error=unexpected))
+
+    @pytest.mark.parametrize("line", [b'{"text": "\x00"}', b'\xe9 {"text"', b'{"text": "\xe9"}', b"\xff"])
+    @pytest.mark.parametrize("name", ["docs.jsonl", "stdin"])
+    def test_a_first_line_that_is_broken_costs_its_document_alone(
+        self, tmp_path: Path, name: str, line: bytes
+    ) -> None:
+        problems: list[LineError] = []
+        path = write(tmp_path / name, line + b'\n{"text": "a"}\n')
+        assert [document.id for document in read_documents(path, on_error=problems.append)] == ["2"]
+        assert [problem.line for problem in problems] == [1]
 
     def test_only_a_name_that_promises_no_json_has_its_first_line_looked_at(self, tmp_path: Path) -> None:
         source = "\\section{Words}\n" * 3

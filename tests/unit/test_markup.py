@@ -243,6 +243,19 @@ def test_letters_of_print_and_hidden_ones_are_read_as_plain(text, plain, title):
 def test_joiners_stay_in_scripts_where_they_make_another_word():
     text = "می\u200cخواهم क्\u200dष 👩\u200d💻"
     assert read(text) == text
+    assert read("می&zwnj;خواهم") == "می\u200cخواهم     "
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Java\u200bScript Open\u00adStreet Power&#8203;Point", "JavaScript OpenStreet PowerPoint"),
+        ("classi&filig;cation &#xFB01;ve e&#xFB03;cient", "classification five efficient"),
+        ("deep\u2062learning net&zwj;work", "deeplearning network"),
+    ],
+)
+def test_a_word_with_hidden_or_printed_letters_is_one_word(text, words):
+    assert read(text).split() == words.split()
 
 
 @pytest.mark.parametrize(
