@@ -37,7 +37,7 @@ def show_prediction(
     document: Document, prediction: Prediction, footer: str, retrieval: RetrievalPrediction | None = None
 ) -> None:
     """Print the text with its present keyphrases marked, then the tables, then what was retrieved."""
-    console = _console()
+    console = open_console()
     spans = merge_spans([span for keyphrase in prediction.present for span in keyphrase.spans])
     console.print(marked_text(document.text, spans, colour=console.is_terminal), soft_wrap=True)
     console.print()
@@ -86,7 +86,7 @@ def show_figures(report: Mapping[str, Any]) -> None:
 
     One of several languages has a table for each too.
     """
-    console = _console()
+    console = open_console()
     for name, figures in report["datasets"].items():
         console.print(_figures_table(name, figures))
         parts = figures.get("languages", {})
@@ -116,7 +116,7 @@ def show_models(models: Mapping[str, str]) -> None:
     table.add_column()
     for name, description in models.items():
         table.add_row(Text(name, style="bold"), Text(description))
-    _console().print(table)
+    open_console().print(table)
 
 
 def show_coverage(figures: Mapping[str, Coverage]) -> None:
@@ -133,20 +133,20 @@ def show_coverage(figures: Mapping[str, Coverage]) -> None:
             "–" if recall is None else f"{recall:.4f}",
             "–" if mined is None else f"{mined:.0f}",
         )
-    _console().print(table)
+    open_console().print(table)
 
 
 def show_passages(hits: Sequence[tuple[float, Document]], footer: str) -> None:
     """Passages with their scores, each with its keyphrases and the beginning of its text."""
-    console = _console()
+    console = open_console()
     for score, passage in hits:
         heading = Text.assemble(f"{short_score(score, 3)}  ", (passage.title or passage.id, "bold"))
         console.print(Text(heading.plain.translate(_HARMLESS), spans=heading.spans), soft_wrap=True)
         if passage.keyphrases:
-            console.print(_harmless("; ".join(passage.keyphrases)), style="italic", soft_wrap=True)
+            console.print(harmless("; ".join(passage.keyphrases)), style="italic", soft_wrap=True)
         text = " ".join(passage.body.split())
         shown = text if len(text) <= _EXCERPT else f"{text[: _EXCERPT - 1]}…"
-        console.print(_harmless(shown), style="dim", soft_wrap=True)
+        console.print(harmless(shown), style="dim", soft_wrap=True)
         console.print()
     if not hits:
         console.print("No passages.")
@@ -159,8 +159,8 @@ def show_properties(properties: Mapping[str, Any]) -> None:
     table.add_column(no_wrap=True)
     table.add_column()
     for name, value in properties.items():
-        table.add_row(_harmless(name.replace("_", " ")), _harmless(_shown(value)))
-    _console().print(table)
+        table.add_row(harmless(name.replace("_", " ")), harmless(_shown(value)))
+    open_console().print(table)
 
 
 class ProgressLine:
@@ -215,7 +215,8 @@ class ProgressLine:
         self._console.print(Text(message), soft_wrap=True)
 
 
-def _console() -> Console:
+def open_console() -> Console:
+    """Standard output, for tables."""
     console = Console()
     # A file or a pipe has no width; tables should not be cut to that of an old terminal.
     return console if console.is_terminal else Console(width=_PIPE_WIDTH)
@@ -245,7 +246,7 @@ def _filled(table: Table, keyphrases: Sequence[Keyphrase], cells: Sequence[tuple
     for name in told:
         table.add_column(name)
     for row, keyphrase in enumerate(keyphrases):
-        more = (_harmless(values[row]) for values in told.values())
+        more = (harmless(values[row]) for values in told.values())
         table.add_row(*_scored(keyphrase), *cells[row], *more)
     return table
 
@@ -259,7 +260,7 @@ def _passages_table(retrieval: RetrievalPrediction) -> Table:
     for row in passage_rows(retrieval):
         used = "; ".join(row["used"]) if row["helps"] else "too far from the text to help"
         cells = (row["title"] or row["id"], "; ".join(row["keyphrases"]), used)
-        table.add_row(short_score(row["score"], 3), *map(_harmless, cells))
+        table.add_row(short_score(row["score"], 3), *map(harmless, cells))
     return table
 
 
@@ -271,10 +272,10 @@ def _keyphrase_table(title: str) -> Table:
 
 
 def _scored(keyphrase: Keyphrase) -> tuple[str, Text]:
-    return short_score(keyphrase.score, 3), _harmless(keyphrase.text)
+    return short_score(keyphrase.score, 3), harmless(keyphrase.text)
 
 
-def _harmless(text: str) -> Text:
+def harmless(text: str) -> Text:
     return Text(text.translate(_HARMLESS))
 
 

@@ -21,7 +21,6 @@ from kpdemo.commands.options import (
     PredictBatchSizeOption,
     Problems,
     check_file,
-    only_one,
     open_predictor,
     print_json,
     progress_line,
@@ -36,6 +35,7 @@ from kpdemo.types import Document, Prediction, Predictor
 
 if TYPE_CHECKING:
     from kpdemo.evaluation.report import Report
+    from kpdemo.evaluation.runs import Run
     from kpdemo.terminal import ProgressLine
 
 EXAMPLES = f"""
@@ -45,6 +45,13 @@ Examples:
   {PROGRAM} evaluate --gold inspec.test.jsonl --model default
   {PROGRAM} evaluate --gold inspec.test.jsonl --gold semeval2010.test.jsonl --model tfidf --json
   {PROGRAM} evaluate --gold docs.jsonl --predictions predictions.jsonl --markdown
+  {PROGRAM} evaluate --gold docs.jsonl --predictions simckp.jsonl --predictions yake.jsonl
+
+\b
+JSON of one file, or of a model:
+  {{"datasets": {{NAME: {{"documents", "present", "absent", "pooled", …}}}}, "model", "device", "seconds", …}}
+JSON of several files, each as if it were alone:
+  {{"runs": [{{"predictions": FILE, "datasets", "model", …}}, …]}}
 """
 
 
@@ -63,7 +70,8 @@ def evaluate(
         typer.Option(
             "--predictions",
             metavar="FILE",
-            help="What `predict --output` wrote for these documents, or lines of id and keyphrases.",
+            help="What `predict --output` wrote for these documents, or lines of id and keyphrases; may be "
+            "given several times, to compare models.",
         ),
     ] = None,
     model: Annotated[
@@ -85,15 +93,16 @@ def evaluate(
     model reads each document in its own language, as `predict` does; measured, a document in Latin letters
     that names none has the language of most of them in its file.
     """
-    predictions = only_one(prediction_files, "--predictions")
-    if (predictions is None) == (model is None):
+    predictions = prediction_files or []
+    if bool(predictions) == (model is not None):
         raise CallError("Evaluate either --predictions FILE or --model NAME; give one of them.")
     if as_json and as_markdown:
         raise CallError("--json and --markdown exclude each other; give one of them.")
     names = dataset_names(gold)
     code = "" if language is None else read_language(language)
-    if predictions is not None:
-        check_file(predictions, LINE_SUFFIXES)
+    files = [check_file(file, LINE_SUFFIXES) for file in predictions]
+    from kpdemo.evaluation.runs import Run
+
     predictor = None if model is None else open_predictor(model, device)
     with progress_line("Evaluating") as progress:
         problems = Problems(progress)
@@ -103,10 +112,10 @@ def evaluate(
         }
         if predictor is not None:
             report = _evaluate_model(datasets, predictor, batch_size, progress, problems)
-            report = replace(report, identity=model_identity(str(model)))
+            runs = [Run("", replace(report, identity=model_identity(str(model))))]
         else:
-            report = _evaluate_file(datasets, Path(str(predictions)), problems, limit)
-    _print_report(report, as_json=as_json, as_markdown=as_markdown)
+            runs = _evaluate_files(datasets, files, problems, limit)
+    _print_runs(runs, as_json=as_json, as_markdown=as_markdown)
     if problems.count:
         raise typer.Exit(1)
 
@@ -142,26 +151,45 @@ def _evaluate_model(
     return Report(figures, model=predictor.name, device=predictor.device, seconds=seconds)
 
 
-def _evaluate_file(
-    datasets: dict[str, list[Document]], path: Path, problems: Problems, limit: int | None
-) -> Report:
+def _evaluate_files(
+    datasets: dict[str, list[Document]], files: Sequence[Path], problems: Problems, limit: int | None
+) -> list[Run]:
     from kpdemo.evaluation.measuring import measure_file, missing_message
-
-    def report_missing(name: str, ids: Sequence[str]) -> None:
-        problems(LineError(0, missing_message(name, ids)))
+    from kpdemo.evaluation.runs import Run
 
     whole = limit is None and not problems.count
-    return measure_file(datasets, path, on_missing=report_missing, on_error=problems, whole=whole)
+    names = _file_names(files)
+    runs = []
+    for path, name in zip(files, names, strict=True):
+
+        def report_missing(dataset: str, ids: Sequence[str], of: str = name) -> None:
+            problem = missing_message(dataset, ids)
+            problems(LineError(0, problem if len(files) == 1 else f"{of}: {problem}"))
+
+        report = measure_file(datasets, path, on_missing=report_missing, on_error=problems, whole=whole)
+        runs.append(Run(name, report))
+    return runs
 
 
-def _print_report(report: Report, *, as_json: bool, as_markdown: bool) -> None:
+def _file_names(files: Sequence[Path]) -> list[str]:
+    """Their own names, as the page has them; with their folders where these are the same."""
+    own = [path.name for path in files]
+    return own if len(set(own)) == len(own) else [str(path) for path in files]
+
+
+def _print_runs(runs: Sequence[Run], *, as_json: bool, as_markdown: bool) -> None:
+    """Several beside one another; one alone as it always was: scripts read it."""
     from kpdemo.evaluation.report import report_to_json, report_to_markdown
+    from kpdemo.evaluation.runs import runs_to_json, runs_to_markdown
+    from kpdemo.run_tables import show_runs
+    from kpdemo.terminal import show_figures
 
+    alone = runs[0].report if len(runs) == 1 else None
     if as_json:
-        print_json(report_to_json(report))
+        print_json(report_to_json(alone) if alone else runs_to_json(runs))
     elif as_markdown:
-        sys.stdout.write(report_to_markdown(report))
+        sys.stdout.write(report_to_markdown(alone) if alone else runs_to_markdown(runs))
+    elif alone:
+        show_figures(report_to_json(alone))
     else:
-        from kpdemo.terminal import show_figures
-
-        show_figures(report_to_json(report))
+        show_runs(runs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ CAPTIONS: dict[Convention, str] = {
         "counted as zero, as in Chan et al. (`count_empty`)."
     ),
 }
+_ALL_MEASURES = "Macro precision / recall / F1 (F1 of the means)"
+_F1_ONLY = "F1 of the mean precision and the mean recall"
 POOLED_NOTE = (
     "Pooled: present and absent in one set, no stemming, mean of the documents' F1 over those with gold, "
     "as in RAMKG."
@@ -71,14 +73,25 @@ def report_to_markdown(
 
     A dataset of several languages has a row for each after it.
     """
+    return dataset_tables(list(with_languages(report.datasets)), conventions)
+
+
+def dataset_tables(
+    rows: Sequence[tuple[str, DatasetFigures]],
+    conventions: Iterable[Convention] = ("skip_empty", "count_empty"),
+    *,
+    first: str = COLUMNS[0],
+    about: str = "",
+) -> str:
+    """Markdown: a table for each convention, its rows named under `first`; `about` begins the line above."""
     tables = []
     for convention in conventions:
         lines = [
-            f"{CAPTIONS[convention]} {POOLED_NOTE}",
+            f"{about}{CAPTIONS[convention]} {POOLED_NOTE}",
             "",
-            _row(COLUMNS),
+            _row([first, *COLUMNS[1:]]),
             _row(["---", *["---:"] * (len(COLUMNS) - 1)]),
-            *(_dataset_row(name, figures, convention) for name, figures in with_languages(report.datasets)),
+            *(_dataset_row(name, figures, convention) for name, figures in rows),
         ]
         tables.append("\n".join(lines))
     return "\n\n".join(tables) + "\n"
@@ -150,6 +163,11 @@ def _dataset_row(name: str, figures: DatasetFigures, convention: Convention) -> 
 
 def by_convention(figures: KindFigures, convention: Convention) -> MacroFigures:
     return figures.skip_empty if convention == "skip_empty" else figures.count_empty
+
+
+def caption_of_f1(convention: Convention) -> str:
+    """As in `CAPTIONS`, of a table that gives F1 and neither precision nor recall."""
+    return CAPTIONS[convention].replace(_ALL_MEASURES, _F1_ONLY)
 
 
 def percent(share: float | None) -> str:

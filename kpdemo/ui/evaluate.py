@@ -12,7 +12,7 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.errors import InputError, KpdemoError
-from kpdemo.evaluation.report import report_to_json
+from kpdemo.evaluation.runs import run_to_json
 from kpdemo.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES
 from kpdemo.ui.chosen import KEPT_MINUTES, MOST_FILES, checked_files, own_copies
 from kpdemo.ui.evaluated import MOST_DOCUMENTS, Evaluation, evaluation_html, measure_uploads
@@ -89,7 +89,7 @@ class EvaluateHandlers:
 
 def figures_jsonl(evaluation: Evaluation) -> str:
     """A line for each predictions file: its name, and what `evaluate --json` prints of it."""
-    rows = [{"predictions": one.file, **report_to_json(one.report)} for one in evaluation.files]
+    rows = [run_to_json(one) for one in evaluation.files]
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 

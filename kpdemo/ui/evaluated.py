@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,43 +14,26 @@ from kpdemo.evaluation.gold import dataset_name, read_gold
 from kpdemo.evaluation.measuring import measure_file, missing_message
 from kpdemo.evaluation.metrics import Convention
 from kpdemo.evaluation.protocol import DatasetFigures
-from kpdemo.evaluation.report import CAPTIONS, POOLED_NOTE, Report, by_convention, decimals, with_languages
+from kpdemo.evaluation.report import CAPTIONS, POOLED_NOTE, caption_of_f1
+from kpdemo.evaluation.runs import GROUPS, WITHOUT_GOLD, Run, rows_of_runs, shown_shares
 from kpdemo.types import Document
 from kpdemo.ui.figures import counted, grouped
 from kpdemo.ui.marks import escape
 from kpdemo.ui.widgets import note_html
 
 MOST_DOCUMENTS = 2_000
-GROUPS = (
-    ("Present", ("F1@5", "F1@M")),
-    ("Absent", ("F1@5", "F1@M", "R@50")),
-    ("Pooled", ("F1@M",)),
-)
-"""The heads of the columns, as `_row_html` fills them."""
-
 MEANINGS = {
     "F1@5": "F1 of the first five predicted keyphrases",
     "F1@M": "F1 of all that are predicted",
     "R@50": "the share of the gold keyphrases that are among the first 50",
 }
-WITHOUT_GOLD: dict[Convention, str] = {
-    "skip_empty": "documents without gold left out",
-    "count_empty": "documents without gold counted as zero",
-}
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredFile:
-    """The figures of a predictions file, and a sentence on the documents that it leaves out, if any."""
+class MeasuredFile(Run):
+    """With a sentence on the documents that the file leaves out, if any."""
 
-    file: str
-    report: Report
     missing: str = ""
-
-    @property
-    def figures(self) -> DatasetFigures:
-        [figures] = self.report.datasets.values()
-        return figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +92,7 @@ def _by_their_names(files: Sequence[Path]) -> Iterator[None]:
 
 def evaluation_html(evaluation: Evaluation) -> str:
     """A table for each convention, of which the style sheet shows the chosen one, and what was missing."""
-    documents = counted(evaluation.files[0].figures.documents, "document")
+    documents = counted(evaluation.files[0].report.datasets[evaluation.dataset].documents, "document")
     parts = [f'<p id="evaluate-summary">Measured on {documents} of {escape(evaluation.dataset)}.</p>']
     parts += [_missing_html(file) for file in evaluation.files if file.missing]
     parts += [_convention_html(evaluation, convention) for convention in CAPTIONS]
@@ -127,8 +109,7 @@ def _convention_html(evaluation: Evaluation, convention: Convention) -> str:
     heads = "".join(_head_html(group, name, names) for group, names in GROUPS for name in names)
     rows = "".join(
         _row_html(label, figures, convention)
-        for file, name in zip(evaluation.files, _names(evaluation.files), strict=True)
-        for label, figures in with_languages({name: file.figures})
+        for label, figures in rows_of_runs(evaluation.files, evaluation.dataset)
     )
     caption = f"{evaluation.dataset}, {WITHOUT_GOLD[convention]}"
     return (
@@ -137,7 +118,7 @@ def _convention_html(evaluation: Evaluation, convention: Convention) -> str:
         f'<thead><tr><th scope="col">Model or file</th>{heads}'
         '<th scope="col" class="number first">Documents</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
-        f'<p class="small">{_sentence_html(CAPTIONS[convention])}</p></section>'
+        f'<p class="small">{_sentence_html(caption_of_f1(convention))}</p></section>'
     )
 
 
@@ -148,29 +129,12 @@ def _head_html(group: str, name: str, names: Sequence[str]) -> str:
 
 
 def _row_html(label: str, figures: DatasetFigures, convention: Convention) -> str:
-    present, absent = by_convention(figures.present, convention), by_convention(figures.absent, convention)
-    shares = (present.f1_5, present.f1_m, absent.f1_5, absent.f1_m, absent.recall_50, figures.pooled.f1_m)
-    cells = [*map(decimals, shares), grouped(figures.documents)]
+    cells = [*shown_shares(figures, convention), grouped(figures.documents)]
     firsts = set(accumulate((len(names) for _, names in GROUPS), initial=0))
     numbers = "".join(
         f'<td class="number{" first" * (place in firsts)}">{cell}</td>' for place, cell in enumerate(cells)
     )
     return f'<tr><th scope="row" dir="auto">{escape(label)}</th>{numbers}</tr>'
-
-
-def _names(files: Sequence[MeasuredFile]) -> list[str]:
-    """The model of each, else its file; several of the same name are told apart."""
-    names = [file.report.model or file.file for file in files]
-    names = _told_apart(names, [file.file for file in files])
-    return _told_apart(names, [f"no. {number}" for number in range(1, len(files) + 1)])
-
-
-def _told_apart(names: Sequence[str], by: Sequence[str]) -> list[str]:
-    count = Counter(names)
-    return [
-        f"{name}, {more}" if count[name] > 1 and more != name else name
-        for name, more in zip(names, by, strict=True)
-    ]
 
 
 def _sentence_html(text: str) -> str:

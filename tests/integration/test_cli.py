@@ -222,7 +222,6 @@ class TestWrongCalls:
             (["predict", "-", "--batch-size", "0"], "Invalid value for '--batch-size'"),
             (["evaluate"], "Missing option '--gold'"),
             (["evaluate", "--gold", "x.jsonl"], "Evaluate either --predictions FILE or --model NAME"),
-            (["evaluate", "--gold", "x", *["--predictions", "y"] * 2], "--predictions is given 2 times"),
             (["evaluate", "--gold", "x.jsonl", "--model", "m"], "x.jsonl: no such file"),
             (["evaluate", "--gold", "x", "--model", "m", "--json", "--markdown"], "--json and --markdown"),
             (["train"], "Missing argument 'PART'"),
@@ -492,6 +491,41 @@ class TestEvaluate:
         figures = json.loads(by_file.out)["datasets"]
         assert figures == json.loads(by_model.out)["datasets"]
         assert figures["gold.test"]["documents"] == 3
+
+    def test_several_files_of_predictions_stand_side_by_side(
+        self, run: Run, gold: Path, tmp_path: Path
+    ) -> None:
+        files = [tmp_path / "ours.jsonl", tmp_path / "theirs.jsonl"]
+        found = [{"id": "a", "present": ["neural networks"]}, {"id": "b", "present": ["sorting"]}]
+        files[0].write_text("".join(json.dumps(row | {"model": "fake"}) + "\n" for row in found))
+        files[1].write_text("".join(json.dumps(row | {"present": []}) + "\n" for row in found))
+        alone = [
+            json.loads(run("evaluate", "--gold", gold, "--predictions", file, "--json").out) for file in files
+        ]
+        several = ["evaluate", "--gold", gold, "--predictions", files[0], "--predictions", files[1]]
+        assert json.loads(run(*several, "--json").out) == {
+            "runs": [{"predictions": file.name, **one} for file, one in zip(files, alone, strict=True)]
+        }
+        table = run(*several).out
+        assert table.count("gold.test, documents without gold") == 2
+        assert [line.split()[1:4] for line in table.splitlines() if "fake" in line] == [
+            ["fake", "│", "0.333"],
+            ["fake", "│", "0.333"],
+        ]
+        assert "theirs.jsonl" in table
+        assert "| theirs.jsonl | 2 | 0.000 / 0.000 / 0.000 |" in run(*several, "--markdown").out
+
+    def test_of_several_files_each_that_leaves_documents_out_is_named(
+        self, run: Run, gold: Path, tmp_path: Path
+    ) -> None:
+        files = [tmp_path / "1" / "found.jsonl", tmp_path / "2" / "found.jsonl"]
+        for file in files:
+            file.parent.mkdir()
+            file.write_text('{"id": "a", "present": []}\n', encoding="utf-8")
+        result = run("evaluate", "--gold", gold, *(part for file in files for part in ("--predictions", file)))
+        assert result.status == 1
+        missing = 'gold.test, document "b": no prediction; counted as empty.'
+        assert result.err == "".join(f"{file}: {missing}\n" for file in files)
 
     def test_a_prediction_without_its_document_is_an_error(
         self, run: Run, gold: Path, tmp_path: Path

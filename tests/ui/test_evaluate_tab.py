@@ -13,7 +13,7 @@ import pytest
 from kpdemo import cli
 from kpdemo.evaluation.gold import read_gold
 from kpdemo.evaluation.measuring import measure_file, missing_message
-from kpdemo.evaluation.report import CAPTIONS
+from kpdemo.evaluation.report import caption_of_f1
 from kpdemo.ui import evaluated
 from kpdemo.ui.evaluate import STOPPED, EvaluateHandlers
 from kpdemo.ui.models import ModelShelf
@@ -90,7 +90,9 @@ def test_each_convention_has_its_table_and_its_sentence(handlers, write, convent
     html, _ = run(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND))
     assert "Measured on 2 documents of gold." in html
     assert rows_of(html, convention) == [("found.jsonl", FIGURES[convention])]
-    assert CAPTIONS[convention].partition(" (`")[0] in html
+    assert caption_of_f1(convention).partition(" (`")[0] in html
+    assert "F1 of the mean precision and the mean recall over" in html  # which the table does not give apart
+    assert "precision / recall" not in html
     assert f"(<code>{convention}</code>)." in html
     assert "as in RAMKG." in html
 
