@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from kpdemo.batch_output import StreamWriter, open_writer
-from kpdemo.documents import parse_documents, read_numbered
 from kpdemo.errors import InputError
 from kpdemo.file_kinds import is_whole
 from kpdemo.identity import document_identity
@@ -25,8 +24,9 @@ from kpdemo.languages.names import names_language
 from kpdemo.nesting import Unnested
 from kpdemo.prediction_files import prediction_row
 from kpdemo.refused import Refusal
-from kpdemo.resuming import IDENTITY, BatchSettings, name_of
+from kpdemo.resuming import IDENTITY, BatchSettings
 from kpdemo.routed import read_with_passages
+from kpdemo.sources import Located, Source, name_of, read_located
 from kpdemo.types import Document, Prediction, Predictor, RetrievalPrediction
 
 BATCH_SIZE = 32
@@ -55,7 +55,7 @@ ShowProgress = Callable[[BatchSummary], None]
 
 def predict_file(
     predictor: Predictor,
-    source: str | Path | BinaryIO,
+    source: Source,
     output: str | Path | BinaryIO,
     *,
     batch_size: int | None = None,
@@ -69,11 +69,12 @@ def predict_file(
 ) -> BatchSummary:
     """Predict the keyphrases of every document of `source` and append them to `output`.
 
-    A document that cannot be used (a broken line, an id seen before, an empty text, a script the
-    predictor does not read) is counted as failed and reported to `on_error`; the rest goes on.
+    A document that cannot be used (a broken line, a file of a folder that cannot be read, an id
+    seen before, an empty text, a script the predictor does not read) is counted as failed and reported to
+    `on_error`; the rest goes on.
 
     Args:
-        source: a file of `read_documents`, or open JSON Lines.
+        source: a file of `read_documents`, a folder of such files, or open JSON Lines.
         output: a file to create or to resume, or an open stream, which is only written to.
         batch_size: documents predicted together; by default `BATCH_SIZE`, on a GPU `GPU_BATCH_SIZE`.
         identity: what tells the predictor's weights from others of its name, such as their hash.
@@ -145,66 +146,60 @@ class _Run:
         self._on_error = on_error
         self._counts = BatchSummary()
 
-    def read(self, source: str | Path | BinaryIO) -> Iterator[tuple[int, Document]]:
-        """The documents that can be read, each id once, with their lines, and in the language of the run."""
+    def read(self, source: Source) -> Iterator[Located]:
+        """The documents that can be read, each id once, in the language of the run."""
         seen: set[str] = set()
-        for line, document in self._numbered(source):
-            if document.id in seen:
-                self._fail(line, f'the id "{document.id}" is that of an earlier document; give each its own.')
+        for one in read_located(source, on_error=self._report):
+            if one.document.id in seen:
+                self._fail(
+                    one, f'the id "{one.document.id}" is that of an earlier document; give each its own.'
+                )
                 continue
-            seen.add(document.id)
-            document = self._settings.as_read(document)
+            seen.add(one.document.id)
+            document = self._settings.as_read(one.document)
             if document.language and not names_language(document.language):
                 problem = f'"{document.language}" is not a language known here'
-                self._fail(line, f'{problem}; write a code such as "sw", or leave "language" out.')
+                self._fail(one, f'{problem}; write a code such as "sw", or leave "language" out.')
             else:
-                yield line, document
+                yield replace(one, document=document)
 
-    def write(
-        self, documents: Iterator[tuple[int, Document]], writer: StreamWriter, batch_size: int
-    ) -> BatchSummary:
+    def write(self, documents: Iterator[Located], writer: StreamWriter, batch_size: int) -> BatchSummary:
         while batch := list(islice(documents, batch_size)):
             self._write_batch(batch, writer)
             if self._progress is not None:
                 self._progress(self._counts)
         return self._counts
 
-    def _numbered(self, source: str | Path | BinaryIO) -> Iterator[tuple[int, Document]]:
-        if isinstance(source, (str, Path)):
-            return read_numbered(source, on_error=self._report)
-        return parse_documents(source, name=self._source_name, on_error=self._report)
+    def _fail(self, one: Located, problem: str) -> None:
+        self._report(LineError(one.line, f"{one.where}: {problem}"))
 
-    def _fail(self, line: int, problem: str) -> None:
-        self._report(LineError(line, f"{self._source_name}, line {line}: {problem}"))
-
-    def _refuse(self, line: int, document: Document, reason: str) -> None:
-        if is_whole(self._source_name):
-            self._report(LineError(line, f"{self._source_name}: {reason}"))  # the document is the file
-        else:
-            self._fail(line, f'document "{document.id}": {reason}')
+    def _refuse(self, one: Located, reason: str) -> None:
+        # A file that is one document as a whole needs no id beside its name.
+        self._fail(one, reason if is_whole(one.file) else f'document "{one.document.id}": {reason}')
 
     def _report(self, error: LineError) -> None:
         self._counts = replace(self._counts, failed=self._counts.failed + 1)
         if self._on_error is not None:
             self._on_error(error)
 
-    def _write_batch(self, batch: Sequence[tuple[int, Document]], writer: StreamWriter) -> None:
-        for _, document in batch:
-            writer.done.check(document, self._source_name)
-        missing = [(line, document) for line, document in batch if document.id not in writer.done]
+    def _write_batch(self, batch: Sequence[Located], writer: StreamWriter) -> None:
+        for one in batch:
+            writer.done.check(one.document, self._source_name)
+        missing = [one for one in batch if one.document.id not in writer.done]
         self._counts = replace(self._counts, skipped=self._counts.skipped + len(batch) - len(missing))
-        reasons = [writer.refused.reason(document) for _, document in missing]
+        reasons = [writer.refused.reason(one.document) for one in missing]
         if all(reasons):
-            for (line, document), reason in zip(missing, reasons, strict=True):
-                self._refuse(line, document, str(reason))
+            for one, reason in zip(missing, reasons, strict=True):
+                self._refuse(one, str(reason))
             return
-        outcomes = self._ask([document for _, document in batch])
+        outcomes = self._ask([one.document for one in batch])
         rows = []
         refusals = []
         retrieved = self._counts.retrieved
-        for (line, document), outcome in zip(batch, outcomes, strict=True):
+        for one, outcome in zip(batch, outcomes, strict=True):
+            document = one.document
             if isinstance(outcome, InputError):
-                self._refuse(line, document, str(outcome))
+                self._refuse(one, str(outcome))
                 refusals.append(Refusal.of(document, str(outcome)))
             elif document.id not in writer.done:
                 row = prediction_row(document.id, outcome.prediction, outcome)

@@ -14,6 +14,7 @@ from kpdemo.errors import KpdemoError
 from kpdemo.file_kinds import COMPRESSIONS
 from kpdemo.refused import Refusal, RefusedDocuments, refused_path
 from kpdemo.resuming import BatchSettings, DoneDocuments, ResumeError, resume
+from kpdemo.sources import Source
 
 _SYNC_SECONDS = 5.0
 
@@ -70,7 +71,7 @@ class _FileWriter(StreamWriter):
 
 @contextmanager
 def open_writer(
-    output: str | Path | BinaryIO, source: str | Path | BinaryIO, settings: BatchSettings
+    output: str | Path | BinaryIO, source: Source, settings: BatchSettings
 ) -> Iterator[StreamWriter]:
     if not isinstance(output, (str, Path)):
         yield StreamWriter(output, "standard output")
@@ -106,12 +107,16 @@ def _output_errors(name: str) -> Iterator[None]:
         ) from None
 
 
-def _check_output(path: Path, source: str | Path | BinaryIO) -> None:
+def _check_output(path: Path, source: Source) -> None:
     if path.suffix.lower() in COMPRESSIONS:
         raise ResumeError(f"{path}: compressed output cannot be resumed; name a file that ends in .jsonl.")
     if path.is_dir():
         raise ResumeError(f"{path}: a folder, not a file; name a file in it.")
-    if isinstance(source, (str, Path)) and path.exists() and path.samefile(source):
+    if not isinstance(source, (str, Path)):
+        return
+    if Path(source).is_dir() and path.resolve().parent == Path(source).resolve():
+        raise ResumeError(f"{path}: in the folder whose documents are read; name a file elsewhere.")
+    if path.exists() and path.samefile(source):
         raise ResumeError(f"{path}: both input and output; name another file for the predictions.")
 
 

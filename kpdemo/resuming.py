@@ -10,10 +10,10 @@ be mended meanwhile, and the input may grow. The predictions of what was mended 
 document without an id is known by its line: where a broken line is deleted instead of mended, those that
 follow it are other documents, and the input is refused.
 
-A file is compared before anything is written. A pipe can be read only once, and each document of it is
-compared when its turn comes: those before the first that reads otherwise are written by then, and what the
-pipe lacks is not missed. Earlier versions kept the input's first bytes in the settings instead: a file begun
-by one of them is continued while its input begins with the same.
+A file, or each file of a folder, is compared before anything is written. A pipe can be read only once, and
+each document of it is compared when its turn comes: those before the first that reads otherwise are written
+by then, and what the pipe lacks is not missed. Earlier versions kept the input's first bytes in the settings
+instead: a file begun by one of them is continued while its input begins with the same.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from kpdemo.documents import read_numbered
 from kpdemo.errors import InputError
 from kpdemo.files import read_head
 from kpdemo.identity import document_identity
 from kpdemo.json_rows import LineError
 from kpdemo.languages.names import language_name
 from kpdemo.refused import refused_path
+from kpdemo.sources import Source, read_located
 from kpdemo.types import Document
 
 IDENTITY = "document_sha256"
@@ -106,17 +106,17 @@ class DoneDocuments:
         ResumeError: one of the documents is not in `source`, or is another text there.
         """
         missing = dict.fromkeys(self._identities)
-        documents = read_numbered(source, on_error=_pass_over)
+        documents = read_located(source, on_error=_pass_over)
         while missing:
-            _, document = next(documents, (0, None))
-            if document is None:
+            one = next(documents, None)
+            if one is None:
                 raise _begun_with(self._output, f'a document "{next(iter(missing))}", which {source} lacks')
-            if document.id in missing:  # of several with an id the first is read
-                del missing[document.id]
-                self.check(settings.as_read(document), str(source))
+            if one.document.id in missing:  # of several with an id the first is read
+                del missing[one.document.id]
+                self.check(settings.as_read(one.document), str(source))
 
 
-def resume(path: Path, source: str | Path | BinaryIO, settings: BatchSettings) -> DoneDocuments:
+def resume(path: Path, source: Source, settings: BatchSettings) -> DoneDocuments:
     """What `path` holds already, after it is made ready for appending."""
     beside = settings_path(path)
     if not path.exists() or path.stat().st_size == 0:
@@ -131,17 +131,13 @@ def resume(path: Path, source: str | Path | BinaryIO, settings: BatchSettings) -
         )
     if differences := _differences(earlier, settings):
         raise _begun_with(str(path), ", ".join(differences))
-    if not isinstance(source, (str, Path)) or not Path(source).is_file():  # a pipe can be read only once
+    if not isinstance(source, (str, Path)) or not _is_lasting(Path(source)):
         return DoneDocuments(str(path), _whole_lines(path))
     if _begins_otherwise(Path(source), earlier):
         raise _begun_with(str(path), f"an input that begins otherwise than {source}")
     done = DoneDocuments(str(path), _whole_lines(path))
     done.check_file(Path(source), settings)
     return done
-
-
-def name_of(source: str | Path | BinaryIO) -> str:
-    return str(source) if isinstance(source, (str, Path)) else "standard input"
 
 
 def _begun_with(output: str, difference: str) -> ResumeError:
@@ -154,9 +150,14 @@ def _pass_over(_: LineError) -> None:
     """A line that cannot be read holds no document; the run itself tells it."""
 
 
+def _is_lasting(source: Path) -> bool:
+    """A pipe can be read only once."""
+    return source.is_file() or source.is_dir()
+
+
 def _begins_otherwise(source: Path, earlier: BatchSettings) -> bool:
     """By the settings of an earlier version; as much is compared as was there: more may be there now."""
-    if not earlier.input_sha256:
+    if not earlier.input_sha256 or source.is_dir():
         return False
     return hashlib.sha256(read_head(source, earlier.input_bytes)).hexdigest() != earlier.input_sha256
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kpdemo.errors import InputError, KpdemoError, ModelLoadError
-from kpdemo.file_kinds import LINE_SUFFIXES, document_suffix
+from kpdemo.file_kinds import LINE_SUFFIXES, document_suffix, is_whole
 from kpdemo.files import count_lines
 from kpdemo.json_rows import LineError
+from kpdemo.sources import folder_files
 from kpdemo.types import Predictor
 
 if TYPE_CHECKING:
@@ -82,7 +83,10 @@ def only_one(files: Sequence[str] | None, option: str) -> str | None:
 
 
 def quick_count(path: Path) -> int | None:
-    """How many documents `path` holds at most, when that is quick to tell."""
+    """How many documents a file, or a folder of files, holds at most, when that is quick to tell."""
+    if path.is_dir():
+        counts = [1 if is_whole(file.name) else quick_count(file) for file in folder_files(path)]
+        return None if None in counts else sum(filter(None, counts))
     quick = path.suffix.lower() in LINE_SUFFIXES and path.is_file()  # a pipe can be read only once
     return count_lines(path) if quick else None
 

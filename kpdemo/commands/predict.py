@@ -30,6 +30,7 @@ Examples:
   {PROGRAM} predict article.txt --model yake --language French
   {PROGRAM} predict these.txt --language fr --index my.index --json
   {PROGRAM} predict --input docs.jsonl --output predictions.jsonl
+  {PROGRAM} predict --input papers --output papers.jsonl
   zcat docs.jsonl.gz | {PROGRAM} predict --input - --output - > predictions.jsonl
 
 \b
@@ -53,7 +54,10 @@ A line of docs.jsonl:
   {{"id": "1", "title": "…", "abstract": "…", "language": "en"}}
 "text" may stand for "abstract", and a missing id is the line's number. Without a language it is detected.
 
-
+\b
+Of a folder, files are read in the order of their names. The id of a .txt, .md or .pdf is its name without
+the suffix, or with it where two would have the same. What cannot be read is named, and the rest goes on.
+\b
 A line of predictions.jsonl:
   {{"id": "1", "language": "en", "present": [{{"text", "score", "spans"}}, …],
    "absent": [{{"text", "score", …}}, …], "document_sha256"}}
@@ -75,8 +79,9 @@ InputOption = Annotated[
     list[str] | None,
     typer.Option(
         "--input",
-        metavar="FILE",
-        help="Many documents: CSV or TSV by its suffix, otherwise JSON Lines (- for standard input).",
+        metavar="FILE|FOLDER",
+        help="Many documents: CSV or TSV by its suffix, otherwise JSON Lines (- for standard input); of a "
+        "folder each file of documents, but not the folders in it.",
     ),
 ]
 OutputOption = Annotated[
@@ -129,7 +134,7 @@ def predict(
     batch_size: PredictBatchSizeOption = None,
     as_json: OneJsonOption = False,
 ) -> None:
-    """Find the keyphrases of one document, or of a file of many.
+    """Find the keyphrases of one document, or of a file or folder of many.
 
     The model's own rule gives so many keyphrases that the F1 to be expected is highest, and at least
     five. --threshold gives all with at least that score, --top-k exactly so many, or all there are. Both

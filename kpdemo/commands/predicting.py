@@ -83,7 +83,7 @@ def predict_one(file: str | None, title: str, reading: Reading, *, as_json: bool
 
 def predict_many(source: str, output: str, reading: Reading, batch_size: int | None) -> None:
     """Write the keyphrases of each document of a file, or of standard input, to a file or standard output."""
-    if source != STDIN:
+    if source != STDIN and not Path(source).is_dir():
         check_file(source, DOCUMENT_SUFFIXES)
     _check_index(reading)
     predictor = open_predictor(reading.model, reading.device, reading.index_folder)
@@ -145,11 +145,13 @@ def _read_one(file: str | None, title: str) -> Document:
     if file is None or file == STDIN:
         text = read_text(sys.stdin.buffer, name="standard input")
         return with_title_line(plain_document(text, title=title))
+    many = f"`predict --input {file} --output predictions.jsonl`"
+    if Path(file).is_dir():
+        raise CallError(f"{file}: a folder, not a file; for all documents in it use {many}.")
     path = check_file(file, DOCUMENT_SUFFIXES)
     if not is_whole(file):
         raise CallError(
-            f"{file}: a file of one document ends in {', '.join(WHOLE_SUFFIXES)}; for one of many use "
-            f"`predict --input {file} --output predictions.jsonl`."
+            f"{file}: a file of one document ends in {', '.join(WHOLE_SUFFIXES)}; for one of many use {many}."
         )
     return read_whole(path, title=title)
 

@@ -522,7 +522,9 @@ class TestEvaluate:
         for file in files:
             file.parent.mkdir()
             file.write_text('{"id": "a", "present": []}\n', encoding="utf-8")
-        result = run("evaluate", "--gold", gold, *(part for file in files for part in ("--predictions", file)))
+        result = run(
+            "evaluate", "--gold", gold, *(part for file in files for part in ("--predictions", file))
+        )
         assert result.status == 1
         missing = 'gold.test, document "b": no prediction; counted as empty.'
         assert result.err == "".join(f"{file}: {missing}\n" for file in files)

@@ -1,0 +1,93 @@
+"""Where many documents come from: a file, a folder of files, or an open stream; and where each one stands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from kpdemo.documents import parse_documents, read_numbered
+from kpdemo.errors import InputError
+from kpdemo.file_kinds import DOCUMENT_SUFFIXES, OTHER_SUFFIXES, WHOLE_SUFFIXES, file_suffix, is_whole
+from kpdemo.files import file_errors
+from kpdemo.json_rows import LineError, ReportLine, line_name
+from kpdemo.types import Document
+
+Source = str | Path | BinaryIO
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A document, the file that it is in, and the line where it begins there."""
+
+    document: Document
+    file: str
+    line: int
+
+    @property
+    def where(self) -> str:
+        """What messages call the place."""
+        return self.file if is_whole(self.file) else line_name(self.file, self.line)
+
+
+def name_of(source: Source) -> str:
+    return str(source) if isinstance(source, (str, Path)) else "standard input"
+
+
+def read_located(source: Source, *, on_error: ReportLine | None = None) -> Iterator[Located]:
+    """The documents of a file as in `read_documents`, of each file of a folder, or of open JSON Lines.
+
+    Raises:
+        InputError: nothing can be read at all; without `on_error`, also the first bad line or file.
+    """
+    if not isinstance(source, (str, Path)):
+        numbered = parse_documents(source, name=name_of(source), on_error=on_error)
+    elif Path(source).is_dir():
+        yield from _of_folder(Path(source), on_error)
+        return
+    else:
+        numbered = read_numbered(source, on_error=on_error)
+    for line, document in numbered:
+        yield Located(document, name_of(source), line)
+
+
+def folder_files(folder: Path) -> list[Path]:
+    """The files of documents in a folder, by their names; none of the folders in it, and none that is hidden.
+
+    Those of other kinds, such as .docx, are among them, so that a reader is told that they cannot be read.
+
+    Raises:
+        InputError: there is none, or the folder cannot be read.
+    """
+    kinds = (*DOCUMENT_SUFFIXES, *OTHER_SUFFIXES)
+    with file_errors(folder):
+        entries = sorted(folder.iterdir(), key=lambda path: path.name)
+        files = [path for path in entries if path.is_file() and not path.name.startswith(".")]
+    found = [path for path in files if file_suffix(path) in kinds]
+    if not found:
+        suffixes = ", ".join(DOCUMENT_SUFFIXES)
+        raise InputError(f"{folder}: no documents in the folder; put files there that end in {suffixes}.")
+    return found
+
+
+def _of_folder(folder: Path, on_error: ReportLine | None) -> Iterator[Located]:
+    files = folder_files(folder)
+    names = Counter(_plain_name(path) for path in files if file_suffix(path) in WHOLE_SUFFIXES)
+    for path in files:
+        try:
+            for line, document in read_numbered(path, on_error=on_error):
+                # paper.txt and paper.pdf are two documents
+                clash = is_whole(path.name) and names[_plain_name(path)] > 1
+                yield Located(replace(document, id=path.name) if clash else document, str(path), line)
+        except InputError as error:
+            if on_error is None:
+                raise
+            on_error(LineError(0, str(error)))
+
+
+def _plain_name(path: Path) -> str:
+    """As `read_whole` calls the document: without the suffix, and that of a compression."""
+    whole = file_suffix(path)
+    return path.name[: path.name.lower().rindex(whole)]
