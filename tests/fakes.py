@@ -9,6 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
+from kpdemo.latin import latin_documents
 from kpdemo.places import PhrasePlaces
 from kpdemo.text import phrase_key, readable_documents, stems, words
 from kpdemo.types import (
@@ -45,7 +46,7 @@ class FakePredictor:
         top_k: int | None = None,
         threshold: float | None = None,
     ) -> list[Prediction]:
-        read = readable_documents(documents)
+        read = latin_documents(documents)
         count = top_k or (_DEFAULT_COUNT if threshold is None else _NO_LIMIT)
         return [self._predict_one(document, count, threshold or 0.0) for document in read]
 

@@ -15,11 +15,11 @@ from kpdemo.candidates.chunks import present_keyphrase, surface
 from kpdemo.candidates.tagger import Tagger
 from kpdemo.evaluation.phrases import noun_ngrams
 from kpdemo.languages.names import ENGLISH
+from kpdemo.latin import latin_documents
 from kpdemo.selection import check_options, keep
 from kpdemo.simckp.checkpoint import load_checkpoint
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.predictor import BATCH_WINDOWS
-from kpdemo.text import readable_documents
 from kpdemo.types import Document, Prediction
 
 DIVERSITY = 0.5
@@ -63,7 +63,7 @@ class EmbeddingBaseline:
     ) -> list[Prediction]:
         """See `kpdemo.types.Predictor`; without `top_k` the best ten."""
         check_options(top_k, threshold)
-        return [self._predict(document, top_k, threshold) for document in readable_documents(documents)]
+        return [self._predict(document, top_k, threshold) for document in latin_documents(documents)]
 
     def _predict(self, document: Document, top_k: int | None, threshold: float | None) -> Prediction:
         found = noun_ngrams(document, self.tagger)

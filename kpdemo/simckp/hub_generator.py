@@ -17,6 +17,7 @@ from transformers import GenerationConfig
 from transformers.modeling_outputs import BaseModelOutput
 
 from kpdemo.errors import LanguageError, ModelLoadError
+from kpdemo.latin import latin_documents
 from kpdemo.selection import check_options
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.pretrained_search import generation_config, log_probabilities
@@ -105,7 +106,8 @@ class HubGenerator:
             LanguageError: the model tells languages apart, and a document's is none of them.
         """
         check_options(top_k, threshold)
-        read = readable_documents(documents, any_script=bool(self.profile.languages))
+        several = bool(self.profile.languages)
+        read = readable_documents(documents, any_script=True) if several else latin_documents(documents)
         readings = [
             reading for number, document in enumerate(read) for reading in self._read(number, document)
         ]

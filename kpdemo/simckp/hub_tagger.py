@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.latin import latin_documents
 from kpdemo.lines import document_blocks
 from kpdemo.places import PhrasePlaces
 from kpdemo.selection import check_options
@@ -25,7 +26,6 @@ from kpdemo.simckp.halving import in_halves
 from kpdemo.simckp.predictor import TOO_LARGE, windows_at_once
 from kpdemo.simckp.profiles import Profile
 from kpdemo.simckp.proposals import Proposal, build_answer
-from kpdemo.text import readable_documents
 from kpdemo.types import Document, Prediction, Span
 
 
@@ -107,7 +107,7 @@ class HubTagger:
     ) -> list[Prediction]:
         """See `kpdemo.types.Predictor`."""
         check_options(top_k, threshold)
-        read = readable_documents(documents)
+        read = latin_documents(documents)
         return [
             build_answer(document, self._marked(document, words), top_k=top_k, threshold=threshold)
             for document, words in zip(read, self._words(read), strict=True)

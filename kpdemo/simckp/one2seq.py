@@ -9,11 +9,11 @@ from statistics import fmean
 from typing import ClassVar
 
 from kpdemo.languages.names import ENGLISH
+from kpdemo.latin import latin_documents
 from kpdemo.selection import check_options
 from kpdemo.simckp.beam_search import Beam, SearchConfig
 from kpdemo.simckp.decoding import SimckpGenerator, phrase_text, search_together
 from kpdemo.simckp.proposals import Proposal, build_answer
-from kpdemo.text import readable_documents
 from kpdemo.types import Document, Prediction
 
 BATCH = 8
@@ -52,7 +52,7 @@ class One2SeqPredictor:
         """See `kpdemo.types.Predictor`."""
         check_options(top_k, threshold)
         self.generator.module.eval()
-        read = readable_documents(documents)
+        read = latin_documents(documents)
         batches = [read[first : first + BATCH] for first in range(0, len(read), BATCH)]
         return [
             build_answer(document, self._proposals(beams), top_k=top_k, threshold=threshold)

@@ -17,6 +17,7 @@ from torch.nn import functional
 from kpdemo.candidates.chunks import Candidate, mine_candidates, present_keyphrase, surface
 from kpdemo.candidates.tagger import Tagger
 from kpdemo.languages.names import ENGLISH
+from kpdemo.latin import latin_documents
 from kpdemo.selection import check_options, keep, mark_fillers
 from kpdemo.simckp.batches import collate
 from kpdemo.simckp.counting import ExpectedF1
@@ -24,7 +25,6 @@ from kpdemo.simckp.examples import Example, build_example
 from kpdemo.simckp.halving import in_halves
 from kpdemo.simckp.model import ContrastiveExtractor, pool
 from kpdemo.simckp.threshold import Calibration, own_count
-from kpdemo.text import readable_documents
 from kpdemo.types import Document, PointKind, Prediction, VectorPoint, VectorSpace
 
 BATCH_WINDOWS = 4
@@ -95,7 +95,7 @@ class SimckpPredictor:
     ) -> list[Prediction]:
         """See `kpdemo.types.Predictor`; a score is the estimated share of such candidates that are gold."""
         check_options(top_k, threshold)
-        read = readable_documents(documents)
+        read = latin_documents(documents)
         return [
             self.choose(document, candidates, scores, top_k=top_k, threshold=threshold)
             for document, (candidates, scores) in zip(read, self.score(read), strict=True)
@@ -141,7 +141,7 @@ class SimckpPredictor:
         check_options(top_k, threshold)
         if self.module.classifier is not None:
             return []  # a classifier compares a phrase with nothing
-        [read] = readable_documents([document])
+        [read] = latin_documents([document])
         candidates, example = self._mine(read)
         [(_, scores)] = self.score_mined([(candidates, example)])
         shown, kept = self._select(scores, top_k, threshold)

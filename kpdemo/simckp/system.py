@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.latin import latin_documents
 from kpdemo.prmu import PhraseKinds
 from kpdemo.selection import check_options, keep, mark_fillers
 from kpdemo.simckp import generator_checkpoint, labeller
@@ -33,7 +34,6 @@ from kpdemo.simckp.proposing import Proposer
 from kpdemo.simckp.read_ahead import LEAST, DocumentReader, ReadAhead, ReadDocument, processes_for
 from kpdemo.simckp.reranker import Ranking, Reranker
 from kpdemo.simckp.terms import TermIndex
-from kpdemo.text import readable_documents
 from kpdemo.types import Document, Keyphrase, PointKind, Prediction, VectorPoint, VectorSpace
 
 BANK, RERANKER = "bank", "reranker"
@@ -84,7 +84,7 @@ class SystemPredictor:
     ) -> list[Prediction]:
         """See `kpdemo.types.Predictor`; a score is the estimated share of such candidates that are gold."""
         check_options(top_k, threshold)
-        found = self._predict(readable_documents(documents), top_k, threshold)
+        found = self._predict(latin_documents(documents), top_k, threshold)
         return [prediction for prediction, _ in found]
 
     def _predict(
@@ -205,7 +205,7 @@ class SystemPredictor:
         self, name: str, encoder: PairEncoder, document: Document, top_k: int | None, threshold: float | None
     ) -> VectorSpace:
         """The document, its keyphrases, and the absent candidates that were not chosen."""
-        [read] = readable_documents([document])
+        [read] = latin_documents([document])
         [(prediction, ranking)] = self._predict([read], top_k, threshold)
         points = [
             VectorPoint(read.title or read.body, PointKind.DOCUMENT),

@@ -187,8 +187,8 @@ class TestOneDocument:
             (b"caf\xe9", "standard input: not UTF-8 text (byte 0xe9 at offset 3)"),
             (b"Word", "The text is only one word, “Word”: give a sentence or more.\n"),
             ("🎉🎉 123".encode(), "The text holds no letters"),
-            ("神经网络学习词向量表示".encode(), "The text is mostly in Chinese or Japanese script"),
-            ("ברוכים הבאים לאתר שלנו".encode(), "The text is mostly in Hebrew script"),
+            ("神经网络学习词向量表示".encode(), "The text is Chinese, which this model does not read"),
+            ("ברוכים הבאים לאתר שלנו".encode(), "The text is Hebrew, which this model does not read"),
         ],
     )
     def test_text_that_cannot_be_read_is_explained(self, run: Run, text: bytes, message: str) -> None:

@@ -371,9 +371,7 @@ def test_bad_documents_are_named_and_the_rest_goes_on(tmp_path: Path, output: Pa
     assert sorted(problem.line for problem in problems) == [2, 3, 4, 5, 6, 8, 9]
     for problem in problems:
         assert f"docs.jsonl, line {problem.line}: " in problem.message
-    assert any(
-        'line 4: document "d": The text is mostly in Chinese' in problem.message for problem in problems
-    )
+    assert any('line 4: document "d": The text is Chinese' in problem.message for problem in problems)
     assert any('line 5: the id "a" is that of an earlier document' in problem.message for problem in problems)
 
     again = predict_file(FakePredictor(), source, output, batch_size=4)

@@ -5,8 +5,9 @@ from threading import Barrier, Thread
 import pytest
 
 from kpdemo.errors import LanguageError, ModelLoadError
+from kpdemo.latin import latin_documents
 from kpdemo.predictors import BASELINES, DEFAULT_MODEL, LazyPredictor, available_models, load_predictor
-from kpdemo.text import READ_ALL, check_readable
+from kpdemo.text import READ_ALL
 from kpdemo.types import Document
 from tests.fakes import FakePredictor
 
@@ -60,7 +61,7 @@ def test_a_model_is_loaded_once_however_many_ask():
 )
 def test_a_refusal_names_models_that_read_the_script(text):
     with pytest.raises(LanguageError) as refused:
-        check_readable(Document(text))
+        latin_documents([text])
     for name in READ_ALL:
         assert name in str(refused.value)
         assert load_predictor(name).predict([text])[0].present

@@ -1,0 +1,46 @@
+"""Documents for predictors that read Latin letters only; the others are refused by their language's name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from kpdemo.errors import LanguageError
+from kpdemo.languages.detection import detect
+from kpdemo.languages.names import language_name
+from kpdemo.languages.routing import MULTILINGUAL_MODEL, ROUTES
+from kpdemo.languages.scripts import SCRIPT_NAMES, scripts
+from kpdemo.text import READ_ALL, readable_documents
+from kpdemo.types import Document
+
+_NEITHER = ("LATIN", "UNKNOWN")
+
+
+def latin_documents(documents: Sequence[Document | str]) -> list[Document]:
+    """As `readable_documents`.
+
+    Raises:
+        LanguageError: most letters of a document belong to another script.
+    """
+    read = readable_documents(documents, any_script=True)
+    for document in read:
+        found = scripts(document.text)
+        others = Counter({script: count for script, count in found.items() if script not in _NEITHER})
+        if others.total() * 2 > found.total():
+            raise LanguageError(_unread(document.text, others.most_common(1)[0][0]))
+    return read
+
+
+def _unread(text: str, script: str) -> str:
+    """One sentence, with the models that read such a text; made for it first."""
+    language = detect(text)
+    models = (MULTILINGUAL_MODEL, *READ_ALL) if language and language.code in ROUTES else READ_ALL
+    # Where the letters tell no language for sure, as Cyrillic ones, their own name does.
+    sure = language is not None and language.name in SCRIPT_NAMES.get(script, "")
+    name = (
+        language_name(language.code)
+        if language and sure
+        else f"mostly in {SCRIPT_NAMES.get(script, script.capitalize())} script"
+    )
+    readers = f"{', '.join(models[:-1])} or {models[-1]}"
+    return f"The text is {name}, which this model does not read: choose the model {readers}."
