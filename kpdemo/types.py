@@ -70,7 +70,7 @@ class Keyphrase:
     `spans` are all its occurrences in the document's text, in order; an absent keyphrase has none, but
     may tell its `source`, its `kind`, and as `evidence` the phrases that speak for it, best first: of the
     document, spelt as there, or of a passage that was retrieved. A `filler` falls short of the
-    predictor's own rule, and is given only to make up its least number.
+    predictor's own rule, and is given only to make up a number: its least, or the one that was asked for.
     """
 
     text: str

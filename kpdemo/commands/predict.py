@@ -43,7 +43,8 @@ follows a title begins at "text_offset". A first line that is a title is one wit
 "kind" is reordered (all its words are in the text), mixed (some are) or unseen (none is), "source" is
 generated, retrieved or both, "evidence" are phrases that speak for it, as the text or a retrieved passage
 writes them. "filler": true marks one that falls short of the model's own rule, and is given only to make up
-its least number. What the model does not tell is left out, and a model that ranks more absent phrases than
+its least number or, of absent ones that no related passage speaks for, the number asked for. What the model
+does not tell is left out, and a model that ranks more absent phrases than
 it gives adds "absent_candidates": ["…", …], from which R@50 is counted. A model that retrieves adds
 "passages": [{{"id", "title", "keyphrases", "score", "related", "helps", "used"}}, …], nearest first:
 "related" is false for one that may be on another subject, "helps" for one that is too far from the text for

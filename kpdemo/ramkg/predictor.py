@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import NormalDist
@@ -15,7 +15,7 @@ import numpy as np
 from kpdemo.markup import spans_as_given
 from kpdemo.prmu import PhraseKinds
 from kpdemo.ramkg.encoder import BagEncoder
-from kpdemo.ramkg.features import Help, Phrase, Ranked, candidates_of, rank_input
+from kpdemo.ramkg.features import Help, Phrase, candidates_of, rank_input
 from kpdemo.ramkg.index import Hit, PassageIndex
 from kpdemo.ramkg.others import retrieve_others
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker
@@ -119,16 +119,17 @@ class RankingPredictor:
             for place, hit in enumerate(hit for hit in hits if hit.score >= near)
             for text in hit.passage.keyphrases[:MOST_KEYPHRASES]
         ]
-        without = self._predict(document, candidates, (), top_k, threshold)
-        helped = self._predict(document, candidates, help, top_k, threshold) if help else without
-        has_index = self.folder is not None
+        chance = chance_score(len(self._index), self.encoder.width) if hits else None
+        speaking = _related_texts(help, chance)
+        without = self._predict(document, candidates, (), speaking, top_k, threshold)
+        helped = self._predict(document, candidates, help, speaking, top_k, threshold) if help else without
         return RetrievalPrediction(
             tuple(map(_passage, hits)),
             helped,
             without,
             near,
-            retrieves=has_index,
-            chance=chance_score(len(self._index), self.encoder.width) if hits else None,
+            retrieves=self.folder is not None,
+            chance=chance,
         )
 
     def _predict(
@@ -136,6 +137,7 @@ class RankingPredictor:
         document: Document,
         candidates: Sequence[Phrase],
         help: Sequence[Help],
+        speaking: Collection[str],
         top_k: int | None,
         threshold: float | None,
     ) -> Prediction:
@@ -148,14 +150,20 @@ class RankingPredictor:
         absent = [number for number, phrase in enumerate(ranked.phrases) if not phrase.spans]
         own = _best(scores, choosing.count(scores))
         sure = _best(scores, choosing.counting.count(scores))
+        evidence = [_evidence(nearest, help, speaking) for nearest in ranked.nearest.tolist()]
         kinds = PhraseKinds(document)
 
         def kept(group: Sequence[int]) -> tuple[Keyphrase, ...]:
-            given = len(own & set(group))
-            found = _kept(
-                document, group, ranked, scores, help, kinds, top_k=top_k, threshold=threshold, own=given
-            )
-            return mark_fillers(found, len(sure & set(group)), top_k=top_k, threshold=threshold)
+            given, sure_here = len(own & set(group)), len(sure & set(group))
+            values = [scores[number] for number in group]
+            numbers = [group[place] for place in keep(values, top_k=top_k, threshold=threshold, own=given)]
+            found = [
+                _keyphrase(document, ranked.phrases[number], scores[number], evidence[number], kinds)
+                for number in numbers
+            ]
+            if top_k is not None:
+                return _mark_unfounded(found, sure_here)
+            return mark_fillers(found, sure_here, top_k=top_k, threshold=threshold)
 
         best = sorted(absent, key=lambda number: -scores[number])[:ABSENT_CANDIDATES]
         candidates_told = tuple(ranked.phrases[number].text for number in best)
@@ -178,34 +186,28 @@ def _best(scores: Sequence[float], count: int) -> set[int]:
     return set(order[:count].tolist())
 
 
-def _kept(
-    document: Document,
-    group: Sequence[int],
-    ranked: Ranked,
-    scores: Sequence[float],
-    help: Sequence[Help],
-    kinds: PhraseKinds,
-    *,
-    top_k: int | None,
-    threshold: float | None,
-    own: int,
-) -> tuple[Keyphrase, ...]:
-    """The keyphrases of present or absent candidates, by their numbers, best first."""
-    values = [scores[number] for number in group]
-    kept = (group[place] for place in keep(values, top_k=top_k, threshold=threshold, own=own))
-    return tuple(_keyphrase(document, number, ranked, scores[number], help, kinds) for number in kept)
+def _related_texts(help: Sequence[Help], chance: float | None) -> frozenset[str]:
+    """The keyphrases of passages that are nearer than those on other subjects come."""
+    return frozenset(item.text for item in help if chance is None or item.score > chance)
+
+
+def _evidence(nearest: int, help: Sequence[Help], speaking: Collection[str]) -> tuple[str, ...]:
+    """What speaks for a candidate most; nothing that only a passage on another subject has."""
+    text = help[nearest].text if nearest >= 0 else ""
+    return (text,) if text in speaking else ()
+
+
+def _mark_unfounded(found: Sequence[Keyphrase], sure: int) -> tuple[Keyphrase, ...]:
+    """Absent keyphrases that only the number asked for brings, and no passage on the subject, are fillers."""
+    return tuple(
+        replace(one, filler=place >= sure and not one.present and not one.evidence)
+        for place, one in enumerate(found)
+    )
 
 
 def _keyphrase(
-    document: Document,
-    number: int,
-    ranked: Ranked,
-    score: float,
-    help: Sequence[Help],
-    kinds: PhraseKinds,
+    document: Document, phrase: Phrase, score: float, evidence: tuple[str, ...], kinds: PhraseKinds
 ) -> Keyphrase:
-    phrase, nearest = ranked.phrases[number], int(ranked.nearest[number])
-    evidence = (help[nearest].text,) if nearest >= 0 else ()
     if phrase.spans:
         return Keyphrase(phrase.text, score, spans_as_given(document, phrase.spans), evidence=evidence)
     kind = kinds(phrase.text)

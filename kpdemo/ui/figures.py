@@ -28,7 +28,7 @@ def score_html(score: float) -> str:
     return f'<span class="score">{bar}{short_score(score)}</span>'
 
 
-FILLER = "falls short of the model's own rule, and is given only to make up its least number"
+FILLER = "falls short of the model's own rule, and is given only to make up a number"
 
 
 def filler_note(keyphrases: Iterable[Keyphrase]) -> str:

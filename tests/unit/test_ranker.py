@@ -196,6 +196,13 @@ def test_without_help_nothing_is_said_of_retrieval(model):
     assert helped.retrieved[:, RETRIEVED.index("best passage")] == pytest.approx(0.9)
 
 
+@pytest.fixture
+def small_chance(monkeypatch):
+    """Vectors of 32 numbers are near to one another by chance: tell what is on the subject all the same."""
+    monkeypatch.setattr("kpdemo.ramkg.predictor.chance_score", lambda *_: 0.2)
+
+
+@pytest.mark.usefixtures("small_chance")
 def test_a_ranker_finds_by_its_passage_what_the_text_does_not_hold(stored, index):
     predictor = load_ranking_predictor(stored, index=index, device="cpu")
     text = in_english_only(0)
@@ -208,6 +215,32 @@ def test_a_ranker_finds_by_its_passage_what_the_text_does_not_hold(stored, index
     assert all(0 <= one.score <= 1 for one in answer.prediction.absent)
     [plain] = predictor.predict([Document(text, language="fr")])
     assert plain == answer.prediction
+
+
+@pytest.mark.usefixtures("small_chance")
+def test_a_passage_on_another_subject_is_no_evidence_and_changes_no_score(stored, index, monkeypatch):
+    document = Document(in_english_only(0), language="fr")
+    related = load_ranking_predictor(stored, index=index, device="cpu").predict([document], top_k=5)[0]
+    monkeypatch.setattr("kpdemo.ramkg.predictor.chance_score", lambda *_: 1.0)
+    predictor = load_ranking_predictor(stored, index=index, device="cpu")
+    [answer] = predictor.predict_with_passages([document], top_k=5)
+    assert not any(map(answer.related, answer.passages))
+    found = (*answer.prediction.present, *answer.prediction.absent)
+    assert not any(one.evidence for one in found)
+    assert [(one.text, one.score) for one in found] == [
+        (one.text, one.score) for one in (*related.present, *related.absent)
+    ]
+
+
+@pytest.mark.usefixtures("small_chance")
+def test_absent_keyphrases_that_only_the_number_asked_for_brings_are_fillers(stored, index):
+    [answer] = load_ranking_predictor(stored, index=index, device="cpu").predict(
+        [Document(in_english_only(0), language="fr")], top_k=5
+    )
+    spoken_for = [one for one in answer.absent if one.evidence]
+    assert spoken_for
+    assert not any(one.filler for one in (*answer.present, *spoken_for))
+    assert all(one.filler for one in answer.absent if not one.evidence and one.score < 0.1)
 
 
 def test_what_training_never_varied_is_not_blown_up():
