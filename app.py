@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from kpdemo.ui.settings import Settings, read_settings
@@ -63,6 +63,7 @@ class AppContext:
     describe: Callable[[str], str] = model_card
     index_of: Callable[[str], str] = no_index
     load_apart: Load | None = None  # for long texts and files, if they are to wait apart
+    documentation: str = ""
 
 
 def build_context(settings: Settings, workers: Workers, similarities: Similarities) -> AppContext:
@@ -73,11 +74,12 @@ def build_context(settings: Settings, workers: Workers, similarities: Similariti
     services = opened(wordnet=settings.wordnet, similarities=similarities)
     passages = partial(index_of, model=settings.model, index=settings.index)
     load, apart = workers.short.open, workers.long.open
-    return AppContext(models, load, settings.in_space, services, index_of=passages, load_apart=apart)
+    context = AppContext(models, load, settings.in_space, services, index_of=passages, load_apart=apart)
+    return replace(context, documentation=settings.documentation)
 
 
 def build_app(
-    shelf: ModelShelf, links: Sequence[PageLink] = (), sends: SendHandlers | None = None
+    shelf: ModelShelf, links: Sequence[PageLink] = (), sends: SendHandlers | None = None, docs: str = ""
 ) -> gr.Blocks:
     """The public page, in the order of the tabs; without `sends` nothing can be sent to a project."""
     app: gr.Blocks = gr.Blocks(title=NAME, analytics_enabled=False, delete_cache=DELETED_SECONDS)
@@ -94,7 +96,7 @@ def build_app(
                 build_space_tab(SpaceHandlers(shelf), fields)
             with gr.Tab("Evaluate", id="evaluate"):
                 build_evaluate_tab(EvaluateHandlers(shelf))
-        build_footer(FooterHandlers(shelf), app)
+        build_footer(FooterHandlers(shelf, docs), app)
     return app
 
 
@@ -120,7 +122,8 @@ def build_server(context: AppContext) -> FastAPI:
         # In the frame of the Space's page browsers keep no cookie of ours: nobody could sign in.
         links = [PageLink("Annotate", "/annotate/", new_tab=context.in_space)]
         sends = SendHandlers(shelf, services.handovers.keep, new_tab=context.in_space)
-    mount_pages(server, partial(build_app, shelf, links, sends), "/", max_file_size=MAX_FILE_SIZE)
+    public = partial(build_app, shelf, links, sends, context.documentation)
+    mount_pages(server, public, "/", max_file_size=MAX_FILE_SIZE)
     shelf.warm_up_in_background()
     return server
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -16,6 +17,7 @@ from kpdemo.json_rows import ReportLine, line_name, report
 from kpdemo.row_lines import may_be_rows
 from kpdemo.types import Document
 
+_BAD_BYTE = re.compile("[\udc80-\udcff]")  # as `surrogateescape` reads it
 _LARGEST_CELL = 64 * 1024 * 1024  # csv refuses cells over 128 KiB unless told otherwise
 
 
@@ -59,7 +61,23 @@ def _table_rows(
         elif any(cells):
             # An empty cell is a field left out, except that an empty text is an empty document.
             named = zip(header, cells, strict=False)
-            yield first, {name: cell for name, cell in named if cell or name in BODY_FIELDS}
+            row = {name: cell for name, cell in named if cell or name in BODY_FIELDS}
+            if problem := _no_utf8(row):
+                report(InputError(f"{where}: {problem}"), first, on_error)
+            else:
+                yield first, row
+
+
+def _no_utf8(row: dict[str, Any]) -> str:
+    """What is wrong with a row of which a cell holds a byte that is none of UTF-8."""
+    for name, cell in row.items():
+        if bad := _BAD_BYTE.search(cell):
+            byte = f"0x{ord(bad.group()) - 0xDC00:02x}"
+            return (
+                f'"{name}" is not UTF-8 text (byte {byte}); save the file as UTF-8, which Excel calls '
+                '"CSV UTF-8".'
+            )
+    return ""
 
 
 def _swallowed(where: str, first: int, last: int) -> InputError:

@@ -110,13 +110,18 @@ def _figures_table(name: str, figures: Mapping[str, Any]) -> Table:
     return table
 
 
-def show_models(models: Mapping[str, str]) -> None:
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column()
-    for name, description in models.items():
-        table.add_row(Text(name, style="bold"), Text(description))
-    open_console().print(table)
+def show_models(*groups: Mapping[str, str]) -> None:
+    """Names with a line on each; long names of one group leave the others narrow."""
+    console = open_console()
+    for number, models in enumerate(groups):
+        table = Table(box=None, show_header=False, pad_edge=False)
+        table.add_column(no_wrap=True)
+        table.add_column()
+        for name, description in models.items():
+            table.add_row(Text(name, style="bold"), Text(description))
+        if number:
+            console.print()
+        console.print(table)
 
 
 def show_coverage(figures: Mapping[str, Coverage]) -> None:

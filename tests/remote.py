@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.progress import tell
 from kpdemo.types import Document, Prediction, VectorSpace
+from kpdemo.worker.server import SECONDS_BETWEEN
 from tests.fakes import FakePredictor
 
 
@@ -61,6 +63,10 @@ def _obey(word: str) -> None:
             Path(path).touch()
             while True:  # never lets go by itself
                 sum(range(1000))
+        case ["tell"]:
+            tell(0.25)  # too soon after the question
+            time.sleep(SECONDS_BETWEEN + 0.1)
+            tell(0.5)
         case ["sleep"]:
             time.sleep(60)
 

@@ -25,10 +25,9 @@ def models(
     """
     from kpdemo.predictors import available_models, hub_models
 
-    known = available_models() | hub_models()
     if as_json:
-        print_json(known)
+        print_json(available_models() | hub_models())
     else:
         from kpdemo.terminal import show_models
 
-        show_models(known)
+        show_models(available_models(), hub_models())

@@ -147,6 +147,11 @@ def predict(
     if source is None and output is None:
         predict_one(file, title, reading, as_json=as_json)
         return
+    if file is not None and source is None:
+        raise CallError(
+            f"--output is for the many documents of --input; of one document write `predict {file} --json "
+            f"> {output}`."
+        )
     if file is not None or title:
         raise CallError("FILE and --title are for one document; leave them out with --input and --output.")
     if source is None or output is None:

@@ -10,6 +10,12 @@ from kpdemo.text import READ_ALL, TRAIN_ONE
 from kpdemo.types import Prediction
 
 MOST_NAMED = 4
+NO_MODEL_HERE = (
+    f"no model that ships was made for this language: try {' or '.join(READ_ALL)}, which read it without "
+    "training"
+)
+"""What the page says of `NO_MODEL`: its readers have no shell."""
+
 NO_MODEL = (
     f"no model that ships was made for this language: {' and '.join(READ_ALL)} read it without training, and "
     f"`{TRAIN_ONE}` learns it from documents with keyphrases, see docs/languages.md"
@@ -17,7 +23,12 @@ NO_MODEL = (
 
 
 def prediction_note(
-    prediction: Prediction, model: str, languages: Collection[str], *, finds_absent: bool
+    prediction: Prediction,
+    model: str,
+    languages: Collection[str],
+    *,
+    finds_absent: bool,
+    advice: str = NO_MODEL,
 ) -> str:
     """As `language_note`, of an answer.
 
@@ -25,18 +36,22 @@ def prediction_note(
         finds_absent: whether the model can give absent keyphrases.
     """
     lacks_absent = finds_absent and not (prediction.absent or prediction.absent_candidates)
-    return language_note(prediction.language, model, languages, lacks_absent=lacks_absent)
+    return language_note(prediction.language, model, languages, lacks_absent=lacks_absent, advice=advice)
 
 
 def language_note(
-    language: str, model: str, languages: Collection[str], *, lacks_absent: bool = False
+    language: str,
+    model: str,
+    languages: Collection[str],
+    *,
+    lacks_absent: bool = False,
+    advice: str = NO_MODEL,
 ) -> str:
     """One sentence; empty when the model was made for the language, or does not tell for which it was made.
 
-    For a language that no model which ships was made for, it says where to read about others.
-
     Args:
         lacks_absent: the model finds absent keyphrases in other languages, but none in this one.
+        advice: what is added for a language that no model which ships was made for.
 
     >>> language_note("fr", "default", {"en"})
     "This text is French; the model 'default' was made for English, so treat its answer with care."
@@ -45,13 +60,13 @@ def language_note(
         return ""
     made_for = _listed([NAMES[code] for code in NAMES if code in languages])
     reason = f"was made for {made_for}" if made_for else "was not made for it"
-    advice = (
+    care = (
         "so it gives no absent keyphrases; treat the present ones with care"
         if lacks_absent
         else "so treat its answer with care"
     )
-    others = "" if language in SERVED else f" ({NO_MODEL})"
-    return f"This text is {language_name(language)}; the model '{model}' {reason}, {advice}{others}."
+    others = "" if language in SERVED else f" ({advice})"
+    return f"This text is {language_name(language)}; the model '{model}' {reason}, {care}{others}."
 
 
 def _listed(names: list[str]) -> str:

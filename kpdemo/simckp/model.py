@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from kpdemo.candidates.chunks import CandidateConfig
 from kpdemo.errors import ConfigError
+from kpdemo.progress import tell
 from kpdemo.simckp.examples import FEATURES
 
 PRIOR_WIDTH = 16
@@ -152,6 +153,7 @@ def pool(
         low, high = _rows_between(batch, start, end)
         if low < high:
             sums = sums.index_add_(0, batch.row_phrase[low:high], _sum_rows(hidden, batch, start, low, high))
+        tell(min(end / len(batch.input_ids), 1.0))
     assert sums is not None  # a batch has at least one window
     windows = torch.bincount(batch.row_phrase, minlength=len(sums)).clamp(min=1)
     return _mean_by(torch.cat(firsts), batch.window_document, batch.documents), sums / windows.unsqueeze(1)

@@ -18,6 +18,7 @@ from kpdemo.candidates.chunks import Candidate, mine_candidates, present_keyphra
 from kpdemo.candidates.tagger import Tagger
 from kpdemo.languages.names import ENGLISH
 from kpdemo.latin import latin_documents
+from kpdemo.progress import part
 from kpdemo.selection import check_options, keep, mark_fillers
 from kpdemo.simckp.batches import collate
 from kpdemo.simckp.counting import ExpectedF1
@@ -158,8 +159,8 @@ class SimckpPredictor:
             return rows.numpy()
         others = represent_example(self.second.module, example, padding=self.padding)
         weighted = [
-            math.sqrt(share) * functional.normalize(part, dim=-1)
-            for part, share in ((rows, 1 - self.second.share), (others, self.second.share))
+            math.sqrt(share) * functional.normalize(half, dim=-1)
+            for half, share in ((rows, 1 - self.second.share), (others, self.second.share))
         ]
         return torch.cat(weighted, dim=-1).numpy()
 
@@ -206,15 +207,18 @@ def score_examples(
     def read(group: Sequence[int]) -> list[NDArray[np.float32]]:
         batch = collate([examples[index] for index in group], padding=padding).to(device)
         counts = [len(examples[index].features) for index in group]
-        flat = module(batch, windows_at_once=windows).float()
+        with part(0, 1 if second is None else 2):
+            flat = module(batch, windows_at_once=windows).float()
         if second is not None:
-            flat = flat.lerp(second.module(batch, windows_at_once=windows).float(), second.share)
+            with part(1, 2):
+                other = second.module(batch, windows_at_once=windows).float()
+            flat = flat.lerp(other, second.share)
         return np.split(flat.cpu().numpy(), np.cumsum(counts)[:-1])
 
     with torch.inference_mode():
         for group in _groups(examples, windows):
-            for index, part in zip(group, in_halves(read, group, too_large=TOO_LARGE), strict=True):
-                scores[index] = part
+            for index, row in zip(group, in_halves(read, group, too_large=TOO_LARGE), strict=True):
+                scores[index] = row
     return scores
 
 

@@ -19,6 +19,7 @@ from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
 from kpdemo.ui.results import Answer, Question, note_of, nothing_present
 from kpdemo.ui.stop import Stop, Stops
+from kpdemo.ui.ticked import ticked_models
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
@@ -224,11 +225,12 @@ class CompareHandlers:
 
 def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> None:
     """A heading, the models to tick, a button and their columns, under the page's own fields."""
-    names = list(handlers.shelf.models)
-    ticked = [name for name in names if name == handlers.shelf.default or name in FIRST_TICKED]
+    shelf = handlers.shelf
+    ticked = [name for name in shelf.models if name == shelf.default or name in FIRST_TICKED]
     section_heading("Compare", "compare-heading")
     with gr.Row(elem_id="compare-controls", elem_classes="controls"):
-        models = gr.CheckboxGroup(names, value=ticked, label="Models", elem_id="compare-models", scale=4)
+        with gr.Column(scale=4, min_width=240):
+            models = ticked_models(shelf, ticked, "compare")
         run = gr.Button("Compare", elem_id="compare-run", scale=0, min_width=140)
     stop_button(handlers.stop_comparing, "compare")
     result = gr.HTML(empty_html(EMPTY), elem_id="compare-result")

@@ -105,7 +105,7 @@ def _chosen(gold: str | None, predictions: list[str] | None) -> list[Path]:
 def _check_kinds(gold: str | None, predictions: list[str] | None) -> list[Path]:
     kinds = (*LINE_SUFFIXES, *TABLE_SUFFIXES)
     golds = checked_files([gold], suffixes=kinds, advice="JSON Lines with keyphrases") if gold else []
-    advice = "what Files or `predict --output` writes"
+    advice = "the download of Files"
     return golds + (checked_files(predictions, suffixes=LINE_SUFFIXES, advice=advice) if predictions else [])
 
 

@@ -16,6 +16,7 @@ from kpdemo.errors import BusyError, KpdemoError, LanguageError, ModelLoadError,
 from kpdemo.languages import identified
 from kpdemo.languages.routing import DEFAULT_MODEL, model_for
 from kpdemo.predictors import model_folder
+from kpdemo.progress import heard_by, tell
 from kpdemo.types import Predictor, VectorSpace
 from kpdemo.ui.results import Answer, Question
 from kpdemo.ui.rows import Guarded, Row, warm_up_for
@@ -215,10 +216,12 @@ class ModelShelf:
             return row.opened[name]
 
     def _start(self, name: str, row: Row) -> Predictor:
+        tell(0.0, f"Loading the model {name}")
         try:
-            predictor = row.load(name)
-            # What loads lazily loads now, and counts in no answer's time.
-            predictor.predict([warm_up_for(predictor)])
+            with heard_by(None):
+                predictor = row.load(name)
+                # What loads lazily loads now, and counts in no answer's time.
+                predictor.predict([warm_up_for(predictor)])
         except Exception as error:
             row.problems[name] = _sentence(name, error)
             raise ModelLoadError(row.problems[name]) from error

@@ -14,6 +14,7 @@ from gradio.events import Dependency
 
 from kpdemo.errors import KpdemoError
 from kpdemo.languages.names import NAMES
+from kpdemo.progress import Heard, heard_by
 from kpdemo.types import TITLE_BREAK
 from kpdemo.ui.figures import NARROW_SPACE
 from kpdemo.ui.markdown import markdown_html
@@ -55,28 +56,34 @@ TOO_LONG = (
     "the command line (python -m kpdemo predict), which has no limit."
 )
 
+MINUTE = 100_000
+"""Characters that two cores with other work read in a minute."""
+
 # Characters of the text that is read, as Python counts them, in the browser, so that typing sends nothing.
 _COUNT = f"""
   const heading = [...(title ?? "").trim()].length;
   const count = (heading && heading + {len(TITLE_BREAK)}) + [...(text ?? "")].length;
+  const minutes = Math.round(count / {MINUTE});
+  const time = minutes > 1 ? `${{minutes}} minutes` : "a minute";
   const grouped = (number) => String(number).replace(/\\B(?=(\\d{{3}})+$)/g, "{NARROW_SPACE}");"""
 
 COUNT_CHARACTERS = f"""(title, text) => {{{_COUNT}
   const told = `${{grouped(count)}} ${{count === 1 ? "character" : "characters"}}`;
   if (count > {LONGEST_TEXT}) return {json.dumps(note_html(TOO_LONG, role="status"))}
     .replace("LENGTH", told).replace("MORE", grouped(count - {LONGEST_TEXT}));
-  const patience = count < {LONG_TEXT} ? "" : "A long text may take a minute. ";
+  const patience = count < {LONG_TEXT} ? "" : `This may take ${{time}}. `;
   return `<p class="count">${{patience}}${{told}}${{heading ? ", the title included" : ""}}</p>`;
 }}"""
 
 STOPPED = "Stopped: the text was not read. Press Predict to read it after all."
 
-READING = "Reading LENGTH characters: this may take a minute or more."
+READING = "Reading LENGTH characters: this may take TIME, or more while the server has other work."
 
 # Shown while the result is pending; see style.css.
 TELL_LENGTH = f"""(title, text) => {{{_COUNT}
   if (count < {LONG_TEXT} || count > {LONGEST_TEXT}) return "";
-  return {json.dumps(note_html(READING, role="status"))}.replace("LENGTH", grouped(count));
+  return {json.dumps(note_html(READING, role="status"))}
+    .replace("LENGTH", grouped(count)).replace("TIME", time);
 }}"""
 
 # On a phone the result is below the fields. Gradio's own scroll_to_output stops half-way when an answer
@@ -121,9 +128,10 @@ class PredictHandlers:
         language: str = "",
         *,
         stop: Stop | None = None,
+        heard: Heard | None = None,
     ) -> str:
         """The text with its present keyphrases marked, their table, and ways to keep them."""
-        with shown_to_user(KpdemoError):
+        with shown_to_user(KpdemoError), heard_by(heard):
             question = read_question(title, document, model, rule, count, threshold, language)
             answer = answer_html(self.shelf.answer(question, stop))
             reader = self.shelf.reader_of(question)
@@ -138,12 +146,14 @@ class PredictHandlers:
         count: float,
         threshold: str,
         language: str = "",
+        progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> str:
         """As `predict`; when Gradio cancels the event, the model stops too."""
         stop = Stop()
         fields = (title, document, model, rule, count, threshold, language)
         try:
-            work = partial(self.predict, *fields, stop=stop)
+            heard = partial(_shown_in, progress)
+            work = partial(self.predict, *fields, stop=stop, heard=heard)
             return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
         finally:
             stop.ask()  # the thread that was left alone would work on for nobody
@@ -169,6 +179,10 @@ class PredictHandlers:
         return note_html(f"{problem} Until then, choose another model under Model.", role="alert")
 
 
+def _shown_in(progress: gr.Progress, share: float, what: str) -> None:
+    progress(share, desc=what)
+
+
 @dataclass(frozen=True, slots=True)
 class ResultPlaces:
     """Where the answer goes, and what is said while a long text is read."""
@@ -184,9 +198,9 @@ def build_predict_tab(
     with gr.Row(elem_classes="columns"):
         with gr.Column(scale=5, min_width=320):
             title, document = _text_fields()
+            run = gr.Button("Predict", variant="primary", elem_id="predict-run")
             buttons = _example_buttons(examples)
             fields = _option_fields(handlers, title, document)
-            run = gr.Button("Predict", variant="primary", elem_id="predict-run")
         with gr.Column(scale=7, min_width=320):
             section_heading("Keyphrases", "predict-heading")
             problem = gr.HTML("", elem_id="predict-problem")
@@ -239,8 +253,8 @@ def _text_fields() -> tuple[gr.Textbox, gr.Textbox]:
     document = gr.Textbox(
         label="Document",
         placeholder="Paste an abstract or a whole text.",
-        lines=9,
-        max_lines=18,
+        lines=7,
+        max_lines=14,
         elem_id="predict-document",
     )
     length = gr.HTML('<p class="count">0 characters</p>', elem_id="predict-length")

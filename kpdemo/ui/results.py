@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kpdemo.languages.names import NAMES, language_name
-from kpdemo.languages.notes import prediction_note
+from kpdemo.languages.notes import NO_MODEL_HERE, prediction_note
 from kpdemo.languages.segmenting import SEGMENTED
 from kpdemo.lines import with_title_line
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
@@ -81,7 +81,11 @@ def present_rule(language: str) -> str:
 def note_of(answer: Answer) -> str:
     """That the model was made for other languages than that of the text; empty when it was not."""
     return prediction_note(
-        answer.prediction, answer.model, answer.languages, finds_absent=answer.finds_absent
+        answer.prediction,
+        answer.model,
+        answer.languages,
+        finds_absent=answer.finds_absent,
+        advice=NO_MODEL_HERE,
     )
 
 

@@ -28,6 +28,7 @@ from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
 from kpdemo.ui.send_documents import Problems, few_documents
 from kpdemo.ui.stop import Stop, Stops
+from kpdemo.ui.ticked import ticked_models
 from kpdemo.ui.uploads import in_turn_of_files, in_turns, predict_uploads
 from kpdemo.ui.widgets import (
     FILES_QUEUE,
@@ -217,11 +218,9 @@ def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> 
 def _controls(
     handlers: SendHandlers, prefix: str, stop: Callable[..., None]
 ) -> tuple[gr.CheckboxGroup, gr.Button, gr.HTML]:
-    shelf = handlers.shelf
     with gr.Row(elem_id=f"{prefix}-controls", elem_classes="controls"):
-        models = gr.CheckboxGroup(
-            list(shelf.models), value=[shelf.default], label="Models", elem_id=f"{prefix}-models", scale=4
-        )
+        with gr.Column(scale=4, min_width=240):
+            models = ticked_models(handlers.shelf, [handlers.shelf.default], prefix)
         run = gr.Button("Send to a project", elem_id=f"{prefix}-run", scale=0, min_width=220)
     stop_button(stop, prefix)
     return models, run, gr.HTML(empty_html(EMPTY), elem_id=f"{prefix}-result")

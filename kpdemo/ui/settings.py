@@ -26,6 +26,8 @@ class Settings:
     wordnet: Path | None
     """The folder of WordNet's files; None is where the system has them."""
     in_space: bool
+    documentation: str = ""
+    """Where visitors find it; empty leaves them the folder of the program."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -68,7 +70,27 @@ def read_settings(arguments: Sequence[str] | None, environment: Mapping[str, str
         help="the folder of WordNet 3.0 for word senses; default: the variable KPDEMO_WORDNET, "
         "else /usr/share/wordnet",
     )
+    parser.add_argument(
+        "--documentation",
+        metavar="URL",
+        type=web_address,
+        default=environment.get("KPDEMO_DOCUMENTATION") or _of_space(environment),
+        help="where the foot of the page links to; default: the variable KPDEMO_DOCUMENTATION",
+    )
     return Settings(**vars(parser.parse_args(arguments)), in_space=in_space)
+
+
+def _of_space(environment: Mapping[str, str]) -> str:
+    """The README of the Space, if this is one."""
+    space = environment.get("SPACE_ID")
+    return f"https://huggingface.co/spaces/{space}/blob/main/README.md" if space else ""
+
+
+def web_address(text: str) -> str:
+    """An address that a browser opens; argparse asks for defaults too, of which the empty one is none."""
+    if text and not text.startswith(("https://", "http://")):
+        raise argparse.ArgumentTypeError(f"{text!r} is no web address: begin it with https://")
+    return text
 
 
 def known_model(text: str) -> str:

@@ -13,8 +13,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from kpdemo.errors import ModelStoppedError
+from kpdemo.progress import tell
 from kpdemo.types import Document, Prediction, RetrievalPrediction, VectorSpace
-from kpdemo.worker.messages import Answer, Call, Description, Load, Open, Raised, Request, Setup
+from kpdemo.worker.messages import Answer, Call, Description, Load, Open, Raised, Request, Setup, Told
 from kpdemo.worker.process import ModelProcess
 
 
@@ -91,7 +92,8 @@ class ModelWorker:
             self._replace(process)
             process = self._started()
             process.send(request)
-        answer = process.receive()
+        while isinstance(answer := process.receive(), Told):
+            tell(answer.share, answer.what)
         if answer is None:
             raise ModelStoppedError(
                 f"The model stopped before it had answered ({self._replace(process)}), and starts again: "

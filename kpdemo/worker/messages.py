@@ -58,6 +58,14 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """Before the answer: how far the work is, as `kpdemo.progress` tells it."""
+
+    share: float
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
 class Returned:
     """The answer to a request."""
 

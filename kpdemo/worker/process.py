@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from threading import Thread
 
-from kpdemo.worker.messages import Answer, Request, Setup
+from kpdemo.worker.messages import Answer, Request, Setup, Told
 
 # It finds modules where this program does, and not in the folder that it happens to be in.
 _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from kpdemo.worker.server import serve; serve()"
@@ -43,12 +43,12 @@ class ModelProcess:
             return False
         return True
 
-    def receive(self) -> Answer | None:
-        """The answer to the request that was sent; None when the process ended before it had answered."""
+    def receive(self) -> Answer | Told | None:
+        """The answer to the request that was sent, or what comes before it; None when the process ended."""
         pipe = self._popen.stdout
         assert pipe is not None
         try:
-            answer: Answer = pickle.load(pipe)
+            answer: Answer | Told = pickle.load(pipe)
         except (EOFError, pickle.UnpicklingError):  # of an answer without an end
             return None
         return answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+import time
 import traceback
 from contextlib import suppress
 from queue import SimpleQueue
@@ -12,9 +13,24 @@ from threading import Thread
 from typing import BinaryIO
 
 from kpdemo.errors import KpdemoError
+from kpdemo.progress import heard_by
 from kpdemo.quick_start import import_nltk, uncollected
 from kpdemo.types import Mapped, Predictor, finds_absent, languages_of, uses_passages
-from kpdemo.worker.messages import Answer, Call, Description, Load, Open, Raised, Request, Returned, Setup
+from kpdemo.worker.messages import (
+    Answer,
+    Call,
+    Description,
+    Load,
+    Open,
+    Raised,
+    Request,
+    Returned,
+    Setup,
+    Told,
+)
+
+SECONDS_BETWEEN = 0.5
+"""So that short texts tell nothing."""
 
 
 def serve() -> None:
@@ -31,7 +47,9 @@ def serve() -> None:
                 models.open(setup.first)
     with suppress(OSError):  # nobody is there to take the answer: the end that `_receive` waits for
         while True:
-            answers.write(_pickled(models.answer(inbox.get())))
+            with heard_by(_Teller(answers)):
+                answer = models.answer(inbox.get())
+            answers.write(_pickled(answer))
             answers.flush()
     os._exit(0)
 
@@ -50,6 +68,20 @@ def _receive(requests: BinaryIO, inbox: SimpleQueue[Request]) -> None:
             inbox.put(pickle.load(requests))
     finally:
         os._exit(0)
+
+
+class _Teller:
+    """Passes on how far the work is, now and then."""
+
+    def __init__(self, answers: BinaryIO) -> None:
+        self._answers = answers
+        self._told = time.monotonic()
+
+    def __call__(self, share: float, what: str) -> None:
+        if time.monotonic() - self._told > SECONDS_BETWEEN:
+            self._answers.write(pickle.dumps(Told(share, what)))
+            self._answers.flush()
+            self._told = time.monotonic()
 
 
 class _Models:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +17,7 @@ from playwright.sync_api import Page, expect
 
 import app
 from kpdemo.errors import ModelLoadError
-from kpdemo.languages.notes import NO_MODEL
+from kpdemo.languages.notes import NO_MODEL_HERE
 from kpdemo.types import Keyphrase
 from kpdemo.ui.models import LONG_TEXT
 from kpdemo.ui.predict import STOPPED
@@ -113,7 +114,7 @@ def test_the_language_can_be_chosen_and_the_text_runs_in_its_direction(fresh):
     predict(fresh, f"מודל: {BODY}")
     expect(fresh.locator("#predict-language-note")).to_have_text(
         "This text is Hebrew; the model 'default' was made for English, so treat its answer with care "
-        f"({NO_MODEL})."
+        f"({NO_MODEL_HERE})."
     )
     text = fresh.locator("#predict-text[lang=he]")
     assert text.evaluate("element => getComputedStyle(element).direction") == "rtl"
@@ -228,7 +229,7 @@ def test_the_count_of_characters_follows_the_typing(demo):
 
 def test_a_text_over_the_limit_is_told_before_anything_is_sent(demo):
     write(demo, "x" * LONGEST_TEXT)
-    expect(demo.locator("#predict-length")).to_contain_text("A long text may take a minute")
+    expect(demo.locator("#predict-length")).to_contain_text("This may take 3 minutes.")
     sent = []
     demo.on("request", lambda request: sent.append(request.url))
     write(demo, "x" * LONGEST_TEXT, "T")
@@ -294,7 +295,7 @@ def test_an_example_fills_the_boxes_and_is_predicted(demo, number):
     [
         ("", "The text is empty"),
         ("Entropy", "The text is only one word, “Entropy”: give a sentence or more."),
-        ("深度学习模型在自然语言处理中的应用", "Chinese or Japanese script, which this model does not read"),
+        ("深度学习模型在自然语言处理中的应用", "The text is Chinese, which this model does not read"),
         ("plain words " * 85_000, "this page reads at most 250\u202f000"),
     ],
     ids=["empty", "one word", "Chinese", "a megabyte"],
@@ -417,10 +418,26 @@ def test_a_threshold_holds_once_it_is_chosen_and_a_wrong_one_is_named(fresh):
     assert "threshold" not in fresh.locator("#predict-code").text_content()
 
 
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_predict_is_in_sight_before_anything_is_scrolled_also_under_a_long_text(fresh, size):
+    fresh.set_viewport_size({"width": size[0], "height": size[1]})
+    expect(fresh.locator("#predict-run")).to_be_in_viewport(ratio=1)
+    write(fresh, BODY * 40, TITLE)
+    fresh.locator("#predict-document textarea").blur()
+    fresh.evaluate("scrollTo(0, 0)")
+    expect(fresh.locator("#predict-run")).to_be_in_viewport(ratio=1)
+
+
 def test_compare_shows_columns_and_what_they_agree_on(demo):
     write(demo, "The boundary integral equation has a boundary")
-    for model in ("first", "damaged"):
+    fold = demo.locator("#compare-choose > button")
+    expect(fold).to_have_text(re.compile("Models: default$|Models: default "))
+    expect(demo.locator("#compare-models")).to_be_hidden()
+    fold.click()
+    expect(demo.locator("#compare-models")).to_contain_text("first – first phrases")
+    for model in ("damaged", "first"):
         demo.locator("#compare-models").get_by_label(model).check()
+    expect(fold).to_contain_text("Models: default, first, damaged")
     demo.locator("#compare-run").click()
     expect(demo.locator(".compare-column h3")).to_have_text(["default", "first", "damaged"])
     expect(demo.locator(".compare-column").last).to_contain_text("<damaged> is damaged")
@@ -457,10 +474,12 @@ def test_a_long_text_says_that_it_is_being_read_and_hides_what_was_said_before(p
     run.click()
     count = f"{len(BODY) * 300 + len(TITLE) + 2:,}".replace(",", "\u202f")
     expect(reading.get_by_role("status")).to_have_text(
-        f"Reading {count} characters: this may take a minute or more."
+        f"Reading {count} characters: this may take a minute, or more while the server has other work."
     )
     expect(reading).to_be_in_viewport()
     expect(page.locator(".refusal")).to_be_hidden()
+    expect(page.locator("#predict-result .empty")).to_be_hidden()
+    expect(page.locator("#predict-result")).to_contain_text("Loading the model default")
     Waiting.go.set()
     expect(page.locator("#predict-cut")).to_be_visible()
     expect(reading).to_be_hidden()
@@ -505,6 +524,7 @@ def test_files_and_a_comparison_can_be_stopped_and_keep_what_they_had(page, serv
         models = {"plain": "answers", "obedient": "obeys"}
         open_page(page, serve(app.AppContext(models, remote.load, load_apart=worker.open)))
         stop = page.get_by_role("button", name="Stop")
+        page.locator("#compare-choose > button").click()
         for model in models:
             page.locator("#compare-models").get_by_label(model).check()
         write(page, f"compute {begun}".ljust(LONG_TEXT))
@@ -538,7 +558,7 @@ def test_a_short_text_is_read_while_others_wait_for_long_ones(browser, serve):
         open_page(page, address)
     for page in pages[:2]:
         write(page, BODY * 300)
-        expect(page.locator("#predict-length")).to_contain_text("A long text may take a minute")
+        expect(page.locator("#predict-length")).to_contain_text("This may take a minute.")
         page.locator("#predict-run").click()
     predict(pages[2], BODY)
     expect(pages[2].locator("#predict-length")).not_to_contain_text("long")

@@ -31,6 +31,7 @@ def test_a_pasted_document_comes_back_as_an_ndcg_figure(site, browser, tmp_path)
     open_page(page, site.address)
     page.locator("#predict-title textarea").fill(TITLE)
     page.locator("#predict-document textarea").fill(BODY)
+    page.locator("#send-choose > button").click()
     for model in ("default", "first"):
         page.locator("#send-models").get_by_label(model).check()
     page.locator("#send-run").click()

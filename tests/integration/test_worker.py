@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from kpdemo.errors import InputError, ModelLoadError, ModelStoppedError
+from kpdemo.progress import READING, heard_by
 from kpdemo.types import Document
 from kpdemo.worker import ModelWorker, client
 from kpdemo.worker.process import ModelProcess
@@ -42,7 +43,7 @@ def own_worker() -> Iterator[ModelWorker]:
 
 
 def process_of(worker: ModelWorker) -> int:
-    [prediction] = worker.open("obedient").predict(["tell"])
+    [prediction] = worker.open("obedient").predict(["process"])
     return int(prediction.absent_candidates[0])
 
 
@@ -53,6 +54,14 @@ def test_a_prediction_is_the_same_as_without_a_process_between(worker):
     )
     assert remote.predict([TEXT], threshold=0.4) == FakePredictor("first").predict([TEXT], threshold=0.4)
     assert (remote.name, remote.device) == ("first", "cpu")
+
+
+def test_how_far_a_long_work_is_comes_before_its_answer(worker):
+    heard = []
+    with heard_by(lambda share, what: heard.append((share, what))):
+        [prediction] = worker.open("obedient").predict(["tell"])
+    assert prediction.absent_candidates
+    assert heard == [(0.5, READING)]
 
 
 def test_a_model_shows_its_vectors_if_it_has_any(worker):

@@ -52,7 +52,7 @@ def predict(shelf, document=TEXT, title="", model="default"):
 
 def test_a_script_that_is_not_read_promises_no_language(shelf):
     with pytest.raises(
-        gr.Error, match=r"Arabic script.*: choose the model positionrank or multipartite, tra.*kea"
+        gr.Error, match=r"is Arabic, which .*: choose the model positionrank or multipartite\."
     ):
         predict(shelf, "تقدم هذه الورقة طريقة جديدة")
 
@@ -70,7 +70,7 @@ def test_predict_marks_the_text(shelf):
         ("Entropy!", "only one word, “Entropy!”: give a sentence or more"),
         ("x" * 100_000, "only one word, “x+…”"),
         ("12345 67", "holds no letters"),
-        ("深度学习模型在自然语言处理中的应用", "Chinese or Japanese script, which this model does not read"),
+        ("深度学习模型在自然语言处理中的应用", "The text is Chinese, which this model does not read"),
         ("zero \x00 byte", "NUL byte"),
     ],
 )
@@ -145,6 +145,12 @@ def test_the_footer_has_version_model_device_documentation_and_licence(shelf):
     html = FooterHandlers(shelf).show_model()
     for fact in (f"kpdemo {kpdemo.__version__}", "model default on CPU", "README.md", "licence Apache-2.0"):
         assert fact in html
+
+
+def test_the_footer_links_to_the_documentation_where_it_has_a_public_address(shelf):
+    html = FooterHandlers(shelf, "https://example.org/?a=1&b=2").show_model()
+    assert '<a href="https://example.org/?a=1&amp;b=2">documentation</a>' in html
+    assert "README.md" not in html
 
 
 def test_the_footer_names_no_device_of_a_damaged_default():
@@ -611,3 +617,22 @@ def test_every_event_has_a_name_and_every_model_event_shares_a_queue(shelf):
 def test_the_page_is_private_unless_told_otherwise(arguments, environment, host, port):
     settings = app.read_settings(arguments, environment)
     assert (settings.host, settings.port) == (host, port)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "address"),
+    [
+        ([], {}, ""),
+        ([], {"KPDEMO_DOCUMENTATION": "https://example.org/docs"}, "https://example.org/docs"),
+        ([], {"SPACE_ID": "a/b"}, "https://huggingface.co/spaces/a/b/blob/main/README.md"),
+        (["--documentation", "http://x.org"], {"SPACE_ID": "a/b"}, "http://x.org"),
+    ],
+)
+def test_the_documentation_has_an_address_where_it_is_told_or_in_a_space(arguments, environment, address):
+    assert app.read_settings(arguments, environment).documentation == address
+
+
+def test_an_address_of_the_documentation_that_is_none_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        app.read_settings(["--documentation", "javascript:alert(1)"], {})
+    assert "begin it with https://" in capsys.readouterr().err

@@ -13,6 +13,7 @@ import pytest
 from kpdemo.errors import BusyError, ModelLoadError, StoppedError
 from kpdemo.evaluation.baselines import FirstPhrases
 from kpdemo.predictors import DEFAULT_FOLDER, LazyPredictor
+from kpdemo.progress import heard_by, tell
 from kpdemo.types import Document, PointKind, finds_absent
 from kpdemo.ui.models import MOST_LONG, ModelShelf
 from kpdemo.ui.results import Question
@@ -40,6 +41,23 @@ def test_a_model_is_loaded_once():
         answers = list(pool.map(shelf.answer, [QUESTION] * 16))
     assert loaded == ["default"]
     assert {answer.model for answer in answers} == {"default"}
+
+
+def test_the_first_to_ask_a_model_hears_that_it_is_loaded():
+    class Telling(FakePredictor):
+        def predict(self, documents, **options):
+            tell(1.0, "Warming up")
+            return super().predict(documents, **options)
+
+    shelf, heard = ModelShelf(MODELS, lambda name: FakePredictor(name)), []
+    loud, heard_there = ModelShelf(MODELS, Telling), []
+    with heard_by(lambda share, what: heard.append((share, what))):
+        shelf.answer(QUESTION)
+        shelf.answer(QUESTION)
+    assert heard == [(0.0, "Loading the model default")]
+    with heard_by(lambda share, what: heard_there.append(what)):
+        loud.open("first")
+    assert heard_there == ["Loading the model first"]
 
 
 def test_one_call_at_a_time():

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from kpdemo.batch import BatchSummary
-from kpdemo.languages.notes import NO_MODEL, language_note
+from kpdemo.languages.notes import NO_MODEL, NO_MODEL_HERE, language_note
 from kpdemo.passages import passage_rows, used_keyphrases
 from kpdemo.routed import RoutedPredictor
 from kpdemo.text import TRAIN_ONE
@@ -219,3 +219,7 @@ def test_a_language_that_no_model_was_made_for_is_told(language, said):
     assert (NO_MODEL in language_note(language, "indexer", {"en"})) == said
     assert "positionrank and multipartite" in NO_MODEL
     assert TRAIN_ONE in NO_MODEL
+    note = language_note(language, "indexer", {"en"}, advice=NO_MODEL_HERE)  # as the page says it
+    assert ("try positionrank or multipartite" in note) == said
+    assert "python" not in note
+    assert "`" not in note

@@ -1,0 +1,38 @@
+"""Models to tick, each with its line, folded under the names of the ticked ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import gradio as gr
+
+from kpdemo.ui.models import ModelShelf
+
+NONE = "Models: none is ticked"
+
+# In the browser, so that ticking sends nothing. Gradio gives the ticked ones in the order of the clicks.
+_NAME_THEM = """(ticked) => {
+  const names = ORDER.filter((name) => ticked.includes(name));
+  return { __type__: "update", label: names.length ? `Models: ${names.join(", ")}` : NONE };
+}"""
+
+
+def ticked_models(shelf: ModelShelf, ticked: Sequence[str], prefix: str) -> gr.CheckboxGroup:
+    """The field `prefix`-models, in the fold `prefix`-choose."""
+    with gr.Accordion(fold_label(ticked), open=False, elem_id=f"{prefix}-choose") as fold:
+        models = gr.CheckboxGroup(
+            shelf.choices,
+            value=list(ticked),
+            label="Models",
+            container=False,
+            elem_id=f"{prefix}-models",
+            elem_classes="models",
+        )
+    script = _NAME_THEM.replace("ORDER", json.dumps(list(shelf.models))).replace("NONE", json.dumps(NONE))
+    models.change(None, models, fold, js=script, api_name=f"name_models_of_{prefix.replace('-', '_')}")
+    return models
+
+
+def fold_label(ticked: Sequence[str]) -> str:
+    return f"Models: {', '.join(ticked)}" if ticked else NONE
