@@ -65,7 +65,7 @@ def build_theme() -> gr.themes.Base:
         button_primary_text_color="white",
         button_primary_text_color_dark="white",
         button_secondary_background_fill="white",
-        button_secondary_background_fill_hover="*neutral_100",
+        button_secondary_background_fill_hover="*primary_50",  # grey looks as if it could not be pressed
         button_secondary_background_fill_dark="*neutral_800",
         button_secondary_background_fill_hover_dark="*neutral_700",
         button_secondary_border_color="*neutral_400",

@@ -33,6 +33,18 @@ def test_no_file_is_a_sentence(files):
     expect_refusal(files, "No file is chosen", result="#files-result")
 
 
+def test_of_many_files_none_is_hidden_or_under_the_buttons(files, tmp_path):
+    paths = [tmp_path / f"{number}.txt" for number in range(12)]
+    for path in paths:
+        path.write_text(TEXT, encoding="utf-8")
+    upload(files, *paths)
+    place = files.locator("#files-upload")
+    assert place.locator(".file-preview-holder").evaluate("e => e.scrollHeight <= e.clientHeight")
+    buttons, first = place.locator(".icon-button-wrapper"), place.locator(".file").first
+    end = buttons.evaluate("e => e.getBoundingClientRect().bottom")
+    assert first.evaluate("e => e.getBoundingClientRect().top") >= end
+
+
 def test_a_file_of_a_word_processor_is_refused_in_our_words_as_soon_as_it_is_chosen(files, tmp_path):
     path = tmp_path / "report.docx"
     path.write_bytes(b"PK")

@@ -200,6 +200,10 @@ class TestTables:
             "good",
         ]
         assert [problem.line for problem in problems] == [3]
+        assert problems[0].message == (
+            f'{path}, line 3: "text" is not UTF-8 text (byte 0xe9); '
+            'save the file as UTF-8, which Excel calls "CSV UTF-8".'
+        )
 
     def test_a_row_with_more_cells_than_columns_is_reported_and_the_rest_goes_on(
         self, tmp_path: Path
