@@ -47,8 +47,9 @@ def serve() -> None:
                 models.open(setup.first)
     with suppress(OSError):  # nobody is there to take the answer: the end that `_receive` waits for
         while True:
+            request = inbox.get()
             with heard_by(_Teller(answers)):
-                answer = models.answer(inbox.get())
+                answer = models.answer(request)
             answers.write(_pickled(answer))
             answers.flush()
     os._exit(0)
