@@ -18,7 +18,7 @@ import app
 from annotation.services.bundle import open_annotation
 from annotation.web.cookies import COOKIE
 from kpdemo.errors import ModelLoadError
-from kpdemo.text import check_readable
+from kpdemo.latin import latin_documents
 from kpdemo.types import Document, Keyphrase, Prediction, Span
 from tests.fakes import FakePredictor, absent_keyphrases
 
@@ -63,7 +63,7 @@ class Nested:
         return [self._read(document) for document in documents]
 
     def _read(self, document: Document) -> Prediction:
-        check_readable(document)
+        latin_documents([document])
         found = ((phrase, _places(document.text, phrase)) for phrase in self.phrases)
         present = [
             Keyphrase(text, round(0.9 - rank / 10, 2), spans)
