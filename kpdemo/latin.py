@@ -22,7 +22,7 @@ def latin_documents(documents: Sequence[Document | str]) -> list[Document]:
     Raises:
         LanguageError: most letters of a document belong to another script.
     """
-    read = readable_documents(documents, any_script=True)
+    read = readable_documents(documents)
     for document in read:
         found = scripts(document.text)
         others = Counter({script: count for script, count in found.items() if script not in _NEITHER})

@@ -77,7 +77,7 @@ class RoutedPredictor:
         self, document: Document, *, top_k: int | None = None, threshold: float | None = None
     ) -> list[VectorSpace]:
         """See `kpdemo.types.Mapped`."""
-        [read] = readable_documents([document], any_script=True)
+        [read] = readable_documents([document])
         model = self.reader(read)
         return model.vectors(read, top_k=top_k, threshold=threshold) if isinstance(model, Mapped) else []
 
@@ -94,7 +94,7 @@ class RoutedPredictor:
         ask: Callable[[Predictor, list[Document]], list[Outcome]],
     ) -> list[Outcome]:
         """Ask each model once, with all documents that are its own; the outcomes in the documents' order."""
-        read = readable_documents(documents, any_script=True)
+        read = readable_documents(documents)
         turns: dict[str, list[int]] = {}
         for number, document in enumerate(read):
             turns.setdefault(model_for(document.language), []).append(number)

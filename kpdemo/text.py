@@ -6,16 +6,14 @@ English has the words and stems of the released evaluation of SimCKP; see `kpdem
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
 
-from kpdemo.errors import InputError, LanguageError
+from kpdemo.errors import InputError
 from kpdemo.languages import identified, wording
 from kpdemo.languages.names import ENGLISH
-from kpdemo.languages.routing import MULTILINGUAL_MODEL
-from kpdemo.languages.scripts import SCRIPT_NAMES, UNSPACED, scripts
+from kpdemo.languages.scripts import UNSPACED, scripts
 from kpdemo.markup import without_markup
 from kpdemo.types import Document, Span
 
@@ -110,15 +108,11 @@ class StemmedText:
         return bool(key) and any(f" {key} " in part for part in self._parts)
 
 
-def check_readable(document: Document, *, any_script: bool = False) -> None:
-    """Refuse what a predictor cannot read.
-
-    Args:
-        any_script: the predictor reads others than Latin too.
+def check_readable(document: Document) -> None:
+    """Refuse what no predictor can read.
 
     Raises:
         InputError: there are not two words with a letter in the text, or it is not text.
-        LanguageError: most letters belong to a script that is not read.
     """
     text = document.text
     if not text.strip():
@@ -129,29 +123,12 @@ def check_readable(document: Document, *, any_script: bool = False) -> None:
         raise InputError(
             "The text holds half of a character (a lone surrogate): save it as UTF-8 text first."
         )
-    found = scripts(text)
-    if not found:
+    if not scripts(text):
         raise InputError("The text holds no letters, so there is nothing to extract: give some sentences.")
-    if not any_script:
-        _check_latin(found)
     _check_length(text)
 
 
-def _check_latin(found: Counter[str]) -> None:
-    others = Counter({script: count for script, count in found.items() if script not in ("LATIN", "UNKNOWN")})
-    if others.total() * 2 > found.total():
-        script = others.most_common(1)[0][0]
-        name = SCRIPT_NAMES.get(script, script.capitalize())
-        readers = f"{' or '.join(READ_ALL)}, train one ({TRAIN_ONE}, docs/languages.md)"
-        if script in ("CJK", "HANGUL"):
-            readers = " or ".join((MULTILINGUAL_MODEL, *READ_ALL))
-        raise LanguageError(
-            f"The text is mostly in {name} script, which this model does not read: "
-            f"choose the model {readers}, or give a text in a script that it reads."
-        )
-
-
-def readable_documents(documents: Sequence[Document | str], *, any_script: bool = False) -> list[Document]:
+def readable_documents(documents: Sequence[Document | str]) -> list[Document]:
     """The documents, each with its language and without markup; a plain string is one without a title.
 
     Errors as in `check_readable`.
@@ -165,7 +142,7 @@ def readable_documents(documents: Sequence[Document | str], *, any_script: bool 
     given = [Document(document) if isinstance(document, str) else document for document in documents]
     read = [without_markup(document) for document in given]
     for document in read:
-        check_readable(document, any_script=any_script)
+        check_readable(document)
     return [identified(document) for document in read]
 
 

@@ -104,7 +104,7 @@ class FakeRetriever(FakePredictor):
         top_k: int | None = None,
         threshold: float | None = None,
     ) -> list[RetrievalPrediction]:
-        read = readable_documents(documents, any_script=True)
+        read = readable_documents(documents)
         return [self._found(document, top_k or _DEFAULT_COUNT) for document in read]
 
     def _found(self, document: Document, count: int) -> RetrievalPrediction:

@@ -63,7 +63,7 @@ def predict_one(file: str | None, title: str, reading: Reading, *, as_json: bool
     document = replace(_read_one(file, title), language=reading.language)
     _check_index(reading)
     predictor = _predictor_for(document, reading)
-    check_readable(document, any_script=True)  # before a model is loaded for nothing
+    check_readable(document)  # before a model is loaded for nothing
     device = predictor.device  # loads the model: its time is not the prediction's
     started = time.perf_counter()
     [found] = read_with_passages(predictor, [document], top_k=reading.top_k, threshold=reading.threshold)

@@ -75,7 +75,7 @@ class Baseline(ABC):
     ) -> list[Prediction]:
         """See `kpdemo.types.Predictor`; by default ten, and a score is the share of the best one's."""
         check_options(top_k, threshold)
-        read = readable_documents(documents, any_script=True)
+        read = readable_documents(documents)
         return [self._predict_one(document, top_k, threshold) for document in read]
 
     def _predict_one(self, document: Document, top_k: int | None, threshold: float | None) -> Prediction:

@@ -50,7 +50,7 @@ class RamkgGenerator:
         Raises:
             LanguageError: the model has no token for a document's language.
         """
-        inputs = [Augmented(document) for document in readable_documents(documents, any_script=True)]
+        inputs = [Augmented(document) for document in readable_documents(documents)]
         return self.answer(inputs, top_k=top_k, threshold=threshold)
 
     def answer(

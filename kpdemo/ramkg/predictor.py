@@ -90,7 +90,7 @@ class RankingPredictor:
     ) -> list[RetrievalPrediction]:
         """See `kpdemo.types.RetrievalPredictor`."""
         check_options(top_k, threshold)
-        read = readable_documents(documents, any_script=True)
+        read = readable_documents(documents)
         found = self._retrieve(read)
         return [
             self._answer(document, hits, top_k, threshold) for document, hits in zip(read, found, strict=True)

@@ -105,7 +105,7 @@ class RamkgPredictor:
         ]
 
     def _retrieve(self, documents: Sequence[Document | str]) -> tuple[list[list[Hit]], list[Augmented]]:
-        read = readable_documents(documents, any_script=True)
+        read = readable_documents(documents)
         found = self.source.hits(read, self.generator.writer.settings.passages)
         inputs = [
             Augmented(document, tuple(hit.passage.keyphrases for hit in hits))

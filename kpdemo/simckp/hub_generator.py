@@ -107,7 +107,7 @@ class HubGenerator:
         """
         check_options(top_k, threshold)
         several = bool(self.profile.languages)
-        read = readable_documents(documents, any_script=True) if several else latin_documents(documents)
+        read = readable_documents(documents) if several else latin_documents(documents)
         readings = [
             reading for number, document in enumerate(read) for reading in self._read(number, document)
         ]

@@ -47,7 +47,7 @@ def read_question(
     read = Document(body, title=_plain(title).strip(), language=known)
     check_length(read)
     # As models read it; each says itself which scripts it does not read.
-    check_readable(without_markup(read), any_script=True)
+    check_readable(without_markup(read))
     match rule:
         case Rule.OWN:
             return Question(read, model)

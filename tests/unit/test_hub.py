@@ -15,14 +15,13 @@ from transformers import AutoModelForSeq2SeqLM, BartModel
 from transformers.utils import logging
 
 from kpdemo.errors import ConfigError, InputError, LanguageError, ModelLoadError
-from kpdemo.markup import without_markup
+from kpdemo.latin import latin_documents
 from kpdemo.predictors import load_predictor
 from kpdemo.simckp.hub import open_hub_model
 from kpdemo.simckp.hub_download import choose_files, fetch
 from kpdemo.simckp.hub_generator import _between
 from kpdemo.simckp.hub_tagger import HubTagger
 from kpdemo.simckp.proposals import Proposal, build_answer
-from kpdemo.text import check_readable
 from kpdemo.types import Document, Kind, Source
 from tests.tiny import tiny_bert
 from tests.tiny_hub import (
@@ -253,7 +252,7 @@ class TestTokenClassification:
     @given(text=st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=120))
     def test_any_text_gets_an_answer_or_one_sentence(self, tagger, text):
         try:
-            check_readable(without_markup(Document(text)))
+            latin_documents([text])
         except InputError:
             with pytest.raises(InputError):
                 tagger.predict([text])

@@ -152,9 +152,9 @@ def test_korean_particles_are_no_content():
 
 
 def test_a_text_of_one_chinese_sentence_can_be_read_and_a_word_cannot():
-    check_readable(Document(CHINESE.rstrip("。")), any_script=True)
+    check_readable(Document(CHINESE.rstrip("。")))
     with pytest.raises(ValueError, match="only one word"):
-        check_readable(Document("网络"), any_script=True)
+        check_readable(Document("网络"))
 
 
 def test_a_model_for_another_language_is_named():

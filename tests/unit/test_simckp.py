@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from kpdemo.candidates.chunks import Candidate, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import ConfigError, InputError, ModelLoadError, TrainingError
+from kpdemo.latin import latin_documents
 from kpdemo.simckp.backbone import load_backbone, load_tokenizer
 from kpdemo.simckp.batches import collate
 from kpdemo.simckp.checkpoint import load_checkpoint, save_checkpoint
@@ -27,7 +28,6 @@ from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, pool
 from kpdemo.simckp.predictor import Selection, SimckpPredictor, score_examples
 from kpdemo.simckp.threshold import Calibration, best_cutoff, learn_calibration, learn_threshold, own_count
 from kpdemo.sums import check_sums, write_sums
-from kpdemo.text import check_readable
 from kpdemo.types import Document
 from tests.tiny import tiny_bart, tiny_bert, tiny_extractor
 
@@ -269,7 +269,7 @@ class TestPrediction:
     @given(text=st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=200))
     def test_any_text_gets_an_answer_or_one_sentence(self, default_free_predictor, text):
         try:
-            check_readable(Document(text))
+            latin_documents([text])
         except InputError:
             with pytest.raises(InputError):
                 default_free_predictor.predict([text])

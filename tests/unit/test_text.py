@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kpdemo.errors import InputError, LanguageError
+from kpdemo.latin import latin_documents
 from kpdemo.text import StemmedText, check_readable, phrase_key, stem, words
 from kpdemo.types import Document
 
@@ -76,8 +77,8 @@ def test_what_is_no_text_is_refused(text, message):
 )
 def test_other_scripts_are_named(text, script):
     with pytest.raises(LanguageError, match=script):
-        check_readable(Document(text))
+        latin_documents([text])
 
 
 def test_some_foreign_words_in_english_text_are_fine():
-    check_readable(Document("The term 关键词 (keyword) is used for the words that describe a document 😀."))
+    latin_documents(["The term 关键词 (keyword) is used for the words that describe a document 😀."])
