@@ -86,7 +86,7 @@ class DoneDocuments:
         identities: by the id of the document; empty in a line that an earlier version wrote.
         """
         self._output = output
-        self._identities = identities or {}
+        self._identities = dict(identities or {})
 
     def __contains__(self, id: str) -> bool:
         return id in self._identities
@@ -113,7 +113,12 @@ class DoneDocuments:
                 raise _begun_with(self._output, f'a document "{next(iter(missing))}", which {source} lacks')
             if one.document.id in missing:  # of several with an id the first is read
                 del missing[one.document.id]
-                self.check(settings.as_read(one.document), str(source))
+                read = settings.as_read(one.document)
+                if self._identities[read.id] == document_identity(one.document):
+                    self._identities[read.id] = document_identity(
+                        read
+                    )  # told before the run's language counted
+                self.check(read, str(source))
 
 
 def resume(path: Path, source: Source, settings: BatchSettings) -> DoneDocuments:

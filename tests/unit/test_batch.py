@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from kpdemo.batch import BatchSummary, predict_each, predict_file
 from kpdemo.batch_output import OutputError
 from kpdemo.errors import InputError
+from kpdemo.identity import document_identity
 from kpdemo.json_rows import LineError
 from kpdemo.prediction_files import read_predictions
 from kpdemo.refused import refused_path
@@ -276,6 +277,16 @@ def test_of_a_stream_too_no_stale_prediction_is_kept(source: Path, output: Path)
         ResumeError, match='another text or language of the document "d3" than standard input has'
     ):
         predict_file(FakePredictor(), changed, output)
+
+
+def test_what_was_begun_when_a_document_kept_its_own_language_goes_on(tmp_path: Path, output: Path) -> None:
+    source = tmp_path / "docs.jsonl"
+    source.write_text('{"id": "a", "text": "Deux mots."}\n', encoding="utf-8")
+    predict_file(FakePredictor(), source, output, language="fr")
+    [row] = rows_of(output)
+    row[IDENTITY] = document_identity(Document("Deux mots.", id="a"))
+    output.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert predict_file(FakePredictor(), source, output, language="fr") == BatchSummary(skipped=1)
 
 
 def test_what_an_earlier_version_began_goes_on_with_the_same_beginning(source: Path, output: Path) -> None:
