@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -61,10 +62,14 @@ def count(database: Database, model: type, *where: object) -> int:
         return session.scalar(select(func.count()).select_from(model).where(*where))
 
 
-def at_once(calls: list[Callable[[], object]]) -> list[object]:
-    """What each call gave or raised, all let go at the same moment."""
+def at_once(calls: list[Callable[[], object]], *, seconds: float = 60) -> list[object]:
+    """What each call gave, or which of our errors it raised, all let go at the same moment.
+
+    Any other error is the caller's, and so is a call that has not ended after `seconds`.
+    """
     gate = threading.Barrier(len(calls))
     answers: list[object] = [None] * len(calls)
+    others: list[Exception] = []
 
     def run(number: int, call: Callable[[], object]) -> None:
         gate.wait()
@@ -72,10 +77,17 @@ def at_once(calls: list[Callable[[], object]]) -> list[object]:
             answers[number] = call()
         except AnnotationError as error:
             answers[number] = error
+        except Exception as error:
+            others.append(error)
 
-    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(calls)]
+    threads = [threading.Thread(target=run, args=pair, daemon=True) for pair in enumerate(calls)]
     for thread in threads:
         thread.start()
+    deadline = time.monotonic() + seconds
     for thread in threads:
-        thread.join(30)
+        thread.join(max(0.0, deadline - time.monotonic()))
+    unfinished = [number for number, thread in enumerate(threads) if thread.is_alive()]
+    if others:
+        raise others[0]
+    assert not unfinished, f"calls {unfinished} had not ended after {seconds} seconds"
     return answers

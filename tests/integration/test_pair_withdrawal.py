@@ -157,13 +157,15 @@ def test_withdrawing_while_raters_grade_gives_no_error_and_loses_no_grade(databa
 
     def manage() -> None:
         service = PairWithdrawalService(database)
-        for turn in range(12):
-            chosen = [names[each] for each in world.pairs[turn % 3 :: 3]]
-            (service.withdraw if turn % 2 == 0 else service.restore)(world.project, chosen)
-            assert check(database).problems == ()
-            time.sleep(0.02)
-        service.restore(world.project, list(names.values()))
-        stop.set()
+        try:
+            for turn in range(12):
+                chosen = [names[each] for each in world.pairs[turn % 3 :: 3]]
+                (service.withdraw if turn % 2 == 0 else service.restore)(world.project, chosen)
+                assert check(database).problems == ()
+                time.sleep(0.02)
+            service.restore(world.project, list(names.values()))
+        finally:
+            stop.set()
 
     answers = at_once([manage, *(lambda r=rater: work(r) for rater in world.raters)])
     assert answers == [None] * 5
