@@ -131,6 +131,9 @@ class AssignmentService:
         checks = read_checks(connection, desk)
         if checks is not None and len(rows) < count:
             rows += claim_check(connection, desk, checks, now)
+        if is_all and not rows:  # before they are told so: pairs may have been restored or imported since
+            known = self._progress.count(connection, desk)
+            is_all = known.rated >= known.total
         if len(rows) < count and not is_all:  # else all that is open is theirs: do not look through it
             cursor = _cursor(connection, desk, own, answered)
             claimed = claim_pairs(connection, desk, now, count=count - len(rows), cursor=cursor)

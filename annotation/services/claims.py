@@ -207,7 +207,7 @@ _EXPIRED = (
     .limit(_EXPIRED_AT_ONCE)
     .with_for_update(of=(ASSIGNMENTS, PAIRS), key_share=True, skip_locked=True)
 )
-_HELD_BY_ME = (
+_MINE_HERE = (
     select(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair_id)
     .join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id)
     .where(
@@ -216,10 +216,13 @@ _HELD_BY_ME = (
             ASSIGNMENTS.c.project_id.in_(select(PROJECTS.c.id).where(PROJECTS.c.checks_of_id == PROJECT)),
         ),
         ASSIGNMENTS.c.rater_id == RATER,
-        IS_HELD,
     )
     .order_by(PAIRS.c.id)
     .with_for_update(of=(ASSIGNMENTS, PAIRS), key_share=True, skip_locked=True)
+)
+_HELD_BY_ME = _MINE_HERE.where(IS_HELD)
+_HELD_ONCE_RESTORED = _MINE_HERE.where(
+    ASSIGNMENTS.c.state == literal_column("'returned'"), ASSIGNMENTS.c.lease_expires_at.is_not(None)
 )
 _RETURN = (
     update(ASSIGNMENTS)
@@ -245,8 +248,13 @@ def return_expired(
 
 
 def return_held(connection: Connection, project_id: int, rater_id: int) -> int:
-    """Give back what the rater holds, check pairs among it; how many pairs."""
+    """Give back what the rater holds, check pairs among it; how many pairs.
+
+    Nor do they hold a withdrawn pair again that they had before, once it is restored.
+    """
     wanted = {"project": project_id, "rater": rater_id}
+    if withdrawn := connection.execute(_HELD_ONCE_RESTORED, wanted).all():
+        connection.execute(_RETURN, {"ids": [row.id for row in withdrawn]})
     return _return(connection, connection.execute(_HELD_BY_ME, wanted).all())
 
 

@@ -61,6 +61,8 @@ class PairWithdrawalService:
     ) -> int:
         """Put withdrawn pairs back as they were, all or none; how many were withdrawn.
 
+        Whoever held one has it again, if their time has not run out and nobody took their place meanwhile.
+
         Raises:
             NotFoundError: there is no such project, or no such pair in it.
             PairError: an id is that of pairs of several types.
@@ -87,6 +89,8 @@ class PairWithdrawalService:
                 changed = _mark(session, sorted(found.values()), now if is_withdrawn else None)
                 if is_withdrawn:
                     _give_back(session, sorted(changed))
+                else:
+                    _hold_again(session, sorted(changed), now)
                 if changed:
                     action = WITHDRAWN if is_withdrawn else RESTORED
                     named = [id for id, number in found.items() if number in changed]
@@ -115,12 +119,39 @@ def _mark(session: Session, numbers: Sequence[int], withdrawn_at: datetime | Non
 
 
 def _give_back(session: Session, numbers: Sequence[int]) -> None:
-    """Nobody holds a withdrawn pair; it keeps a place for each who did, should they send a grade yet."""
+    """Nobody holds a withdrawn pair; it keeps a place for each who did, should they send a grade yet.
+
+    The end of each lease stays: by it the pair is held again if it is restored before.
+    """
     for some in parts(numbers):
         session.execute(
             update(Assignment)
             .where(Assignment.pair_id.in_(some), Assignment.state == "held")
-            .values(state="returned", lease_expires_at=None)
+            .values(state="returned")
             .execution_options(synchronize_session=False)
         )
+    refresh_pairs(session, numbers)
+
+
+def _hold_again(session: Session, numbers: Sequence[int], now: datetime) -> None:
+    """First claimed first, where others have graded a pair while it was withdrawn."""
+    for some in parts(numbers):
+        kept = (
+            select(Assignment.id, Pair.id, Pair.open_slots)
+            .join(Pair, Pair.id == Assignment.pair_id)
+            .where(Pair.id.in_(some), Assignment.state == "returned", Assignment.lease_expires_at > now)
+            .order_by(Assignment.claimed_at, Assignment.id)
+        )
+        places: dict[int, int] = {}
+        chosen = []
+        for assignment, pair, slots in session.execute(kept):
+            places[pair] = places.get(pair, slots) - 1
+            chosen += [assignment] if places[pair] >= 0 else []
+        for these in parts(chosen):
+            session.execute(
+                update(Assignment)
+                .where(Assignment.id.in_(these))
+                .values(state="held")
+                .execution_options(synchronize_session=False)
+            )
     refresh_pairs(session, numbers)

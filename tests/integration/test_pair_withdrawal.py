@@ -14,7 +14,7 @@ from sqlalchemy import select
 from annotation.adjudication import AdjudicationError
 from annotation.assignment import Progress
 from annotation.clock import utcnow
-from annotation.errors import ExportError, NoteError, NotFoundError, PairError
+from annotation.errors import AssignmentError, ExportError, NoteError, NotFoundError, PairError
 from annotation.gold import ExportOptions, RaterColumns, Unfinished
 from annotation.judgements import JudgingOptions
 from annotation.notes import LONGEST_NOTE
@@ -40,7 +40,7 @@ from annotation.ui.adjudicate_html import item_html
 from annotation.ui.agreement_tables import raters_table
 from db.checks import check
 from db.models import Assignment, AuditEvent, Pair, Rating, RatingChange
-from tests.people import at_once
+from tests.people import MovableClock, at_once
 from tests.predicted import GRADES, grade, pairs_of, sent_project
 from tests.rated import Rated, pair, rated_project
 from tests.raters import new_world
@@ -72,7 +72,7 @@ def test_a_project_without_the_pairs_and_one_that_withdrew_them_are_the_same(dat
     for part, value in wanted.items():
         assert found[part] == value, part
     assert restore(rated, *study.withdrawn) == len(study.withdrawn)
-    assert without_held(shown(rated)) == without_held(before)
+    assert shown(rated) == before
 
     withdraw(rated, *study.withdrawn)
     assert exported(rated, tmp_path / "withdrawn", RaterColumns.ANONYMOUS) == wanted_files
@@ -85,24 +85,48 @@ def test_a_project_without_the_pairs_and_one_that_withdrew_them_are_the_same(dat
     assert check(database).problems == ()
 
 
-def without_held(parts: dict[str, object]) -> dict[str, object]:
-    """What does not hang on who has a pair on the screen: withdrawing one gives it back."""
-    return {name: value for name, value in parts.items() if name not in ("progress", "stuck")}
-
-
-def test_what_was_given_back_is_offered_again_after_restoring(database):
-    world = new_world(database, pairs=3, raters=2)
+def test_what_was_held_is_held_again_after_restoring(database):
+    world = new_world(database, pairs=3, raters=2, k=1)
     assignments, service = AssignmentService(database), PairWithdrawalService(database)
     first, second = (names_of(database, world.pairs)[pair] for pair in world.pairs[:2])
-    rater = world.raters[0]
+    rater, other = world.raters
     assert [each.id for each in assignments.queue(world.project, rater).pairs] == list(world.pairs[:2])
     assert service.withdraw(world.project, [first, second, first]) == 2
     queue = assignments.queue(world.project, rater)
     assert ([each.id for each in queue.pairs], queue.progress.total) == ([world.pairs[2]], 1)
     assert service.withdraw(world.project, [first]) == 0
     assert service.restore(world.project, [first, names_of(database, world.pairs)[world.pairs[2]]]) == 1
-    queue = assignments.queue(world.project, rater, count=3)
-    assert ([each.id for each in queue.pairs], queue.progress.total) == ([world.pairs[2], world.pairs[0]], 2)
+    assert assignments.queue(world.project, other).pairs == ()
+    saved = RatingService(database, assignments=assignments).rate(world.pairs[0], rater, Decimal(1))
+    assert ([each.id for each in saved.queue.pairs], saved.queue.progress.total) == ([world.pairs[2]], 2)
+    assert check(database).problems == ()
+
+
+@pytest.mark.parametrize("why", ["the lease ran out", "who held it stopped", "another graded it"])
+def test_what_was_held_goes_to_others_after_restoring_where(database, why):
+    world, clock = new_world(database, pairs=1, raters=3, k=1), MovableClock()
+    assignments, service = AssignmentService(database, clock), PairWithdrawalService(database, clock)
+    ratings, [name] = RatingService(database, clock, assignments), names_of(database, world.pairs).values()
+    [pair_id], [first, second, third] = world.pairs, world.raters
+    assignments.queue(world.project, second)
+    assignments.skip(pair_id, second, SkipReason.OTHER)
+    assert assignments.queue(world.project, first).pairs
+    service.withdraw(world.project, [name])
+    if why == "the lease ran out":
+        clock.forward(minutes=31)
+    elif why == "who held it stopped":
+        assignments.give_back(world.project, first)
+    else:
+        ratings.rate(pair_id, second, Decimal(2))
+    service.restore(world.project, [name])
+    assert check(database).problems == ()
+    is_graded = why == "another graded it"
+    assert [each.id for each in assignments.queue(world.project, third).pairs] == (
+        [] if is_graded else [pair_id]
+    )
+    with pytest.raises(AssignmentError, match="others have taken it"):
+        ratings.rate(pair_id, first, Decimal(1))
+    assert check(database).problems == ()
 
 
 def names_of(database, pairs) -> dict[int, str]:
@@ -362,6 +386,23 @@ def test_in_a_large_project_a_grade_that_does_not_count_does_not_add_to_the_prog
     assert ratings.rate(world.pairs[0], rater, Decimal(2)).queue.progress.rated == 0
     assert ratings.rate(world.pairs[1], rater, Decimal(2)).queue.progress.rated == 1
     assert ratings.progress(world.project, rater) == Progress(1, 4)
+
+
+def test_in_a_large_project_who_seems_done_is_given_what_was_restored(database, monkeypatch):
+    monkeypatch.setattr("annotation.services.counting.EXACT_UP_TO", 0)
+    monkeypatch.setattr("annotation.services.counting.SECONDS_A_PAIR", 10_000.0)
+    world = new_world(database, pairs=3, raters=1)
+    [rater], assignments = world.raters, AssignmentService(database)
+    ratings, service = RatingService(database, assignments=assignments), PairWithdrawalService(database)
+    last = names_of(database, world.pairs)[world.pairs[2]]
+    service.withdraw(world.project, [last])
+    assignments.queue(world.project, rater)
+    ratings.rate(world.pairs[0], rater, Decimal(2))
+    service.restore(world.project, [last])
+    saved = ratings.rate(world.pairs[1], rater, Decimal(2))
+    assert [each.id for each in saved.queue.pairs] == [world.pairs[2]]
+    assert saved.queue.progress == Progress(2, 3)
+    assert ratings.rate(world.pairs[2], rater, Decimal(2)).queue.progress == Progress(3, 3)
 
 
 def test_when_a_check_pair_is_due_hangs_on_the_pairs_that_count(database):
