@@ -40,8 +40,9 @@ from typing import TypeVar
 from annotation.authoring import ReadLargerItem
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
-from annotation.formats import FileFormat, Source, open_source, open_stream, read_rows, type_of_name
+from annotation.formats import FileFormat, Source, open_source, open_stream, rows_or_errors, type_of_name
 from annotation.row_reader import RowReader
+from annotation.tables import Row
 from annotation.types import NewPair, NewRating, ReadItem, ReadKnownPair
 
 __all__ = [
@@ -115,18 +116,17 @@ def read_larger_items(
     source: Source, *, format: FileFormat | None = None, type: str | None = None
 ) -> Iterator[ReadLargerItem]:
     """The larger items of an open file; arguments and errors are those of `read_items_or_errors`."""
-    rows = read_rows(source, format=format, type=type, of_items=True)
-    readers = (RowReader(row.fields, f"{source.name}, line {row.line}", type) for row in rows)
-    return _or_errors(readers, RowReader.larger_item)
+    rows = rows_or_errors(source, format=format, type=type, of_items=True)
+    return _or_errors(_readers(source, rows, type), RowReader.larger_item)
 
 
 def _or_errors(
-    readers: Iterable[RowReader], read: Callable[[RowReader], _Read]
+    readers: Iterable[RowReader | ImportFileError], read: Callable[[RowReader], _Read]
 ) -> Iterator[_Read | ImportFileError]:
     try:
         for reader in readers:
             try:
-                found: _Read | ImportFileError = read(reader)
+                found = reader if isinstance(reader, ImportFileError) else read(reader)
             except ImportFileError as error:
                 found = error
             yield found
@@ -136,12 +136,21 @@ def _or_errors(
 
 def _row_readers(
     source: Source, format: FileFormat | None, type: str | None, only_type: str | None
-) -> Iterator[RowReader]:
+) -> Iterator[RowReader | ImportFileError]:
     """Of each row; its type is the one named here, else by the file's name, else the project's only one."""
     named = type_of_name(source.name)
     default = type or (named if named in COMPARISON_TYPES else only_type)
-    for row in read_rows(source, format=format, type=type or named or only_type):
-        yield RowReader(row.fields, f"{source.name}, line {row.line}", default)
+    return _readers(source, rows_or_errors(source, format=format, type=type or named or only_type), default)
+
+
+def _readers(
+    source: Source, rows: Iterable[Row | ImportFileError], default: str | None
+) -> Iterator[RowReader | ImportFileError]:
+    for row in rows:
+        if isinstance(row, ImportFileError):
+            yield row
+        else:
+            yield RowReader(row.fields, f"{source.name}, line {row.line}", default)
 
 
 def fingerprint(type: str, left: str, right: str) -> str:

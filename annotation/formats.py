@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, cast
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
 from annotation.made_ids import MadeIds
-from annotation.tables import LONGEST_LINE, Row, column_names, separator, table_rows
+from annotation.tables import LONGEST_LINE, Row, column_names, only_rows, separator, table_rows
 
 MOST_EMPTY_LINES = 100_000
 PAIR_FIELDS = frozenset({"id", "left", "right"})
@@ -89,10 +89,19 @@ def open_stream(stream: io.BufferedReader, name: str, size: int | None = None) -
     return Source(name, text, size, None if size is None else stream.tell)
 
 
-def read_rows(
+def read_rows(source: Source, *, format: FileFormat | None, type: str | None) -> Iterator[Row]:
+    """The rows of an open file; arguments are those of `rows_or_errors`.
+
+    Raises:
+        ImportFileError: a line is no row.
+    """
+    return only_rows(rows_or_errors(source, format=format, type=type))
+
+
+def rows_or_errors(
     source: Source, *, format: FileFormat | None, type: str | None, of_items: bool = False
-) -> Iterator[Row]:
-    """The rows of an open file.
+) -> Iterator[Row | ImportFileError]:
+    """The rows of an open file; an error stands in the place of a line that is no row.
 
     Args:
         source: the file.
@@ -101,7 +110,7 @@ def read_rows(
         of_items: of larger items alone, which the task has no files of.
 
     Raises:
-        ImportFileError: a line is no row.
+        ImportFileError: nothing of the file can be read, or nothing more.
     """
     with _readable(source.name):
         lines = _lines(source)
@@ -210,7 +219,7 @@ def _has_no_header(first: tuple[int, str]) -> bool:
     return not ("id" in names or are_words or len(names & known) > 1)
 
 
-def _json_rows(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
+def _json_rows(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[Row | ImportFileError]:
     for number, text in lines:
         if not text.strip():
             continue
@@ -218,38 +227,33 @@ def _json_rows(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
         try:
             value = _JSON.decode(text)
         except RecursionError:
-            raise ImportFileError(f"{where}: nested too deeply; write one flat object a line.") from None
+            yield ImportFileError(f"{where}: nested too deeply; write one flat object a line.")
         except ValueError as error:
             reason = getattr(error, "msg", "a number with too many digits")
-            raise ImportFileError(f"{where}: no JSON ({reason}); write one object a line.") from None
-        if not isinstance(value, dict):
-            raise ImportFileError(f"{where}: JSON, but no object; write one object {{…}} a line.")
-        yield Row(number, {key.strip().lower(): field for key, field in value.items()})
+            yield ImportFileError(f"{where}: no JSON ({reason}); write one object a line.")
+        else:
+            if isinstance(value, dict):
+                yield Row(number, {key.strip().lower(): field for key, field in value.items()})
+            else:
+                yield ImportFileError(f"{where}: JSON, but no object; write one object {{…}} a line.")
 
 
-def _task_rows(source: Source, lines: Iterable[tuple[int, str]], type: str | None) -> Iterator[Row]:
+def _task_rows(
+    source: Source, lines: Iterable[tuple[int, str]], type: str | None
+) -> Iterator[Row | ImportFileError]:
     name = source.name
     if type is None:
         raise ImportFileError(
             f"{name}, line 1: no header with id, left and right (or id, rater and grade); add one, or, "
             "for an input file of SemEval-2014 Task 3, name its comparison type."
         )
-    most = 4 if type == "word2sense" else 3
     for number, text in lines:
-        cells = text.rstrip("\r\n").split("\t")
         if not text.strip():
             continue
-        if not 2 <= len(cells) <= most:
-            raise ImportFileError(
-                f"{name}, line {number}: {len(cells)} fields between tabs, not 2 to {most} (larger item, "
-                f"smaller item, {'sense number, ' if most == 4 else ''}id); add what is missing, or a header."
-            )
-        if all(_NUMBER.fullmatch(cell.strip()) for cell in cells[:2]):
-            left, right = (cell.strip()[:40] for cell in cells[:2])
-            raise ImportFileError(
-                f"{name}, line {number}: {left!r} and {right!r} are numbers, no texts to grade; give a file "
-                "of pairs, or add a header with id, left and right."
-            )
+        cells = text.rstrip("\r\n").split("\t")
+        if problem := _no_task_row(cells, 4 if type == "word2sense" else 3):
+            yield ImportFileError(f"{name}, line {number}: {problem}")
+            continue
         id = cells[-1].strip() if len(cells) > 2 else ""
         fields: dict[str, Any] = {
             "id": id or source.made_ids.made(f"{type}-{number}"),
@@ -262,6 +266,22 @@ def _task_rows(source: Source, lines: Iterable[tuple[int, str]], type: str | Non
         elif "-" in id:
             fields["genre"] = id.rpartition("-")[0]
         yield Row(number, fields)
+
+
+def _no_task_row(cells: Sequence[str], most: int) -> str:
+    """Why the cells are no pair of the task; nothing when they are."""
+    if not 2 <= len(cells) <= most:
+        return (
+            f"{len(cells)} fields between tabs, not 2 to {most} (larger item, smaller item, "
+            f"{'sense number, ' if most == 4 else ''}id); add what is missing, or a header."
+        )
+    if all(_NUMBER.fullmatch(cell.strip()) for cell in cells[:2]):
+        left, right = (cell.strip()[:40] for cell in cells[:2])
+        return (
+            f"{left!r} and {right!r} are numbers, no texts to grade; give a file of pairs, or add a header "
+            "with id, left and right."
+        )
+    return ""
 
 
 def _item_columns(names: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ Cells = tuple[int, list[str]]
 
 MOST_WAITING = 100
 """Rows that may wait for the end of a cell; one that runs over more rows, each of them whole, is none."""
-_ADVICE = "write the header in quotes too, or save the file as CSV"
+_ADVICE = "write the header in quotes too, or save the file as CSV (what follows was not read)"
 
 
 class _Cell(Enum):

@@ -32,7 +32,7 @@ from annotation.comparison import COMPARISON_TYPES
 from annotation.empty_gold import refuse_empty_export
 from annotation.errors import ScoreFileError
 from annotation.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
-from annotation.tables import Row, column_names, separator, table_rows
+from annotation.tables import Row, column_names, only_rows, separator, table_rows
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INPUT, _GRADES = ".input.", ".gs."
@@ -266,7 +266,7 @@ def _table(file: Path, lines: Sequence[tuple[int, str]]) -> Iterator[Row] | None
     delimiter = separator(first)
     if not {"id", "score"}.issubset(column_names(first, delimiter)):
         return None
-    return table_rows(str(file), lines, delimiter, first, needs=lambda _: "")
+    return only_rows(table_rows(str(file), lines, delimiter, first, needs=lambda _: ""))
 
 
 def _refuse_ids(file: Path, lines: Sequence[tuple[int, str]], wanted: Sequence[GoldPair]) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from annotation.errors import ImportFileError
 from annotation.quotes import Cells, as_meant
@@ -37,6 +37,18 @@ class Row:
     """By names in small letters. Cells of tables are text; JSON numbers are Decimals or whole numbers."""
 
 
+def only_rows(rows: Iterable[Row | ImportFileError]) -> Iterator[Row]:
+    """The rows as far as they are right.
+
+    Raises:
+        ImportFileError: an error stands in the place of a row.
+    """
+    for row in rows:
+        if isinstance(row, ImportFileError):
+            raise row
+        yield row
+
+
 def table_rows(
     name: str,
     lines: Iterable[tuple[int, str]],
@@ -44,8 +56,8 @@ def table_rows(
     header: str,
     *,
     needs: Callable[[Sequence[str]], str],
-) -> Iterator[Row]:
-    """The rows of a table under their header's names.
+) -> Iterator[Row | ImportFileError]:
+    """The rows of a table under their header's names; an error stands in the place of a line that is no row.
 
     Between tabs a quotation mark is a character like any other, as in the task's own files, unless the header
     itself is in quotes or a writer put the cell in them (`annotation.quotes`).
@@ -58,26 +70,42 @@ def table_rows(
         needs: what a header with these names lacks, as "it needs id and text."; nothing when it will do.
 
     Raises:
-        ImportFileError: a line is no row, or the header lacks something.
+        ImportFileError: the header lacks something, or nobody can tell where the next row begins.
     """
     is_plain = delimiter == "\t" and '"' not in header
-    cut = _plain_rows(name, lines) if is_plain else _quoted_rows(name, lines, delimiter)
-    rows: Iterator[Cells] = (row for row in cut if any(cell.strip() for cell in row[1]))
+    cut = _plain_rows(lines) if is_plain else _quoted_rows(name, lines, delimiter)
+    rows: Iterator[Cells | ImportFileError] = (
+        row for row in cut if isinstance(row, ImportFileError) or any(cell.strip() for cell in row[1])
+    )
     first = next(rows, None)
     if first is None:
         return
+    if isinstance(first, ImportFileError):
+        raise first
     columns = _header(name, *first, needs)
     if is_plain:
-        rows = as_meant(name, rows, len(columns))
+        rows = as_meant(name, cast(Iterator[Cells], rows), len(columns))
     is_protected = delimiter != "\t" and GOLD_COLUMN in columns
-    for number, cells in rows:
-        if len(cells) > len(columns):
-            way = "take the tabs out of its texts" if is_plain else "put fields with the separator in quotes"
-            raise ImportFileError(
-                f"{name}, line {number}: {len(cells)} fields under a header of {len(columns)}; {way}."
-            )
+    for row in rows:
+        error = row if isinstance(row, ImportFileError) else _problem(name, *row, len(columns), is_plain)
+        if error is not None:
+            yield error
+            continue
+        number, cells = cast(Cells, row)
         texts = map(restored, cells) if is_protected else cells
         yield Row(number, dict(zip(columns, texts, strict=False)))
+
+
+def _problem(name: str, number: int, cells: list[str], width: int, is_plain: bool) -> ImportFileError | None:
+    """Why the cells are no row under a header of `width`."""
+    if is_plain and any("\r" in cell for cell in cells):
+        return ImportFileError(f"{name}, line {number}: {_OLD_LINE_BREAK}.")
+    if len(cells) > width:
+        way = "take the tabs out of its texts" if is_plain else "put fields with the separator in quotes"
+        return ImportFileError(
+            f"{name}, line {number}: {len(cells)} fields under a header of {width}; {way}."
+        )
+    return None
 
 
 def column_names(text: str, delimiter: str) -> set[str]:
@@ -90,36 +118,50 @@ def separator(header: str) -> str:
     return max((",", ";", "\t"), key=header.count)
 
 
-def _plain_rows(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[Cells]:
+def _plain_rows(lines: Iterable[tuple[int, str]]) -> Iterator[Cells]:
     """A row a line, cut at its tabs."""
-    for number, text in lines:
-        text = text.rstrip("\r\n")
-        if "\r" in text:
-            raise ImportFileError(f"{name}, line {number}: {_OLD_LINE_BREAK}.")
-        yield number, text.split("\t")
+    return ((number, text.rstrip("\r\n").split("\t")) for number, text in lines)
 
 
-def _quoted_rows(name: str, lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[Cells]:
+def _quoted_rows(
+    name: str, lines: Iterable[tuple[int, str]], delimiter: str
+) -> Iterator[Cells | ImportFileError]:
     """Rows whose cells may be in quotes, and hold line breaks then."""
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     rest = iter(lines)
     first = next(rest, None)
     if first is None:
         return
-    reader = csv.reader((text for _, text in chain([first], rest)), delimiter=delimiter, strict=True)
+    all_lines, latest = chain([first], rest), ""
+
+    def texts() -> Iterator[str]:
+        nonlocal latest
+        for _, latest in all_lines:
+            yield latest
+
+    reader = csv.reader(texts(), delimiter=delimiter, strict=True)
     while True:
-        number = first[0] + reader.line_num
+        before = reader.line_num
+        number = first[0] + before
         try:
             cells = next(reader, None)
         except csv.Error as error:
             advice = next((text for part, text in _CSV_ADVICE.items() if part in str(error)), str(error))
-            raise ImportFileError(f"{name}, line {number}: {advice}.") from None
+            is_one_line = reader.line_num == before + 1 and latest.count('"') % 2 == 0
+            if not (is_one_line and "expected after" in str(error)):
+                raise ImportFileError(
+                    f"{name}, line {number}: {advice} (what follows was not read)."
+                ) from None
+            yield ImportFileError(f"{name}, line {number}: {advice}.")
+            continue
         if cells is None:
             return
         yield number, cells
 
 
 def _header(name: str, number: int, cells: list[str], needs: Callable[[Sequence[str]], str]) -> list[str]:
+    if any("\r" in cell for cell in cells):
+        raise ImportFileError(f"{name}, line {number}: {_OLD_LINE_BREAK}.")
     names = []
     for cell in cells:
         column = cell.strip()

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import tracemalloc
 from contextlib import suppress
 from decimal import Decimal
@@ -17,7 +18,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from annotation.errors import ImportFileError
-from annotation.exchange import FileFormat, fingerprint, open_source, open_stream, read_items
+from annotation.exchange import (
+    FileFormat,
+    fingerprint,
+    open_source,
+    open_stream,
+    read_items,
+    read_items_or_errors,
+)
 from annotation.spreadsheet import protected
 from annotation.types import NewPair, NewRating
 
@@ -166,7 +174,7 @@ def test_a_cell_of_tsv_that_may_go_on_in_the_next_is_refused(rows, part):
     told = message(HEADER + rows, "p.tsv")
     assert told.startswith("p.tsv, line ")
     assert part in told
-    assert told.endswith("; write the header in quotes too, or save the file as CSV.")
+    assert told.endswith("or save the file as CSV (what follows was not read).")
     assert told.count(". ") == 0
 
 
@@ -320,12 +328,31 @@ def test_a_bad_line_is_told_with_its_place(content, part):
         ("id,type,left,right\na,t,b,c,d\n", "line 2: 5 fields under a header of 4"),
         ("id,type,left,right\na,t,b\n", "line 2, field 'right': is empty"),
         ('id,type,left,right\na,t,"b\nc,d\n', "line 2: a field begins with \" and is never closed"),
+        ('id,type,left,right\na,t,"b\nc,d\n', "close it (what follows was not read)."),
         ('id,type,left,right\na,t,"b" c,d\n', "goes on after the closing one"),
         ('id,type,left,right\na,t,"b\n\nc",d\nb,t,,d\n', "line 5, field 'left'"),
     ],
 )  # fmt: skip
 def test_a_bad_row_of_a_table_is_told_with_its_place(content, part):
     assert part in message(content, "pairs.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "wrong"),
+    [
+        ("p.tsv", HEADER + "a\tt\tx\ty\tz\tz\nb\tt\tx\ty\nc\tt\t\ty\nd\tt\tx\rx\ty\n", [2, 4, 5]),
+        ("p.csv", "id,type,left,right\na,t,x,y,z\nb,t,x,y\nc,t,,y\nd,t,x,y,z\n", [2, 4, 5]),
+        ("p.csv", 'id,type,left,right\na,t,"x" x,y\nb,t,x,y\nc,t,"x\nx",y,z\nd,t,,y\n', [2, 4, 6]),
+        ("p.csv", 'id,type,left,right\na,t,,y\nb,t,"x" x,"y\nc,t,x,y,z\n', [2, 3]),
+        ("p.csv", 'id,type,left,right\na,t,x,y,z\nb,t,"x\nc,t,x,y,z\n', [2, 3]),
+        ("p.jsonl", "{broken\n" + line() + "[1]\n" + line(left="") + '"text"\n', [1, 3, 4, 5]),
+        ("phrase2word.test.input.tsv", "a bee\nb c\td\n1\t2\ne f\tg\th\ti\n", [1, 3, 4]),
+    ],
+)  # fmt: skip
+def test_every_wrong_line_is_told_as_long_as_it_is_known_where_the_next_row_begins(name, content, wrong):
+    source = open_stream(io.BufferedReader(io.BytesIO(content.encode())), name)
+    found = [str(item) for item in read_items_or_errors(source) if isinstance(item, ImportFileError)]
+    assert [int(re.search(r", line (\d+)", told)[1]) for told in found] == wrong
 
 
 def test_a_damaged_gz_is_told():
