@@ -12,6 +12,9 @@ class GradeError(AnnotationError, ValueError):
 class ImportFileError(AnnotationError, ValueError):
     """A file cannot be imported: the message names file, line and field."""
 
+    pair_id: str | None = None
+    """Of the line's pair, where the line says it."""
+
 
 class SettingsError(AnnotationError, ValueError):
     """A setting of a project, or a name, cannot be used as it is."""

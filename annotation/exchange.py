@@ -35,7 +35,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from annotation.authoring import ReadLargerItem
 from annotation.comparison import COMPARISON_TYPES
@@ -128,7 +128,7 @@ def _or_errors(
             try:
                 found = reader if isinstance(reader, ImportFileError) else read(reader)
             except ImportFileError as error:
-                found = error
+                found, error.pair_id = error, cast(RowReader, reader).pair_id
             yield found
     except ImportFileError as error:  # of the file: nothing after it can be read
         yield error

@@ -33,10 +33,20 @@ class RowReader:
         self._where = where
         self._type = type
 
-    def item(self) -> NewPair | NewRating:
+    @property
+    def pair_id(self) -> str | None:
+        """Of the pair that the row would be; None for a rating in long form, or where it has none."""
+        id = self._fields.get("id")
+        return str(id).strip() if not self._is_long_form() and isinstance(id, str | int) else None
+
+    def _is_long_form(self) -> bool:
         fields = self._fields
         has_texts = not (_is_empty(fields.get("left")) and _is_empty(fields.get("right")))
-        if not has_texts and not _is_empty(fields.get("rater")):
+        return not has_texts and not _is_empty(fields.get("rater"))
+
+    def item(self) -> NewPair | NewRating:
+        fields = self._fields
+        if self._is_long_form():
             rater, grade = self._long_form()
             type = self._short("type", LONGEST_NAME) or self._type
             return NewRating(self._needed("id", LONGEST_ID), rater, grade, type, self._where)

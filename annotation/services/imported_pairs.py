@@ -18,11 +18,12 @@ from annotation.services.bulk import insert_rows, is_among
 from annotation.services.checks import shelf_of
 from annotation.services.imported_ratings import ImportedRating, RatingWriter
 from annotation.types import ImportSummary, NewPair, NewRating, Project, ReadItem, to_quarters
-from annotation.withheld import Withheld
 from annotation.wrong_lines import WrongLines
 from db.models import Pair
 
 _PAIRS = cast(Table, Pair.__table__)
+MOST_WRONG_IDS = 100_000
+"""So many are kept, that a large file costs no more memory than that."""
 
 
 @dataclass(slots=True)
@@ -49,6 +50,10 @@ class _Part:
     new: list[tuple[NewPair, _Known]] = field(default_factory=list)
     again: list[tuple[NewPair | NewRating, _Known | None]] = field(default_factory=list)
     """Pairs that are there, whose ratings may be new, and ratings in long form."""
+    rows: dict[int, int] = field(default_factory=dict)
+    """The place of each item in the part by Python's id."""
+    wrong: dict[int, ImportFileError] = field(default_factory=dict)
+    """By the same place."""
 
 
 class PairImporter:
@@ -63,28 +68,33 @@ class PairImporter:
         last = session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project.id))
         self._first_order = self._order = 0 if last is None else last + 1
         self._duplicates: dict[str, None] = {}
-        self._withheld = Withheld()
+        self._wrong_ids: set[str] = set()
+        """Of lines that would have been pairs, as far as they say it."""
 
     def summary(self) -> ImportSummary:
         pairs = self._order - self._first_order
         return ImportSummary(pairs, self._ratings.written, tuple(self._duplicates))
 
     def add(self, items: Sequence[ReadItem]) -> None:
-        """Import a part, if no line of it or before it is wrong; else only find out which are.
+        """Import a part, but for its wrong lines, which are put among those of the import.
 
-        Raises:
-            ImportFileError: a rating of it cannot be used.
+        What follows a wrong line is written too, as later lines are compared with it; all of it is undone
+        in the end.
         """
         part = self._look_up([item for item in items if not isinstance(item, ImportFileError)])
-        for item in items:
+        for row, item in enumerate(items):
+            part.rows[id(item)] = row
             problem = item if isinstance(item, ImportFileError) else self._sort(item, part)
             if problem is not None:
-                self._wrong.add(problem)
-        if self._wrong:
-            for pair, known in part.new:
-                self._withheld.add(pair.type, pair.id, known.fingerprint)
-        else:
-            self._write(part)
+                part.wrong[row] = problem
+                self._note_id(problem.pair_id or ("" if isinstance(item, ImportFileError) else _id(item)))
+        self._write(part)
+        for row in sorted(part.wrong):
+            self._wrong.add(part.wrong[row])
+
+    def _note_id(self, id: str) -> None:
+        if len(self._wrong_ids) < MOST_WRONG_IDS:
+            self._wrong_ids.add(id)
 
     def _look_up(self, items: Sequence[NewPair | NewRating]) -> _Part:
         part = _Part()
@@ -125,15 +135,14 @@ class PairImporter:
             )
         types = part.by_id.setdefault(item.id, {})
         known = types.get(item.type)
-        there = known.fingerprint if known else self._withheld.fingerprint_of(item.type, item.id)
-        if there not in (None, print):
+        if known is not None and known.fingerprint != print:
             return ImportFileError(
                 f"{place_of(item)}, field 'id': {item.id!r} is the id of another pair, in the project or "
                 "further up; give this one an id of its own."
             )
         if known is not None:
             part.again.append((item, known))
-        elif print in part.taken or print in self._withheld:
+        elif print in part.taken:
             self._duplicates[item.id] = None
         else:
             types[item.type] = _Known(print)
@@ -144,7 +153,8 @@ class PairImporter:
     def _write(self, part: _Part) -> None:
         if part.new:
             self._insert(part)
-        self._ratings.write([rating for pair, known in part.new for rating in _ratings_of(pair, known)])
+        new = [rating for pair, known in part.new for rating in _ratings_of(pair, known, part)]
+        part.wrong.update(self._ratings.write(new))
         self._merge(part)
 
     def _insert(self, part: _Part) -> None:
@@ -184,37 +194,43 @@ class PairImporter:
         }
 
     def _merge(self, part: _Part) -> None:
-        found = [
-            (item, _ratings_of(item, known or self._rated(cast(NewRating, item), part)))
-            for item, known in part.again
-        ]
-        is_new = iter(self._ratings.merge([rating for _, ratings in found for rating in ratings]))
-        for item, ratings in found:
-            brought = sum(next(is_new) for _ in ratings)
-            if not brought:
+        found: list[NewPair | NewRating] = []
+        ratings: list[ImportedRating] = []
+        for item, its_pair in part.again:
+            known = its_pair or self._rated(cast(NewRating, item), part)
+            if known is not None:
+                found.append(item)
+                ratings += _ratings_of(item, known, part)
+        brought, wrong = self._ratings.merge(ratings)
+        part.wrong.update(wrong)
+        for item in found:
+            if part.rows[id(item)] not in brought:
                 self._duplicates[_id(item)] = None
 
-    def _rated(self, rating: NewRating, part: _Part) -> _Known:
+    def _rated(self, rating: NewRating, part: _Part) -> _Known | None:
+        """The pair of a rating in long form; None where there is none, which is noted."""
         types = part.by_id.get(rating.pair_id, {})
         fitting = [known for type, known in types.items() if rating.type in (None, type)]
         if len(fitting) == 1:
             return fitting[0]
+        where = f"{place_of(rating)}, field 'id'"
         if fitting:
-            raise ImportFileError(
-                f"{place_of(rating)}, field 'id': pairs of {len(fitting)} types have the id "
-                f"{rating.pair_id!r} ({', '.join(sorted(types))}); add a field 'type'."
+            part.wrong[part.rows[id(rating)]] = ImportFileError(
+                f"{where}: pairs of {len(fitting)} types have the id {rating.pair_id!r} "
+                f"({', '.join(sorted(types))}); add a field 'type'."
             )
-        of_type = "" if rating.type is None else f" of type {rating.type!r}"
-        raise ImportFileError(
-            f"{place_of(rating)}, field 'id': the project has no pair {rating.pair_id!r}{of_type}; import "
-            "the pairs first."
-        )
+        elif rating.pair_id not in self._wrong_ids:  # else the line of its pair is told
+            of_type = "" if rating.type is None else f" of type {rating.type!r}"
+            part.wrong[part.rows[id(rating)]] = ImportFileError(
+                f"{where}: the project has no pair {rating.pair_id!r}{of_type}; import the pairs first."
+            )
+        return None
 
 
-def _ratings_of(item: NewPair | NewRating, known: _Known) -> list[ImportedRating]:
-    id, place = _id(item), place_of(item)
+def _ratings_of(item: NewPair | NewRating, known: _Known, part: _Part) -> list[ImportedRating]:
+    name, place, row = _id(item), place_of(item), part.rows[id(item)]
     ratings = item.ratings if isinstance(item, NewPair) else ((item.rater, item.grade),)
-    return [ImportedRating(known.id, id, rater, to_quarters(grade), place) for rater, grade in ratings]
+    return [ImportedRating(known.id, name, rater, to_quarters(grade), place, row) for rater, grade in ratings]
 
 
 def _id(item: NewPair | NewRating) -> str:

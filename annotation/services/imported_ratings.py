@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
@@ -45,6 +46,8 @@ class ImportedRating:
     quarters: int
     place: str
     """Begins messages."""
+    row: int
+    """With which item of its part it came."""
 
 
 @dataclass(slots=True)
@@ -75,56 +78,58 @@ class RatingWriter:
             )
         )
 
-    def write(self, ratings: Sequence[ImportedRating]) -> None:
+    def write(self, ratings: Sequence[ImportedRating]) -> dict[int, ImportFileError]:
         """Write the ratings of pairs that have no others; their pairs count them already.
 
-        Raises:
-            ImportFileError: one rater twice on a pair.
+        Returns:
+            What is wrong with rows: one rater twice on a pair, or a name that no account can have.
         """
         known: set[tuple[int, int]] = set()
+        wrong: dict[int, ImportFileError] = {}
         rows = []
         for rating in ratings:
-            key = (rating.pair_id, self._account(rating))
-            if key in known:
-                raise ImportFileError(
-                    f"{rating.place}: {rating.rater!r} rated the pair {rating.external_id!r} twice; keep one "
-                    "of the grades."
-                )
-            known.add(key)
-            rows.append((key[1], rating))
+            with self._told(rating, wrong):
+                key = (rating.pair_id, self._account(rating))
+                if key in known:
+                    raise ImportFileError(
+                        f"{rating.place}: {rating.rater!r} rated the pair {rating.external_id!r} twice; keep "
+                        "one of the grades."
+                    )
+                known.add(key)
+                rows.append((key[1], rating))
         self._insert(rows)
+        return wrong
 
-    def merge(self, ratings: Sequence[ImportedRating]) -> list[bool]:
+    def merge(self, ratings: Sequence[ImportedRating]) -> tuple[set[int], dict[int, ImportFileError]]:
         """Write ratings of pairs that may have others, and count these anew.
 
         Returns:
-            Of each, whether it was new; one that was there with the same grade is not.
-
-        Raises:
-            ImportFileError: the rater gave another grade, or the pair has all its raters.
+            Which rows brought a new one, not only such as were there with the same grade. And what is wrong
+            with rows: the rater gave another grade, or may not grade the pair, or it has all its raters.
         """
+        wrong: dict[int, ImportFileError] = {}
+        rows: list[tuple[int, ImportedRating]] = []
         if not ratings:
-            return []
+            return set(), wrong
         pairs = self._pairs(sorted({rating.pair_id for rating in ratings}))
-        is_new, rows = [], []
         for rating in ratings:
-            rater_id = self._account(rating)
-            key = (rating.pair_id, rater_id)
-            is_new.append(not self._is_there(rating, key, pairs))
-            if not is_new[-1]:
-                continue
-            pairs.ratings[key] = rating.quarters
-            if pairs.states.get(key) == BARRED:
-                raise ImportFileError(
-                    f"{rating.place}: {rating.rater!r} wrote the pair {rating.external_id!r} or saw its "
-                    "requested grade, and others are to grade it; leave the rating out."
-                )
-            if pairs.states.get(key) not in TAKES_A_SLOT:
-                self._take_slot(rating, pairs)
-            rows.append((rater_id, rating))
+            with self._told(rating, wrong):
+                rater_id = self._account(rating)
+                if self._is_new(rating, rater_id, pairs):
+                    rows.append((rater_id, rating))
         self._insert(rows)
         refresh_pairs(self._session, {rating.pair_id for _, rating in rows})
-        return is_new
+        return {rating.row for _, rating in rows}, wrong
+
+    @contextmanager
+    def _told(self, rating: ImportedRating, wrong: dict[int, ImportFileError]) -> Iterator[None]:
+        """Keep what is wrong with the rating for its row; the first of a row is told."""
+        try:
+            yield
+        except ImportFileError as error:
+            if not self._session.is_active:  # another import took the name just then
+                raise
+            wrong.setdefault(rating.row, error)
 
     def _pairs(self, ids: Sequence[int]) -> _Pairs:
         locked = select(Pair.id, Pair.open_slots).where(Pair.id.in_(ids)).order_by(Pair.id)
@@ -140,14 +145,30 @@ class RatingWriter:
             },
         )
 
-    def _is_there(self, rating: ImportedRating, key: tuple[int, int], pairs: _Pairs) -> bool:
+    def _is_new(self, rating: ImportedRating, rater_id: int, pairs: _Pairs) -> bool:
+        """Whether it is not there yet; the pair has it then.
+
+        Raises:
+            ImportFileError: it cannot be added.
+        """
+        key = (rating.pair_id, rater_id)
         before = pairs.ratings.get(key)
         if before is not None and before != rating.quarters:
             raise ImportFileError(
                 f"{rating.place}: {rating.rater!r} graded the pair {rating.external_id!r} "
                 f"{from_quarters(before)} before and {from_quarters(rating.quarters)} here; keep one of them."
             )
-        return before is not None
+        if before is not None:
+            return False
+        if pairs.states.get(key) == BARRED:
+            raise ImportFileError(
+                f"{rating.place}: {rating.rater!r} wrote the pair {rating.external_id!r} or saw its "
+                "requested grade, and others are to grade it; leave the rating out."
+            )
+        if pairs.states.get(key) not in TAKES_A_SLOT:
+            self._take_slot(rating, pairs)
+        pairs.ratings[key] = rating.quarters
+        return True
 
     def _take_slot(self, rating: ImportedRating, pairs: _Pairs) -> None:
         if pairs.open_slots[rating.pair_id] == 0:

@@ -19,6 +19,7 @@ from annotation.services.projects import as_project, find_project
 from annotation.types import (
     ImportSummary,
     NewPair,
+    NewRating,
     Project,
     ProjectSettings,
     ReadItem,
@@ -112,7 +113,7 @@ def import_within(
     for number, read in enumerate(_parts(items), start=1):
         part = [_checked(item, project.settings) for item in read]
         importer.add(part)
-        if counts_rows and number in _COUNTED_AFTER and not wrong:
+        if counts_rows and number in _COUNTED_AFTER:
             session.execute(_COUNT_ROWS)
         done += len(part)
         if progress is not None:
@@ -125,25 +126,33 @@ def _checked(item: ReadItem, settings: ProjectSettings) -> ReadItem:
     """The item or, where it cannot be used by what it says alone, why."""
     if isinstance(item, ImportFileError):
         return item
-    where = place_of(item)
+    problem = _problem(item, settings)
+    if not problem:
+        return item
+    error = ImportFileError(f"{place_of(item)}{problem}")
+    error.pair_id = item.id if isinstance(item, NewPair) else None
+    return error
+
+
+def _problem(item: NewPair | NewRating, settings: ProjectSettings) -> str:
     if item.type is not None and item.type not in settings.types:
-        return ImportFileError(
-            f"{where}, field 'type': {item.type!r} is no type of the project, which has "
+        return (
+            f", field 'type': {item.type!r} is no type of the project, which has "
             f"{', '.join(settings.types)}; mend it or add it to the project."
         )
     grades = [grade for _, grade in item.ratings] if isinstance(item, NewPair) else [item.grade]
     for grade in grades:
         if grade % settings.step != 0:
-            return ImportFileError(
-                f"{where}: the grade {grade} is off the project's steps of {settings.step}; mend "
-                "it or make the step finer."
+            return (
+                f": the grade {grade} is off the project's steps of {settings.step}; "
+                "mend it or make the step finer."
             )
     if isinstance(item, NewPair) and len(item.ratings) > settings.raters_per_pair:
-        return ImportFileError(
-            f"{where}: {len(item.ratings)} ratings, but the project asks for "
-            f"{settings.raters_per_pair} of a pair; raise that number or leave ratings out."
+        return (
+            f": {len(item.ratings)} ratings, but the project asks for {settings.raters_per_pair} of a pair; "
+            "raise that number or leave ratings out."
         )
-    return item
+    return ""
 
 
 def _parts(items: Iterable[ReadItem]) -> Iterator[list[ReadItem]]:

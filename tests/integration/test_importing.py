@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -320,6 +321,37 @@ def test_a_line_that_is_wrong_in_two_ways_counts_once(sqlite_database):
         "2 lines cannot be imported; these are: (1) Pair 'p1': the pair 'p1' is a check pair"
     )
     assert "(2) Pair 'p1', field 'id': 'p1' is the id of another pair" in told
+
+
+def test_every_wrong_rating_is_counted_in_the_order_of_the_file(database):
+    project, _ = import_into(database, [pair(1, {"Ana": "1", "Ben": "2", "Cy": "1"})])
+    items = [
+        rating(7_000, "Ana", "1", place="f.csv, line 2"),
+        *map(pair, range(100, 100 + MOST_ITEMS)),
+        rating(1, "Ana", "2", place="f.csv, line 602"),
+        pair(1, left="other", place="f.csv, line 603"),
+        rating(1, "Dora", "1", place="f.csv, line 604"),
+        pair(2, {"Ana": "1", "ana": "2", "a\u202eb": "2"}, place="f.csv, line 605"),
+        rating(100, "Ana", "1"),
+        rating(100, "Ana", "1"),
+        pair(101, {"Ana": "1", "ANA": "2"}, place="f.csv, line 608"),
+        rating(1, "a\u202eb", "1", place="f.csv, line 609"),
+        rating(7_000, "Ben", "1", place="f.csv, line 610"),
+    ]
+    told = refused(database, project.id, items)
+    assert told.startswith("8 lines cannot be imported; the first 5 are: (1) f.csv, line 2, field 'id'")
+    assert [int(line) for line in re.findall(r"f.csv, line (\d+)", told)] == [2, 602, 603, 604, 605]
+    assert refused(database, project.id, items[-4:-2]).count("f.csv") == 1
+
+
+def test_ratings_of_a_pair_whose_own_line_is_wrong_are_not_counted_beside_it(sqlite_database):
+    project, _ = import_into(sqlite_database, [pair(1)])
+    unread = ImportFileError("f.csv, line 2, field 'left': is empty; write its text.")
+    unread.pair_id = "p2"
+    items = [unread, rating(2, "Ana", "1"), pair(3, type="a2b"), rating(3, "Ana", "1"), rating(4, "Ana", "1")]
+    told = refused(sqlite_database, project.id, items)
+    assert told.startswith("3 lines cannot be imported")
+    assert "the project has no pair 'p4'" in told
 
 
 def test_what_breaks_while_reading_undoes_everything(database):
