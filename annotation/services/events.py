@@ -39,10 +39,12 @@ class EventService:
     def recent(self, project_id: int, limit: int = 50) -> list[Event]:
         """What was done in a project, the last thing first; decisions in a row of one adjudicator are one."""
         with self._database.reading() as session:
-            events = [*_recorded(session, project_id, limit), *_decisions(session, project_id)]
+            decisions = _decisions(session, project_id)
+            events = [*_recorded(session, project_id, limit), *decisions]
+        oldest = decisions[-1] if len(decisions) == MOST_DECISIONS else None
         events.sort(key=lambda event: event.at, reverse=True)
         runs = groupby(events, key=lambda event: (event.action, event.user))
-        found = (event for (action, _), run in runs for event in _folded(action, list(run)))
+        found = (event for (action, _), run in runs for event in _folded(action, list(run), oldest))
         return [event for event, _ in zip(found, range(limit), strict=False)]
 
 
@@ -76,10 +78,15 @@ def _decision(at: datetime, user: str, pair: str, quarters: int | None, cause: s
     return Event(at, DECIDED, user, {"pair": pair, "grade": str(from_quarters(quarters)), "cause": cause})
 
 
-def _folded(action: str, run: Sequence[Event]) -> Sequence[Event]:
-    """Several decisions as one event, at the time of the last."""
+def _folded(action: str, run: Sequence[Event], oldest: Event | None) -> Sequence[Event]:
+    """Several decisions as one event, at the time of the last.
+
+    Args:
+        oldest: before which there may be more of them, which nobody looked at.
+    """
     if action not in (DECIDED, WITHDRAWN) or len(run) == 1:
         return run
     pairs = list(dict.fromkeys(event.detail["pair"] for event in run))
     named = pairs[:_NAMED] + (["…"] if len(pairs) > _NAMED else [])
-    return [Event(run[0].at, action, run[0].user, {"times": len(run), "pairs": named})]
+    times = f"{len(run)} or more" if run[-1] is oldest else len(run)
+    return [Event(run[0].at, action, run[0].user, {"times": times, "pairs": named})]

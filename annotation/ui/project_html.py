@@ -12,6 +12,8 @@ from kpdemo.ui.widgets import empty_html, escape
 
 NO_PAIRS = "No pairs yet. Import a file of pairs, then invite raters."
 NO_EVENTS = "Nothing has been done yet."
+MOST_NAMED = 5
+"""Of the pairs, files or settings of an event."""
 DIGEST_LENGTH = 12
 """Letters of a SHA-256 that tell files apart."""
 
@@ -70,5 +72,9 @@ def _detail(event: Event) -> str:
 
 def _value(name: str, value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(map(str, value))
+        first = ", ".join(map(str, value[:MOST_NAMED]))
+        is_told = len(value) <= MOST_NAMED or value[MOST_NAMED:] == ["…"]
+        return (
+            ", ".join(map(str, value)) if is_told else f"{first} and {grouped(len(value) - MOST_NAMED)} more"
+        )
     return str(value)[:DIGEST_LENGTH] if name.endswith("sha256") else str(value)

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from annotation.services.adjudication import AdjudicationService
-from annotation.services.events import DECIDED, WITHDRAWN, EventService
+from annotation.services.events import DECIDED, WITHDRAWN, Event, EventService
 from annotation.services.projects import ProjectService
 from annotation.types import Cause, Role
 from annotation.ui.project_html import events_html
@@ -56,3 +56,25 @@ def test_decisions_in_a_row_are_one_event_that_something_else_ends(rated):
     assert earlier.at < role.at < later.at
     assert later.at == rated.clock()
     assert EventService(rated.database).recent(rated.id, limit=2) == [later, role]
+
+
+def test_more_decisions_in_a_row_than_are_looked_at_are_told_as_so_many_or_more(rated, monkeypatch):
+    monkeypatch.setattr("annotation.services.events.MOST_DECISIONS", 4)
+    decide(rated, *"abcd")
+    assert EventService(rated.database).recent(rated.id)[0].detail["times"] == "4 or more"
+    decide(rated, "e")
+    assert EventService(rated.database).recent(rated.id)[0].detail["times"] == "4 or more"
+    rated.clock.move()
+    ProjectService(rated.database, clock=rated.clock).add_member(rated.id, "ana", Role.EDITOR)
+    decide(rated, "f", "g")
+    assert EventService(rated.database).recent(rated.id)[0].detail["times"] == 2
+
+
+def test_of_many_pairs_the_first_and_their_number_are_shown(rated):
+    many = [f"p{number}" for number in range(20_000)]
+    html = events_html([Event(rated.clock(), "pairs withdrawn", None, {"pairs": many, "reason": "cut off"})])
+    assert "pairs p0, p1, p2, p3, p4 and 19\u202f995 more, reason cut off</td>" in html
+    assert len(html) < 1_000
+    assert "pairs a, b</td>" in events_html(
+        [Event(rated.clock(), "pairs removed", None, {"pairs": ["a", "b"]})]
+    )
