@@ -56,6 +56,8 @@ class ProjectCounts:
     flagged: int
     groups: tuple[GroupCounts, ...]
     """In the order of the project's types, then by genre."""
+    withdrawn: int = 0
+    """Pairs that none of the other figures counts."""
 
     @property
     def open(self) -> int:
@@ -72,7 +74,13 @@ def all_graded(pairs: int, finished: int) -> bool:
     return 0 < pairs == finished
 
 
-def sum_counts(groups: Iterable[GroupCounts]) -> ProjectCounts:
+def all_withdrawn_text(withdrawn: int) -> str:
+    """Of a project that has no other pairs."""
+    what = "Its only pair is" if withdrawn == 1 else f"All {withdrawn:,} pairs are"
+    return f"{what} withdrawn: restore what should count under All pairs on the project's page."
+
+
+def sum_counts(groups: Iterable[GroupCounts], withdrawn: int = 0) -> ProjectCounts:
     """The counts of all the groups together."""
     kept = tuple(groups)
     return ProjectCounts(
@@ -81,6 +89,7 @@ def sum_counts(groups: Iterable[GroupCounts]) -> ProjectCounts:
         finished=sum(group.finished for group in kept),
         flagged=sum(group.flagged for group in kept),
         groups=kept,
+        withdrawn=withdrawn,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from annotation.commands.importing import number_of
 from annotation.commands.options import DatabaseOption, JsonOption, open_database
 from annotation.commands.stuck import show_stuck, stuck_json
 from annotation.errors import SettingsError
@@ -149,11 +150,12 @@ def show(name: NameArgument, as_json: JsonOption = False, database_url: Database
     members, counts = service.members(project.id), service.counts(project.id)
     stuck = StuckService(database).stuck(project.id, limit=None if as_json else _MOST_STUCK)
     if as_json:
+        withdrawn = {"withdrawn": counts.withdrawn} if counts.withdrawn else {}
         groups = [{"type": group.type, "genre": group.genre, **_totals(group)} for group in counts.groups]
         show_json(
             {
                 **_as_json(project),
-                "counts": {**_totals(counts), "groups": groups},
+                "counts": {**_totals(counts), **withdrawn, "groups": groups},
                 "stuck": stuck_json(stuck),
                 "members": [{"user": member.user.name, "roles": _roles(member)} for member in members],
             }
@@ -167,6 +169,10 @@ def show(name: NameArgument, as_json: JsonOption = False, database_url: Database
     figures = ("Pairs", "Ratings", "Finished", "Flagged")
     rows = [[group.type, group.genre or "–", *_figures(_totals(group))] for group in counts.groups]
     show_table(("Type", "Genre", *figures), [*rows, ["all", "", *_figures(_totals(counts))]], right=figures)
+    if counts.withdrawn:
+        them = "it" if counts.withdrawn == 1 else "them"
+        show_line(f"{number_of(counts.withdrawn, 'pair')} withdrawn, not counted above; see {them} with")
+        show_line(f"  python -m annotation pairs list {shlex.quote(project.name)} --state withdrawn")
     if stuck.total:
         show_stuck(stuck)
 

@@ -32,13 +32,13 @@ from annotation.gold_folder import GoldFolder, describe_files, write_manifest
 from annotation.services.audit import record
 from annotation.services.gold_rows import (
     count_unfinished,
-    count_withdrawn,
     first_unfinished,
     has_senses,
     names_of,
     rater_ids,
     stream_pairs,
 )
+from annotation.services.in_use import count_withdrawn
 from annotation.services.numbering import NUMBERS, numbers_of
 from annotation.services.projects import as_project, find_project
 from annotation.types import ProjectSettings
@@ -55,6 +55,8 @@ class GoldCounts:
     pairs: int
     too_few_ratings: int
     not_adjudicated: int
+    withdrawn: int = 0
+    """Pairs that none of the other figures counts."""
 
     @property
     def finished(self) -> int:
@@ -87,7 +89,8 @@ class GoldService:
     def counts(self, project_id: int) -> GoldCounts:
         """How many pairs have a gold grade, and what the others lack."""
         with self._database.reading() as session:
-            return GoldCounts(*count_unfinished(session, find_project(session, project_id)))
+            counts = count_unfinished(session, find_project(session, project_id))
+            return GoldCounts(*counts, count_withdrawn(session, project_id))
 
     def check(self, project_id: int, options: ExportOptions) -> GoldCounts:
         """What an export would find.
@@ -219,6 +222,11 @@ def _checked_counts(session: Session, project: Project, options: ExportOptions) 
             "The layout of SemEval has no place for comments: choose another format, or leave them out."
         )
     counts = GoldCounts(*count_unfinished(session, project))
+    if not counts.pairs and (withdrawn := count_withdrawn(session, project.id)):
+        raise ExportError(
+            f"Project {project.name!r} has only withdrawn pairs ({withdrawn:,}): restore those that should "
+            "count first."
+        )
     if not counts.pairs:
         raise ExportError(f"Project {project.name!r} has no pairs yet: import some first.")
     missing = counts.pairs - counts.finished

@@ -61,10 +61,6 @@ def count_unfinished(session: Session, project: Project) -> tuple[int, int, int]
     return pairs, without_ratings, without_decision
 
 
-def count_withdrawn(session: Session, project_id: int) -> int:
-    return session.scalar(select(func.count()).where(Pair.project_id == project_id, ~IN_USE)) or 0
-
-
 def first_unfinished(session: Session, project: Project) -> tuple[str, str] | None:
     """Type and id of the first pair, in the order of import, without a gold grade."""
     row = session.execute(

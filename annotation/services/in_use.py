@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Table, select
+from sqlalchemy import ColumnElement, Table, func, select
+from sqlalchemy.orm import Session
 
 from db.models import Pair
 
@@ -26,3 +27,7 @@ def of_pair_in_use(pair_id: Any, project_id: int) -> ColumnElement[bool]:
     """
     withdrawn = select(_PAIRS.c.id).where(_PAIRS.c.project_id == project_id, ~IN_USE)
     return cast(ColumnElement[bool], pair_id.not_in(withdrawn))
+
+
+def count_withdrawn(session: Session, project_id: int) -> int:
+    return session.scalar(select(func.count()).where(_PAIRS.c.project_id == project_id, ~IN_USE)) or 0

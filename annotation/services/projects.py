@@ -18,7 +18,7 @@ from annotation.projects import GroupCounts, Member, ProjectCounts, check_settin
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
 from annotation.services.claims import return_held
-from annotation.services.in_use import IN_USE
+from annotation.services.in_use import IN_USE, count_withdrawn
 from annotation.services.project_changes import apply_settings, lock_pairs
 from annotation.services.users import as_user, get_user, id_of
 from annotation.services.writing_plan import return_writings
@@ -234,8 +234,10 @@ class ProjectService:
             )
             found = session.execute(statement)
             groups = [GroupCounts(type, genre, *map(int, figures)) for type, genre, *figures in found]
+            withdrawn = count_withdrawn(session, project.id)
         places = {type: place for place, type in enumerate(project.types)}
-        return sum_counts(sorted(groups, key=lambda group: (places[group.type], group.genre or "")))
+        groups.sort(key=lambda group: (places[group.type], group.genre or ""))
+        return sum_counts(groups, withdrawn)
 
 
 def find_project(session: Session, name_or_id: str | int, *, lock: bool = False) -> models.Project:

@@ -126,8 +126,8 @@ class AdjudicateHandlers:
         page = self.adjudication.queue(project.id, view.which, view.type, limit=view.shown)
         queue = queue_html(page, view, pair_id)
         if pair_id is None:
-            has_pairs = self.gold.counts(project.id).pairs > 0
-            return queue, nothing_html(has_pairs, view, project.settings.threshold), said
+            counts = self.gold.counts(project.id)
+            return queue, nothing_html(counts, view, project.settings.threshold), said
         item = self.adjudication.item(project.id, pair_id)
         around = self.adjudication.neighbours(project.id, pair_id, view.which, view.type)
         return queue, item_html(item, project, user, around), said

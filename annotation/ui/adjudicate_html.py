@@ -18,9 +18,11 @@ from annotation.adjudication import (
     grade_text,
 )
 from annotation.comparison import ComparisonType, comparison_type
+from annotation.projects import all_withdrawn_text
 from annotation.scale import CLSS_POINTS
 from annotation.sense_view import shown_items
 from annotation.services.adjudication import Neighbours
+from annotation.services.gold import GoldCounts
 from annotation.types import QUARTERS_PER_POINT, Cause, Project, User, to_quarters
 from annotation.ui.rate import STEP_NAMES, point_html
 from annotation.ui.sense_html import meaning_html
@@ -83,10 +85,10 @@ def item_html(item: AdjudicationItem, project: Project, user: User, around: Neig
     )
 
 
-def nothing_html(project_has_pairs: bool, view: View, threshold: Decimal) -> str:
+def nothing_html(counts: GoldCounts, view: View, threshold: Decimal) -> str:
     """What stands in the place of a pair when none is left."""
-    if not project_has_pairs:
-        return empty_html(NO_PAIRS)
+    if not counts.pairs:
+        return empty_html(all_withdrawn_text(counts.withdrawn) if counts.withdrawn else NO_PAIRS)
     if view.which is Which.DECIDED:
         return empty_html("No decisions yet. Open pairs are under Open.")
     return empty_html(f"Nothing to decide: no open pair has grades {grade_text(threshold)} or more apart.")

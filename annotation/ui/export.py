@@ -11,6 +11,7 @@ import gradio as gr
 
 from annotation.errors import AnnotationError, ExportError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
+from annotation.projects import all_withdrawn_text
 from annotation.services.accounts import AccountService
 from annotation.services.gold import ExportRecord, GoldCounts, GoldService
 from annotation.types import Role
@@ -63,7 +64,8 @@ class ExportHandlers:
             earlier = exports_html(self.gold.exports(project_id))
             counts = self.gold.counts(project_id)
             if not counts.pairs:
-                return empty_html(NO_PAIRS), earlier
+                said = all_withdrawn_text(counts.withdrawn) if counts.withdrawn else NO_PAIRS
+                return empty_html(said), earlier
             try:
                 self.gold.check(project_id, options)
             except ExportError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from annotation.comparison import comparison_type
-from annotation.projects import ProjectCounts
+from annotation.projects import ProjectCounts, all_withdrawn_text
 from annotation.services.events import Event
 from annotation.ui.wording import counted, grouped, progress_html, time_html
 from kpdemo.ui.widgets import empty_html, escape
@@ -21,9 +21,10 @@ DIGEST_LENGTH = 12
 def counts_html(counts: ProjectCounts) -> str:
     """How far the project is, for each type and genre."""
     if not counts.pairs:
-        return empty_html(NO_PAIRS)
+        return empty_html(all_withdrawn_text(counts.withdrawn) if counts.withdrawn else NO_PAIRS)
     done = f"{grouped(counts.finished)} of {counted(counts.pairs, 'pair')} fully graded"
     said = f"{counted(counts.ratings, 'grade')} · {grouped(counts.flagged)} flagged"
+    said += f" · {counted(counts.withdrawn, 'pair')} withdrawn" if counts.withdrawn else ""
     rows = "".join(
         f'<tr><th scope="row" dir="auto">{escape(comparison_type(group.type).label)}</th>'
         f'<td dir="auto">{escape(group.genre or "–")}</td>'

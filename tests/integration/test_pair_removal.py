@@ -122,6 +122,10 @@ def test_the_command_withdraws_and_restores_with_a_reason(sqlite_database, capsy
     url = ["--database-url", str(sqlite_database.engine.url)]
     assert main(["pairs", "withdraw", "harbour", "a", "--reason", "cut off", *url]) == 0
     assert capsys.readouterr().out == "1 pair of harbour withdrawn.\n"
+    assert main(["project", "show", "harbour", "--json", *url]) == 0
+    assert json.loads(capsys.readouterr().out)["counts"]["withdrawn"] == 1
+    assert main(["project", "show", "harbour", *url]) == 0
+    assert "1 pair withdrawn, not counted above; see it with" in capsys.readouterr().out
     assert main(["pairs", "list", "harbour", "--state", "withdrawn", "--json", *url]) == 0
     assert [row["external_id"] for row in json.loads(capsys.readouterr().out)["pairs"]] == ["a"]
     assert main(["pairs", "restore", "harbour", "a", "b", *url]) == 0

@@ -36,8 +36,9 @@ from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
 from annotation.services.removal import RemovalService
 from annotation.types import Cause, KnownPair, NewPair, SkipReason
-from annotation.ui.adjudicate_html import item_html
+from annotation.ui.adjudicate_html import View, item_html, nothing_html
 from annotation.ui.agreement_tables import raters_table
+from annotation.ui.project_html import counts_html
 from db.checks import check
 from db.models import Assignment, AuditEvent, Pair, Rating, RatingChange
 from tests.people import MovableClock, at_once
@@ -308,10 +309,22 @@ def test_the_manifest_tells_how_many_and_an_earlier_export_stays(rated, tmp_path
     written = service.export(rated.id, tmp_path / "g", ExportOptions()).manifest
     assert (written["counts"]["pairs"], written["counts"]["withdrawn"]) == (1, 3)
     withdraw(rated, "b")
-    with pytest.raises(ExportError, match="has no pairs yet"):
+    told = r"has only withdrawn pairs \(4\): restore those that should count first\.$"
+    with pytest.raises(ExportError, match=told):
         service.export(rated.id, tmp_path / "h", ExportOptions())
     assert [record.pairs for record in service.exports(rated.id)] == [1]
     assert json.loads((tmp_path / "g" / "manifest.json").read_text()) == written
+
+
+def test_a_project_tells_how_many_are_withdrawn_and_where_all_are(rated):
+    project, gold = ProjectService(rated.database), GoldService(rated.database)
+    withdraw(rated, "a")
+    assert (project.counts(rated.id).pairs, project.counts(rated.id).withdrawn) == (3, 1)
+    assert "· 1 pair withdrawn</p>" in counts_html(project.counts(rated.id))
+    withdraw(rated, "b", "c", "d")
+    said = "All 4 pairs are withdrawn: restore what should count"
+    assert said in counts_html(project.counts(rated.id))
+    assert said in nothing_html(gold.counts(rated.id), View(), Decimal(1))
 
 
 def test_a_report_is_made_anew_after_each_change_of_the_pairs(rated):
