@@ -230,11 +230,12 @@ def _prepare_sqlite(connection: Any, record: object) -> None:
     for pragma in _PRAGMAS:
         connection.execute(pragma)
     # SQLite's own changes ASCII only; what searches with it would not find Élan by élan. No index has it.
-    connection.create_function("lower", 1, _lower, deterministic=True)
+    connection.create_function("lower", 1, _folded, deterministic=True)
 
 
-def _lower(value: Any) -> Any:
-    return value.lower() if isinstance(value, str) else value
+def _folded(value: Any) -> Any:
+    """Not Python's `lower`, by which a Σ hangs on what follows it."""
+    return value.casefold() if isinstance(value, str) else value
 
 
 def _use_wal(connection: Any) -> None:

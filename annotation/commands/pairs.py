@@ -36,7 +36,8 @@ IdsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="ID…",
-        help="Of the pairs, as the list has them; - reads them from standard input, one per line.",
+        help="Of the pairs, as the list has them; - reads them from standard input, one per line. "
+        "Before ids that begin with a hyphen write --.",
     ),
 ]
 TypeOption = Annotated[
@@ -157,7 +158,7 @@ def named_ids(arguments: Sequence[str]) -> list[str]:
         text = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise CallError("The ids on standard input are not UTF-8: save them so.") from None
-    ids = [id for line in text.split("\n") if (id := line.removesuffix("\r"))]
+    ids = [id for line in text.split("\n") if (id := line.strip())]
     if not ids:
         raise CallError("Standard input names no pair: write ids to it, one per line.")
     return ids

@@ -74,7 +74,8 @@ class PairListService:
         """The pairs in the order of import, hidden check pairs not among them.
 
         Args:
-            search: a part of the id or of one of the texts, in small or capital letters.
+            search: a part of the id or of one of the texts, as it stands, or in other capital and small
+                letters; which letters have others, PostgreSQL knows from the database's locale.
             state: only those in this state; None for all.
             limit: how many at most; None for all.
             offset: how many to leave out.
@@ -104,7 +105,9 @@ def _found(search: str) -> list[ColumnElement[bool]]:
     if not can_be_stored(part):  # no pair has such a text, and PostgreSQL would not take it
         return [Pair.id.is_(None)]
     texts = (Pair.external_id, Pair.left, Pair.right)
-    return [or_(*(text.icontains(part, autoescape=True) for text in texts))]
+    # As it stands too: what a server's lower() makes of a letter may hang on the ones beside it.
+    as_it_stands = [text.contains(part, autoescape=True) for text in texts]
+    return [or_(*as_it_stands, *(text.icontains(part, autoescape=True) for text in texts))]
 
 
 def _states(project: Project) -> dict[PairState, ColumnElement[bool]]:

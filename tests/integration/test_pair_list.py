@@ -72,6 +72,28 @@ def test_a_search_knows_the_small_letters_of_all_scripts(database):
         assert [line.external_id for line in listing.pairs(project.id, search=search).items] == [found]
 
 
+@pytest.mark.parametrize(
+    "text", ["ΟΔΟΣΑ", "οδος", "Straße", "STRASSE", "İstanbul", "ısı", "ﬁne", "a/b_c\\d%"]
+)
+def test_every_part_of_a_text_finds_it_as_it_stands(database, text):
+    project = rated_project(database, [])
+    ImportService(database).import_pairs(project.id, [NewPair("a", "sentence2phrase", text, "x")])
+    listing = PairListService(database)
+    parts = {text[first:last] for last in range(1, len(text) + 1) for first in range(last)}
+    assert all(listing.pairs(project.id, search=part).total == 1 for part in parts)
+
+
+def test_where_a_search_folds_letters_it_does_so_whatever_stands_beside_them(sqlite_database):
+    project = rated_project(sqlite_database, [])
+    texts = {"a": "ΟΔΟΣΑ", "b": "Straße"}
+    ImportService(sqlite_database).import_pairs(
+        project.id, [NewPair(id, "sentence2phrase", text, "x") for id, text in texts.items()]
+    )
+    listing = PairListService(sqlite_database)
+    for search, found in {"οδος": "a", "οδοσα": "a", "STRASSE": "b"}.items():
+        assert [line.external_id for line in listing.pairs(project.id, search=search).items] == [found]
+
+
 def test_every_pair_is_listed_with_its_state_and_can_be_found(rated):
     everything = [
         ("a", 1, "open"),

@@ -77,7 +77,6 @@ AWKWARD = [
     "-x",
     "line\u2028break",
     "$(rm) * \\\\",
-    " blank at the ends ",
 ]
 
 
@@ -89,7 +88,7 @@ def given(monkeypatch, content: bytes) -> None:
 def test_ids_come_from_standard_input_whatever_stands_in_them(sqlite_database, monkeypatch, capsys, ending):
     rated = rated_project(sqlite_database, [pair(id, left=f"left {id}") for id in [*AWKWARD, "last"]])
     url = ["--database-url", str(sqlite_database.engine.url), "--json"]
-    content = "\ufeff" + ending.join([*AWKWARD, "", AWKWARD[0]])
+    content = "\ufeff" + ending.join([*AWKWARD, "", f"  {AWKWARD[0]}\t"])  # an import strips them too
     for verb, done in (("withdraw", "withdrawn"), ("restore", "restored"), ("remove", "removed")):
         given(monkeypatch, (content + f"{ending}nobody").encode())
         assert main(["pairs", verb, "harbour", "-", *url]) == 1
@@ -133,3 +132,12 @@ def test_the_command_withdraws_and_restores_with_a_reason(sqlite_database, capsy
     with rated.database.reading() as session:
         event = session.scalars(select(AuditEvent).where(AuditEvent.action == "pairs withdrawn")).one()
     assert (event.user_id, event.detail["reason"]) == (None, "cut off")
+
+
+def test_ids_that_begin_with_a_hyphen_stand_behind_two(sqlite_database, capsys):
+    rated_project(sqlite_database, [pair("-1"), pair("-2")])
+    url = ["--database-url", str(sqlite_database.engine.url)]
+    assert main(["pairs", "withdraw", *url, "harbour", "--", "-1", "-2"]) == 0
+    assert capsys.readouterr().out == "2 pairs of harbour withdrawn.\n"
+    assert main(["pairs", "withdraw", "--help"]) == 0
+    assert "begin with a hyphen write --." in " ".join(capsys.readouterr().out.split())
