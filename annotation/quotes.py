@@ -1,11 +1,14 @@
 """Quotation marks in a TSV whose header has none: characters like any other, unless a writer put them there.
 
 The task's own files, and whoever types a TSV, mean a mark as it stands. pandas and spreadsheets put a cell in
-marks where it holds a tab, a line break or a mark, and no other, so that a header tells nothing of them:
+marks where it holds a tab, a line break or a mark, Excel also where it holds a comma, and no other, so that a
+header tells nothing of them:
 
 - `"5"" pipe"`: all marks between the outer two are doubled, as nobody types them. It is `5" pipe`.
 - `"one` and, further on, `two"`: one cell with a tab or line break in it, or two with a mark each. Where both
   fit the header there is no telling, and the row is refused.
+- `"one, two"` in one cell: Excel's marks, if all cells with a comma have them and no others. Only the end of
+  the file tells, when its rows are read, so that the file is refused there.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ Cells = tuple[int, list[str]]
 
 MOST_WAITING = 100
 """Rows that may wait for the end of a cell; one that runs over more rows, each of them whole, is none."""
+FEWEST_COMMAS = 2
+"""One cell in marks that holds a comma may be any writer's."""
 _ADVICE = "write the header in quotes too, or save the file as CSV (what follows was not read)"
 
 
@@ -41,18 +46,53 @@ def as_meant(name: str, rows: Iterable[Cells], width: int) -> Iterator[Cells]:
         width: the number of columns.
 
     Raises:
-        ImportFileError: a row may be a part of a cell in quotes.
+        ImportFileError: a row may be a part of a cell in quotes, or Excel put cells in them.
     """
-    opened = _Opened(name, width)
+    opened, commas = _Opened(name, width), _Commas(name)
     waiting: deque[Cells] = deque()
     for number, cells in rows:
         opened.follow(number, cells)
+        commas.follow(number, cells)
         waiting.append((number, [_unquoted(cell) for cell in cells]))
         if len(waiting) > MOST_WAITING:
             opened.forget()
         while waiting and (opened.line is None or waiting[0][0] < opened.line):
             yield waiting.popleft()
     yield from waiting
+    commas.end()
+
+
+class _Commas:
+    """Whether cells stand in marks exactly where Excel puts them."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lines: list[int] = []
+        """Of cells in marks for the sake of a comma alone; the first few."""
+        self._may_be_excels = True
+
+    def follow(self, number: int, cells: list[str]) -> None:
+        if not self._may_be_excels:
+            return
+        for cell in cells:
+            is_whole = cell.startswith('"') and _rest(cell[1:]) is _Cell.ENDS
+            text = cell[1:-1] if is_whole else cell
+            if is_whole != ("," in text or '"' in text):
+                self._may_be_excels = False
+            elif is_whole and '"' not in text and len(self._lines) < FEWEST_COMMAS:
+                self._lines.append(number)
+
+    def end(self) -> None:
+        """After the last row.
+
+        Raises:
+            ImportFileError: they do.
+        """
+        if self._may_be_excels and len(self._lines) >= FEWEST_COMMAS:
+            raise ImportFileError(
+                f"{self._name}, line {self._lines[0]}: here and further down the cells with a comma stand in "
+                "quotation marks and no others, as Excel writes them; save the file as “CSV UTF-8” instead."
+            )
 
 
 class _Opened:

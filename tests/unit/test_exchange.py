@@ -198,6 +198,29 @@ def test_two_marks_that_are_not_the_ends_of_one_cell_stay():
     assert [(pair.left, pair.right) for pair in pairs] == [("x", '"Hello'), ('a pipe of 5"', "y")]
 
 
+@pytest.mark.parametrize(
+    ("lefts", "is_refused"),
+    [
+        (('"Hello, world"', "x", '"so, then"'), True),
+        (('"Hello, world"', '"5"" pipe"', '"so, then"'), True),
+        (('"Hello, world"', "x"), False),
+        (('"Hello, world"', '"so, then"', "a, b"), False),
+        (('"Hello, world"', '"so, then"', '"x"'), False),
+        (('"Hello, world"', '"so, then"', 'a 5" pipe'), False),
+    ],
+)
+def test_a_tsv_with_marks_around_each_text_with_a_comma_and_no_other_is_refused_as_excels(lefts, is_refused):
+    content = HEADER + "".join(f"{number}\tt\t{left}\ty\tTravel\n" for number, left in enumerate(lefts))
+    if is_refused:
+        told = message(content, "p.tsv")
+        assert told.startswith(
+            "p.tsv, line 2: here and further down the cells with a comma stand in quotation"
+        )
+        assert told.endswith("; save the file as “CSV UTF-8” instead.")
+    else:
+        assert [pair.left for pair in read(content, "p.tsv")] == list(lefts)
+
+
 CELLS = st.text('"\t\n ab', max_size=12) | st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=12
 )
