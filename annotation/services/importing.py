@@ -102,7 +102,7 @@ def import_within(
     """The same in a transaction of the caller's, who has locked the project's row; nothing is audited.
 
     Raises:
-        ImportFileError: an item cannot be used.
+        ImportFileError: an item cannot be used; others may be written by then, which the caller must undo.
     """
     done = 0
     counts_rows = session.connection().dialect.name == "postgresql"
