@@ -39,6 +39,7 @@ from kpdemo.commands.options import (
     DeviceOption,
     JsonOption,
     Problems,
+    already_there,
     check_file,
     counted,
     exit_with,
@@ -180,8 +181,7 @@ def add(
         added = add_passages(
             passages, folder, encoder, name=_name(source), progress=progress, on_error=problems
         )
-    already = f", {added.skipped:,} were there already" if added.skipped else ""
-    say(f"{counted(added.done, 'passage')} added to {folder}{already}.")
+    say(f"{counted(added.done, 'passage')} added to {folder}{already_there(added.skipped)}.")
     exit_with(problems)
 
 

@@ -122,6 +122,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def already_there(number: int) -> str:
+    """What follows how many were done now: ", 3 were there already"."""
+    return f", {number:,} {'was' if number == 1 else 'were'} there already" if number else ""
+
+
 def say(message: str) -> None:
     """A line on standard error."""
     print(message, file=sys.stderr)

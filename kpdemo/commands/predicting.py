@@ -17,6 +17,7 @@ from kpdemo.commands.options import (
     STDOUT,
     CallError,
     Device,
+    already_there,
     check_file,
     counted,
     open_predictor,
@@ -88,9 +89,8 @@ def predict_many(source: str, output: str, reading: Reading, batch_size: int | N
     _check_index(reading)
     predictor = open_predictor(reading.model, reading.device, reading.index_folder)
     summary = _predict_file(predictor, source, output, reading, batch_size)
-    already = f", {summary.skipped:,} were there already" if summary.skipped else ""
     failed = f", {summary.failed:,} could not be used" if summary.failed else ""
-    say(f"{counted(summary.done, 'document')} predicted{already}{failed}.")
+    say(f"{counted(summary.done, 'document')} predicted{already_there(summary.skipped)}{failed}.")
     if reading.index_folder is not None and (without := summary.done - summary.retrieved):
         languages = "its language" if without == 1 else "their languages"
         say(

@@ -316,6 +316,10 @@ class TestManyDocuments:
         assert (result.status, result.out, result.err) == (0, "", "40 documents predicted.\n")
         result = run("predict", "--input", documents, "--output", output, "--batch-size", 16)
         assert (result.status, result.err) == (0, "0 documents predicted, 40 were there already.\n")
+        documents.write_text(documents.read_text("utf-8").splitlines()[0], encoding="utf-8")
+        output.write_text(output.read_text("utf-8").splitlines()[0] + "\n", encoding="utf-8")
+        result = run("predict", "--input", documents, "--output", output, "--batch-size", 16)
+        assert (result.status, result.err) == (0, "0 documents predicted, 1 was there already.\n")
         result = run("predict", "--input", documents, "--output", output, "--top-k", 3)
         assert result.status == 2
         assert is_one_sentence(result.err)
