@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Annotated
 
@@ -17,7 +17,7 @@ from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.removal import RemovalService
 from annotation.terminal import show_json, show_line, show_table
-from db import DEFAULT_URL
+from db import DEFAULT_URL, Database
 from db.command import CallError
 
 _SHOWN = 32
@@ -103,11 +103,11 @@ def remove_pairs(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Take pairs out of a project again that nobody was given or graded. All of them or none."""
-    named = named_ids(ids)
-    database = open_database(database_url)
-    found = ProjectService(database).get(project)
-    removed = RemovalService(database).remove(found.id, named, type=type)
-    _show(found.name, "removed", removed, as_json=as_json)
+
+    def remove(database: Database, project_id: int, named: Sequence[str]) -> int:
+        return RemovalService(database).remove(project_id, named, type=type)
+
+    _change(project, ids, database_url, "removed", remove, as_json=as_json)
 
 
 @pairs.command("withdraw", epilog=_EXAMPLES)
@@ -120,11 +120,11 @@ def withdraw_pairs(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Give pairs to no rater any more and count them nowhere; grades are kept. All of them or none."""
-    named = named_ids(ids)
-    database = open_database(database_url)
-    found = ProjectService(database).get(project)
-    withdrawn = PairWithdrawalService(database).withdraw(found.id, named, type=type, reason=reason)
-    _show(found.name, "withdrawn", withdrawn, as_json=as_json)
+
+    def withdraw(database: Database, project_id: int, named: Sequence[str]) -> int:
+        return PairWithdrawalService(database).withdraw(project_id, named, type=type, reason=reason)
+
+    _change(project, ids, database_url, "withdrawn", withdraw, as_json=as_json)
 
 
 @pairs.command("restore", epilog=_EXAMPLES)
@@ -137,11 +137,11 @@ def restore_pairs(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Put withdrawn pairs back as they were. All of them or none."""
-    named = named_ids(ids)
-    database = open_database(database_url)
-    found = ProjectService(database).get(project)
-    restored = PairWithdrawalService(database).restore(found.id, named, type=type, reason=reason)
-    _show(found.name, "restored", restored, as_json=as_json)
+
+    def restore(database: Database, project_id: int, named: Sequence[str]) -> int:
+        return PairWithdrawalService(database).restore(project_id, named, type=type, reason=reason)
+
+    _change(project, ids, database_url, "restored", restore, as_json=as_json)
 
 
 def named_ids(arguments: Sequence[str]) -> list[str]:
@@ -164,8 +164,21 @@ def named_ids(arguments: Sequence[str]) -> list[str]:
     return ids
 
 
-def _show(project: str, done: str, count: int, *, as_json: bool) -> None:
+def _change(
+    project: str,
+    ids: Sequence[str],
+    database_url: str,
+    done: str,
+    change: Callable[[Database, int, Sequence[str]], int],
+    *,
+    as_json: bool,
+) -> None:
+    """Change the pairs that the call names, and tell how many were changed."""
+    named = named_ids(ids)
+    database = open_database(database_url)
+    found = ProjectService(database).get(project)
+    count = change(database, found.id, named)
     if as_json:
-        show_json({"project": project, done: count})
+        show_json({"project": found.name, done: count})
     else:
-        show_line(f"{number_of(count, 'pair')} of {project} {done}.")
+        show_line(f"{number_of(count, 'pair')} of {found.name} {done}.")

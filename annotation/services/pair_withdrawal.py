@@ -47,8 +47,7 @@ class PairWithdrawalService:
             PairError: an id is that of pairs of several types.
             NoteError: the reason is too long.
         """
-        why = kept_text(reason, "reason", LONGEST_NOTE)
-        return self._change(project_id, ids, type, by, why, is_withdrawn=True)
+        return self._change(project_id, ids, type, by, reason, is_withdrawn=True)
 
     def restore(
         self,
@@ -68,8 +67,7 @@ class PairWithdrawalService:
             PairError: an id is that of pairs of several types.
             NoteError: the reason is too long.
         """
-        why = kept_text(reason, "reason", LONGEST_NOTE)
-        return self._change(project_id, ids, type, by, why, is_withdrawn=False)
+        return self._change(project_id, ids, type, by, reason, is_withdrawn=False)
 
     def _change(
         self,
@@ -81,6 +79,8 @@ class PairWithdrawalService:
         *,
         is_withdrawn: bool,
     ) -> int:
+        why = kept_text(reason, "reason", LONGEST_NOTE)
+
         def transaction() -> int:
             with self._database.session() as session:
                 now = self._clock()
@@ -95,7 +95,7 @@ class PairWithdrawalService:
                     action = WITHDRAWN if is_withdrawn else RESTORED
                     named = [id for id, number in found.items() if number in changed]
                     who = {"user_id": id_of(by), "project_id": project.id}
-                    record(session, now, action, **who, pairs=named, type=type, reason=reason)
+                    record(session, now, action, **who, pairs=named, type=type, reason=why)
                 return len(changed)
 
         return repeated_if_undone(transaction)
