@@ -124,6 +124,8 @@ class AgreementReport:
     raters_per_pair: int
     resamples: int
     seed: int
+    withdrawn: int = 0
+    """Pairs of the project that count nowhere."""
 
     @property
     def conspicuous(self) -> list[tuple[int, str]]:
@@ -238,6 +240,7 @@ def report_to_json(report: AgreementReport) -> dict[str, Any]:
         "finished": report.whole.finished,
         "flagged": report.whole.flagged,
         "decided": report.whole.decided,
+        "withdrawn": report.withdrawn,
         "threshold": report.threshold,
         "raters_per_pair": report.raters_per_pair,
         "conspicuous": [{"rater": names[rater], "said": said} for rater, said in report.conspicuous],

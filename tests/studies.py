@@ -155,13 +155,13 @@ def shown(rated: Rated) -> dict[str, object]:
     database, id = rated.database, rated.id
     agreement, gold = AgreementService(database), GoldService(database)
     root = replace(rated.adjudicator, is_administrator=True)
-    report = report_to_json(agreement.report(id, resamples=50))
+    report = report_to_json(replace(agreement.report(id, resamples=50), withdrawn=0))
     report["widest"] = [{**row, "id": 0} for row in report["widest"]]
     [line] = [line for line in OverviewService(database).projects(root) if line.id == id]
     return {
         "agreement": report,
         "plan": repr(agreement.plan(id, 0.5, resamples=50)),
-        "overview": replace(line, id=0),
+        "overview": replace(line, id=0, withdrawn=0),
         "counts": replace(ProjectService(database).counts(id), withdrawn=0),
         "stuck": StuckService(database).stuck(id, limit=None).items,
         "queue": [_queue(rated, which, type) for which in Which for type in (None, *TYPES)],

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import func, select
+from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
 from annotation.agreement import Grades, Integers
@@ -26,7 +27,7 @@ from annotation.agreement_report import (
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.planning import Plan, check_width, plan_pairs
 from annotation.services.audit import PAIRS_CHANGED
-from annotation.services.in_use import IN_USE, of_pair_in_use
+from annotation.services.in_use import IN_USE, count_withdrawn, of_pair_in_use
 from annotation.services.numbering import numbers_of
 from annotation.services.projects import find_project
 from annotation.types import QUARTERS_PER_POINT
@@ -118,7 +119,12 @@ class AgreementService:
                 started = time.monotonic()
                 read = _read_grades(session, project)
                 report = build_report(read.data, resamples=resamples, seed=seed)
-                kept.report = replace(report, project=project.name, widest=_read_widest(session, read))
+                kept.report = replace(
+                    report,
+                    project=project.name,
+                    widest=_read_widest(session, read),
+                    withdrawn=count_withdrawn(session, project.id),
+                )
                 kept.raters, kept.version = read.rater_ids, version
                 kept.made_at = time.monotonic()
                 kept.seconds = kept.made_at - started
@@ -207,47 +213,57 @@ def _read_grades(session: Session, project: Project) -> _Read:
             Adjudication.project_id == project.id, of_pair_in_use(Adjudication.pair_id, project.id)
         )
     ).all()
-    count = len(ratings)
-    pair_ids = np.fromiter((row[0] for row in pairs), np.int64, len(pairs))
-    order = np.argsort(pair_ids)
-
-    def numbers(ids: Iterable[int], size: int) -> Integers:
-        return order[np.searchsorted(pair_ids, np.fromiter(ids, np.int64, size), sorter=order)]
-
     numbered = numbers_of(session, project)
-    raters = np.fromiter((numbered[row[1]] - 1 for row in ratings), np.int64, count)
-    quarters = np.fromiter((row[2] for row in ratings), np.float64, count)
-    seconds = np.fromiter((np.nan if row[3] is None else row[3] for row in ratings), np.float64, count)
-    is_decided = np.zeros(len(pairs), dtype=np.bool_)
-    decisions = np.full(len(pairs), np.nan)
-    places = numbers((row[0] for row in decided), len(decided))
-    is_decided[places] = True
-    decisions[places] = (
-        np.fromiter((row[1] for row in decided), np.float64, len(decided)) / QUARTERS_PER_POINT
-    )
-    # Imported ratings were all written at one moment, which tells nothing.
-    moments = np.fromiter(
-        (np.nan if row[3] is None else row[4].timestamp() for row in ratings), np.float64, count
-    )
+    data = _numbered_grades(project, numbered, pairs, ratings, decided)
+    pair_ids = np.fromiter((row[0] for row in pairs), np.int64, len(pairs))
+    return _Read(data, pair_ids, tuple(sorted(numbered, key=lambda rater: numbered[rater])))
+
+
+def _numbered_grades(
+    project: Project,
+    numbered: Mapping[int, int],
+    pairs: Sequence[Row[int, str, str | None]],
+    ratings: Sequence[Row[int, int, int, float | None, datetime]],
+    decided: Sequence[Row[int, int]],
+) -> ProjectGrades:
+    """What was read, as columns: pairs, raters, types and genres are numbers from 0.
+
+    Args:
+        project: whose types come first.
+        numbered: the number of each rater, from 1.
+        pairs: id, type and genre, in the order that numbers them.
+        ratings: pair, rater, quarters, seconds and moment.
+        decided: pair and quarters.
+    """
+    places = {row[0]: place for place, row in enumerate(pairs)}
     types = tuple(dict.fromkeys([*project.types, *sorted({row[1] for row in pairs})]))
     genres = tuple(sorted({row[2] or NO_GENRE for row in pairs}))
     type_number = {name: number for number, name in enumerate(types)}
     genre_number = {name: number for number, name in enumerate(genres)}
-    data = ProjectGrades(
+    is_decided = np.zeros(len(pairs), dtype=np.bool_)
+    decisions = np.full(len(pairs), np.nan)
+    for pair_id, quarters in decided:
+        is_decided[places[pair_id]] = True
+        decisions[places[pair_id]] = quarters / QUARTERS_PER_POINT
+    return ProjectGrades(
         types=types,
         genres=genres,
-        type_of_pair=np.fromiter((type_number[row[1]] for row in pairs), np.int64, len(pairs)),
-        genre_of_pair=np.fromiter((genre_number[row[2] or NO_GENRE] for row in pairs), np.int64, len(pairs)),
+        type_of_pair=np.array([type_number[row[1]] for row in pairs], np.int64),
+        genre_of_pair=np.array([genre_number[row[2] or NO_GENRE] for row in pairs], np.int64),
         decided=is_decided,
-        grades=Grades(numbers((row[0] for row in ratings), count), raters, quarters / QUARTERS_PER_POINT),
-        seconds=seconds,
-        moments=moments,
+        grades=Grades(
+            np.array([places[row[0]] for row in ratings], np.int64),
+            np.array([numbered[row[1]] - 1 for row in ratings], np.int64),
+            np.array([row[2] for row in ratings], np.float64) / QUARTERS_PER_POINT,
+        ),
+        seconds=np.array([np.nan if row[3] is None else row[3] for row in ratings], np.float64),
+        # Imported ratings were all written at one moment, which tells nothing.
+        moments=np.array([np.nan if row[3] is None else row[4].timestamp() for row in ratings], np.float64),
         decisions=decisions,
         raters=len(numbered),
         threshold=project.threshold_quarters / QUARTERS_PER_POINT,
         raters_per_pair=project.raters_per_pair,
     )
-    return _Read(data, pair_ids, tuple(sorted(numbered, key=lambda rater: numbered[rater])))
 
 
 def _read_widest(session: Session, read: _Read) -> tuple[WidePair, ...]:

@@ -33,6 +33,8 @@ class ProjectLine:
     """Larger items that nobody writes for."""
     to_review: int = 0
     """Written texts that wait for an editor."""
+    withdrawn: int = 0
+    """Pairs that count nowhere."""
 
     @property
     def is_graded(self) -> bool:
@@ -73,6 +75,7 @@ class OverviewService:
             raters = {row[0]: row[1] for row in session.execute(_raters(ids))}
             unwritten = {row[0]: row[1] for row in session.execute(_unwritten(ids))}
             to_review = {row[0]: row[1] for row in session.execute(_to_review(ids))}
+            withdrawn = {row[0]: row[1] for row in session.execute(_withdrawn(ids))}
         return [
             ProjectLine(
                 id=row.id,
@@ -84,6 +87,7 @@ class OverviewService:
                 raters=raters.get(row.id, 0),
                 unwritten=unwritten.get(row.id, 0),
                 to_review=to_review.get(row.id, 0),
+                withdrawn=withdrawn.get(row.id, 0),
             )
             for row in shown
         ]
@@ -119,6 +123,14 @@ def _counts(project_ids: list[int]) -> Select[int, int, Any]:
         select(Pair.project_id, func.count().label("pairs"), func.sum(finished).label("finished"))
         .join(Project, Project.id == Pair.project_id)
         .where(Pair.project_id.in_(project_ids), IN_USE)
+        .group_by(Pair.project_id)
+    )
+
+
+def _withdrawn(project_ids: list[int]) -> Select[int, int]:
+    return (
+        select(Pair.project_id, func.count())
+        .where(Pair.project_id.in_(project_ids), ~IN_USE)
         .group_by(Pair.project_id)
     )
 

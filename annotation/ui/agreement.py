@@ -12,6 +12,7 @@ from annotation.agreement_report import BUCKET_NAMES, AgreementReport, shares
 from annotation.clock import Clock, utcnow
 from annotation.errors import AccessError, AnnotationError, SignedOutError
 from annotation.planning import DEFAULT_WIDTH
+from annotation.projects import all_withdrawn_text
 from annotation.services.accounts import AccountService
 from annotation.services.agreement import AgreementService
 from annotation.ui.agreement_parts import (
@@ -44,6 +45,7 @@ from kpdemo.ui.widgets import QUIETLY, empty_html, note_html, section_heading, s
 ASSETS = Path(__file__).parent.parent / "assets"
 AGREEMENT_STYLES = (ASSETS / "agreement.css",)
 SECONDS_BETWEEN_LOOKS = 10
+NO_PAIRS = "No pairs yet. Agreement of types and genres appears with the first ones."
 
 CHARTS = {
     "where": "α of each comparison type and genre, with 95 % intervals",
@@ -246,7 +248,7 @@ def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[s
         "figures": figures_html(report, project_id),
         "enough": enough_html(report, project_id, leads=leads),
         "where": "".join(table_html(table, project) for table in where)
-        or empty_html("No pairs yet. Agreement of types and genres appears with the first ones."),
+        or empty_html(all_withdrawn_text(report.withdrawn) if report.withdrawn else NO_PAIRS),
         "grades": table_html(grades_table(report), project) if has_grades else "",
         "raters": table_html(raters_table(report), project) if has_grades else nobody,
         "drift": drift_html(report),

@@ -8,6 +8,7 @@ from annotation.agreement_report import AgreementReport
 from annotation.bootstrap import Alpha
 from annotation.drift import FEWEST, MOST_WINDOWS
 from annotation.planning import FEWEST_PAIRS, Plan, plan_sentences
+from annotation.projects import all_withdrawn_text
 from annotation.ui.agreement_tables import drift_table
 from annotation.ui.charts import CUSTOMARY_LINES
 from annotation.ui.tables import UNDEFINED, interval_text, table_html
@@ -125,6 +126,8 @@ def next_step_html(report: AgreementReport, project_id: int, *, leads: bool) -> 
     page = f"/annotate/project?project={project_id}"
     invite = f'<a href="{page}&amp;tab=members">Invite raters</a>' if leads else "Ask for more raters"
     if not whole.pairs:
+        if report.withdrawn:
+            return escape(all_withdrawn_text(report.withdrawn))
         step = f'<a href="{page}">Import pairs</a>' if leads else "Ask the administrator to import pairs"
         return f"No pairs yet. {step}, then invite raters." if leads else f"No pairs yet. {step}."
     if not raters:

@@ -11,6 +11,7 @@ import gradio as gr
 from annotation.assignment import Progress
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import AnnotationError
+from annotation.projects import all_withdrawn_text
 from annotation.services.accounts import AccountService
 from annotation.services.overview import OverviewService, ProjectLine
 from annotation.services.projects import ProjectService
@@ -51,7 +52,7 @@ class HomeHandlers:
         with shown_to_user(AnnotationError):
             user = self.accounts.user(request.username or "")
             lines = self.overview.projects(user)
-            cards = [_project_html(line, user, self._progress(line, user)) for line in lines]
+            cards = [project_html(line, user, self._progress(line, user)) for line in lines]
         asked = str(request.query_params.get(NEW_TYPE, ""))
         types = [asked] if asked in COMPARISON_TYPES else gr.skip()
         form = gr.Accordion(visible=user.is_administrator, open=not lines or asked in COMPARISON_TYPES)
@@ -92,7 +93,8 @@ def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list
     there = f"project={line.id}"
     steps = []
     if leads and not line.pairs and not line.unwritten:
-        steps.append(PageLink("Import pairs", f"/annotate/project?{there}"))
+        text = "Restore or import pairs" if line.withdrawn else "Import pairs"
+        steps.append(PageLink(text, f"/annotate/project?{there}"))
     if leads and not line.raters:
         steps.append(PageLink("Invite raters", f"/annotate/project?{there}&tab=members"))
     if Role.WRITER in line.roles and line.unwritten:
@@ -113,7 +115,7 @@ def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list
     return steps
 
 
-def _project_html(line: ProjectLine, user: User, progress: Progress | None) -> str:
+def project_html(line: ProjectLine, user: User, progress: Progress | None) -> str:
     leads = user.is_administrator or line.roles & {Role.ADMINISTRATOR, Role.ADJUDICATOR}
     steps = next_steps(line, user, progress)
     facts = []
@@ -126,7 +128,7 @@ def _project_html(line: ProjectLine, user: User, progress: Progress | None) -> s
     if line.unwritten:
         facts.append(escape(f"{counted(line.unwritten, 'larger item')} to write for"))
     if not line.pairs and not line.unwritten:
-        facts.append("No pairs yet")
+        facts.append(_without_pairs(line, leads=bool(leads)))
     name = escape(line.name)
     title = f'<a href="{escape(_title_address(line, user))}"><bdi>{name}</bdi></a>'
     mine = roles_text(line.roles) or "administrator of the server"
@@ -136,6 +138,12 @@ def _project_html(line: ProjectLine, user: User, progress: Progress | None) -> s
         f'<ul class="project-facts">{"".join(f"<li>{fact}</li>" for fact in facts)}</ul>'
         f'<p class="project-steps">{_steps_html(steps)}</p></li>'
     )
+
+
+def _without_pairs(line: ProjectLine, *, leads: bool) -> str:
+    if not line.withdrawn:
+        return "No pairs yet"
+    return escape(all_withdrawn_text(line.withdrawn)) if leads else "No pairs at the moment"
 
 
 def _steps_html(steps: Sequence[PageLink]) -> str:

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import select
 
 from annotation.adjudication import AdjudicationError
+from annotation.agreement_report import report_to_json
 from annotation.assignment import Progress
 from annotation.clock import utcnow
 from annotation.errors import AssignmentError, ExportError, NoteError, NotFoundError, PairError
@@ -29,15 +30,18 @@ from annotation.services.desk import open_desk
 from annotation.services.gold import GoldService
 from annotation.services.importing import ImportService
 from annotation.services.judgements import JudgementService
+from annotation.services.overview import OverviewService
 from annotation.services.pair_list import PairListService, PairState
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
 from annotation.services.removal import RemovalService
-from annotation.types import Cause, KnownPair, NewPair, SkipReason
+from annotation.types import Cause, KnownPair, NewPair, Role, SkipReason, User
 from annotation.ui.adjudicate_html import View, item_html, nothing_html
+from annotation.ui.agreement import texts_of
 from annotation.ui.agreement_tables import raters_table
+from annotation.ui.home import project_html
 from annotation.ui.project_html import counts_html
 from db.checks import check
 from db.models import Assignment, AuditEvent, Pair, Rating, RatingChange
@@ -325,6 +329,17 @@ def test_a_project_tells_how_many_are_withdrawn_and_where_all_are(rated):
     said = "All 4 pairs are withdrawn: restore what should count"
     assert said in counts_html(project.counts(rated.id))
     assert said in nothing_html(gold.counts(rated.id), View(), Decimal(1))
+    agreement = AgreementService(rated.database).report(rated.id, resamples=10)
+    texts = texts_of(agreement, rated.id, leads=True)
+    assert said in texts["enough"]
+    assert said in texts["where"]
+    assert report_to_json(agreement)["withdrawn"] == 4
+    root = User(1, "root", is_administrator=True)
+    line = OverviewService(rated.database).projects(root)[0]
+    assert (line.pairs, line.withdrawn) == (0, 4)
+    assert said in project_html(line, root, None)
+    rater = replace(root, is_administrator=False)
+    assert "No pairs at the moment" in project_html(replace(line, roles=frozenset({Role.RATER})), rater, None)
 
 
 def test_a_report_is_made_anew_after_each_change_of_the_pairs(rated):

@@ -66,6 +66,7 @@ def steps(line: ProjectLine, user: User, progress: Progress | None = None) -> li
     ("project", "user", "progress", "expected"),
     [
         (line(pairs=0, raters=0), LEADER, None, ["Import pairs", "Invite raters"]),
+        (line(pairs=0, withdrawn=2), LEADER, None, ["Restore or import pairs"]),
         (line(raters=0), LEADER, None, ["Invite raters"]),
         (line(), LEADER, None, []),
         (line(finished=4, to_adjudicate=1), LEADER, None, ["Adjudicate 1 pair", "See agreement"]),
