@@ -146,43 +146,24 @@ def _names_one(error: AnnotationError, files: Sequence[Path]) -> bool:
     return any(file.name in str(error) for file in files)
 
 
+@dataclass(frozen=True, slots=True)
+class _SystemFields:
+    """What tells which system is added; the boxes for files in the order of `SystemFormHandlers.choose`."""
+
+    name: gr.Textbox
+    what: gr.Radio
+    gold: gr.Radio
+    calibrates: gr.Checkbox
+    boxes: tuple[gr.File, gr.File, gr.File, gr.File]
+    add: gr.Button
+
+
 def build_system_form(
     handlers: SystemFormHandlers, board: LeaderboardHandlers, shown: LeaderboardPage, page: gr.Blocks
 ) -> None:
-    origins = [(label, name) for name, label in ORIGINS.items()]
-    if handlers.systems.similarities is None:
-        origins = [(label, name) for label, name in origins if name != EMBEDDING]
     with gr.Column(visible=False, elem_id="system-form") as form:
         section_heading("Add a system", "system-add")
-        with gr.Row(elem_classes="columns"):
-            with gr.Column(scale=5, min_width=320):
-                what = gr.Radio(origins, value=UPLOADED, label="System", elem_id="system-what")
-                name = gr.Textbox(
-                    label="Name",
-                    info="If empty, the name of the file or of the system is used.",
-                    max_lines=1,
-                    elem_id="system-name",
-                )
-                files = _files("Its scores", PLAIN, "system-files", is_visible=True)
-            with gr.Column(scale=6, min_width=320):
-                gold = gr.Radio(
-                    [(label, kind) for kind, label in GOLDS.items()],
-                    value=OWN,
-                    label="Measured on",
-                    elem_id="system-gold",
-                )
-                gold_files = _files("Gold grades", GOLD_SUFFIXES, "system-gold-files", is_visible=False)
-                calibrates = gr.Checkbox(
-                    label="Calibrate its scores on training grades",
-                    info=CALIBRATED,
-                    elem_id="system-calibrates",
-                )
-                training = _files("Training grades", GOLD_SUFFIXES, "system-training", is_visible=False)
-                taught = _files(
-                    "Its scores of the training pairs", PLAIN, "system-training-scores", is_visible=False
-                )
-                gr.HTML(FORMATS_HTML, elem_id="system-formats")
-                add = gr.Button("Add system", variant="primary", elem_id="system-add-run")
+        fields = _system_fields(has_embedding=handlers.systems.similarities is not None)
         result = gr.HTML("", elem_id="system-result", js_on_load=None)
         with gr.Accordion("Remove a system", open=False, elem_id="system-removal"):
             with gr.Row(elem_classes="form-row"):
@@ -191,14 +172,24 @@ def build_system_form(
             removed = gr.HTML("", elem_id="system-removed", js_on_load=None)
     added_gold = gr.State(None)
     page.load(handlers.open, outputs=[form, held], api_name="open_system_form", **QUIETLY)
-    choices: list[Any] = [what, gold, calibrates]
-    boxes = [files, gold_files, training, taught]
+    choices: list[Any] = [fields.what, fields.gold, fields.calibrates]
     for number, field in enumerate(choices, 1):
-        field.change(handlers.choose, choices, boxes, api_name=f"choose_files_{number}", **QUIETLY)
-    added = add.click(
+        field.change(handlers.choose, choices, [*fields.boxes], api_name=f"choose_files_{number}", **QUIETLY)
+    files, gold_files, training, taught = fields.boxes
+    added = fields.add.click(
         handlers.add,
-        [name, what, files, gold, gold_files, shown.gold, calibrates, training, taught],
-        [result, name, *boxes, added_gold],
+        [
+            fields.name,
+            fields.what,
+            files,
+            fields.gold,
+            gold_files,
+            shown.gold,
+            fields.calibrates,
+            training,
+            taught,
+        ],
+        [result, fields.name, *fields.boxes, added_gold],
         api_name="add_system",
         concurrency_limit=1,
         concurrency_id="score",
@@ -216,6 +207,36 @@ def build_system_form(
     for number, event in enumerate((*after, shown.gold.input), 1):
         follow = event.success if number <= len(after) else event
         follow(handlers.list_systems, shown.gold, held, api_name=f"list_systems_{number}", **QUIETLY)
+
+
+def _system_fields(*, has_embedding: bool) -> _SystemFields:
+    origins = [(label, name) for name, label in ORIGINS.items() if has_embedding or name != EMBEDDING]
+    golds = [(label, kind) for kind, label in GOLDS.items()]
+    with gr.Row(elem_classes="columns"):
+        with gr.Column(scale=5, min_width=320):
+            what = gr.Radio(origins, value=UPLOADED, label="System", elem_id="system-what")
+            name = gr.Textbox(
+                label="Name",
+                info="If empty, the name of the file or of the system is used.",
+                max_lines=1,
+                elem_id="system-name",
+            )
+            files = _files("Its scores", PLAIN, "system-files", is_visible=True)
+        with gr.Column(scale=6, min_width=320):
+            gold = gr.Radio(golds, value=OWN, label="Measured on", elem_id="system-gold")
+            gold_files = _files("Gold grades", GOLD_SUFFIXES, "system-gold-files", is_visible=False)
+            calibrates = gr.Checkbox(
+                label="Calibrate its scores on training grades",
+                info=CALIBRATED,
+                elem_id="system-calibrates",
+            )
+            training = _files("Training grades", GOLD_SUFFIXES, "system-training", is_visible=False)
+            taught = _files(
+                "Its scores of the training pairs", PLAIN, "system-training-scores", is_visible=False
+            )
+            gr.HTML(FORMATS_HTML, elem_id="system-formats")
+            add = gr.Button("Add system", variant="primary", elem_id="system-add-run")
+    return _SystemFields(name, what, gold, calibrates, (files, gold_files, training, taught), add)
 
 
 def _files(label: str, suffixes: Sequence[str], elem_id: str, *, is_visible: bool) -> gr.File:
