@@ -74,7 +74,7 @@ def predict_file(
     `on_error`; the rest goes on.
 
     Args:
-        source: a file of `read_documents`, a folder of such files, or open JSON Lines.
+        source: a file of `read_documents`, a folder of such files, open JSON Lines, or one document.
         output: a file to create or to resume, or an open stream, which is only written to.
         batch_size: documents predicted together; by default `BATCH_SIZE`, on a GPU `GPU_BATCH_SIZE`.
         identity: what tells the predictor's weights from others of its name, such as their hash.

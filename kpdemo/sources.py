@@ -15,8 +15,6 @@ from kpdemo.files import file_errors
 from kpdemo.json_rows import LineError, ReportLine, line_name
 from kpdemo.types import Document
 
-Source = str | Path | BinaryIO
-
 
 @dataclass(frozen=True, slots=True)
 class Located:
@@ -32,16 +30,25 @@ class Located:
         return self.file if is_whole(self.file) else line_name(self.file, self.line)
 
 
+Source = str | Path | BinaryIO | Located
+"""A file, a folder of files, open JSON Lines, or one document that has been read already."""
+
+
 def name_of(source: Source) -> str:
+    if isinstance(source, Located):
+        return source.file
     return str(source) if isinstance(source, (str, Path)) else "standard input"
 
 
 def read_located(source: Source, *, on_error: ReportLine | None = None) -> Iterator[Located]:
-    """The documents of a file as in `read_documents`, of each file of a folder, or of open JSON Lines.
+    """The documents of a file as in `read_documents`, of each file of a folder, or of another source.
 
     Raises:
         InputError: nothing can be read at all; without `on_error`, also the first bad line or file.
     """
+    if isinstance(source, Located):
+        yield source
+        return
     if not isinstance(source, (str, Path)):
         numbered = parse_documents(source, name=name_of(source), on_error=on_error)
     elif Path(source).is_dir():

@@ -67,7 +67,8 @@ class FilesHandlers:
             uploads = readable_copies(paths, Path(folder))
             output = Path(folder) / OUTPUT_NAME
             with in_turn_of_files(self.shelf, stop, progress):
-                report = predict_uploads(in_turns(self.shelf.open(model, stop)), uploads, output, progress)
+                reader = in_turns(self.shelf.open(model, stop))
+                report = predict_uploads(reader, uploads, output, progress, stop)
             if not report.summary.done:
                 if report.stopped:
                     raise StoppedError(STOPPED_EARLY)

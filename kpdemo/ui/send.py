@@ -126,7 +126,7 @@ class SendHandlers:
         for model in models:
             try:
                 predictor = self.shelf.open(model, stop)
-                for place, prediction in _predict(predictor, documents, folder, problems, progress):
+                for place, prediction in _predict(predictor, documents, folder, problems, progress, stop):
                     found.setdefault(place, {})[model] = prediction
             except OF_ONE_MODEL as error:
                 problems.append(str(error))
@@ -232,6 +232,7 @@ def _predict(
     folder: Path,
     problems: list[str],
     progress: gr.Progress,
+    stop: Stop,
 ) -> Iterator[tuple[int, Prediction]]:
     """The place of each document that the model could read, with its prediction.
 
@@ -244,7 +245,7 @@ def _predict(
             row = {"id": str(place), "title": document.title, "text": document.body}
             stream.write(json.dumps({**row, "language": document.language}) + "\n")
     output = folder / OUTPUT_NAME
-    report = predict_uploads(in_turns(predictor), Uploads([numbered]), output, progress)
+    report = predict_uploads(in_turns(predictor), Uploads([numbered]), output, progress, stop)
     if report.stopped:
         raise StoppedError(STOPPED)
     problems += [problem for problem in report.problems if problem not in problems]

@@ -11,6 +11,7 @@ from kpdemo.documents import read_numbered
 from kpdemo.errors import InputError
 from kpdemo.json_rows import LineError
 from kpdemo.types import Document
+from kpdemo.ui.apart import is_pdf, read_apart
 from kpdemo.ui.chosen import OwnNames
 from kpdemo.ui.figures import counted, grouped
 from kpdemo.ui.stop import Stop
@@ -52,9 +53,10 @@ def few_documents(files: Sequence[Path], problems: Problems, stop: Stop) -> list
 
     Raises:
         InputError: there are too many for the page.
+        StoppedError: by `stop`.
     """
     documents = []
-    for document in _documents(files, problems):
+    for document in _documents(files, problems, stop):
         stop.check()
         documents.append(document)
     if len(documents) > MOST_DOCUMENTS:
@@ -65,17 +67,23 @@ def few_documents(files: Sequence[Path], problems: Problems, stop: Stop) -> list
     return documents
 
 
-def _documents(files: Sequence[Path], problems: Problems) -> Iterator[Document]:
+def _documents(files: Sequence[Path], problems: Problems, stop: Stop) -> Iterator[Document]:
     """Each under an id of its own."""
     ids = OwnNames()
     for path in files:
         try:
-            for number, document in read_numbered(path, on_error=partial(_add_line, problems, path)):
+            for number, document in _numbered(path, problems, stop):
                 named = document.id and document.id != str(number)  # else the reader's number stands for it
                 id = ids.of(document.id if named else f"{path.stem}-{number}")
                 yield replace(document, id=id, keyphrases=())
         except InputError as error:
             problems.told.append(_named(str(error), path))
+
+
+def _numbered(path: Path, problems: Problems, stop: Stop) -> Iterator[tuple[int, Document]]:
+    if is_pdf(path):
+        return iter([(1, read_apart(path, stop))])
+    return read_numbered(path, on_error=partial(_add_line, problems, path))
 
 
 def _add_line(problems: Problems, path: Path, error: LineError) -> None:

@@ -18,6 +18,7 @@ from kpdemo.errors import InputError, StoppedError
 from kpdemo.file_kinds import WHOLE_SUFFIXES, document_suffix
 from kpdemo.json_rows import LineError
 from kpdemo.routed import read_with_passages
+from kpdemo.sources import Located
 from kpdemo.types import (
     Document,
     Prediction,
@@ -26,6 +27,7 @@ from kpdemo.types import (
     languages_of,
     uses_passages,
 )
+from kpdemo.ui.apart import is_pdf, read_apart
 from kpdemo.ui.chosen import OwnNames, Uploads
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.questions import check_length
@@ -121,12 +123,12 @@ def in_turn_of_files(shelf: ModelShelf, stop: Stop, progress: gr.Progress) -> It
 
 
 def predict_uploads(
-    predictor: Predictor, uploads: Uploads, output: Path, progress: gr.Progress
+    predictor: Predictor, uploads: Uploads, output: Path, progress: gr.Progress, stop: Stop
 ) -> FileReport:
     """Predict all documents of the files into `output`, a line each with its model, and of several its file.
 
-    Where the predictor is stopped, what it had predicted before stays. An id that a document of an earlier
-    file has gets a number, so that each stands there once.
+    What had been predicted before a stop, of the predictor or by `stop`, stays. An id that a document of an
+    earlier file has gets a number, so that each stands there once.
     """
     refused, ids = len(uploads.refused), OwnNames()
     report = FileReport(
@@ -140,7 +142,7 @@ def predict_uploads(
         for path in uploads.files:
             if report.stopped:
                 break
-            for row in _predict_upload(predictor, path, report, progress):
+            for row in _predict_upload(predictor, path, report, progress, stop):
                 named = row | {"id": ids.of(row["id"])}
                 report.renamed |= named["id"] != row["id"]
                 line = {**({"file": path.name} if several else {}), **named, "model": predictor.name}
@@ -188,7 +190,7 @@ def _count_documents(path: Path) -> int:
 
 
 def _predict_upload(
-    predictor: Predictor, path: Path, report: FileReport, progress: gr.Progress
+    predictor: Predictor, path: Path, report: FileReport, progress: gr.Progress, stop: Stop
 ) -> Iterator[dict[str, Any]]:
     before, counts = report.summary, BatchSummary()
 
@@ -206,8 +208,9 @@ def _predict_upload(
     advance(counts)
     lines = io.BytesIO()
     try:
+        source = Located(read_apart(path, stop), str(path), 1) if is_pdf(path) else path
         counts = predict_file(
-            predictor, path, lines, batch_size=BATCH_SIZE, progress=advance, on_error=problem
+            predictor, source, lines, batch_size=BATCH_SIZE, progress=advance, on_error=problem
         )
     except InputError as error:
         _add_problem(report, path, str(error))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from threading import Timer
 from types import SimpleNamespace
 
 import gradio as gr
@@ -29,6 +30,7 @@ from kpdemo.ui.results import Answer, Question
 from kpdemo.ui.rows import WARM_UP
 from kpdemo.ui.uploads import BATCH_SIZE, SHOWN_ROWS, TURN_CHARACTERS
 from tests.fakes import FakePredictor, FakeRetriever, MappedPredictor, absent_keyphrases
+from tests.pdfs import make_slow_pdf
 
 MODELS = {"default": "the trained one", "first": "first phrases"}
 PAGE = SimpleNamespace(session_hash="a page", client=None)
@@ -414,6 +416,19 @@ def test_a_stop_counts_while_files_of_others_are_read(jsonl, shelf):
     with shelf.turn_of_files, pytest.raises(gr.Error, match=STOPPED_EARLY):
         list(handlers.predict_files([str(jsonl)], "default", PAGE, stop))
     assert run_files(shelf, [jsonl])[1]
+
+
+def test_a_stop_counts_while_a_pdf_is_read_and_keeps_what_was_predicted(jsonl, shelf, tmp_path):
+    handlers = FilesHandlers(shelf)
+
+    def stop_at_the_pdf(done, **_):
+        if done == (4, 5):
+            Timer(0.2, handlers.stop_files, [PAGE]).start()
+
+    paths = [str(jsonl), str(make_slow_pdf(tmp_path / "slow.pdf"))]
+    [(html, update)] = handlers.predict_files(paths, "default", PAGE, stop_at_the_pdf)
+    assert "Stopped: 3 of 5 documents are predicted" in html
+    assert "; 1 was not read." in html
 
 
 def test_a_stop_counts_before_the_question_has_left_the_queue(jsonl, shelf):

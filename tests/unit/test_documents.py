@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pypdf import PdfWriter
-from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from kpdemo.document_rows import document_from_row
 from kpdemo.documents import parse_documents, read_documents, read_numbered
@@ -22,6 +21,7 @@ from kpdemo.files import count_lines, decode_text, read_head, read_text
 from kpdemo.json_rows import LineError, read_rows
 from kpdemo.types import Document
 from kpdemo.whole_files import markdown_document, read_whole
+from tests.pdfs import make_pdf
 
 UNREADABLE = Path("/proc/self/mem")
 
@@ -52,31 +52,6 @@ def as_row(document: Document) -> dict[str, object]:
         "keyphrases": list(document.keyphrases),
         "language": document.language,
     }
-
-
-def make_pdf(path: Path, lines: list[str], *, title: str = "", password: str = "") -> Path:
-    writer = PdfWriter()
-    page = writer.add_blank_page(600, 800)
-    font = DictionaryObject(
-        {
-            NameObject("/Type"): NameObject("/Font"),
-            NameObject("/Subtype"): NameObject("/Type1"),
-            NameObject("/BaseFont"): NameObject("/Helvetica"),
-        }
-    )
-    fonts = DictionaryObject({NameObject("/F1"): font})
-    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
-    stream = DecodedStreamObject()
-    drawn = " ".join(f"({line}) Tj 0 -14 Td" for line in lines)
-    stream.set_data(f"BT /F1 12 Tf 72 720 Td {drawn} ET".encode())
-    page[NameObject("/Contents")] = writer._add_object(stream)
-    if title:
-        writer.add_metadata({"/Title": title})
-    if password:
-        writer.encrypt(password, algorithm="RC4-128")
-    with path.open("wb") as target:
-        writer.write(target)
-    return path
 
 
 class TestRows:
