@@ -426,7 +426,7 @@ def test_a_stop_counts_while_a_pdf_is_read_and_keeps_what_was_predicted(jsonl, s
             Timer(0.2, handlers.stop_files, [PAGE]).start()
 
     paths = [str(jsonl), str(make_slow_pdf(tmp_path / "slow.pdf"))]
-    [(html, update)] = handlers.predict_files(paths, "default", PAGE, stop_at_the_pdf)
+    [(html, _)] = handlers.predict_files(paths, "default", PAGE, stop_at_the_pdf)
     assert "Stopped: 3 of 5 documents are predicted" in html
     assert "; 1 was not read." in html
 
