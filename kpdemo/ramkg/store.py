@@ -100,14 +100,23 @@ class PassageStore:
 
     def number_of(self, id: str) -> int | None:
         """The place of the passage with this id."""
-        places = np.flatnonzero(self.keys == np.uint64(passage_key(id)))
-        return next((int(place) for place in places if self.passage(int(place)).id == id), None)
+        key = np.uint64(passage_key(id))
+        first, end = (
+            np.searchsorted(self.keys, key, side, sorter=self._by_key) for side in ("left", "right")
+        )
+        places = self._by_key[first:end].tolist()
+        return next((place for place in places if self.passage(place).id == id), None)
 
     def _mapped(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
         if not len(self):  # no memory can be mapped to nothing
             return np.zeros(shape, dtype=dtype)
         mapped = np.memmap(self._folder / name, dtype=dtype, mode="r", shape=shape)
         return mapped.view(np.ndarray)  # whose elements are read faster
+
+    @cached_property
+    def _by_key(self) -> NDArray[np.intp]:
+        """(N,) the places in the order of their keys; those of one key in their own."""
+        return np.argsort(self.keys, kind="stable")
 
     @cached_property
     def _ends(self) -> NDArray[np.uint64]:
