@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -131,10 +132,10 @@ def build_server(context: AppContext) -> FastAPI:
 def main(arguments: Sequence[str] | None = None, workers: Workers | None = None) -> int:
     """Serve until Ctrl+C, with the models in `workers` if they have been started already."""
     settings = read_settings(arguments, os.environ)
-    with workers or start_models(settings) as models, private_uploads():
+    with workers or start_models(settings) as models, private_uploads(), ExitStack() as opened:
         try:
             check_device(settings, models)
-            listener = listen(settings.host, settings.port)
+            listener = opened.enter_context(listen(settings.host, settings.port))
             context = build_context(settings, models, text_similarities(models.short, ModelError))
         except (ServeError, DatabaseError, ModelLoadError) as error:
             print(error, file=sys.stderr)

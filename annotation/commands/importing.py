@@ -6,7 +6,7 @@ import io
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, BinaryIO, cast
@@ -66,11 +66,13 @@ def import_files(
         raise CallError("Standard input can be read once; give - once.")
     database = open_database(database_url)
     into = ProjectService(database).get(project)
-    stdin = _whole(sys.stdin.buffer) if STDIN in files else None
-    reader = _Reader(files, stdin, format, type, into.settings.only_type)
     names = [Path(name).name for name in files]
     total = None if None in sizes else sum(size or 0 for size in sizes)
-    with ProgressLine("Importing", total=total, unit="rows") as line:
+    with (
+        _whole(sys.stdin.buffer) if STDIN in files else nullcontext() as stdin,
+        ProgressLine("Importing", total=total, unit="rows") as line,
+    ):
+        reader = _Reader(files, stdin, format, type, into.settings.only_type)
         summary = ImportService(database).import_pairs(
             into.id,
             with_senses(reader.items(), Dictionary(wordnet).open_or_none),

@@ -139,15 +139,13 @@ def running_app(database: Path, port: int) -> Iterator[subprocess.Popen[str]]:
     """app.py in a process of its own."""
     command = [sys.executable, str(ROOT / "app.py"), "--port", str(port), "--model", "first"]
     command += ["--database-url", f"sqlite:///{database}"]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, "KPDEMO_DATABASE_URL": ""}
-    )
-    try:
-        assert "Serving on" in process.stdout.readline()
-        yield process
-    finally:
-        process.kill()
-        process.wait()
+    environment = {**os.environ, "KPDEMO_DATABASE_URL": ""}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment) as process:
+        try:
+            assert "Serving on" in process.stdout.readline()
+            yield process
+        finally:
+            process.kill()
 
 
 def free_port() -> int:
