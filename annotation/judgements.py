@@ -3,18 +3,22 @@
 Three kinds of files leave it. The gold file has a line {"id", "title", "abstract", "keyphrases", "language"}
 for each document with a grade, as `python -m kpdemo evaluate` reads it. The qrels and the runs are those of
 TREC: "document 0 phrase relevance" and "document Q0 phrase rank score model". There documents stand for
-topics and pairs for documents, and relevance is the gold grade in quarters, a whole number from 0 to 16; a
-mean between two quarters is rounded half to even. White space in an id is written as %20.
+topics and pairs for documents, and relevance is the gold grade in whole quarters, 0 to 16; a mean between two
+quarters is rounded down, so that it reaches a threshold there only if it does here. White space in an id is
+written as %20. Scores are those of the model, but for ties: what follows an equal score gets one of the next
+lower ones that 32 bits hold, because trec_eval, which keeps no more of them, orders by scores alone.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
+
+import numpy as np
 
 from annotation.errors import NotFoundError, SettingsError
 from annotation.queue_order import QueueOrder
@@ -24,8 +28,8 @@ from annotation.types import QUARTERS_PER_POINT
 THRESHOLD = Decimal(3)
 CUT = 10
 MOST_RANKS = 1_000
-_TIE = 1e-9
-"""Below what a score shows: trec_eval orders equal scores by name, not by rank."""
+_LEAST_STEP = np.float32(1e-9)
+"""Between tied scores near 0: the next lower number of 32 bits is 0 to programs that know no smaller ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +163,10 @@ class JudgedPool:
     def _run_lines(self, model: str) -> Iterator[str]:
         for document in self.documents:
             names = {phrase.id: phrase.pair for phrase in document.phrases}
-            for rank, (phrase, score) in enumerate(document.runs.get(model, ()), start=1):
-                place = f"{_word(document.id)} Q0 {_word(names[phrase])}"
-                yield f"{place} {rank} {score - _TIE * rank:.9f} {_word(model)}\n"
+            ranked = document.runs.get(model, ())
+            scores = run_scores(score for _, score in ranked)
+            for rank, ((phrase, _), score) in enumerate(zip(ranked, scores, strict=True), start=1):
+                yield f"{_word(document.id)} Q0 {_word(names[phrase])} {rank} {score} {_word(model)}\n"
 
     def _score(self, model: str, options: JudgingOptions) -> ModelFigures:
         return score_model(
@@ -190,8 +195,17 @@ def check_options(threshold: Decimal, k: int, unjudged: Unjudged = Unjudged.ZERO
 
 
 def relevance(grade: Decimal) -> int:
-    """A gold grade as whole quarters, rounded half to even: 2.75 is 11, 2.6667 is 11."""
-    return int((grade * QUARTERS_PER_POINT).quantize(Decimal(1), ROUND_HALF_EVEN))
+    """A gold grade as whole quarters, rounded down: 2.75 is 11, 2.875 too, as it does not reach 3."""
+    return int(grade * QUARTERS_PER_POINT)
+
+
+def run_scores(scores: Iterable[float]) -> Iterator[str]:
+    """The scores of a ranking, best first, as written: each lower than the one before, also in 32 bits."""
+    before = np.float32(np.inf)
+    for score in map(np.float32, scores):
+        lower = score if score < before else before - max(np.spacing(abs(before)), _LEAST_STEP)
+        yield str(lower)
+        before = lower
 
 
 def figures_json(figures: ModelFigures, k: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -156,17 +157,34 @@ def as_prediction(document: PredictedDocument, model: str) -> Prediction:
 
 
 def test_qrels_and_runs_are_those_of_trec(database):
-    project = sent_project(database)
-    grade(database, project.id, {"ferries": "2.75", "old harbour": "0"})
+    """A mean of 2.875 reaches no threshold of 3, and equal scores stay in the order of the ranks."""
+    project = sent_project(database, raters_per_pair=2)
+    [first, _] = documents()
+    tied = run("west", {"gulls": 0.7, "old harbour": 0.7, "ferries": 0.7}, {"shipping": 0.0})
+    SendService(database).send(project.id, [replace(first, runs=(tied,))])
+    grade(database, project.id, {"ferries": "3", "old harbour": "0", "gulls": "3.25", "shipping": "4"})
+    grade(database, project.id, {"ferries": "2.75", "old harbour": "0", "gulls": "2.75"}, rater="ben")
     pool = JudgementService(database).pool(project.id)
     names = {text: pair.external_id for text, pair in pairs_of(database, project.id).items()}
     assert sorted(pool.qrels_lines()) == sorted(
-        [f"ferry 0 {names['ferries']} 11\n", f"ferry 0 {names['old harbour']} 0\n"]
+        [
+            f"ferry 0 {names['ferries']} 11\n",
+            f"ferry 0 {names['gulls']} 12\n",
+            f"ferry 0 {names['old harbour']} 0\n",
+        ]
     )
     assert list(pool.run_lines("south")) == [
-        f"ferry Q0 {names['ferries']} 1 0.699999999 south\n",
-        f"ferry Q0 {names['gulls']} 2 0.599999998 south\n",
+        f"ferry Q0 {names['ferries']} 1 0.7 south\n",
+        f"ferry Q0 {names['gulls']} 2 0.6 south\n",
     ]
+    assert list(pool.run_lines("west")) == [
+        f"ferry Q0 {names['gulls']} 1 0.7 west\n",
+        f"ferry Q0 {names['old harbour']} 2 0.6999999 west\n",
+        f"ferry Q0 {names['ferries']} 3 0.69999987 west\n",
+        f"ferry Q0 {names['shipping']} 4 0.0 west\n",
+    ]
+    [ferry, _] = pool.documents
+    assert ferry.gold(Decimal(3)) == ["gulls"]
 
 
 def test_flagged_and_unfinished_pairs_have_no_gold_grade_until_they_are_decided(database):
