@@ -228,7 +228,7 @@ def _json_rows(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[Row | Im
             value = _JSON.decode(text)
         except RecursionError:
             yield ImportFileError(f"{where}: nested too deeply; write one flat object a line.")
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:  # the latter of an exponent beyond those of Decimal
             reason = getattr(error, "msg", "a number with too many digits")
             yield ImportFileError(f"{where}: no JSON ({reason}); write one object a line.")
         else:

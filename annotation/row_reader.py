@@ -185,7 +185,7 @@ class RowReader:
                 return [self._named(part) for part in value.split(";")]
             try:
                 value = json.loads(value, parse_float=Decimal, parse_constant=Decimal)
-            except (ValueError, RecursionError):
+            except (ValueError, ArithmeticError, RecursionError):
                 raise self._error("ratings", f"{shown(value)} is no list; write 3;2.5 or [3, 2.5]") from None
         if not isinstance(value, list):
             raise self._error("ratings", f"{shown(value)} is no list; write [3, 2.5]")

@@ -88,7 +88,7 @@ def read_scores(path: Path, gold: Sequence[GoldPair]) -> list[float | None]:
 
     Raises:
         ScoreFileError: a score is missing, too much or no number; the message names file and line.
-        ImportFileError: a file is no text.
+        ImportFileError: a file is no text, or a line no JSON.
     """
     scores: dict[tuple[str, str], float] = {}
     files = _system_files(path, gold) if path.is_dir() else [path]
@@ -342,18 +342,24 @@ def _same_number(file: Path, found: Sequence[tuple[int, float]], wanted: int, wh
 
 
 def _number(value: object, where: str, noun: str) -> float:
-    text = value.strip() if isinstance(value, str) else ""
-    if _NUMBER.fullmatch(text):
-        value = Decimal(text)
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+    number = _as_float(value)
+    if number is None:
         raise ScoreFileError(f"{where}: {shown(value)} is no number; write a {noun} such as 2.75.")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = float("inf")
     if not abs(number) < float("inf"):
         raise ScoreFileError(f"{where}: {shown(value)} is not finite; write a {noun} such as 2.75.")
     return number
+
+
+def _as_float(value: object) -> float | None:
+    """Infinity of what is too large; None of what is no number."""
+    if isinstance(value, str):
+        return float(value) if _NUMBER.fullmatch(value.strip()) else None
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
 
 
 def is_json(file: Path) -> bool:

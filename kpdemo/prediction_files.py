@@ -117,7 +117,7 @@ def _keyphrases(row: dict[str, Any], side: str) -> tuple[Keyphrase, ...]:
         if not isinstance(items, list):
             raise TypeError(items)
         return tuple(_keyphrase({"text": item} if isinstance(item, str) else item) for item in items)
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         raise InputError(
             f'"{side}" is not a list of strings or {{"text", "score"}}; fix or delete the line.'
         ) from None

@@ -325,6 +325,8 @@ def test_a_header_of_other_columns_and_scores_are_no_pairs(content, told):
         (line() + "[1]\n", "line 2: JSON, but no object"),
         ("[" * 100_000, "nested too deeply"),
         ('{"id": ' + "9" * 5_000 + "}", "a number with too many digits"),
+        ('{"id": 1e99999999999999999999}', "a number with too many digits"),
+        (line(ratings="[1e99999999999999999999]"), "is no list; write 3;2.5 or [3, 2.5]"),
         (b'\xff\xfe{\x00"\x00', "UTF-16; save it as UTF-8"),
         (line().encode() + b'{"id": "\xe9"}', "line 2: byte 9 is no UTF-8 (0xe9)"),
         (b'{"id": "\xe9"}', "save it as UTF-8 (in Excel: Save As, “CSV UTF-8”)."),

@@ -86,6 +86,7 @@ def test_a_whole_list_is_read_for_whoever_tells_present_from_absent(output: Path
         ({"id": "a", "present": None}, '"present" is not a list'),
         ({"id": "a", "absent": [{"score": 1}]}, '"absent" is not a list'),
         ({"id": "a", "present": [{"text": None}]}, '"present" is not a list'),
+        ({"id": "a", "present": [{"text": "gates", "score": 10**400}]}, '"present" is not a list'),
         ({"id": "a", "absent_candidates": "gates"}, '"absent_candidates" is not a list of strings'),
         ({"id": "a", "absent_candidates": [1]}, '"absent_candidates" is not a list of strings'),
         ({"id": "ok", "present": []}, "predicted on an earlier line"),

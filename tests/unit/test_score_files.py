@@ -182,7 +182,25 @@ def test_ids_of_two_types_need_the_type(tmp_path):
         ("run.tsv", "1\nx\n3\n", "run.tsv, line 2: 'x' is no number; write a score such as 2.75."),
         ("run.tsv", "1\n2,5\n3\n", "run.tsv, line 2: '2,5' is no number; write a score such as 2.75."),
         ("run.tsv", "1\nnan\n3\n", "run.tsv, line 2: 'nan' is no number; write a score such as 2.75."),
-        ("run.tsv", "1\n1e999\n3\n", "run.tsv, line 2: 1E+999 is not finite; write a score such as 2.75."),
+        ("run.tsv", "1\n1e999\n3\n", "run.tsv, line 2: '1e999' is not finite; write a score such as 2.75."),
+        (
+            "run.tsv", "1\n1e99999999999999999999\n3\n",
+            "run.tsv, line 2: '1e99999999999999999999' is not finite; write a score such as 2.75.",
+        ),
+        (
+            "run.csv", "id,score\nNews-1,1e99999999999999999999\n",
+            "run.csv, line 2, field 'score': '1e99999999999999999999' is not finite; write a score such as "
+            "2.75.",
+        ),
+        (
+            "run.jsonl", '{"id": "News-1", "score": "1e99999999999999999999"}\n',
+            "run.jsonl, line 1, field 'score': '1e99999999999999999999' is not finite; write a score such as "
+            "2.75.",
+        ),
+        (
+            "run.jsonl", '{"id": "News-1", "score": 1e99999999999999999999}\n',
+            "run.jsonl, line 1: no JSON (a number with too many digits); write one object a line.",
+        ),
         ("run.tsv", "1\n\n3\n", "run.tsv, line 2: is empty; write the score of its pair."),
         (
             "run.tsv", "1\n2\n",
@@ -252,7 +270,7 @@ def test_a_score_that_is_missing_too_much_or_no_number_is_refused(
     if message is None:
         assert read_scores(Path(name), gold) == [1, 2, 3]
         return
-    with pytest.raises(ScoreFileError) as caught:
+    with pytest.raises((ScoreFileError, ImportFileError)) as caught:
         read_scores(Path(name), gold)
     assert str(caught.value) == message
 
