@@ -8,15 +8,15 @@ may name its "model"; a file of documents has the same ids with "title" and "abs
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from annotation.characters import UNSTORABLE, shown
 from annotation.errors import ImportFileError
+from annotation.formats import FileFormat, open_source, read_rows
 from annotation.phrases import PhraseKey, phrase_key
 from annotation.predictions import PredictedDocument, PredictedPhrase, Run
 
@@ -54,7 +54,7 @@ def read_prediction_files(
     """The documents of a file that were predicted, with what each model said of them.
 
     Args:
-        documents: JSON Lines, .gz may follow the suffix.
+        documents: JSON Lines, compressed or not.
         predictions: the name of a model, or nothing, and its file; without a name, that of the file's rows or
             else of the file.
         key_of: what makes two phrases the same.
@@ -115,28 +115,16 @@ def _prediction_rows(name: str, path: Path) -> Iterator[tuple[str, _PredictedRow
         yield id, _PredictedRow(model, reader.text("language", LONGEST_ID), reader)
 
 
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The objects of a file of JSON Lines, each with what begins messages about it."""
-    opened = gzip.open if path.suffix == ".gz" else open
     try:
-        with opened(path, "rt", encoding="utf-8-sig") as stream:
-            for number, line in enumerate(stream, start=1):
-                if line.strip():
-                    where = f"{path.name}, line {number}"
-                    yield where, _object(_parsed(line, where), where)
+        with open_source(path, name=path.name) as source:
+            for row in read_rows(source, format=FileFormat.JSONL, type=None):
+                yield f"{path.name}, line {row.line}", row.fields
     except FileNotFoundError:
         raise ImportFileError(f"{path}: no such file; check the name.") from None
-    except UnicodeDecodeError:
-        raise ImportFileError(f"{path}: this is no UTF-8 text; save it as JSON Lines.") from None
-    except (OSError, EOFError) as error:
+    except OSError as error:
         raise ImportFileError(f"{path} cannot be read ({error}); check the file.") from None
-
-
-def _parsed(line: str, where: str) -> object:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        raise ImportFileError(f"{where}: this is no JSON; give a file of JSON Lines.") from None
 
 
 def _document(reader: _Reader, body: str, language: str, runs: Sequence[Run]) -> PredictedDocument:
@@ -208,9 +196,10 @@ class _Reader:
     def score(self) -> float:
         """0 to 1; 0 where there is none."""
         value = self.fields.get("score", 0.0)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        number = float(value) if isinstance(value, Decimal) else value  # as files have it
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
             raise self.error("score", f"{shown(value)} is no score; give a number from 0 to 1")
-        return float(value)
+        return float(number)
 
     def error(self, field: str, problem: str) -> ImportFileError:
         return ImportFileError(f"{self.where}, field {field!r}: {problem}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,37 @@ def test_a_bad_line_is_named(tmp_path, row, message):
     documents = lines(tmp_path / "docs.jsonl", {"id": "d1", "text": TEXT})
     with pytest.raises(ImportFileError, match=message):
         list(read_prediction_files(documents, [("", lines(tmp_path / "p.jsonl", row))]))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{broken\n", r"^p\.jsonl\.gz, line 1: no JSON \(.+\); write one object a line\.$"),
+        (b"\n[1]\n", r"^p\.jsonl\.gz, line 2: JSON, but no object; write"),
+        (b'{"id": "\xe9"}\n', r"^p\.jsonl\.gz, line 1: byte 9 is no UTF-8"),
+        (b'{"id": 1e99999999999999999999}\n', r"^p\.jsonl\.gz, line 1: no JSON \(a number with too many"),
+        (b" " * 9_000_000 + b"{}\n", r"^p\.jsonl\.gz, line 1: longer than 8,388,608 bytes"),
+        (json.dumps(predicted(present=[{"text": "a", "score": math.nan}])).encode(), "NaN is no score"),
+        (b"", r"^p\.jsonl\.gz: the file is empty"),
+    ],
+)
+def test_a_line_that_is_no_row_is_named(tmp_path, content, message):
+    documents = lines(tmp_path / "docs.jsonl", {"id": "d1", "text": TEXT})
+    file = tmp_path / "p.jsonl.gz"
+    file.write_bytes(gzip.compress(content))
+    with pytest.raises(ImportFileError, match=message):
+        list(read_prediction_files(documents, [("", file)]))
+
+
+def test_damaged_compressed_predictions_are_told(tmp_path):
+    documents = lines(tmp_path / "docs.jsonl", {"id": "d1", "text": TEXT})
+    whole = lines(tmp_path / "p.jsonl.gz", *(predicted(f"d{number}") for number in range(200)))
+    content = bytearray(whole.read_bytes())
+    for place in range(12, len(content), 7):
+        damaged = tmp_path / "damaged.jsonl.gz"
+        damaged.write_bytes(content[:place] + bytes([content[place] ^ 0x5A]) + content[place + 1 :])
+        with pytest.raises(ImportFileError, match=r"damaged\.jsonl\.gz"):
+            list(read_prediction_files(documents, [("", damaged)]))
 
 
 def test_two_files_of_one_model_are_refused(tmp_path):
