@@ -1,10 +1,15 @@
-"""A prediction as files to keep: JSON, and CSV for spreadsheets. No Gradio here."""
+"""A prediction as files to keep: JSON, and CSV for spreadsheets. No Gradio here.
+
+Texts in CSV that a spreadsheet would run as a formula begin with an apostrophe, as in the files that
+`annotation` writes (its spreadsheet.py); numbers, and JSON, are as they are.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +25,12 @@ BYTE_ORDER_MARK = "\ufeff"
 """Without it Excel takes a file for one of Western Europe, whatever its letters."""
 
 _BETWEEN = "; "
+_RISKY = re.compile(r"'*[=+\-@\t\r\n]")
+
+
+def protected(cell: str) -> str:
+    """`cell` as a spreadsheet shows it without running it."""
+    return f"'{cell}" if _RISKY.match(cell) else cell
 
 
 def as_record(answer: Answer) -> dict[str, Any]:
@@ -65,13 +76,13 @@ def passages_csv(found: RetrievalPrediction) -> str:
         ["passage", "title", "score", "related", "helps", "keyphrases", "used"],
         [
             [
-                row["id"],
-                row["title"],
+                protected(row["id"]),
+                protected(row["title"]),
                 _score(row["score"]),
                 "yes" if row["related"] else "no",
                 "yes" if row["helps"] else "no",
-                _BETWEEN.join(row["keyphrases"]),
-                _BETWEEN.join(row["used"]),
+                _listed(row["keyphrases"]),
+                _listed(row["used"]),
             ]
             for row in passage_rows(found)
         ],
@@ -81,8 +92,12 @@ def passages_csv(found: RetrievalPrediction) -> str:
 def _keyphrase_row(keyphrase: Keyphrase, kind: str) -> list[object]:
     first = keyphrase.spans[0][0] if keyphrase.spans else ""
     filler = "yes" if keyphrase.filler else "no"
-    told = [kind, keyphrase.source or "", _BETWEEN.join(keyphrase.evidence), filler]
-    return [keyphrase.text, _score(keyphrase.score), len(keyphrase.spans), first, *told]
+    told = [kind, keyphrase.source or "", _listed(keyphrase.evidence), filler]
+    return [protected(keyphrase.text), _score(keyphrase.score), len(keyphrase.spans), first, *told]
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return protected(_BETWEEN.join(texts))
 
 
 def _score(score: float) -> str:

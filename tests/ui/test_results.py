@@ -14,10 +14,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import kpdemo
-from kpdemo.types import Document, Keyphrase, Kind, Prediction, Source
-from kpdemo.ui.downloads import BYTE_ORDER_MARK, as_json, as_record, keyphrases_csv
+from annotation import spreadsheet
+from kpdemo.types import (
+    Document,
+    Keyphrase,
+    Kind,
+    Prediction,
+    RetrievalPrediction,
+    RetrievedPassage,
+    Source,
+)
+from kpdemo.ui import downloads
+from kpdemo.ui.downloads import BYTE_ORDER_MARK, as_json, as_record, keyphrases_csv, passages_csv
 from kpdemo.ui.figures import counted, grouped, score_html
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.results import (
@@ -105,6 +117,23 @@ def test_csv_survives_quotes_and_line_ends():
     odd = 'a "b", c\nd'
     [row] = csv.DictReader(io.StringIO(as_csv(answer((Keyphrase(odd, 1.0, ((0, 1),)),))), newline=""))
     assert row["keyphrase"] == odd
+
+
+@given(st.text(alphabet="'=+-@\t\r\n a1", max_size=5))
+def test_cells_are_kept_from_running_as_formulas_as_in_files_of_grades(cell):
+    assert downloads.protected(cell) == spreadsheet.protected(cell)
+
+
+def test_no_text_in_csv_runs_in_a_spreadsheet_and_json_has_it_as_it_is():
+    link = Keyphrase('=HYPERLINK("http://x")', 0.5, ((0, 1),), evidence=("@sum", "b"))
+    [row] = csv.DictReader(io.StringIO(as_csv(answer((link,)))))
+    assert (row["keyphrase"], row["evidence"]) == ('\'=HYPERLINK("http://x")', "'@sum; b")
+    assert json.loads(as_json(answer((link,))))["present"][0]["text"] == link.text
+    passage = RetrievedPassage("+1", "-2", "Waves.", ("=a", "b"), "en", -0.25)
+    retrieved = RetrievalPrediction((passage,), Prediction((), ()), Prediction((), ()))
+    [told] = csv.DictReader(io.StringIO(passages_csv(retrieved).removeprefix(BYTE_ORDER_MARK)))
+    assert (told["passage"], told["title"], told["keyphrases"]) == ("'+1", "'-2", "'=a; b")
+    assert told["score"] == "-0.250000"
 
 
 def test_a_score_is_a_bar_and_two_decimals():
