@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kpdemo.commands.gold import dataset_names
 from kpdemo.commands.options import (
     PROGRAM,
     CallError,
     Device,
     DeviceOption,
-    check_file,
     open_predictor,
     parse_setting,
     progress_line,
@@ -26,7 +26,6 @@ from kpdemo.commands.options import (
 from kpdemo.documents import read_documents
 from kpdemo.errors import InputError
 from kpdemo.evaluation.gold import dataset_name
-from kpdemo.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES
 from kpdemo.types import Document
 
 if TYPE_CHECKING:
@@ -219,15 +218,17 @@ def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:
     chose = _chosen_on(call)
     datasets: dict[str, list[Document]] = {}
     left_out: dict[str, int] = {}
-    for file in gold:
-        path = check_file(file, (*LINE_SUFFIXES, *TABLE_SUFFIXES))
+    files = []
+    for file, name in dataset_names(gold).items():
+        path = Path(file)
         documents = list(read_documents(path))
         fair = without(documents, chose)
         if not any(document.keyphrases for document in fair):
             raise InputError(f'{file}: no document has gold "keyphrases" and is not a validation document.')
-        datasets[dataset_name(path)] = fair
-        left_out[dataset_name(path)] = len(documents) - len(fair)
-    files = tuple(Path(file).name for file in gold)
+        datasets[name] = fair
+        left_out[name] = len(documents) - len(fair)
+        folder = name.removesuffix(dataset_name(path))  # only where another file has the same name
+        files.append(folder + path.name)
     return ModelRuns(call.model, model_identity(call.model), files, datasets, left_out, call.results)
 
 

@@ -333,6 +333,20 @@ def test_the_space_of_a_document_is_stored_as_places(folder, monkeypatch):
     assert stored(folder, "space-default")["spaces"].keys() == {"measured"}
 
 
+def test_gold_files_of_one_name_are_told_apart_by_their_folders(folder, capsys):
+    for name, first in (("inspec", 200), ("nus", 300)):
+        (folder / name).mkdir()
+        write(folder / name / "test.jsonl", documents(first, 2 if name == "nus" else 3))
+    golds = [f"--gold={folder / name / 'test.jsonl'}" for name in ("inspec", "nus")]
+    assert experiments(folder, "main", "--model", "first", *golds) == 0
+    found = stored(folder, "main-first")["datasets"]
+    assert {name: one["documents"] for name, one in found.items()} == {"inspec/test": 3, "nus/test": 2}
+    page = (folder / "results.md").read_text(encoding="utf-8")
+    assert "experiments main --model first --gold inspec/test.jsonl --gold nus/test.jsonl" in page
+    assert experiments(folder, "main", "--model", "first", golds[0], golds[0]) == 2
+    assert "give each once, under its own name" in capsys.readouterr().err
+
+
 def test_gold_files_go_with_models_alone(folder, capsys):
     assert experiments(folder, "ablation", "--gold", "gold.jsonl") == 2
     assert experiments(folder, "main") == 2
