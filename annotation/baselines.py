@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Protocol
 
+from annotation.gold_pairs import GoldPair
 from annotation.scale import CLSS_POINTS
-from annotation.score_files import GoldPair
 from annotation.senses import WORD_TO_SENSE, is_sense_key, word_of
 from annotation.string_similarity import substring_similarity, tiling_similarity
 

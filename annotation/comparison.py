@@ -7,6 +7,7 @@ of its own; those named like "title2abstract" are labelled from their name.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _SIZES = re.compile(r"([^\W\d](?:[^\W_]|[_-])*?)2([^\W\d](?:[^\W_]|[_-])*)")
@@ -46,6 +47,17 @@ def comparison_type(name: str) -> ComparisonType:
         return _type(name, "larger item", "smaller item", label=name)
     larger, smaller = (size.replace("_", " ").strip(" -") for size in sizes.groups())
     return _type(name, larger or "larger item", smaller or "smaller item")
+
+
+def types_in_order(types: Iterable[str]) -> list[str]:
+    """The task's own types first, in its order, then the others by name."""
+    return sorted(set(types), key=place_of_type)
+
+
+def place_of_type(type: str) -> tuple[int, str]:
+    """Sorts types as `types_in_order` has them."""
+    known = list(COMPARISON_TYPES)
+    return (known.index(type), "") if type in known else (len(known), type)
 
 
 def _type(

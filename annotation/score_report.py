@@ -11,7 +11,8 @@ import numpy as np
 
 from annotation.agreement import Floats
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
-from annotation.score_files import GoldPair, types_in_order
+from annotation.comparison import types_in_order
+from annotation.gold_pairs import GoldPair
 from annotation.scoring import (
     Estimate,
     Resampled,

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from annotation.errors import AnnotationError, ScoreFileError
 from annotation.formats import type_of_name
-from annotation.score_files import GoldPair, is_json, read_gold, read_scores
+from annotation.gold_pairs import GoldPair, read_gold
+from annotation.score_files import is_json, read_scores
 
 PLAIN = (".tsv", ".tab", ".csv", ".txt", ".jsonl", ".ndjson")
 """Nothing compressed: a small file may hold gigabytes."""

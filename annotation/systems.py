@@ -12,7 +12,8 @@ from annotation.baselines import Senses, Similarities, UnknownWords, baseline_sc
 from annotation.calibration import isotonic
 from annotation.errors import ScoreFileError, WordNetError
 from annotation.exchange import fingerprint
-from annotation.score_files import GoldPair, read_scores
+from annotation.gold_pairs import GoldPair
+from annotation.score_files import read_scores
 from annotation.score_report import System
 from annotation.senses import WORD_TO_SENSE
 

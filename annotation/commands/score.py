@@ -13,7 +13,7 @@ from annotation.baselines import BASELINES, EMBEDDING, Similarities, UnknownWord
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.commands.options import HandedIn, JsonOption, WordNetOption
 from annotation.dictionary import Dictionary
-from annotation.score_files import GoldPair, read_gold
+from annotation.gold_pairs import GoldPair, read_gold
 from annotation.score_report import (
     Contrast,
     Difference,

@@ -12,8 +12,8 @@ from annotation.baselines import Similarities
 from annotation.clock import Clock, utcnow
 from annotation.errors import ScoreFileError, SettingsError
 from annotation.gold import gold_row
+from annotation.gold_pairs import GoldPair, gold_digest
 from annotation.names import check_name, name_key
-from annotation.score_files import GoldPair, gold_digest
 from annotation.score_report import ScoreReport, System, score_systems
 from annotation.services.agreement import AgreementService
 from annotation.services.audit import record

@@ -9,7 +9,7 @@ from pathlib import Path
 from annotation.baselines import BASELINES, EMBEDDING
 from annotation.dictionary import Dictionary
 from annotation.errors import ScoreFileError
-from annotation.score_files import GoldPair, gold_digest
+from annotation.gold_pairs import GoldPair, gold_digest
 from annotation.score_report import System
 from annotation.score_uploads import read_uploaded_gold, read_uploaded_scores
 from annotation.senses import WORD_TO_SENSE

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Page
 
-from annotation.score_files import GoldPair, gold_digest
+from annotation.gold_pairs import GoldPair, gold_digest
 from annotation.score_report import System
 from annotation.services.system_rows import Gold
 from annotation.types import NewPair, ProjectSettings, Role

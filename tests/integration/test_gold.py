@@ -20,7 +20,7 @@ from annotation.errors import ExportError
 from annotation.exchange import read_items
 from annotation.formats import open_source
 from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row
-from annotation.score_files import read_gold
+from annotation.gold_pairs import read_gold
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.gold import GoldService

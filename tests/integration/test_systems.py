@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from annotation.errors import NotFoundError, ScoreFileError, SettingsError
-from annotation.score_files import GoldPair
+from annotation.gold_pairs import GoldPair
 from annotation.score_report import System, score_systems
 from annotation.services.projects import ProjectService
 from annotation.services.system_rows import Gold

@@ -12,7 +12,7 @@ import pytest
 from annotation.baselines import BASELINES, baseline_scores
 from annotation.dictionary import Dictionary
 from annotation.errors import WordNetError
-from annotation.score_files import GoldPair, read_gold
+from annotation.gold_pairs import GoldPair, read_gold
 from annotation.scoring import pearson
 from annotation.senses import WORD_TO_SENSE
 

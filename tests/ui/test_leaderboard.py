@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 from scipy.stats import pearsonr
 
 from annotation.dictionary import Dictionary
-from annotation.score_files import GoldPair
+from annotation.gold_pairs import GoldPair
 from annotation.score_report import System, score_systems
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService

@@ -10,7 +10,7 @@ from scipy import stats
 from sklearn.isotonic import IsotonicRegression
 
 from annotation.calibration import isotonic
-from annotation.score_files import GoldPair
+from annotation.gold_pairs import GoldPair
 from annotation.score_report import System, report_to_json, score_systems
 from annotation.scoring import (
     bootstrap_p,

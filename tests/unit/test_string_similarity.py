@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.baselines import BASELINES, UnknownWords, baseline_scores
-from annotation.score_files import GoldPair
+from annotation.gold_pairs import GoldPair
 from annotation.senses import word_of
 from annotation.string_similarity import substring_similarity, tiling_similarity
 
