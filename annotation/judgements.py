@@ -26,6 +26,7 @@ from annotation.relevance import Average, Judged, KindAverages, ModelFigures, Un
 from annotation.types import QUARTERS_PER_POINT
 
 THRESHOLD = Decimal(3)
+LEAST_THRESHOLD = Decimal("0.25")
 CUT = 10
 MOST_RANKS = 1_000
 _LEAST_STEP = np.float32(1e-9)
@@ -187,8 +188,8 @@ def check_options(threshold: Decimal, k: int, unjudged: Unjudged = Unjudged.ZERO
     Raises:
         SettingsError: one of them cannot.
     """
-    if not threshold.is_finite() or not 0 < threshold <= 4:
-        raise SettingsError(f"The lowest grade of a keyphrase is above 0 and at most 4, not {threshold}.")
+    if not threshold.is_finite() or not LEAST_THRESHOLD <= threshold <= 4:
+        raise SettingsError(f"The lowest grade of a keyphrase is {LEAST_THRESHOLD} to 4, not {threshold}.")
     if not 1 <= k <= MOST_RANKS:
         raise SettingsError(f"The number of ranks that count is 1 to {MOST_RANKS:,}, not {k}.")
     return JudgingOptions(threshold, k, unjudged)

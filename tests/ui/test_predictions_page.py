@@ -91,11 +91,12 @@ def test_nobody_but_an_administrator_sees_which_model_is_better(handlers, name):
 @pytest.mark.parametrize(
     ("threshold", "k", "message"),
     [
+        ("1e-9", 10, "is 0.25 to 4, not"),
         (None, 10, "lowest grade of a keyphrase is missing: give a number"),
         ("", 10, "lowest grade of a keyphrase is missing: give a number"),
-        ("4,5", 10, "at most 4"),
-        (0, 10, "above 0"),
-        (5, 10, "at most 4"),
+        ("4,5", 10, "is 0.25 to 4, not 4.5"),
+        (0, 10, "is 0.25 to 4, not 0"),
+        (5, 10, "is 0.25 to 4, not 5"),
         (3, 0, "1 to"),
         (3, None, "number of ranks is missing: give a number"),
         (3, 1.5, "whole"),
