@@ -290,7 +290,7 @@ def test_the_command_line_goes_round(sqlite_database, tmp_path, capsys):
     assert main(["send", "sea", f"--documents={docs}", f"--predictions={docs}", url]) == 1
     assert "has neither 'present' nor 'absent'" in capsys.readouterr().err
     assert main(["bridge", "sea", "--threshold=5", url]) == 1
-    assert "at most 4, not 5" in capsys.readouterr().err
+    assert "is 0.25 to 4, not 5" in capsys.readouterr().err
 
 
 def test_the_command_tells_that_a_project_whose_raters_are_done_opens_again(
