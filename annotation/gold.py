@@ -278,6 +278,7 @@ def manifest(
                 for point in CLSS_POINTS
             ],
             "scale_sha256": sha256(scale_text().encode()).hexdigest(),
+            "guidelines": settings.guidelines,
             "guidelines_sha256": sha256(settings.guidelines.encode()).hexdigest(),
             "types": list(settings.types),
             "step": float(settings.step),

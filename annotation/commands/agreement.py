@@ -187,10 +187,10 @@ def _part_cells(part: Part) -> Sequence[str]:
 
 
 def _alpha_cells(alpha: Alpha) -> tuple[str, str]:
-    value = "undefined" if alpha.value is None else f"{alpha.value:.3f}"
+    value = "undefined" if alpha.value is None else f"{alpha.value:z.3f}"
     if alpha.low is None or alpha.high is None:
         return value, "–"
-    return value, f"{alpha.low:.3f} to {alpha.high:.3f}"
+    return value, f"{alpha.low:z.3f} to {alpha.high:z.3f}"
 
 
 def _number(value: float | None, decimals: int = 2) -> str:

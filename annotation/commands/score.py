@@ -276,7 +276,7 @@ def _contrast_cells(contrast: Contrast) -> Sequence[str]:
     value, interval = contrast.difference.value, _interval(contrast.difference, sign="+")
     test = contrast.williams
     return (
-        "–" if value is None else f"{value:+.3f}",
+        "–" if value is None else f"{value:+z.3f}",
         interval,
         "–" if contrast.p is None else _probability(contrast.p),
         "–" if test is None else f"{test.t:.2f}",
@@ -293,7 +293,7 @@ def _estimate_cells(found: Estimate) -> tuple[str, str]:
 
 
 def _value(found: Estimate) -> str:
-    return "–" if found.value is None else f"{found.value:.3f}"
+    return "–" if found.value is None else f"{found.value:z.3f}"
 
 
 def _interval(found: Estimate, sign: str = "") -> str:

@@ -27,6 +27,7 @@ from kpdemo.ui.widgets import (
     keep_reason,
     links_html,
     shown_to_user,
+    unseen_box,
 )
 
 NOTHING_YET = "You are not in any project yet. Ask the administrator of a project to add you."
@@ -79,7 +80,7 @@ def build_home_page(handlers: HomeHandlers, page: gr.Blocks) -> None:
         fields = settings_fields("new")
         make = gr.Button("Create project", variant="primary", elem_id="home-create")
         refused = gr.HTML("", elem_id="home-refused", js_on_load=None)
-    made = gr.Textbox(visible="hidden", elem_id="home-made")
+    made = unseen_box("home-made")
     page.load(handlers.show, outputs=[cards, form, fields.types], api_name="show_projects", **QUIETLY)
     making = make.click(handlers.create, fields.components, made, api_name="create_project")
     making.success(None, made, js=GO_TO_PROJECT, api_name="go_to_new_project")

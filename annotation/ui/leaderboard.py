@@ -30,7 +30,7 @@ from annotation.ui.leaderboard_tables import (
 from annotation.ui.tables import file_name, table_html
 from annotation.web.leaderboard import board_address
 from kpdemo.ui.charts import chart_buttons, show_chart
-from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user, unseen_box
 
 LEADERBOARD_STYLES = (Path(__file__).parent.parent / "assets" / "leaderboard.css",)
 NOBODY = "No system has been measured yet. Its scores are compared with the gold grades of finished pairs."
@@ -157,7 +157,7 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
 
     with gr.Column(visible=False, elem_id="leaderboard-page") as body:
         gold = gr.Dropdown([], label="Gold set", visible=False, elem_id="leaderboard-gold")
-        zone = gr.Textbox(visible="hidden", elem_id="leaderboard-zone")
+        zone = unseen_box("leaderboard-zone")
         text("status")
         with gr.Column(visible=False) as board:
             section_heading("Which system is best?", "leaderboard-best")

@@ -35,6 +35,7 @@ from kpdemo.ui.widgets import (
     note_html,
     section_heading,
     shown_to_user,
+    unseen_box,
 )
 
 TABS = ("pairs", "members", "quality", "settings", "gold", "events")
@@ -186,7 +187,7 @@ class _SettingsTab:
 
 def _build_settings_tab(handlers: ProjectHandlers) -> _SettingsTab:
     fields = settings_fields("project")
-    seen = gr.Textbox(visible="hidden", elem_id="project-seen")
+    seen = unseen_box("project-seen")
     saved = gr.HTML("", elem_id="project-saved", js_on_load=None)
     save = gr.Button("Save settings", variant="primary", elem_id="project-save")
     _build_deletion(handlers)
@@ -218,7 +219,7 @@ def _build_deletion(handlers: ProjectHandlers) -> None:
                 "Delete for good", variant="stop", elem_id="project-delete", scale=1, min_width=120
             )
         refused = gr.HTML("", elem_id="project-deletion-refused", js_on_load=None)
-    gone = gr.Textbox(visible="hidden", elem_id="project-gone")
+    gone = unseen_box("project-gone")
     deleting = delete.click(handlers.delete, typed, gone, api_name="delete_project")
     deleting.success(None, gone, js=LEAVE, api_name="leave_project")
     keep_reason(deleting, refused)

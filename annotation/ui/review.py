@@ -16,7 +16,7 @@ from annotation.ui.asking import asked_project
 from annotation.ui.items import ItemsHandlers, build_items_section
 from annotation.ui.review_html import NOTHING, queue_label, text_html
 from annotation.ui.writing_report import ReportHandlers, build_report_section
-from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, shown_to_user, unseen_box
 
 TABS = ("review", "report", "items")
 
@@ -115,7 +115,7 @@ def build_review_page(
             note = gr.Textbox(
                 label="Note to the writer, for sending back", lines=1, max_lines=6, elem_id="review-note"
             )
-            token = gr.Textbox(visible="hidden", elem_id="review-token")
+            token = unseen_box("review-token")
             with gr.Row(elem_classes="form-row") as buttons:
                 accept = gr.Button("Accept", variant="primary", elem_id="review-accept", min_width=120)
                 send_back = gr.Button("Send back", elem_id="review-send-back", min_width=120)

@@ -16,8 +16,8 @@ ROLE_ORDER = (Role.ADMINISTRATOR, Role.ADJUDICATOR, Role.EDITOR, Role.WRITER, Ro
 
 
 def figure(number: float, decimals: int = 3, *, sign: str = "") -> str:
-    """0.899, or −0.120 with a minus as long as a plus; "+" as `sign` writes that one too."""
-    return f"{number:{sign}.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+    """0.899, or −0.120 with a minus as long as a plus, never −0.000; "+" as `sign` writes that one too."""
+    return f"{number:{sign}z.{decimals}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def roles_text(roles: Iterable[Role]) -> str:

@@ -51,7 +51,8 @@ def language_note(
 
     Args:
         lacks_absent: the model finds absent keyphrases in other languages, but none in this one.
-        advice: what is added for a language that no model which ships was made for.
+        advice: what is added for a language that no model which ships was made for, unless `model` is one
+            of those that read every language.
 
     >>> language_note("fr", "default", {"en"})
     "This text is French; the model 'default' was made for English, so treat its answer with care."
@@ -65,7 +66,10 @@ def language_note(
         if lacks_absent
         else "so treat its answer with care"
     )
-    others = "" if language in SERVED else f" ({advice})"
+    reads_all = model in READ_ALL
+    if reads_all:
+        reason = "reads every language, but has learnt none"
+    others = "" if language in SERVED or reads_all else f" ({advice})"
     return f"This text is {language_name(language)}; the model '{model}' {reason}, {care}{others}."
 
 

@@ -66,6 +66,14 @@ def section_heading(text: str, elem_id: str) -> gr.HTML:
     return gr.HTML(f'<h2 id="{elem_id}-heading">{escape(text)}</h2>', elem_id=elem_id)
 
 
+def unseen_box(elem_id: str) -> gr.Textbox:
+    """A text that only scripts and handlers read; the style sheet keeps it from sight.
+
+    Gradio's own `visible="hidden"` ends when an event shows something else on the page.
+    """
+    return gr.Textbox(visible="hidden", elem_id=elem_id, elem_classes="unseen")
+
+
 def note_html(text: str, *, role: Literal["", "alert", "status"] = "") -> str:
     """A sentence in a box; a status is read out when it appears, an alert interrupts what is being read."""
     told = f' role="{role}"' if role else ""

@@ -83,6 +83,7 @@ def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, p
     expect(page.locator("#system-files")).to_be_hidden()
     page.locator("#system-add-run").click()
     expect(rows).to_have_count(2)
+    expect(page.locator("#leaderboard-zone")).to_be_hidden()
     expect(rows.nth(0)).to_contain_text("Ours 🦜 <b>")
     expect(rows.nth(0).locator("td").nth(0)).to_have_text("1")
     expect(rows.nth(1).locator("th")).to_have_text("lcs")

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import zipfile
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
@@ -261,7 +262,7 @@ def test_the_manifest_names_protocol_options_counts_and_no_time():
     ):
         tally.add(found)
     written = manifest(
-        SETTINGS,
+        replace(SETTINGS, guidelines="Grade *meaning*."),
         ExportOptions(),
         version=annotation.__version__,
         counts=tally.as_json(),
@@ -277,6 +278,7 @@ def test_the_manifest_names_protocol_options_counts_and_no_time():
     }
     assert (counts["too_few_ratings"], counts["not_adjudicated"]) == (1, 1)
     assert counts["by_type"]["sentence2phrase"]["by_genre"]["news"]["not_adjudicated"] == 1
+    assert written["protocol"]["guidelines"] == "Grade *meaning*."
     assert written["protocol"]["scale_sha256"] == sha256(scale_text().encode()).hexdigest()
     assert written["software"]["version"] == kpdemo.__version__
     assert "20" not in str([key for key in written if "time" in key or "date" in key])
