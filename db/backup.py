@@ -35,6 +35,9 @@ from db.schema import (
 )
 from db.triggers import create_triggers, drop_triggers
 
+_BESIDE = ("-wal", "-shm", "-journal")
+"""Ends of the names of files that SQLite keeps beside a database while it is open, or after a crash."""
+
 
 @dataclass(frozen=True, slots=True)
 class Backup:
@@ -55,7 +58,8 @@ def backup(database: Database, file: Path, *, overwrite: bool = False) -> Backup
     """Write everything that is committed now to `file`; the database may be in use meanwhile.
 
     Raises:
-        DatabaseError: it is missing or empty, cannot be reached, or `file` exists or cannot be written.
+        DatabaseError: it is missing or empty, cannot be reached, or `file` exists, is in use or cannot be
+            written.
     """
     if file.exists() and not overwrite:
         raise DatabaseError(f"{file} is there already: give another name, or --force to replace it.")
@@ -63,6 +67,7 @@ def backup(database: Database, file: Path, *, overwrite: bool = False) -> Backup
         raise DatabaseError(f"{file} is the database itself: give another name.")
     if not file.parent.is_dir():
         raise DatabaseError(f"{file.parent} is no folder: make it, or give another name.")
+    _refuse_in_use(file)  # before the work; once more when it is done
     refuse_missing(database)
     revision = current(database)
     if revision is None:
@@ -75,8 +80,14 @@ def backup(database: Database, file: Path, *, overwrite: bool = False) -> Backup
             revision = _write_rows(database, part)
         _check_file(part)
         size = part.stat().st_size
+        _refuse_in_use(file)
         part.replace(file)
         flush(file)
+    if found := _beside(file):
+        raise DatabaseError(
+            f"{file} was opened while it was replaced ({found[0].name} is there), and may not be whole: "
+            "back up to another name."
+        )
     return Backup(file, revision, size)
 
 
@@ -108,6 +119,20 @@ def restore(database: Database, file: Path, *, overwrite: bool = False) -> Resto
         else:
             _restore_rows(database, staged, overwrite=overwrite)
     return Restored(revision, rows)
+
+
+def _refuse_in_use(file: Path) -> None:
+    """What a database that was there left beside it would be read into the backup, which would be lost."""
+    if found := _beside(file):
+        names = " and ".join(path.name for path in found)
+        raise DatabaseError(
+            f"{file} is in use, or was when its program crashed: give another name, or stop the program and "
+            f"move it away, with {names}."
+        )
+
+
+def _beside(file: Path) -> list[Path]:
+    return [path for end in _BESIDE if (path := file.with_name(file.name + end)).exists()]
 
 
 def _write_rows(database: Database, part: Path) -> str:

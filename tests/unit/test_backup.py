@@ -133,6 +133,40 @@ def test_a_backup_replaces_a_file_only_when_it_is_told_to(database, tmp_path):
     assert file.stat().st_size > 10_000
 
 
+def test_a_backup_never_replaces_a_database_in_use(database, tmp_path):
+    fill(database)
+    file = tmp_path / "live.db"
+    live = Database(f"sqlite:///{file}")
+    upgrade(live)
+    with live.session() as session:  # its connection stays open, and what it wrote in the -wal
+        session.add(User(name="Eve", name_key="eve", created_at=NOON))
+    with pytest.raises(
+        DatabaseError, match=r"live\.db is in use, .* it away, with live\.db-wal and live\.db-shm"
+    ):
+        backup(database, file, overwrite=True)
+    with live.reading() as session:
+        assert session.scalars(select(User.name)).all() == ["Eve"]
+    live.dispose()
+    backup(database, file, overwrite=True)
+    assert contents(live) == contents(database)
+    live.dispose()
+
+
+def test_a_backup_that_was_opened_before_it_was_there_is_told(sqlite_database, tmp_path, monkeypatch):
+    fill(sqlite_database)
+    file = tmp_path / "backup.db"
+    wal = file.with_name("backup.db-wal")
+    monkeypatch.setattr("db.backup.flush", lambda file: wal.touch())  # between the last look and the end
+    with pytest.raises(
+        DatabaseError, match=r"backup\.db was opened while it was replaced \(backup\.db-wal is"
+    ):
+        backup(sqlite_database, file)
+    with pytest.raises(
+        DatabaseError, match=r"move it away, with backup\.db-wal"
+    ):  # nor beside what was left of another
+        backup(sqlite_database, file, overwrite=True)
+
+
 def test_a_backup_never_replaces_the_database_itself(sqlite_database):
     fill(sqlite_database)
     for call in (backup, restore):
