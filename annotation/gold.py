@@ -179,18 +179,21 @@ def gold_row(pair: RatedPair, settings: ProjectSettings, labels: Mapping[str, st
     )
 
 
-def rater_numbers(raters: Iterable[int], seed: int, known: Mapping[int, int]) -> dict[int, int]:
+def rater_numbers(
+    raters: Iterable[int], seed: int, known: Mapping[int, int], used: Iterable[int] = ()
+) -> dict[int, int]:
     """A number for each rater, 1 and up, that says nothing of name, account or order of arrival.
 
     Args:
         raters: ids of the accounts that rated in a project.
         seed: the project's.
-        known: the numbers of an earlier export, which stay.
+        known: the numbers of earlier exports, which stay.
+        used: other numbers that nobody gets any more.
     """
     newcomers = sorted(
         set(raters) - set(known), key=lambda rater: sha256(f"{seed}:rater:{rater}".encode()).digest()
     )
-    first = max(known.values(), default=0) + 1
+    first = max((*known.values(), *used), default=0) + 1
     return {**known, **{rater: number for number, rater in enumerate(newcomers, first)}}
 
 

@@ -39,13 +39,11 @@ from annotation.services.gold_rows import (
     stream_pairs,
 )
 from annotation.services.in_use import count_withdrawn
-from annotation.services.numbering import NUMBERS, numbers_of
+from annotation.services.numbering import NUMBERS, are_free, numbers_of
 from annotation.services.projects import as_project, find_project
 from annotation.types import ProjectSettings
 from db import Database
 from db.models import Export, Project, User
-
-"""Where an export keeps the numbers it gave to raters, so that the next gives the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,45 +120,36 @@ class GoldService:
         Raises:
             ExportError: pairs are unfinished and to be refused, there are none, or the folder is not free.
         """
-        with GoldFolder(folder, force=force) as target:
-            with self._database.reading() as session:
-                project = find_project(session, project_id)
-                counts = _checked_counts(session, project, options)
-                numbers = _numbers(session, project, options)
-                labels = _labels(session, project, options, numbers)
-                settings = as_project(project).settings
-                written = _write(session, project_id, target.partial, settings, options, labels, progress)
-            digest = write_manifest(target.partial, written)
-            pairs = counts.finished
-            kept: dict[str, Any] = dict(written["options"])
-            if numbers is not None:
-                kept[NUMBERS] = {str(rater): number for rater, number in numbers.items()}
-            with self._database.session() as session:
-                now = self._clock()
-                session.add(
-                    Export(
-                        project_id=project_id,
-                        user_id=by,
-                        format=options.format.value,
-                        options=kept,
-                        pairs=pairs,
-                        manifest_sha256=digest,
-                        created_at=now,
-                    )
-                )
-                record(
-                    session,
-                    now,
-                    "gold exported",
-                    user_id=by,
-                    project_id=project_id,
-                    pairs=pairs,
-                    manifest_sha256=digest,
-                    **written["options"],
-                )
-                session.flush()
-                target.publish()
-        return ExportedGold(written, digest)
+        while True:  # again only where others were exported meanwhile that gave more raters a number
+            with GoldFolder(folder, force=force) as target:
+                exported = self._exported(project_id, target, options, by, progress)
+                if exported is not None:
+                    return exported
+
+    def _exported(
+        self,
+        project_id: int,
+        target: GoldFolder,
+        options: ExportOptions,
+        by: int | None,
+        progress: Callable[[int], None] | None,
+    ) -> ExportedGold | None:
+        """Write and publish the files; None, and nothing, where another export took the numbers of raters."""
+        with self._database.reading() as session:
+            project = find_project(session, project_id)
+            counts = _checked_counts(session, project, options)
+            numbers = _numbers(session, project, options)
+            labels = _labels(session, project, options, numbers)
+            settings = as_project(project).settings
+            written = _write(session, project_id, target.partial, settings, options, labels, progress)
+        exported = ExportedGold(written, write_manifest(target.partial, written))
+        with self._database.session() as session:
+            project = find_project(session, project_id, lock=True)  # which numbers are free stays true
+            if numbers is not None and not are_free(session, project, numbers):
+                return None
+            _remember(session, project_id, exported, numbers, counts.finished, by, self._clock())
+            target.publish()
+        return exported
 
     def exports(self, project_id: int, limit: int = 20) -> list[ExportRecord]:
         """The exports of a project, the last first."""
@@ -173,6 +162,45 @@ class GoldService:
         )
         with self._database.reading() as session:
             return [_as_record(row, name) for row, name in session.execute(statement)]
+
+
+def _remember(
+    session: Session,
+    project_id: int,
+    exported: ExportedGold,
+    numbers: dict[int, int] | None,
+    pairs: int,
+    by: int | None,
+    now: datetime,
+) -> None:
+    """Write down the export and the numbers that it gave to raters, so that the next gives the same."""
+    options: dict[str, Any] = exported.manifest["options"]
+    kept = dict(options)
+    if numbers is not None:
+        kept[NUMBERS] = {str(rater): number for rater, number in numbers.items()}
+    digest = exported.manifest_sha256
+    session.add(
+        Export(
+            project_id=project_id,
+            user_id=by,
+            format=options["format"],
+            options=kept,
+            pairs=pairs,
+            manifest_sha256=digest,
+            created_at=now,
+        )
+    )
+    record(
+        session,
+        now,
+        "gold exported",
+        user_id=by,
+        project_id=project_id,
+        pairs=pairs,
+        manifest_sha256=digest,
+        **options,
+    )
+    session.flush()
 
 
 def _write(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -14,9 +16,34 @@ NUMBERS = "rater_numbers"
 
 
 def numbers_of(session: Session, project: Project) -> dict[int, int]:
-    """The number of each rater's account, from 1; those that a gold set has used stay for ever."""
+    """The number of each rater's account, from 1; those that a gold set has used stay for ever.
+
+    Where gold sets disagree, as those that were exported at once used to, the earliest stands: whoever has
+    the number of somebody else in a later one gets another, which no gold set has used.
+    """
+    known, used = _given(session, project)
+    return rater_numbers(rater_ids(session, project.id), project.seed, known, used)
+
+
+def are_free(session: Session, project: Project, numbers: Mapping[int, int]) -> bool:
+    """Whether numbers that were read before may be kept; the row of the project is locked.
+
+    False where a gold set that was exported meanwhile gave one to somebody else, or a rater another.
+    """
+    known, _ = _given(session, project)
+    both = {**numbers, **known}
+    return both.items() >= numbers.items() and len(set(both.values())) == len(both)
+
+
+def _given(session: Session, project: Project) -> tuple[dict[int, int], set[int]]:
+    """The numbers that stand, each rater's own, and all that were ever used."""
     known: dict[int, int] = {}
+    used: set[int] = set()
     earlier = select(Export.options).where(Export.project_id == project.id).order_by(Export.id)
     for kept in session.scalars(earlier):
-        known |= {int(rater): number for rater, number in kept.get(NUMBERS, {}).items()}
-    return rater_numbers(rater_ids(session, project.id), project.seed, known)
+        numbers = {int(rater): number for rater, number in kept.get(NUMBERS, {}).items()}
+        for rater, number in numbers.items():
+            if rater not in known and number not in known.values():
+                known[rater] = number
+        used |= set(numbers.values())
+    return known, used

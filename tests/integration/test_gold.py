@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from decimal import Decimal
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -19,17 +20,20 @@ from annotation.commands.options import open_database
 from annotation.errors import ExportError
 from annotation.exchange import read_items
 from annotation.formats import open_source
-from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row
+from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row, rater_numbers
+from annotation.gold_folder import write_manifest
 from annotation.gold_pairs import read_gold
+from annotation.services import gold
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.gold import GoldService
 from annotation.services.gold_rows import first_unfinished
 from annotation.services.importing import ImportService
 from annotation.services.judgements import JudgementService
+from annotation.services.numbering import NUMBERS
 from annotation.services.projects import ProjectService, find_project
 from annotation.types import Cause, NewPair, NewRating, ProjectSettings
-from db.models import Adjudication, Comment
+from db.models import Adjudication, Comment, Export
 from tests.predicted import pairs_of, sent_project
 from tests.rated import pair, rated_pairs, rated_project
 
@@ -222,6 +226,55 @@ def test_numbers_of_raters_stay_when_another_rater_joins(database, tmp_path):
         for rating in row["ratings"]
     }
     assert after == {**before, 3.0: "rater 4"}
+
+
+@pytest.fixture
+def two_raters(database):
+    """A pair that ana graded with 2, in a project that gives ben the number 1 as soon as he grades."""
+    accounts = AccountService(database)
+    ana, ben = (accounts.add_user(name).id for name in ("ana", "ben"))
+    seed = next(seed for seed in count() if rater_numbers((ana, ben), seed, {})[ben] == 1)
+    return rated_project(database, [pair("x", "2")], seed=seed)
+
+
+def raters_in(folder):
+    [row] = lines(folder / "gold.jsonl")
+    return {rating["grade"]: rating["rater"] for rating in row["ratings"]}
+
+
+def test_exports_at_once_never_give_two_raters_one_number(two_raters, tmp_path, monkeypatch):
+    def overtaken(folder, manifest):  # the files are written; ben grades, and another export is faster
+        monkeypatch.setattr(gold, "write_manifest", write_manifest)
+        two_raters.rate("x", ben="2.5")
+        export(two_raters, tmp_path / "second")
+        return write_manifest(folder, manifest)
+
+    monkeypatch.setattr(gold, "write_manifest", overtaken)
+    export(two_raters, tmp_path / "first", unfinished=Unfinished.LIST)
+    assert raters_in(tmp_path / "second") == {2.5: "rater 1", 2.0: "rater 2"}
+    assert raters_in(tmp_path / "first") == raters_in(tmp_path / "second")
+    assert len(GoldService(two_raters.database).exports(two_raters.id)) == 2
+
+
+def test_raters_who_had_one_number_in_two_gold_sets_are_told_apart(two_raters, tmp_path):
+    two_raters.rate("x", ben="2.5")
+    ana, ben = (str(AccountService(two_raters.database).user(name).id) for name in ("ana", "ben"))
+    with two_raters.database.session() as session:
+        session.add_all(
+            Export(
+                project_id=two_raters.id,
+                format="jsonl",
+                options={NUMBERS: numbers},
+                pairs=1,
+                manifest_sha256="",
+                created_at=utcnow(),
+            )
+            for numbers in ({ana: 1}, {ben: 1, ana: 2})
+        )
+    export(two_raters, tmp_path / "one")
+    assert raters_in(tmp_path / "one") == {2.0: "rater 1", 2.5: "rater 3"}  # 2 was ana's in a file
+    export(two_raters, tmp_path / "two")
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
 def lines_after(rated, tmp_path):
