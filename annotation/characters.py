@@ -12,6 +12,11 @@ UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 MOST_SHOWN = 60
 
 
+def can_be_stored(text: str) -> bool:
+    """Whether a database takes the text; one that it does not take is nowhere in it."""
+    return UNSTORABLE.search(text) is None
+
+
 def shown(value: object) -> str:
     """A value that is wrong, short enough for a sentence."""
     return shortened(str(value) if isinstance(value, Decimal) else repr(value))

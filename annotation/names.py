@@ -16,8 +16,8 @@ _JOINERS = "\u200c\u200d"
 _FORBIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 
-def can_be_stored(text: str) -> bool:
-    """Whether a database takes the text at all: PostgreSQL has no NUL, and half a character is none."""
+def can_be_name(text: str) -> bool:
+    """Whether an account or project can have a name written so: none holds a tab or a NUL."""
     return not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
 
 

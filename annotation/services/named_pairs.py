@@ -8,8 +8,8 @@ from typing import TypeVar
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from annotation.characters import can_be_stored
 from annotation.errors import NotFoundError, PairError
-from annotation.names import can_be_stored
 from annotation.services.bulk import is_among
 from db.models import Pair
 

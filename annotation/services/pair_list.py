@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Function, Select, and_, exists, func, or_,
 from sqlalchemy.orm import InstrumentedAttribute
 
 from annotation.adjudication import beginning
-from annotation.names import can_be_stored
+from annotation.characters import can_be_stored
 from annotation.services.in_use import IN_USE
 from annotation.services.projects import find_project
 from annotation.services.remarks import BEGINNING_LENGTH

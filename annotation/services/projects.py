@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError, SettingsError
-from annotation.names import can_be_stored, name_key
+from annotation.names import can_be_name, name_key
 from annotation.numbers import is_id
 from annotation.projects import GroupCounts, Member, ProjectCounts, check_settings, sum_counts
 from annotation.services.audit import record
@@ -250,7 +250,7 @@ def find_project(session: Session, name_or_id: str | int, *, lock: bool = False)
     if isinstance(name_or_id, int):
         statement = statement.where(models.Project.id == name_or_id)
     else:
-        key = name_key(name_or_id) if can_be_stored(name_or_id) else ""
+        key = name_key(name_or_id) if can_be_name(name_or_id) else ""
         statement = statement.where(models.Project.name_key == key)
     if lock:  # raters go on: their rows only refer to this one
         statement = statement.with_for_update(key_share=True)

@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from annotation.errors import NotFoundError, SettingsError
-from annotation.names import can_be_stored, check_name, name_key
+from annotation.names import can_be_name, check_name, name_key
 from annotation.types import User
 from db import models
 
@@ -18,7 +18,7 @@ _SHOWN = 100
 
 def find_user(session: Session, name: str, *, lock: bool = False) -> models.User | None:
     """The row of the account of that name, however it is written."""
-    if not can_be_stored(name):
+    if not can_be_name(name):
         return None
     key = name_key(name)
     statement = select(models.User).where(models.User.name_key == key)

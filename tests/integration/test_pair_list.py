@@ -83,6 +83,15 @@ def test_every_part_of_a_text_finds_it_as_it_stands(database, text):
     assert all(listing.pairs(project.id, search=part).total == 1 for part in parts)
 
 
+def test_ids_and_texts_may_have_tabs_and_several_lines(database):
+    document = pair("a\tb", type="document2keyphrase", left="Title\n\nBody of the text")
+    rated = rated_project(database, [document, pair("c")], types=("document2keyphrase", "sentence2phrase"))
+    for search in ("Title\n\nBody", "a\tb"):
+        assert [line[0] for line in states(rated, search=search)] == ["a\tb"]
+    assert PairWithdrawalService(database).withdraw(rated.id, ["a\tb"]) == 1
+    assert RemovalService(database).remove(rated.id, ["a\tb"]) == 1
+
+
 def test_where_a_search_folds_letters_it_does_so_whatever_stands_beside_them(sqlite_database):
     project = rated_project(sqlite_database, [])
     texts = {"a": "ΟΔΟΣΑ", "b": "Straße"}
