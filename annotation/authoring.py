@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
+from itertools import groupby
+from operator import itemgetter
 
 from annotation.errors import ImportFileError
 from annotation.sizes import Bounds, Size, size_of
@@ -181,6 +183,7 @@ def zero_partners(
     *,
     seed: int,
     used: Iterable[str],
+    is_there: Callable[[ZeroItem, Candidate], bool] = lambda item, candidate: False,
 ) -> Iterator[tuple[ZeroItem, Candidate]]:
     """Larger items with smaller ones for pairs of grade 0; an item for which there is none is left out.
 
@@ -192,6 +195,7 @@ def zero_partners(
         candidates: smaller items of the same type and genre.
         bounds: of the smaller items.
         used: the smaller items of pairs of grade 0 that there are.
+        is_there: whether the two are a pair already: the next best is taken instead.
     """
     times = Counter(map(text_key, used))
     fitting = [
@@ -202,19 +206,24 @@ def zero_partners(
     for item in items:
         larger = text_key(item.left)
         allowed = [
-            ((candidate.source != item.source, times[key]), candidate, key)
+            ((candidate.source != item.source, times[key]), candidate)
             for candidate, key in fitting
             if candidate.item_id != item.id and key not in larger
         ]
-        if not allowed:
-            continue
-        best = min(rank for rank, _, _ in allowed)
-        _, partner, key = min(
-            (each for each in allowed if each[0] == best),
-            key=lambda each: _digest(seed, item.id, each[1].item_id, each[1].text),
-        )
-        times[key] += 1
-        yield item, partner
+        ranked = _best_first(item, allowed, seed)
+        partner = next((candidate for candidate in ranked if not is_there(item, candidate)), None)
+        if partner is not None:
+            times[text_key(partner.text)] += 1
+            yield item, partner
+
+
+def _best_first(
+    item: ZeroItem, ranked: Iterable[tuple[tuple[bool, int], Candidate]], seed: int
+) -> Iterator[Candidate]:
+    """By rank, and among equals by what the seed says, which is worked out only of those that are reached."""
+    for _, equals in groupby(sorted(ranked, key=itemgetter(0)), key=itemgetter(0)):
+        candidates = (candidate for _, candidate in equals)
+        yield from sorted(candidates, key=lambda each: _digest(seed, item.id, each.item_id, each.text))
 
 
 def check_text(text: str, left: str, bounds: Bounds, earlier: Sequence[str] = ()) -> Check:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import chain, count, groupby
 from typing import Any
 
@@ -58,10 +59,9 @@ def add_pair(
     """
     settings = project.settings
     mark = fingerprint(item.type, item.text, right)
-    here = Pair.project_id == project.id
-    met = here | (Pair.project_id == shelf_of(session, project.id))  # raters would meet a check pair twice
-    if session.scalar(select(Pair.id).where(met, Pair.fingerprint == mark).limit(1)) is not None:
+    if _is_there(session, project.id, mark):
         raise WritingError("The same pair is there already: change the text, or hand the item on.")
+    here = Pair.project_id == project.id
     last = session.scalar(select(func.max(Pair.import_order)).where(here))
     order = 0 if last is None else last + 1
     external_id = _free_id(session, project.id, item)
@@ -85,6 +85,12 @@ def add_pair(
     session.flush()
     bar(session, pair, barred, now)
     return pair.id
+
+
+def _is_there(session: Session, project_id: int, mark: str) -> bool:
+    """Whether a pair has the fingerprint, also a check pair: raters would meet it twice."""
+    met = (Pair.project_id == project_id) | (Pair.project_id == shelf_of(session, project_id))
+    return session.scalar(select(Pair.id).where(met, Pair.fingerprint == mark).limit(1)) is not None
 
 
 def bar(session: Session, pair: Pair, users: Iterable[int], now: datetime) -> None:
@@ -123,17 +129,20 @@ def make_zeros(session: Session, project_id: int, now: datetime) -> Zeros:
             plan.of(type).smaller,
             seed=project.settings.seed,
             used=_used(session, project_id, type, genre),
+            is_there=partial(_is_pair, session, project_id, type),
         )
         for zero, partner in partners:
             item = items[zero.id]
             barred = () if partner.writer_id is None else (partner.writer_id,)
-            try:
-                item.pair_id = add_pair(session, project, item, partner.text, UNRELATED, barred, now)
-            except WritingError:  # imported before
-                continue
+            item.pair_id = add_pair(session, project, item, partner.text, UNRELATED, barred, now)
             made += 1
     session.flush()
     return Zeros(made, len(aside) - made)
+
+
+def _is_pair(session: Session, project_id: int, type: str, item: ZeroItem, partner: Candidate) -> bool:
+    """Whether the two are a pair already, as after an import."""
+    return _is_there(session, project_id, fingerprint(type, item.left, partner.text))
 
 
 def _free_id(session: Session, project_id: int, item: LargerItem) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from annotation.authoring import NewItem
@@ -370,6 +370,20 @@ def test_zeros_are_paired_with_other_items_texts_and_always_the_same(database):
         assert {pair for pair, _, _ in zeros} <= set(office.queue("ana"))
     assert made[0] == made[1]
     assert check(database).problems == ()
+
+
+def test_a_larger_item_whose_pair_of_grade_0_is_there_already_gets_the_next_best_partner(office):
+    while office.writing.desk(office.project.id, office.id("wes")).task:
+        office.submit("wes")
+    office.accept_all()
+    assert office.editing.make_zeros(office.project.id) == Zeros(2, 0)
+    with office.database.session() as session:  # the same pairs, as if they had been imported
+        session.execute(update(LargerItem).where(LargerItem.grade == 0).values(pair_id=None))
+    assert office.editing.make_zeros(office.project.id) == Zeros(2, 0)
+    with office.database.reading() as session:
+        zeros = session.execute(select(Pair.left, Pair.right).where(Pair.intended_quarters == 0)).all()
+    lefts = Counter(left for left, _ in zeros)
+    assert (len(set(zeros)), sorted(lefts.values())) == (4, [2, 2])
 
 
 def test_zeros_take_no_text_of_a_withdrawn_pair(database):
