@@ -15,6 +15,7 @@ from annotation.services.invitations import InvitationService
 from annotation.services.roles import check_not_the_last, roles_by_user, roles_of
 from annotation.services.sign_ins import NOT_SIGNED_IN
 from annotation.services.users import as_user, end_invitations_of, find_user, get_user, id_of, new_user
+from annotation.services.writing_plan import return_all_writings
 from annotation.types import Role, User
 from db import models
 
@@ -136,13 +137,14 @@ class AccountService(InvitationService):
             record(session, self._clock(), "password set", user_id=id_of(by), name=row.name)
 
     def disable(self, name: str, *, by: User | None = None) -> None:
-        """Shut an account out, at once; what it rated stays.
+        """Shut an account out, at once; what it rated stays, and what it had to write goes to others.
 
         Raises:
             NotFoundError: there is no such account.
             SettingsError: it is the last administrator.
         """
         with self._database.session() as session:
+            return_all_writings(session, get_user(session, name).id, self._clock())
             check_not_the_last(session, get_user(session, name), "disabled")
             row = get_user(session, name, lock=True)
             sessions.end_sessions_of(session, row.id)

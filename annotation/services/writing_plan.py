@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, cast
 
-from sqlalchemy import Table, select, update
+from sqlalchemy import Table, and_, or_, select, update
 from sqlalchemy.orm import Session
 
 from annotation.services.desk import per_system
@@ -15,6 +15,8 @@ from annotation.sizes import PairBounds, bounds_of
 from db.models import LargerItem, Writing, WritingPlan
 
 WITH_WRITER = ("held", "sent_back")
+SENT_BACK_TIME = timedelta(days=7)
+"""So long a text that was sent back waits for its writer, who may come only on some days of the week."""
 NOT_AGAIN = ("blank", "handed_on")
 """A writer is not offered the item again."""
 _ADD_PLAN = per_system(cast(Table, WritingPlan.__table__), lambda insert: insert.on_conflict_do_nothing())
@@ -47,13 +49,17 @@ def lock_plan(session: Session, project_id: int, now: datetime) -> WritingPlan:
 
 
 def return_expired(session: Session, project_id: int, now: datetime, *, but_writer: int) -> None:
-    """Give back the items whose writers let their lease run out; their drafts stay. The plan is locked."""
+    """Give back the items whose writers let their time run out; their texts stay. The plan is locked.
+
+    That is the lease, or, of what was sent back, a week without a change of the text.
+    """
+    has_left = and_(Writing.state == "held", Writing.lease_expires_at <= now)
+    never_came = and_(Writing.state == "sent_back", Writing.updated_at <= now - SENT_BACK_TIME)
     expired = (
         select(Writing.id)
         .where(
             Writing.project_id == project_id,
-            Writing.state == "held",
-            Writing.lease_expires_at <= now,
+            or_(has_left, never_came),
             Writing.writer_id != but_writer,
         )
         .with_for_update()
@@ -74,6 +80,21 @@ def return_writings(session: Session, project_id: int, writer_id: int, now: date
         .with_for_update()
     )
     _give_back(session, list(session.scalars(held)))
+
+
+def return_all_writings(session: Session, writer_id: int, now: datetime) -> None:
+    """Give back what the writer has before them in all projects.
+
+    It locks their plans, which comes before locking users: whoever hands out items does it in this order.
+    """
+    projects = (
+        select(Writing.project_id)
+        .where(Writing.writer_id == writer_id, Writing.state.in_(WITH_WRITER))
+        .distinct()
+        .order_by(Writing.project_id)
+    )
+    for project_id in session.scalars(projects).all():
+        return_writings(session, project_id, writer_id, now)
 
 
 def _give_back(session: Session, writing_ids: list[int]) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from annotation.authoring import Task, WritingDesk, check_text
 from annotation.services.writing_claims import count_open
-from annotation.services.writing_plan import NOT_AGAIN, WritingTerms
+from annotation.services.writing_plan import NOT_AGAIN, WITH_WRITER, WritingTerms
 from annotation.services.writing_rows import balance_of, same_group
 from annotation.types import Project
 from db.models import LargerItem, Writing
@@ -47,10 +47,10 @@ def writer_desk(
 def _is_anything_out(session: Session, project_id: int, writer_id: int) -> bool:
     """Whether an item may still come to this writer: others hold it, and they have not left it to them."""
     mine = select(Writing.item_id).where(Writing.writer_id == writer_id, Writing.state.in_(NOT_AGAIN))
-    held = exists().where(
-        Writing.project_id == project_id, Writing.state == "held", Writing.item_id.not_in(mine)
+    is_out = exists().where(
+        Writing.project_id == project_id, Writing.state.in_(WITH_WRITER), Writing.item_id.not_in(mine)
     )
-    return bool(session.scalar(select(held)))
+    return bool(session.scalar(select(is_out)))
 
 
 def task_of(session: Session, row: Writing, plan: WritingTerms) -> Task:

@@ -239,6 +239,38 @@ def test_a_lease_that_nobody_missed_is_taken_up_again_by_typing(database):
     assert check(database).problems == ()
 
 
+@pytest.fixture
+def sent_back(database):
+    """The only item of an office, whose text was sent back to wim."""
+    office = open_office(database, items=1)
+    office.items.change_plan(office.project.id, has_zeros=False)
+    task = office.submit("wim")
+    office.editing.send_back(office.project.id, task.id, office.id("eda"), "Shorter.", version=1)
+    return office
+
+
+def test_a_text_that_was_sent_back_goes_to_others_a_week_after_its_writer_was_last_at_it(sent_back):
+    office, wes = sent_back, sent_back.id("wes")
+    office.clock.forward(days=6)
+    desk = office.writing.desk(office.project.id, wes)
+    assert (desk.task, desk.is_waiting) == (None, True)
+    task = office.task("wim")
+    office.writing.keep(task.id, office.id("wim"), "a boat", task.version)
+    office.clock.forward(days=6)
+    assert office.writing.desk(office.project.id, wes).task is None
+    office.clock.forward(days=1)
+    assert office.task("wes").left == task.left
+    assert "went to somebody else" in office.writing.keep(task.id, office.id("wim"), "a ship", 2).lost
+    assert check(office.database).problems == ()
+
+
+def test_what_a_disabled_account_had_to_write_goes_to_others_at_once(sent_back):
+    office = sent_back
+    AccountService(office.database, clock=office.clock).disable("wim")
+    assert office.task("wes").left == sentence(0)
+    assert check(office.database).problems == ()
+
+
 def test_only_writers_write_and_only_their_own(office):
     task = office.task("wim")
     for name, error in (("wes", NotFoundError), ("ana", NotFoundError)):
