@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from annotation.clock import Clock, utcnow
 from annotation.errors import PairError
 from annotation.services.audit import REMOVED, record
-from annotation.services.desk import repeated_if_undone
+from annotation.services.desk import BARRED, repeated_if_undone
 from annotation.services.named_pairs import find_pairs, parts
 from annotation.services.project_changes import lock_pairs
 from annotation.services.projects import find_project
@@ -22,7 +22,7 @@ from db.models import AdjudicationChange, Assignment, LargerItem, Pair, RatingCh
 
 _MET = {
     "has grades": exists().where(RatingChange.pair_id == Pair.id),
-    "was given to a rater": exists().where(Assignment.pair_id == Pair.id),
+    "was given to a rater": exists().where(Assignment.pair_id == Pair.id, Assignment.state != BARRED),
     "was decided": exists().where(AdjudicationChange.pair_id == Pair.id),
     "was written in this project": exists().where(LargerItem.pair_id == Pair.id),
     "comes from predictions": exists().where(SentPhrase.pair_id == Pair.id),

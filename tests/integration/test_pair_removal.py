@@ -13,10 +13,12 @@ from annotation.errors import NotFoundError, PairError
 from annotation.services.importing import ImportService
 from annotation.services.pair_list import PairListService
 from annotation.services.removal import RemovalService
+from annotation.services.writing_pairs import bar
 from annotation.types import NewPair
 from db.checks import check
 from db.models import Assignment, AuditEvent, Pair, Rating
 from tests.rated import Rated, pair, rated_project
+from tests.writers import TYPE, open_office
 
 
 @pytest.fixture
@@ -57,6 +59,22 @@ def test_one_that_somebody_has_met_keeps_all(rated):
         with pytest.raises(NotFoundError, match="There is no pair"):
             service.remove(rated.id, ["p1", missing])
     assert left(rated) == before
+
+
+def test_who_only_may_not_grade_a_pair_was_not_given_it(database):
+    office = open_office(database, items=1)
+    office.items.change_plan(office.project.id, has_zeros=False)
+    office.submit("wim")
+    office.accept_all()
+    office.importing.import_pairs(office.project.id, [pair("chosen", type=TYPE)])
+    service = RemovalService(database)
+    with pytest.raises(PairError, match=r"^The pair 'item 0' was written in this project and stays"):
+        service.remove(office.project.id, ["item 0"])
+    with database.session() as session:  # as the pair of a sense that an administrator chose
+        chosen = session.scalars(select(Pair).where(Pair.external_id == "chosen")).one()
+        bar(session, chosen, [office.id("ana")], office.clock())
+    assert service.remove(office.project.id, ["chosen"]) == 1
+    assert check(database).problems == ()
 
 
 def test_an_id_of_several_types_wants_its_type(sqlite_database, capsys):
