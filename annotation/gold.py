@@ -136,11 +136,6 @@ def standing_of(grades: Sequence[Decimal], decided: Decimal | None = None) -> St
     return Standing(decided, len(grades), sum(grades, Decimal(0)), spread(grades))
 
 
-def mean_grade(grades: Sequence[Decimal]) -> Decimal | None:
-    """The mean as in a gold set; None of no grades."""
-    return standing_of(grades).mean
-
-
 def gold_row(pair: RatedPair, settings: ProjectSettings, labels: Mapping[str, str] | None) -> GoldRow:
     """The row of a pair.
 

@@ -1,7 +1,7 @@
 """How well pairs were written to order: requested and obtained grades, balance, and each writer's figures.
 
-The obtained grade of a pair is the decision, else the mean of its ratings, once it has all of them. Drift is
-the mean of obtained less requested: above 0, raters found pairs more similar than was asked for.
+The obtained grade of a pair is the one that a gold set has for it (annotation.gold). Drift is the mean of
+obtained less requested: above 0, raters found pairs more similar than was asked for.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class JudgedPair:
     requested: Decimal | None
     """None for a pair that was not written to order."""
     obtained: Decimal | None
-    """None until it has all its ratings."""
+    """None until it has a gold grade."""
     writer: str | None = None
 
 

@@ -178,7 +178,7 @@ def _show_writers(report: WritingReport) -> None:
 
 def _show_distribution(report: WritingReport) -> None:
     if not report.distribution:
-        show_line("No pair has all its ratings yet: the distribution of grades appears with the first.")
+        show_line("No pair has a gold grade yet: the distribution of grades appears with the first.")
         return
     heads = tuple(f"{middle:g}" for middle in map(float, BINS))
     rows = []

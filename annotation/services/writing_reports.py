@@ -8,7 +8,7 @@ from statistics import median
 from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
-from annotation.gold import mean_grade
+from annotation.gold import standing_of
 from annotation.services.gold_rows import names_of, stream_pairs
 from annotation.services.projects import as_project, find_project
 from annotation.services.writing_rows import balance_of
@@ -50,10 +50,8 @@ def _judged(
     session: Session, project: Project, writers: dict[int, int], names: dict[int, str]
 ) -> Iterator[JudgedPair]:
     for pair in stream_pairs(session, project.id):
-        grades = [grade for _, grade in pair.ratings]
-        obtained = pair.adjudicated
-        if obtained is None and len(grades) >= project.settings.raters_per_pair:
-            obtained = mean_grade(grades)
+        standing = standing_of([grade for _, grade in pair.ratings], pair.adjudicated)
+        obtained = standing.gold(project.settings)
         writer = writers.get(pair.id)
         yield JudgedPair(
             pair.type, pair.genre, pair.intended, obtained, None if writer is None else names[writer]

@@ -34,7 +34,7 @@ from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, section_he
 
 GRADES = ("0", "1", "2", "3", "4")
 NO_ITEMS = "No larger items yet: the balance appears once they are imported."
-NO_GRADES = "No written pair has all its grades yet: requested against obtained appears with the first."
+NO_GRADES = "No written pair has a gold grade yet: requested against obtained appears with the first."
 CHART = "writing-grades-chart"
 SAYS = "Obtained grades by type, and the share of pairs up to each grade"
 
@@ -163,7 +163,7 @@ def writers_html(report: WritingReport) -> str:
 def distribution_html(report: WritingReport) -> str:
     """The table of the chart: pairs at each half grade, and the share up to there."""
     if not report.distribution:
-        return empty_html("No pair has all its grades yet.")
+        return empty_html("No pair has a gold grade yet.")
     rows: list[tuple[object, ...]] = []
     for type, counts in report.distribution:
         label = comparison_type(type).label

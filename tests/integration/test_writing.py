@@ -468,6 +468,8 @@ def test_the_report_counts_what_was_written_accepted_and_graded(office):
     for name in ("ana", "ben"):
         office.ratings.rate(first, office.id(name), Decimal("2.5"))
     office.ratings.rate(second, office.id("ana"), Decimal(4))  # one rating of two
+    assert WritingReportService(office.database).report(office.project.id).whole.pairs == 1
+    office.ratings.rate(second, office.id("ben"), Decimal(3))  # flagged: no gold grade without a decision
     report = WritingReportService(office.database).report(office.project.id)
     assert report.whole.pairs == 1
     assert {each.counts.writer: (each.counts.accepted, each.counts.blank) for each in report.writers} == {

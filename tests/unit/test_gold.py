@@ -26,9 +26,9 @@ from annotation.gold import (
     Tally,
     gold_row,
     manifest,
-    mean_grade,
     rater_numbers,
     scale_text,
+    standing_of,
 )
 from annotation.gold_files import open_gold, open_unfinished
 from annotation.gold_folder import MANIFEST, GoldFolder, describe_files, write_archive, write_manifest
@@ -73,11 +73,13 @@ def row(*grades, **fields):
 @given(st.lists(quarters, min_size=1, max_size=9))
 def test_the_mean_is_the_exact_one_rounded_half_to_even(found):
     exact = Fraction(sum(found), 4 * len(found))
-    assert mean_grade([number * QUARTER for number in found]) == Decimal(round(exact * 10_000)) / 10_000
+    assert standing_of([number * QUARTER for number in found]).mean == Decimal(round(exact * 10_000)) / 10_000
 
 
 def test_the_mean_has_no_noise():
-    assert [float(mean_grade([Decimal(g) for g in grades])) for grades in ("22", "112", "11111112")] == [
+    assert [
+        float(standing_of([Decimal(g) for g in grades]).mean) for grades in ("22", "112", "11111112")
+    ] == [
         2,
         1.3333,
         1.125,
