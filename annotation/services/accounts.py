@@ -11,6 +11,7 @@ from annotation.errors import AccessError, SignedOutError
 from annotation.names import check_name
 from annotation.services import sessions
 from annotation.services.audit import record
+from annotation.services.claims import return_all_held
 from annotation.services.invitations import InvitationService
 from annotation.services.roles import check_not_the_last, roles_by_user, roles_of
 from annotation.services.sign_ins import NOT_SIGNED_IN
@@ -137,14 +138,16 @@ class AccountService(InvitationService):
             record(session, self._clock(), "password set", user_id=id_of(by), name=row.name)
 
     def disable(self, name: str, *, by: User | None = None) -> None:
-        """Shut an account out, at once; what it rated stays, and what it had to write goes to others.
+        """Shut an account out, at once; what it rated stays, what it had to rate or write goes to others.
 
         Raises:
             NotFoundError: there is no such account.
             SettingsError: it is the last administrator.
         """
         with self._database.session() as session:
-            return_all_writings(session, get_user(session, name).id, self._clock())
+            user_id = get_user(session, name).id
+            return_all_writings(session, user_id, self._clock())
+            return_all_held(session.connection(), user_id)
             check_not_the_last(session, get_user(session, name), "disabled")
             row = get_user(session, name, lock=True)
             sessions.end_sessions_of(session, row.id)

@@ -258,6 +258,20 @@ def return_held(connection: Connection, project_id: int, rater_id: int) -> int:
     return _return(connection, connection.execute(_HELD_BY_ME, wanted).all())
 
 
+_PROJECTS_OF_HELD = (
+    select(func.coalesce(PROJECTS.c.checks_of_id, PROJECTS.c.id))
+    .join_from(ASSIGNMENTS, PROJECTS, PROJECTS.c.id == ASSIGNMENTS.c.project_id)
+    .where(ASSIGNMENTS.c.rater_id == RATER, IS_HELD)
+    .distinct()
+)
+
+
+def return_all_held(connection: Connection, rater_id: int) -> None:
+    """As `return_held`, in all projects."""
+    for project_id in sorted(connection.scalars(_PROJECTS_OF_HELD, {"rater": rater_id})):
+        return_held(connection, project_id, rater_id)
+
+
 def _return(connection: Connection, rows: Sequence[AnyRow]) -> int:
     if rows:
         connection.execute(_RETURN, {"ids": [row.id for row in rows]})

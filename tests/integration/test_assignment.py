@@ -18,6 +18,7 @@ from sqlalchemy import select, update
 
 from annotation.assignment import Progress
 from annotation.errors import AccessError, AssignmentError, NotFoundError
+from annotation.services.accounts import AccountService
 from annotation.services.assignment import AssignmentService
 from annotation.services.ratings import RatingService
 from annotation.types import SkipReason
@@ -188,6 +189,20 @@ def test_giving_back_lets_others_go_on_at_once(database, services):
     assert assignments.give_back(world.project, leaving) == 0
     assert grade_all(world, services, staying) == list(world.pairs)
     check_finished(world)
+
+
+def test_what_a_disabled_account_holds_goes_to_others_at_once_in_all_projects(database, services):
+    assignments, _ = services
+    worlds = [new_world(database, pairs=3, raters=2, k=1) for _ in range(2)]
+    leaving, name = worlds[0].raters[0], "rater 0.0"
+    with database.session() as session:
+        session.add(Membership(project_id=worlds[1].project, user_id=leaving, role="rater"))
+    for world in worlds:
+        assignments.queue(world.project, leaving)
+    AccountService(database).disable(name)
+    for world in worlds:
+        assert grade_all(world, services, world.raters[1]) == list(world.pairs)
+        check_finished(world)
 
 
 def test_a_skipped_pair_goes_to_somebody_else_and_never_comes_again(database, services):
