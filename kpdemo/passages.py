@@ -27,7 +27,7 @@ _NONE_NEAR = (
 
 _UNRELATED = (
     "In an index of this size, passages with a score of up to {chance} are mostly on other subjects than "
-    "the text."
+    "the text; their keyphrases are read all the same, and may lead astray."
 )
 
 Used = Mapping[str, tuple[str, ...]]

@@ -42,6 +42,19 @@ def test_a_reload_and_back_keep_the_text_and_the_tab(fresh, address):
     expect_texts(fresh, TITLE, TEXT)
 
 
+def test_a_long_title_is_seen_whole_after_a_reload_on_another_tab(fresh):
+    fresh.locator("#predict-title textarea").fill(
+        "A title of several lines, so long that the box has to grow. " * 2
+    )
+    fresh.get_by_role("tab", name="Evaluate").click()
+    fresh.reload()
+    expect(fresh.locator("#evaluate-run")).to_be_visible()
+    fresh.get_by_role("tab", name="Keyphrases").click()
+    title = fresh.locator("#predict-title textarea")
+    expect(title).not_to_have_value("")
+    assert title.evaluate("box => box.scrollHeight <= box.clientHeight && box.clientHeight > 50")
+
+
 def test_an_example_is_kept_and_what_was_taken_away_is_not(fresh):
     fresh.locator("#predict-example-1").click()
     expect(fresh.locator("#predict-document textarea")).not_to_have_value("")
