@@ -105,7 +105,6 @@ def build_import_section(handlers: ImportHandlers) -> ImportSection:
     section_heading("Import", "import-heading")
     upload = gr.File(
         label="A file of pairs or ratings",
-        file_types=list(SUFFIXES),
         type="filepath",
         height=140,
         elem_id="import-file",
@@ -200,7 +199,7 @@ def checked_upload(upload: str | None) -> Path:
         raise ImportFileError("No file is chosen: choose one or drop it on the box.")
     path = Path(upload)
     if path.suffix.lower() not in SUFFIXES:  # nothing compressed: a small one may hold gigabytes
-        raise ImportFileError(f"{path.name} cannot be read here: use one of {', '.join(SUFFIXES)}.")
+        raise ImportFileError(f"{path.name} cannot be read here: save it as one of {', '.join(SUFFIXES)}.")
     if not path.is_file():
         raise ImportFileError(
             f"{path.name} is gone: uploads are deleted after {KEPT_MINUTES} minutes, so choose it again."

@@ -12,7 +12,6 @@ from annotation.authoring import ItemSummary
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, SettingsError, WritingError
 from annotation.exchange import open_source, read_larger_items
-from annotation.formats import SUFFIXES
 from annotation.services.accounts import AccountService
 from annotation.services.editing import EDITORS
 from annotation.services.items import LISTED, ItemLine, ItemService
@@ -171,7 +170,6 @@ def _build_import(handlers: ItemsHandlers) -> tuple[gr.Dropdown, Any]:
     section_heading("Import", "items-import-heading")
     upload = gr.File(
         label="A file of larger items",
-        file_types=list(SUFFIXES),
         type="filepath",
         height=140,
         elem_id="items-file",

@@ -12,7 +12,6 @@ import gradio as gr
 from annotation.baselines import EMBEDDING
 from annotation.dictionary import Dictionary
 from annotation.errors import AnnotationError, ScoreFileError
-from annotation.score_uploads import GOLD_SUFFIXES, PLAIN
 from annotation.services.accounts import AccountService
 from annotation.services.systems import UPLOADED, SystemService
 from annotation.types import Role
@@ -221,28 +220,25 @@ def _system_fields(*, has_embedding: bool) -> _SystemFields:
                 max_lines=1,
                 elem_id="system-name",
             )
-            files = _files("Its scores", PLAIN, "system-files", is_visible=True)
+            files = _files("Its scores", "system-files", is_visible=True)
         with gr.Column(scale=6, min_width=320):
             gold = gr.Radio(golds, value=OWN, label="Measured on", elem_id="system-gold")
-            gold_files = _files("Gold grades", GOLD_SUFFIXES, "system-gold-files", is_visible=False)
+            gold_files = _files("Gold grades", "system-gold-files", is_visible=False)
             calibrates = gr.Checkbox(
                 label="Calibrate its scores on training grades",
                 info=CALIBRATED,
                 elem_id="system-calibrates",
             )
-            training = _files("Training grades", GOLD_SUFFIXES, "system-training", is_visible=False)
-            taught = _files(
-                "Its scores of the training pairs", PLAIN, "system-training-scores", is_visible=False
-            )
+            training = _files("Training grades", "system-training", is_visible=False)
+            taught = _files("Its scores of the training pairs", "system-training-scores", is_visible=False)
             gr.HTML(FORMATS_HTML, elem_id="system-formats")
             add = gr.Button("Add system", variant="primary", elem_id="system-add-run")
     return _SystemFields(name, what, gold, calibrates, (files, gold_files, training, taught), add)
 
 
-def _files(label: str, suffixes: Sequence[str], elem_id: str, *, is_visible: bool) -> gr.File:
+def _files(label: str, elem_id: str, *, is_visible: bool) -> gr.File:
     return gr.File(
         label=label,
-        file_types=list(suffixes),
         file_count="multiple",
         type="filepath",
         height=140,

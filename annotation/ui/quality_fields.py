@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import gradio as gr
 
-from annotation.formats import SUFFIXES
 from annotation.quality import LONGEST_INTERVAL, QualitySettings
 from annotation.ui.number_fields import NARROW, decimal_field, decimal_of, whole_of
 from kpdemo.ui.widgets import section_heading
@@ -33,7 +32,6 @@ class Upload:
 def upload_box(kind: str) -> Upload:
     file = gr.File(
         label=f"A file of {KINDS[kind]}s",
-        file_types=list(SUFFIXES),
         type="filepath",
         height=120,
         elem_id=f"quality-{kind}-file",

@@ -309,11 +309,16 @@ def test_an_imported_upload_is_deleted_and_a_refused_one_stays_chosen(imports, t
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
-    [(None, "No file is chosen"), ("pairs.tsv.gz", "cannot be read here"), ("gone.csv", "gone.csv is gone")],
+    [
+        (None, "No file is chosen"),
+        ("pairs.tsv.gz", "cannot be read here"),
+        ("pairs.xlsx", "pairs.xlsx cannot be read here: save it as one of "),
+        ("gone.csv", "gone.csv is gone"),
+    ],
 )
 def test_an_upload_that_cannot_be_used_is_one_sentence(imports, tmp_path, name, sentence):
-    if name == "pairs.tsv.gz":
-        (tmp_path / name).write_bytes(b"\x1f\x8b")
+    if name and name != "gone.csv":
+        (tmp_path / name).write_bytes(b"PK\x03\x04")
     said, file = import_file(imports, None if name is None else tmp_path / name)
     assert sentence in said
     assert (file == gr.skip()) == (name != "gone.csv")  # an upload that is gone leaves the box
