@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Protocol
 
@@ -33,7 +34,8 @@ _MAY_CHANGE = ("documents", "evaluate_every", "checkpoint_minutes", "patience", 
 @dataclass(frozen=True)
 class LoopConfig:
     """Attributes:
-    documents: document visits in all.
+    documents: document visits in all; N epochs are N times the documents of one, and so N visits of each. A
+        run ends with the last whole batch that they allow.
     warmup, decay: shares of the run in which the learning rate rises from and falls to zero; with
         decay = 1 - warmup it is SimCKP's linear decay, with less it stays at its peak in between.
     clip: largest gradient norm.
@@ -57,10 +59,6 @@ class LoopConfig:
     workers: Annotated[int, Field(ge=0)] = 0
     seed: int = 42
 
-    @property
-    def steps(self) -> int:
-        return max(self.documents // self.batch_size, 1)
-
 
 class Part(Protocol):
     """What is trained: the loop knows nothing of documents or phrases."""
@@ -74,7 +72,7 @@ class Part(Protocol):
     def parameter_groups(self) -> list[dict[str, Any]]: ...
 
     def batches(self, epoch: int) -> list[list[int]]:
-        """Indices into `self`, a function of the epoch alone."""
+        """Indices into `self`, a function of the epoch alone; as many in every epoch, in as many batches."""
 
     def __getitem__(self, index: int) -> Any: ...
 
@@ -88,9 +86,14 @@ class Part(Protocol):
 
 @dataclass
 class Progress:
-    """Where a run stands; stored with every checkpoint."""
+    """Where a run stands; stored with every checkpoint.
+
+    Attributes:
+        documents: that were visited; an epoch's last batch has fewer than the others.
+    """
 
     step: int = 0
+    documents: int = 0
     epoch: int = 0
     batch: int = 0
     seconds: float = 0.0
@@ -122,12 +125,25 @@ def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *,
     return run.progress
 
 
-def learning_rate(config: LoopConfig) -> Callable[[int], float]:
-    """The factor on the peak learning rate at each step."""
+def count_steps(part: Part, documents: int) -> int:
+    """The batches of so many document visits, over as many epochs as that takes; at least one."""
+    sizes = _sizes(part, 0)
+    epochs, rest = divmod(documents, max(sum(sizes), 1))
+    visited = accumulate(_sizes(part, epochs)) if rest else ()
+    last = sum(1 for _ in takewhile(lambda visits: visits <= rest, visited))
+    return max(epochs * len(sizes) + last, 1)
+
+
+def _sizes(part: Part, epoch: int) -> list[int]:
+    return [len(batch) for batch in part.batches(epoch)]
+
+
+def learning_rate(config: LoopConfig, steps: int) -> Callable[[int], float]:
+    """The factor on the peak learning rate at each of so many steps."""
 
     def factor(step: int) -> float:
-        done = step / config.steps
-        rising = (step + 1) / max(config.warmup * config.steps, 1)
+        done = step / steps
+        rising = (step + 1) / max(config.warmup * steps, 1)
         falling = (1 - done) / config.decay if config.decay else 1.0
         return max(min(1.0, rising, falling), 0.0)
 
@@ -140,8 +156,11 @@ class _Run:
     ) -> None:
         self._part, self._config, self._folder, self._device = part, config, folder, device
         self._fingerprint = fingerprint
+        self._steps = count_steps(part, config.documents)
         self._optimizer = torch.optim.AdamW(part.parameter_groups(), fused=True)
-        self._schedule = torch.optim.lr_scheduler.LambdaLR(self._optimizer, learning_rate(config))
+        self._schedule = torch.optim.lr_scheduler.LambdaLR(
+            self._optimizer, learning_rate(config, self._steps)
+        )
         self._saved = time.monotonic()
         self.progress = Progress()
 
@@ -157,33 +176,41 @@ class _Run:
         self._part.module.load_state_dict(state["module"])
         self._optimizer.load_state_dict(state["optimizer"])
         self._schedule.load_state_dict(state["schedule"])
-        self.progress = Progress(**state["progress"])
+        self.progress = self._stored_progress(state["progress"])
         torch.set_rng_state(state["rng"].cpu())
         if self._device.type == "cuda":
             torch.cuda.set_rng_state(state["cuda_rng"].cpu(), self._device)
         self._cut_log()
-        logger.info("resumed at step %d of %d", self.progress.step, self._config.steps)
+        logger.info("resumed at step %d of %d", self.progress.step, self._steps)
+
+    def _stored_progress(self, stored: dict[str, Any]) -> Progress:
+        """Runs of earlier versions did not count their documents: those of the batches they saw."""
+        progress = Progress(**stored)
+        if "documents" not in stored:
+            whole = sum(_sizes(self._part, 0)) * progress.epoch
+            progress.documents = whole + sum(_sizes(self._part, progress.epoch)[: progress.batch])
+        return progress
 
     def go(self, stopping: Callable[[], bool]) -> None:
         config, progress = self._config, self.progress
-        bar = tqdm(
-            total=config.steps * config.batch_size, initial=progress.step * config.batch_size, unit="doc"
-        )
+        bar = tqdm(total=config.documents, initial=progress.documents, unit="doc")
         recent: list[float] = []
         if self._over():
             return
         before = progress.seconds
         began = time.monotonic()
-        for batch in self._batches():
+        for batch, size in self._batches():
             if (loss := self._update(batch)) is not None:
                 recent.append(loss)
             progress.step += 1
+            progress.documents += size
             progress.seconds = before + time.monotonic() - began
-            bar.update(config.batch_size)
+            bar.update(size)
             if progress.step % config.log_every == 0:
                 self._log_loss(recent, bar)
                 recent = []
-            if progress.step % max(config.evaluate_every // config.batch_size, 1) == 0 or self._finished():
+            turns = progress.documents // config.evaluate_every
+            if turns > (progress.documents - size) // config.evaluate_every or self._finished():
                 self._evaluate()
             if self._over():
                 self.save()
@@ -198,10 +225,14 @@ class _Run:
         return self._finished() or self.progress.since_best >= self._config.patience
 
     def _finished(self) -> bool:
-        return self.progress.step >= self._config.steps
+        return self.progress.step >= self._steps
 
-    def _batches(self) -> Iterator[Any]:
-        """Batches from where the run stands to its last step, over as many epochs as that takes."""
+    def _batches(self) -> Iterator[tuple[Any, int]]:
+        """Batches from where the run stands to its last step, over as many epochs as that takes.
+
+        Yields:
+            Each with the number of its documents.
+        """
         while not self._finished():
             batches = self._part.batches(self.progress.epoch)[self.progress.batch :]
             loader: DataLoader[Any] = DataLoader(
@@ -211,9 +242,9 @@ class _Run:
                 num_workers=self._config.workers,
                 generator=torch.Generator(),  # not the global one: resuming draws anew
             )
-            for batch in loader:
+            for batch, indices in zip(loader, batches, strict=True):
                 self.progress.batch += 1
-                yield batch.to(self._device)
+                yield batch.to(self._device), len(indices)
                 if self._finished():
                     return
             self.progress.epoch += 1
@@ -240,7 +271,7 @@ class _Run:
 
     def _log_loss(self, recent: Sequence[float], bar: Any) -> None:
         loss = sum(recent) / len(recent) if recent else 0.0
-        speed = self.progress.step * self._config.batch_size / self.progress.seconds
+        speed = self.progress.documents / self.progress.seconds
         bar.set_postfix_str(f"loss {loss:.3f}, {speed:.1f} documents/s")
         self._log(
             {
@@ -269,7 +300,7 @@ class _Run:
 
     def _log(self, values: dict[str, float]) -> None:
         progress = self.progress
-        line = {"step": progress.step, "documents": progress.step * self._config.batch_size} | values
+        line = {"step": progress.step, "documents": progress.documents} | values
         with (self._folder / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(line | {"seconds": round(progress.seconds, 1)}) + "\n")
 

@@ -134,7 +134,7 @@ def _training(
 |---|---|
 | encoder | {config.backbone} |
 | {need} | {trained.documents:,} |
-| document visits | {progress.step * loop.batch_size:,} in {progress.step:,} steps of {loop.batch_size} |
+| document visits | {progress.documents:,} in {progress.step:,} steps of {loop.batch_size} |
 | weights of step | {progress.best_step:,}, the best on the validation documents{mixture} |
 | time | {progress.seconds / 60:.0f} minutes on {machine(device)}, {loop.precision} |
 | learning rate | {_rates(config)} |

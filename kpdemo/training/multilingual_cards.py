@@ -25,7 +25,7 @@ says the same (RAMKG, Gao et al. 2022, section 4.1).
 
 ## Training
 
-{trained.pairs:,} pairs, {_run(config.loop.documents, device)}:
+{trained.pairs:,} pairs, {_run(trained.progress.documents, device)}:
 
 {sources}
 

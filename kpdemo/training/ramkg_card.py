@@ -27,7 +27,7 @@ reads a document{_reads(config)} and writes its keyphrases, present and absent o
 |---|---|
 | model | {_model(config)} |
 | documents | {trained.documents:,} |
-| document visits | {progress.step * loop.batch_size:,} in {progress.step:,} steps of {loop.batch_size} |
+| document visits | {progress.documents:,} in {progress.step:,} steps of {loop.batch_size} |
 | weights of step | {progress.best_step:,}, the best on the validation documents by {config.selected} |
 | time | {progress.seconds / 60:.0f} minutes on {machine(device)}, {loop.precision} |
 | learning rate | {config.learning_rate:g} |

@@ -75,7 +75,7 @@ def test_a_model_is_trained_stored_and_used(tmp_path, backbone):
     assert done.returncode == 0, done.stderr
 
     folder = tmp_path / "run" / "checkpoint"
-    assert "400 in 50 steps of 8" in (folder / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "400 in 52 steps of 8" in (folder / "MODEL_CARD.md").read_text(encoding="utf-8")
     assert "100 |" in (folder / "MODEL_CARD.md").read_text(encoding="utf-8")  # neither "bad" nor skipped ones
     losses = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     losses = [line["loss"] for line in losses if "loss" in line]

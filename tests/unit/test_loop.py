@@ -14,7 +14,7 @@ from torch import nn
 
 from kpdemo.errors import TrainingError
 from kpdemo.training.batching import length_bucketed
-from kpdemo.training.loop import LoopConfig, learning_rate, train
+from kpdemo.training.loop import LoopConfig, count_steps, learning_rate, train
 
 CONFIG = LoopConfig(documents=160, batch_size=4, precision="fp32", evaluate_every=40, log_every=10, seed=3)
 CPU = torch.device("cpu")
@@ -25,10 +25,18 @@ class Points:
 
     selected = "minus error"
 
-    def __init__(self, *, stop_at: int | None = None, broken_at: int | None = None, frozen: bool = False):
+    def __init__(
+        self,
+        count: int = 40,
+        *,
+        stop_at: int | None = None,
+        broken_at: int | None = None,
+        frozen: bool = False,
+    ):
         torch.manual_seed(0)
+        self.visits = [0] * count
         self.module = nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.3), nn.Linear(8, 1))
-        self.inputs = torch.randn(40, 3, generator=torch.Generator().manual_seed(1))
+        self.inputs = torch.randn(count, 3, generator=torch.Generator().manual_seed(1))
         self.targets = self.inputs.sum(1, keepdim=True) * 2
         self.calls = 0
         self._stop_at, self._broken_at, self._frozen = stop_at, broken_at, frozen
@@ -37,9 +45,11 @@ class Points:
         return [{"params": list(self.module.parameters()), "lr": 0.0 if self._frozen else 0.01}]
 
     def batches(self, epoch):
-        return length_bucketed([1] * 40, [1] * 40, batch_size=4, seed=3, epoch=epoch)
+        alike = [1] * len(self.inputs)
+        return length_bucketed(alike, alike, batch_size=4, seed=3, epoch=epoch)
 
     def __getitem__(self, index):
+        self.visits[index] += 1
         return self.inputs[index], self.targets[index]
 
     def collate(self, items):
@@ -165,8 +175,30 @@ def test_a_loss_that_is_no_number_is_explained(tmp_path):
         train(Points(broken_at=3), CONFIG, tmp_path, CPU, identity="a")
 
 
+def test_epochs_are_as_many_visits_of_each_document(tmp_path):
+    part, config = Points(10), replace(CONFIG, documents=3 * 10, evaluate_every=10, log_every=2)
+    progress = train(part, config, tmp_path, CPU, identity="a")
+    assert part.visits == [3] * 10
+    assert (progress.step, progress.documents, progress.epoch) == (9, 30, 2)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    evaluated = [(line["step"], line["documents"]) for line in lines if "minus error" in line]
+    assert evaluated == [(3, 10), (6, 20), (9, 30)]
+    assert count_steps(Points(10), 10 + 5) == 3 + 1  # the last batch that 15 visits allow
+
+
+def test_a_run_of_a_version_that_did_not_count_its_documents_goes_on(tmp_path):
+    config = replace(CONFIG, documents=3 * 10)
+    with pytest.raises(TrainingError, match="Stopped at step 4"):
+        train(Points(10, stop_at=4), config, tmp_path, CPU, identity="a")
+    state = torch.load(tmp_path / "last.pt", weights_only=True)
+    del state["progress"]["documents"]
+    torch.save(state, tmp_path / "last.pt")
+    progress = train(Points(10), config, tmp_path, CPU, identity="a")
+    assert (progress.step, progress.documents) == (9, 30)
+
+
 def test_the_rate_rises_stays_and_falls_to_zero():
-    factor = learning_rate(replace(CONFIG, documents=400, warmup=0.1, decay=0.5))
+    factor = learning_rate(replace(CONFIG, warmup=0.1, decay=0.5), 100)
     rates = [factor(step) for step in range(101)]
     assert rates[:10] == pytest.approx([0.1 * (step + 1) for step in range(10)])
     assert rates[10:51] == [1.0] * 41
