@@ -1,6 +1,6 @@
 """Training of a cross-lingual retriever (RAMKG, section 4.1): queries in one language, English passages.
 
-Letters: B pairs of a batch, D width.
+Letters: B pairs of a batch, N passages of it, D width.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -61,7 +61,7 @@ class RetrieverTraining:
     backbone: "subwords", or a pretrained encoder by name or folder.
     encoder: pooling and length; also whether vectors have length 1, as RAMKG's have not.
     temperature: what dot products are divided by; 1 is RAMKG's own, too weak for vectors of length 1.
-    negatives: passages of other pairs that each query is told from, besides those of its batch.
+    negatives: other passages that each query is told from, besides those of its batch.
     both_ways: also find the query by its passage.
     """
 
@@ -180,9 +180,12 @@ class RetrieverPart:
         self._tower = tower
         self._config = config
         self._queries = tower.read([encoder_text(pair.document) for pair in pairs])
-        self._positives = tower.read([encoder_text(pair.passage) for pair in pairs])
-        drawn = passages if config.negatives else ()
-        self._negatives = tower.read([encoder_text(passage) for passage in drawn])
+        positives = [encoder_text(pair.passage) for pair in pairs]
+        negatives = [encoder_text(passage) for passage in passages] if config.negatives else []
+        numbers = {text: number for number, text in enumerate(dict.fromkeys([*positives, *negatives]))}
+        self._positives = _numbered(tower.read(positives), positives, numbers)
+        self._negatives = _numbered(tower.read(negatives), negatives, numbers)
+        self._several = len(set(negatives)) > 1
         self._validation = [
             tower.read([encoder_text(pair.document) for pair in validation]),
             tower.read([encoder_text(pair.passage) for pair in validation]),
@@ -206,20 +209,36 @@ class RetrieverPart:
             [0] * count, [1] * count, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
         )
 
-    def __getitem__(self, index: int) -> tuple[Any, Any, list[Any]]:
-        chance = random.Random(f"{self._config.loop.seed} {self._epoch} {index}")
-        drawn = [chance.choice(self._negatives) for _ in range(self._config.negatives)]
-        return self._queries[index], self._positives[index], drawn
+    def __getitem__(self, index: int) -> tuple[Any, _Passage, list[_Passage]]:
+        own = self._positives[index]
+        return self._queries[index], own, self._drawn(own, index)
 
-    def collate(self, items: Sequence[tuple[Any, Any, list[Any]]]) -> PairBatch:
+    def _drawn(self, own: _Passage, index: int) -> list[_Passage]:
+        """Negatives of a pair: its own passage is none, and is drawn anew."""
+        chance = random.Random(f"{self._config.loop.seed} {self._epoch} {index}")
+        drawn: list[_Passage] = []
+        while len(drawn) < self._config.negatives:
+            passage = chance.choice(self._negatives)
+            if passage.number != own.number:
+                drawn.append(passage)
+            elif not self._several:
+                break  # there is no other to draw
+        return drawn
+
+    def collate(self, items: Sequence[tuple[Any, _Passage, list[_Passage]]]) -> PairBatch:
         queries, positives, negatives = zip(*items, strict=True)
-        passages = [*positives, *chain.from_iterable(negatives)]
-        return PairBatch(self._tower.collate(queries), self._tower.collate(passages))
+        passages: list[_Passage] = [*positives, *chain.from_iterable(negatives)]
+        return PairBatch(
+            self._tower.collate(queries),
+            self._tower.collate([passage.item for passage in passages]),
+            torch.tensor([passage.number for passage in passages]),
+        )
 
     def loss(self, batch: PairBatch) -> Tensor:
         return retrieval_loss(
             self.module(batch.queries),
             self.module(batch.passages),
+            batch.numbers,
             temperature=self._config.temperature,
             both_ways=self._config.both_ways,
         )
@@ -242,29 +261,57 @@ class RetrieverPart:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """A passage as the tower reads it; those of one text have one number."""
+
+    item: Any
+    number: int
+
+
+def _numbered(items: Sequence[Any], texts: Sequence[str], numbers: Mapping[str, int]) -> list[_Passage]:
+    return [_Passage(item, numbers[text]) for item, text in zip(items, texts, strict=True)]
+
+
 @dataclass(frozen=True)
 class PairBatch:
-    """B queries; their passages in the same order, and negatives after them."""
+    """B queries; their passages in the same order, and negatives after them.
+
+    Attributes:
+        numbers: (N,) long, the same for the same passage.
+    """
 
     queries: Any
     passages: Any
+    numbers: Tensor
 
     def to(self, device: torch.device) -> PairBatch:
-        return PairBatch(self.queries.to(device), self.passages.to(device))
+        return PairBatch(self.queries.to(device), self.passages.to(device), self.numbers.to(device))
 
 
-def retrieval_loss(queries: Tensor, passages: Tensor, *, temperature: float, both_ways: bool) -> Tensor:
+def retrieval_loss(
+    queries: Tensor, passages: Tensor, numbers: Tensor, *, temperature: float, both_ways: bool
+) -> Tensor:
     """The negative log-likelihood of each query's passage among all of the batch (RAMKG, section 4.1).
+
+        -log (exp sim(q, p+) / (exp sim(q, p+) + Σ exp sim(q, p-)))
+
+    with sim the dot product, p+ the query's passage, and p- all others of the batch. Where p+ stands in the
+    batch once more, as another query's passage or negative, it is no p- and is left out.
 
     Args:
         queries: (B, D).
-        passages: (B or more, D), the queries' own first.
+        passages: (N, D), the queries' own first.
+        numbers: (N,) the same for the same passage.
         both_ways: add that of each passage's query among the queries.
 
     Returns:
         Scalar, in nats.
     """
-    scores = queries @ passages.T / temperature
+    scores = queries @ passages.T / temperature  # (B, N)
     own = torch.arange(len(queries), device=scores.device)
+    again = numbers[:, None][: len(queries)] == numbers
+    again[own, own] = False
+    scores = scores.masked_fill(again, -torch.inf)
     loss = functional.cross_entropy(scores, own)
     return loss + functional.cross_entropy(scores[:, : len(queries)].T, own) if both_ways else loss

@@ -14,10 +14,11 @@ from kpdemo.errors import ConfigError, InputError, TrainingError
 from kpdemo.predictors import load_predictor
 from kpdemo.ramkg.encoder import load_encoder
 from kpdemo.ramkg.settings import EncoderConfig
-from kpdemo.ramkg.subwords import load_reader, save_reader
+from kpdemo.ramkg.subwords import SubwordEncoder, load_reader, save_reader, train_tokenizer
 from kpdemo.training import run
-from kpdemo.training.parallel import ParallelSource, read_translations
-from kpdemo.training.retriever import retrieval_loss
+from kpdemo.training.loop import LoopConfig
+from kpdemo.training.parallel import ParallelSource, Translation, read_translations
+from kpdemo.training.retriever import RetrieverPart, RetrieverTraining, retrieval_loss
 from kpdemo.training.rgit import (
     MultilingualTraining,
     RetrieverRounds,
@@ -26,6 +27,7 @@ from kpdemo.training.rgit import (
     read_rounds,
     train_multilingual,
 )
+from kpdemo.training.towers import SubwordTower
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 
@@ -159,10 +161,35 @@ def test_any_encoder_of_the_hub_can_be_trained_as_a_retriever(folder, tmp_path):
 
 def test_the_loss_is_that_of_the_right_passage_among_all():
     queries, passages = torch.eye(2), torch.cat([torch.eye(2), -torch.eye(2)])
-    one_way = retrieval_loss(queries, passages, temperature=1.0, both_ways=False)
+    numbers = torch.arange(4)
+    one_way = retrieval_loss(queries, passages, numbers, temperature=1.0, both_ways=False)
     scores = torch.tensor([1.0, 0.0, -1.0, 0.0])
     assert one_way == pytest.approx(float(torch.logsumexp(scores, 0) - 1))
-    assert retrieval_loss(queries, passages, temperature=1.0, both_ways=True) > one_way
+    assert retrieval_loss(queries, passages, numbers, temperature=1.0, both_ways=True) > one_way
+
+
+def test_a_query_is_not_told_from_its_own_passage_wherever_that_stands():
+    queries = torch.eye(2)[[0, 0, 1]] * 50  # the first two have one passage
+    passages = torch.eye(2)[[0, 0, 1, 0]]  # which the third drew as its negative too
+    for both_ways in (False, True):
+        loss = retrieval_loss(
+            queries, passages, torch.tensor([0, 0, 1, 0]), temperature=1.0, both_ways=both_ways
+        )
+        assert float(loss) < 1e-6
+    pairs = [
+        Translation(Document(f"texte {number}"), Document(f"text {number % 3}", id=str(number)))
+        for number in range(6)
+    ]
+    config = RetrieverTraining((), (), LoopConfig(documents=6, batch_size=6), negatives=4)
+    tokenizer = train_tokenizer([pair.passage.text for pair in pairs] * 3, 100)
+    tower = SubwordTower(SubwordEncoder(tokenizer.get_vocab_size(), 8), tokenizer, 10)
+    part = RetrieverPart(tower, config, pairs, [pair.passage for pair in pairs], pairs)
+    batch = part.collate([part[index] for index in range(6)])
+    own, drawn = batch.numbers[:6], batch.numbers[6:].reshape(6, 4)
+    assert own.tolist() == [0, 1, 2, 0, 1, 2]
+    assert not (drawn == own[:, None]).any()
+    alone = RetrieverPart(tower, config, pairs[:1], [pairs[0].passage], pairs)
+    assert alone[0][2] == []
 
 
 def test_sentences_by_language_and_whole_documents_are_read(tmp_path):
