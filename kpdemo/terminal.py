@@ -178,6 +178,7 @@ class ProgressLine:
         self._bar: Progress | None = None
         self._task = TaskID(0)
         self._shown = time.monotonic()
+        self._done = 0
         if self._console.is_terminal:
             columns = (
                 TextColumn("{task.description}"),
@@ -204,7 +205,13 @@ class ProgressLine:
         if self._bar is not None:
             self._bar.update(self._task, total=total)
 
+    def advance(self, count: int) -> None:
+        """So many more are done."""
+        self.show(self._done + count)
+
     def show(self, done: int) -> None:
+        """So many are done in all."""
+        self._done = done
         if self._bar is not None:
             self._bar.update(self._task, completed=done)
         elif time.monotonic() - self._shown > _SECONDS_BETWEEN_LINES:

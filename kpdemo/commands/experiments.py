@@ -172,23 +172,16 @@ def _measure_model(call: _Call, gold: Sequence[str]) -> None:
     predictor = open_predictor(call.model, call.device)
     total = sum(map(len, runs.datasets.values()))
     with progress_line("Measuring", total) as progress:
-        done = 0
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-            progress.show(done)
-
         if call.name == Experiment.MAIN:
-            runs.main(predictor, advance)
+            runs.main(predictor, progress.advance)
         elif call.name == Experiment.RAMKG:
-            runs.ramkg(predictor, advance)
+            runs.ramkg(predictor, progress.advance)
         elif call.name == Experiment.SPACE:
             runs.space(predictor)
         else:
             system = _system(call)
             progress.set_total(total * len(system.sources()) if system else total)
-            runs.recall(predictor, system, advance)
+            runs.recall(predictor, system, progress.advance)
 
 
 def _measure_retrieval(call: _Call, gold: Sequence[str], index: Path) -> None:
@@ -199,14 +192,7 @@ def _measure_retrieval(call: _Call, gold: Sequence[str], index: Path) -> None:
     runs = _model_runs(call, gold)
     predictor = load_ranking_predictor(model_folder(call.model), index=index, device=call.device.value)
     with progress_line("Measuring", sum(map(len, runs.datasets.values()))) as progress:
-        done = 0
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-            progress.show(done)
-
-        runs.retrieval(predictor, len(PassageIndex.open(index)), advance)
+        runs.retrieval(predictor, len(PassageIndex.open(index)), progress.advance)
 
 
 def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:

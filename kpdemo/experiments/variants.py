@@ -123,15 +123,8 @@ class _Run:
         return {"training": self._description(predictor.device), "lengths": lengths}
 
     def _datasets(self, predictor: Any, progress: ProgressLine) -> dict[str, Any]:
-        done = 0
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-            progress.show(done)
-
         return {
-            name: self._origin(name) | measure(documents, predictor, advance)
+            name: self._origin(name) | measure(documents, predictor, progress.advance)
             for name, documents in self._documents.items()
         }
 

@@ -27,7 +27,7 @@ from kpdemo.training.loop import LoopConfig, train
 from kpdemo.training.parallel import ParallelSource, Translation
 from kpdemo.training.ramkg import FoundBy, WriterTraining, train_writer
 from kpdemo.training.retriever import RetrieverPart, RetrieverTraining, new_tower, open_tower
-from kpdemo.training.rgit import Corpus, negatives, read_rounds, retrieved
+from kpdemo.training.round_data import Corpus, negatives, read_rounds, retrieved
 from kpdemo.training.settings import CHECKPOINT
 from kpdemo.training.sources import Source
 from kpdemo.types import Document

@@ -24,9 +24,9 @@ from kpdemo.training.rgit import (
     RetrieverRounds,
     Thinning,
     find_thinned,
-    read_rounds,
     train_multilingual,
 )
+from kpdemo.training.round_data import read_rounds
 from kpdemo.training.towers import SubwordTower
 from kpdemo.types import Document
 from tests.tiny import tiny_bert

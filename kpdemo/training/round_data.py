@@ -1,0 +1,112 @@
+"""What rounds of RGIT (RAMKG, Algorithm 1) learn from: their documents, and the passages they find."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kpdemo.errors import ConfigError
+from kpdemo.languages.names import ENGLISH
+from kpdemo.ramkg.iterate import Pair, Retrieved, RgitData
+from kpdemo.training.parallel import ParallelSource, read_translations
+from kpdemo.training.sources import Source, read_source
+from kpdemo.types import Document
+
+
+class RoundSources(Protocol):
+    """The files of a run; see `MultilingualTraining`. Without `parallel` all translations are told."""
+
+    @property
+    def translations(self) -> Sequence[ParallelSource]: ...
+    @property
+    def parallel(self) -> int | None: ...
+    @property
+    def others(self) -> Sequence[Source]: ...
+    @property
+    def passages(self) -> Sequence[Source]: ...
+    @property
+    def validation(self) -> Sequence[ParallelSource]: ...
+    @property
+    def data(self) -> Path: ...
+    @property
+    def seed(self) -> int: ...
+
+
+def read_rounds(config: RoundSources) -> tuple[RgitData, Corpus]:
+    """What the rounds learn from, and the passages.
+
+    Raises:
+        ConfigError: there are fewer translations than are to be told, or no passage of a validation pair.
+    """
+    passages = {
+        passage.id: replace(passage, language=ENGLISH)
+        for source in config.passages
+        for passage in read_source(source, config.data)
+    }
+    known = [
+        pair
+        for source in config.translations
+        for pair in read_translations(source, config.data)
+        if pair.document.keyphrases
+    ]
+    for pair in known:
+        passages.setdefault(pair.passage.id, pair.passage)
+    if config.parallel is not None and len(known) <= config.parallel:
+        raise ConfigError(f"There are {len(known)} translations, not more than parallel = {config.parallel}.")
+    random.Random(config.seed).shuffle(known)
+    told, untold = known[: config.parallel], known[config.parallel :]
+    others = [document for source in config.others for document in read_source(source, config.data)]
+    validation = [
+        Pair(pair.document, pair.passage.id)
+        for source in config.validation
+        for pair in read_translations(source, config.data)
+    ]
+    missing = next((pair.passage for pair in validation if pair.passage not in passages), None)
+    if missing is not None:
+        raise ConfigError(
+            f"The passage {missing!r} of a validation pair is not in the corpus: add its source."
+        )
+    data = RgitData(
+        parallel=[Pair(pair.document, pair.passage.id) for pair in told],
+        others=[*(pair.document for pair in untold), *others],
+        validation=validation,
+        truth={pair.document.id: pair.passage.id for pair in untold},
+    )
+    return data, Corpus(list(passages.values()))
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The passages, each once by its id."""
+
+    passages: Sequence[Document]
+
+    @cached_property
+    def by_id(self) -> dict[str, Document]:
+        return {passage.id: passage for passage in self.passages}
+
+
+def negatives(corpus: Corpus, pairs: int, seed: int) -> list[Document]:
+    """Passages that so many pairs are told from, besides each other: at most ten times as many."""
+    passages = list(corpus.passages)
+    return random.Random(seed).sample(passages, min(10 * pairs, len(passages)))
+
+
+def retrieved(
+    corpus: Corpus, scores: NDArray[np.float32], places: NDArray[np.int64]
+) -> list[list[Retrieved]]:
+    """The passages at (Q, K) places of the corpus, with their scores."""
+    return [
+        [
+            Retrieved(passage.id, passage.keyphrases, round(score, 4))
+            for score, passage in zip(row, (corpus.passages[place] for place in found), strict=True)
+        ]
+        for row, found in zip(scores.tolist(), places.tolist(), strict=True)
+    ]
