@@ -1,9 +1,10 @@
-"""What tells a document, a model, and the passages that it retrieves from others of the same name."""
+"""What tells documents, a model, and the passages that it retrieves from others of the same name."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from kpdemo.types import Document
@@ -13,6 +14,14 @@ def document_identity(document: Document) -> str:
     """What tells a document from another with its id: the SHA-256 of its title, text and language."""
     content = json.dumps([document.title, document.body, document.language])
     return hashlib.sha256(content.encode()).hexdigest()
+
+
+def content_identity(values: Iterable[object]) -> str:
+    """What tells documents, or other values that are written out by `repr`, from others in their place."""
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(repr(value).encode())
+    return digest.hexdigest()
 
 
 def model_identity(model: str) -> str:

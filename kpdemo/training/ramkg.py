@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.metrics import pooled_average, score_sets
+from kpdemo.identity import content_identity
 from kpdemo.ramkg.generator_checkpoint import Ends, save_writer
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.manifest import read_manifest
@@ -213,9 +214,10 @@ def train_writer(
     torch.manual_seed(loop.seed)
     start = _start(config, examples, into, found_by or FoundBy())
     writer, tokenizer, ends = new_writer(start, [given.document for given in examples])
-    part = WriterPart(writer, config, loop, examples, validation, repeats or [1] * len(examples))
+    repeats = repeats or [1] * len(examples)
+    part = WriterPart(writer, config, loop, examples, validation, repeats)
     logger.info("%d training examples, %d validation documents", len(examples), len(validation))
-    progress = train(part, loop, into, device, identity=_identity(config, examples))
+    progress = train(part, loop, into, device, identity=_identity(config, examples, repeats, validation))
     writer.model.eval()
     return TrainedWriter(writer, tokenizer, ends, progress, len(examples), part.evaluate())
 
@@ -341,9 +343,14 @@ def text_pair(writer: Writer, given: Augmented) -> TextPair:
     return TextPair(source, [*start, *target, writer.vocabulary.end], len(start))
 
 
-def _identity(config: WriterTraining, examples: Sequence[Augmented]) -> str:
-    """All that decides the outcome besides the loop's own settings."""
+def _identity(
+    config: WriterTraining,
+    examples: Sequence[Augmented],
+    repeats: Sequence[int],
+    validation: Sequence[Augmented],
+) -> str:
+    """All that decides the outcome besides the loop's own settings; documents by their content."""
     free = ("loop", "output", "data", "device", "storage", "name", "style", "attention")
     fixed = {name: value for name, value in vars(config).items() if name not in free}
-    retrieved = sum(bool(given.retrieved) for given in examples)
-    return str((sorted(fixed.items()), len(examples), retrieved))
+    content = content_identity([*zip(examples, repeats, strict=True), *validation])
+    return str((sorted(fixed.items()), content))

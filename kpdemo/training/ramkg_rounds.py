@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
+from kpdemo.identity import content_identity
 from kpdemo.ramkg.encoder import Encoder, load_encoder
 from kpdemo.ramkg.generator_checkpoint import load_writer
 from kpdemo.ramkg.iterate import Augmented, Pair, Retrieved, RgitConfig
@@ -26,7 +26,13 @@ from kpdemo.sums import write_sums
 from kpdemo.training.loop import LoopConfig, train
 from kpdemo.training.parallel import ParallelSource, Translation
 from kpdemo.training.ramkg import FoundBy, WriterTraining, train_writer
-from kpdemo.training.retriever import RetrieverPart, RetrieverTraining, new_tower, open_tower
+from kpdemo.training.retriever import (
+    RetrieverPart,
+    RetrieverTraining,
+    new_tower,
+    open_tower,
+    retriever_identity,
+)
 from kpdemo.training.round_data import Corpus, negatives, read_rounds, retrieved
 from kpdemo.training.settings import CHECKPOINT
 from kpdemo.training.sources import Source
@@ -133,7 +139,8 @@ class EncoderRounds:
         tower = open_tower(config, start / CHECKPOINT) if start else new_tower(config, translations)
         others = negatives(self._corpus, len(pairs), self._seed)
         part = RetrieverPart(tower, config, translations, others, translations[:500])
-        train(part, config.loop, into, self._device, identity=f"{len(pairs)} {start}")
+        identity = retriever_identity(config, tower, [*translations, *others])
+        train(part, config.loop, into, self._device, identity=identity)
         tower.save(into / CHECKPOINT, f"# A retriever of RGIT\n\nTrained on {len(pairs):,} pairs.\n")
 
     def search(self, model: Path, documents: Sequence[Document], count: int) -> list[list[Retrieved]]:
@@ -290,7 +297,5 @@ def save_rounds(folder: Path, config: RamkgRounds, trained: TrainedRounds, card:
 
 def _identity(config: RamkgRounds, writer: RoundWriter, corpus: Corpus) -> str:
     """All that decides what is learnt besides the documents; the passages by their content."""
-    passages = hashlib.sha256()
-    for passage in corpus.passages:
-        passages.update(repr(passage).encode())
-    return repr([config.retriever, writer, config.seed, passages.hexdigest()])
+    passages = content_identity(corpus.passages)
+    return repr([config.retriever, writer, config.seed, passages])

@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from kpdemo.errors import TrainingError
+from kpdemo.identity import content_identity
 from kpdemo.languages.names import ENGLISH
 from kpdemo.ramkg.features import Help, Knowledge, Phrase, candidates_of, rank_input
 from kpdemo.ramkg.iterate import Augmented
@@ -27,7 +28,9 @@ from kpdemo.ramkg.ranker import Choosing, Ranker, inputs
 from kpdemo.ramkg.subwords import SubwordReader
 from kpdemo.ramkg.terms import LanguageTerms, Lexicon, Translations, count_terms, learn_translations
 from kpdemo.simckp.counting import ExpectedF1, learn_expected_f1
+from kpdemo.simckp.pair_checkpoint import state_hash
 from kpdemo.simckp.threshold import Calibration
+from kpdemo.training.arrays import tokenizer_hash
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import LoopConfig, Metrics, train
 from kpdemo.training.workers import process_pool
@@ -170,9 +173,26 @@ def train_ranker(
         config,
     )
     loop = replace(config.loop, documents=config.epochs * len(part))
-    train(part, loop, folder, torch.device("cpu"), identity=f"{retrieval} {len(part)} {config.epochs}")
+    identity = _identity(examples, translated, reader, config, retrieval=retrieval)
+    train(part, loop, folder, torch.device("cpu"), identity=identity)
     part.module.eval().requires_grad_(False)
     return Choosing(part.module, part.counting(), config.minimum), knowledge, part.evaluate()
+
+
+def _identity(
+    examples: Sequence[Augmented],
+    translated: Sequence[Augmented],
+    reader: SubwordReader,
+    config: RankerTraining,
+    *,
+    retrieval: bool,
+) -> str:
+    """All that decides the outcome besides the loop's own settings; encoder and examples by their content."""
+    settings = {name: value for name, value in vars(config).items() if name != "loop"}
+    weights = {name: value.cpu() for name, value in reader.module.state_dict().items()}
+    encoder = (state_hash(weights), tokenizer_hash(reader.tokenizer), reader.length)
+    given = (content_identity(examples), content_identity(translated))
+    return repr((retrieval, sorted(settings.items()), encoder, given))
 
 
 def label_all(

@@ -5,10 +5,9 @@ Letters: B pairs of a batch, N passages of it, D width.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -21,9 +20,12 @@ from torch.nn import functional
 
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.retrieval import recall_at
+from kpdemo.identity import content_identity
 from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.ramkg.subwords import SubwordEncoder, load_reader, read_bags, train_tokenizer
 from kpdemo.simckp.examples import encoder_text
+from kpdemo.simckp.pair_checkpoint import state_hash
+from kpdemo.training.arrays import tokenizer_hash
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.parallel import ParallelSource, Translation, read_translations
@@ -105,16 +107,25 @@ def train_retriever(config: RetrieverTraining, *, device: torch.device) -> Train
     validation = read_all(config.validation, config.data)
     torch.manual_seed(config.loop.seed)
     tower = new_tower(config, pairs)
-    part = RetrieverPart(tower, config, pairs, [pair.passage for pair in pairs], validation)
-    progress = train(part, config.loop, config.output, device, identity=_identity(config, tower))
+    passages = [pair.passage for pair in pairs]
+    part = RetrieverPart(tower, config, pairs, passages, validation)
+    identity = retriever_identity(config, tower, [*pairs, *validation])
+    progress = train(part, config.loop, config.output, device, identity=identity)
     return TrainedRetriever(tower, progress, len(pairs), part.evaluate())
 
 
-def _identity(config: RetrieverTraining, tower: Tower) -> str:
-    """All that decides what is learnt besides the pairs; a vocabulary of its own by its content."""
+def retriever_identity(
+    config: RetrieverTraining, tower: Tower, texts: Iterable[Translation | Document]
+) -> str:
+    """All that decides what is learnt; by content the encoder as it begins, and a vocabulary of its own.
+
+    Args:
+        texts: pairs, and passages that negatives are drawn from besides.
+    """
     settings = [(name, value) for name, value in vars(config).items() if name not in ("loop", "output")]
-    learnt = tower.tokenizer.to_str() if isinstance(tower, SubwordTower) else ""
-    return repr([*settings, hashlib.sha256(learnt.encode()).hexdigest()])
+    vocabulary = tokenizer_hash(tower.tokenizer) if isinstance(tower, SubwordTower) else ""
+    begun = {name: value.cpu() for name, value in tower.module.state_dict().items()}
+    return repr([*settings, vocabulary, state_hash(begun), content_identity(texts)])
 
 
 def read_all(sources: Sequence[ParallelSource], folder: Path) -> list[Translation]:

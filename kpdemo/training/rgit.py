@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import random
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from kpdemo.cores import usable_cores
+from kpdemo.identity import content_identity
 from kpdemo.ramkg.iterate import Augmented, Pair, Retrieved, RgitConfig
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
 from kpdemo.ramkg.rgit import Outcome, augmented, iterate
@@ -32,7 +32,7 @@ from kpdemo.training.ranker import (
     predict_keyphrases,
     train_ranker,
 )
-from kpdemo.training.retriever import RetrieverPart, RetrieverTraining, open_tower
+from kpdemo.training.retriever import RetrieverPart, RetrieverTraining, open_tower, retriever_identity
 from kpdemo.training.round_data import Corpus, negatives, read_rounds, retrieved
 from kpdemo.training.sources import Source
 from kpdemo.types import Document
@@ -125,7 +125,8 @@ class RetrieverRounds:
         translations = [Translation(pair.document, self._corpus.by_id[pair.passage]) for pair in pairs]
         others = negatives(self._corpus, len(pairs), self._config.seed)
         part = RetrieverPart(tower, config, translations, others, translations[:500])
-        train(part, config.loop, into, self._device, identity=f"{len(pairs)} {start}")
+        identity = retriever_identity(config, tower, [*translations, *others])
+        train(part, config.loop, into, self._device, identity=identity)
         tower.save(into / RETRIEVER, f"# A retriever of RGIT\n\nTrained on {len(pairs):,} pairs.\n")
 
     def _training(self, pairs: int, into: Path) -> RetrieverTraining:
@@ -266,13 +267,13 @@ def train_multilingual(config: MultilingualTraining, *, device: torch.device) ->
     rounds = replace(config.rounds, final_generator=False)
     outcome = iterate(retriever, ranker, data, rounds, config.output, identity=_identity(config, corpus))
     everything = [*(pair.document for pair in data.parallel), *data.others]
-    encoder = outcome.retriever / RETRIEVER
+    encoder, folder = outcome.retriever / RETRIEVER, outcome.retriever.parent  # of the best round
     base = ranker.fit(
-        [Augmented(document) for document in everything], config.output / "base-on-all", encoder=encoder
+        [Augmented(document) for document in everything], folder / "base-on-all", encoder=encoder
     )
     last = ranker.fit(
         find_thinned(retriever, outcome.retriever, everything, config),
-        config.output / "last",
+        folder / "last",
         encoder=encoder,
         translated=augmented(
             everything, retriever.search(outcome.retriever, everything, config.rounds.passages)
@@ -301,9 +302,5 @@ def find_thinned(
 def _identity(config: MultilingualTraining, corpus: Corpus) -> str:
     """All that decides what is learnt besides the documents; the start and the passages by their content."""
     decisive = ("learning_rate", "temperature", "batch_size", "epochs", "thinned", "ranker", "seed")
-    passages = hashlib.sha256()
-    for passage in corpus.passages:
-        passages.update(repr(passage).encode())
-    return repr(
-        [content_hash(config.start), passages.hexdigest(), *(getattr(config, name) for name in decisive)]
-    )
+    passages = content_identity(corpus.passages)
+    return repr([content_hash(config.start), passages, *(getattr(config, name) for name in decisive)])

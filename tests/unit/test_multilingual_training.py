@@ -13,6 +13,7 @@ from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, InputError, TrainingError
 from kpdemo.predictors import load_predictor
 from kpdemo.ramkg.encoder import load_encoder
+from kpdemo.ramkg.rgit import Outcome, iterate
 from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.ramkg.subwords import SubwordEncoder, load_reader, save_reader, train_tokenizer
 from kpdemo.training import run
@@ -220,6 +221,22 @@ def test_a_run_does_not_go_on_with_a_vocabulary_of_other_texts(folder, tmp_path)
     (tmp_path / "theses.jsonl").write_text(texts.replace("Cette", "Voici une"), encoding="utf-8")
     with pytest.raises(TrainingError, match="other settings"):
         train("retriever", tmp_path, **{"loop.documents": "20"})
+
+
+def test_the_last_rankers_are_those_of_the_best_round(folder, monkeypatch):
+    train("multilingual", folder)  # is over already, or is trained now
+    config = load_section(folder / "config.toml", "multilingual", MultilingualTraining)
+    config = replace(config, data=folder, output=folder / "multilingual")
+    second = config.output / "round-2"
+
+    def found(*asked: object, **options: object) -> Outcome:  # as another `recall_at` may
+        return replace(iterate(*asked, **options), best=2, retriever=second / "retriever")
+
+    monkeypatch.setattr("kpdemo.training.rgit.iterate", found)
+    trained = train_multilingual(config, device=torch.device("cpu"))
+    assert all((second / name / "best.pt").is_file() for name in ("base-on-all", "last"))
+    encoder = load_reader(second / "retriever" / "checkpoint", device=torch.device("cpu"))
+    assert torch.equal(trained.model.knowledge.reader.module.weights, encoder.module.weights)
 
 
 def test_rounds_do_not_go_on_with_a_start_that_was_trained_anew(folder):

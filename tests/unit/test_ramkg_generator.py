@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from kpdemo.errors import ConfigError, LanguageError, ModelLoadError
+from kpdemo.errors import ConfigError, LanguageError, ModelLoadError, TrainingError
 from kpdemo.predictors import load_predictor
 from kpdemo.ramkg.frames import Frame, frame
 from kpdemo.ramkg.generator_checkpoint import load_writer
@@ -212,6 +212,16 @@ def test_retrieved_keyphrases_are_read_from_a_row(value, expected):
 def test_odd_retrieved_keyphrases_are_explained(value):
     with pytest.raises(ConfigError, match="'d1'"):
         retrieved_of({"retrieved": value}, "d1")
+
+
+def test_a_run_does_not_go_on_with_other_retrieved_keyphrases(tmp_path):
+    config = training(tmp_path, "t5", generated=0, selected="log-likelihood")
+    train_ramkg(config, device=CPU)
+    train_ramkg(config, device=CPU)  # is over already
+    path = config.data / "docs.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace("graph kernels", "noise"), encoding="utf-8")
+    with pytest.raises(TrainingError, match="other settings"):
+        train_ramkg(config, device=CPU)
 
 
 def test_settings_that_exclude_each_other_are_refused(tmp_path):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpdemo.errors import ModelLoadError, PassageIndexError
+from kpdemo.errors import ModelLoadError, PassageIndexError, TrainingError
 from kpdemo.predictors import load_predictor
 from kpdemo.ramkg.building import build_index
 from kpdemo.ramkg.encoder import BagEncoder, load_encoder
@@ -241,6 +243,27 @@ def test_absent_keyphrases_that_only_the_number_asked_for_brings_are_fillers(sto
     assert spoken_for
     assert not any(one.filler for one in (*answer.present, *spoken_for))
     assert all(one.filler for one in answer.absent if not one.evidence and one.score < 0.1)
+
+
+def test_a_ranker_does_not_go_on_in_the_folder_of_another_encoder_or_of_other_passages(reader, tmp_path):
+    documents = theses(20)
+    mined, helped = mine_documents(documents, workers=1), augmented(documents)
+
+    def train(reader: SubwordReader, examples: Sequence[Augmented]) -> None:
+        train_ranker(mined, examples, reader, RankerTraining(epochs=1), tmp_path, retrieval=True)
+
+    train(reader, helped)
+    train(reader, helped)  # is over already
+    moved = deepcopy(reader.module)
+    moved.weights.mul_(1.1)
+    others = [
+        (replace(reader, module=moved), helped),
+        (reader, [replace(example, scores=(0.1,)) for example in helped]),
+        (reader, [replace(example, retrieved=(("noise",),)) for example in helped]),
+    ]
+    for encoder, examples in others:
+        with pytest.raises(TrainingError, match="other settings"):
+            train(encoder, examples)
 
 
 def test_what_training_never_varied_is_not_blown_up():
