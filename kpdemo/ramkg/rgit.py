@@ -82,8 +82,8 @@ def iterate(
         identity: all that decides what retriever and generator learn besides data and config.
 
     Raises:
-        TrainingError: `folder` holds a run of other data or settings, two documents share an id, or there is
-            no parallel or no validation pair.
+        TrainingError: `folder` holds a run of other data or settings, two documents share an id, a validation
+            document is trained on, or there is no parallel or no validation pair.
     """
     _check(data)
     run = _Run(retriever, generator, data, config, _Steps(folder, _fingerprint(data, config, identity)))
@@ -291,6 +291,14 @@ def _check(data: RgitData) -> None:
         if document.id in seen:
             raise TrainingError(f"Two documents have the id {document.id!r}: give every document its own id.")
         seen.add(document.id)
+    texts = {document.text for document in documents}
+    for pair in data.validation:
+        same = "id" if pair.document.id in seen else "text" if pair.document.text in texts else ""
+        if same:
+            raise TrainingError(
+                f"The validation document {pair.document.id!r} has the {same} of one that is trained on: "
+                "leave one of them out."
+            )
     for name, pairs in (("parallel", data.parallel), ("validation", data.validation)):
         if not pairs:
             raise TrainingError(f"There is no {name} pair: give some.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -43,13 +43,14 @@ def read_rounds(config: RoundSources) -> tuple[RgitData, Corpus]:
     """What the rounds learn from, and the passages.
 
     Raises:
-        ConfigError: there are fewer translations than are to be told, or no passage of a validation pair.
+        ConfigError: there are fewer translations than are to be told, no passage of a validation pair, or two
+            passages of one id.
     """
-    passages = {
-        passage.id: replace(passage, language=ENGLISH)
-        for source in config.passages
-        for passage in read_source(source, config.data)
-    }
+    passages: dict[str, Document] = {}
+    for source in config.passages:
+        for passage in read_source(source, config.data):
+            _check_same(passages, passage)
+            passages[passage.id] = replace(passage, language=ENGLISH)
     known = [
         pair
         for source in config.translations
@@ -57,29 +58,39 @@ def read_rounds(config: RoundSources) -> tuple[RgitData, Corpus]:
         if pair.document.keyphrases
     ]
     for pair in known:
+        _check_same(passages, pair.passage)
         passages.setdefault(pair.passage.id, pair.passage)
     if config.parallel is not None and len(known) <= config.parallel:
         raise ConfigError(f"There are {len(known)} translations, not more than parallel = {config.parallel}.")
     random.Random(config.seed).shuffle(known)
     told, untold = known[: config.parallel], known[config.parallel :]
     others = [document for source in config.others for document in read_source(source, config.data)]
-    validation = [
-        Pair(pair.document, pair.passage.id)
-        for source in config.validation
-        for pair in read_translations(source, config.data)
-    ]
-    missing = next((pair.passage for pair in validation if pair.passage not in passages), None)
-    if missing is not None:
-        raise ConfigError(
-            f"The passage {missing!r} of a validation pair is not in the corpus: add its source."
-        )
+    measured = [pair for source in config.validation for pair in read_translations(source, config.data)]
+    for pair in measured:
+        if pair.passage.id not in passages:
+            raise ConfigError(
+                f"The passage {pair.passage.id!r} of a validation pair is not in the corpus: add its source."
+            )
+        _check_same(passages, pair.passage)
     data = RgitData(
         parallel=[Pair(pair.document, pair.passage.id) for pair in told],
         others=[*(pair.document for pair in untold), *others],
-        validation=validation,
+        validation=[Pair(pair.document, pair.passage.id) for pair in measured],
         truth={pair.document.id: pair.passage.id for pair in untold},
     )
     return data, Corpus(list(passages.values()))
+
+
+def _check_same(passages: Mapping[str, Document], passage: Document) -> None:
+    """Raises:
+    ConfigError: there is another passage of its id; one that has another title only is the same.
+    """
+    known = passages.get(passage.id)
+    if known is not None and known.body.split() != passage.body.split():
+        raise ConfigError(
+            f"Two different passages have the id {passage.id!r}: give each its own, or leave one out "
+            "(`skip_ids` of its source)."
+        )
 
 
 @dataclass(frozen=True)

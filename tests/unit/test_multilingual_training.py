@@ -28,6 +28,7 @@ from kpdemo.training.rgit import (
     train_multilingual,
 )
 from kpdemo.training.round_data import read_rounds
+from kpdemo.training.sources import Source
 from kpdemo.training.towers import SubwordTower
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
@@ -125,6 +126,23 @@ def test_rounds_need_the_passages_of_their_validation(folder):
     (folder / "few.jsonl").write_text('{"id": "x", "text": "A passage.", "keyphrases": ["a"]}\n')
     with pytest.raises(ConfigError, match="'t35' of a validation pair is not in the corpus"):
         train("multilingual", folder, passages='[{ path = "few.jsonl" }]', output=str(folder / "never"))
+
+
+@pytest.mark.parametrize("number", [0, 35])  # of a document that is trained on and of one of validation
+def test_two_passages_of_one_id_are_refused(folder, tmp_path, number):
+    config = load_section(folder / "config.toml", "multilingual", MultilingualTraining)
+    config = replace(config, data=folder)
+    rows = [json.loads(line) for line in (folder / "passages.jsonl").read_text("utf-8").splitlines()]
+    rows[number]["title"] = "Another title"
+    path = tmp_path / "changed.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    changed = Source(path)
+    read_rounds(replace(config, passages=(*config.passages, changed)))
+    rows[number]["text"] = "Another text."
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    for sources in ((*config.passages, changed), (changed,)):
+        with pytest.raises(ConfigError, match=f"Two different passages have the id 't{number}'"):
+            read_rounds(replace(config, passages=sources))
 
 
 def test_the_last_ranker_meets_passages_of_a_part_of_the_corpus(folder):

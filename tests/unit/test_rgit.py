@@ -201,10 +201,14 @@ def test_a_folder_of_another_run_is_refused(tmp_path):
         run(tmp_path, tau=0.1)
 
 
-def test_documents_without_ids_of_their_own_are_refused(tmp_path):
+def test_documents_without_ids_of_their_own_and_validation_that_is_trained_on_are_refused(tmp_path):
     twice = replace(data(), others=[paper(0)])
     with pytest.raises(TrainingError, match="'fr0'"):
         iterate(FakeRetriever(Plug()), FakeGenerator(Plug()), twice, RgitConfig(), tmp_path)
+    for other in (paper(10), replace(paper(10), id="fr95")):
+        seen = replace(data(), validation=[Pair(other, "en10")])
+        with pytest.raises(TrainingError, match=f"'{other.id}' has the (id|text) of one that is trained on"):
+            iterate(FakeRetriever(Plug()), FakeGenerator(Plug()), seen, RgitConfig(), tmp_path)
     empty = replace(data(), validation=[])
     with pytest.raises(TrainingError, match="no validation pair"):
         iterate(FakeRetriever(Plug()), FakeGenerator(Plug()), empty, RgitConfig(), tmp_path)
