@@ -57,7 +57,8 @@ Examples:
 
 \b
 OUTPUT is a folder of JSON files, one for each thing measured, and OUTPUT.md the page written from them. A
-variant that is in OUTPUT is not trained again, and one that was stopped goes on.
+variant that is in OUTPUT is not trained again, and one that was stopped goes on; with other settings or data
+it is another one, trained anew.
 """
 
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kpdemo.errors import ConfigError
 from kpdemo.experiments.config import ExperimentsConfig, Table, Variant, as_toml
 from kpdemo.experiments.measuring import figures, machine, measure, without
 from kpdemo.experiments.results import Result, Results
+from kpdemo.identity import content_identity
+from kpdemo.sums import sha256_of
 from kpdemo.types import Document
 
 if TYPE_CHECKING:
     from kpdemo.terminal import ProgressLine
     from kpdemo.training.extractor import ExtractorTraining
+    from kpdemo.training.sources import Source
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +60,7 @@ class VariantRuns:
 
         Raises:
             ConfigError, InputError, TrainingError: a setting is wrong, documents are missing, results of
-                other settings are there, or training was stopped.
+                other settings or data are there, or training was stopped.
         """
         for seed in self.config.seeds:
             for variant in self.config.of(table):
@@ -86,12 +90,19 @@ class _Run:
     def _stored(self, kind: str, settings: Mapping[str, Any], make: Any) -> Result:
         name = f"{kind}-{self.variant.name}-{self.seed}"
         identity = self._identity(settings)
+        data = self._content([*self._read, *self.runs.config.measured.values()])
         known = self.runs.results.read(name, identity)
         if known is not None:
+            told = known.get("data")  # figures of earlier versions do not tell
+            if told and data and told != data:
+                raise ConfigError(
+                    f"{name} in {self.runs.results.folder} was measured with other data: give another "
+                    "--output, or delete it."
+                )
             logger.info("%s is there already", name)
             return known
         origin = {"kind": kind, "variant": self.variant.name, "seed": self.seed, "identity": identity}
-        result: Result = origin | make()
+        result: Result = origin | {"data": data} | make()
         self.runs.results.write(name, result)
         return result
 
@@ -149,7 +160,7 @@ class _Run:
         return dict(self.runs.overrides) | changed | own
 
     @cached_property
-    def _training(self) -> ExtractorTraining:
+    def _configured(self) -> ExtractorTraining:
         from kpdemo.config import load_section
         from kpdemo.training.extractor import ExtractorTraining
         from kpdemo.training.labeller import LabellerTraining
@@ -157,8 +168,27 @@ class _Run:
 
         kinds = {"extractor": ExtractorTraining, "labeller": LabellerTraining, "one2seq": One2SeqTraining}
         part = self.variant.part
-        config: ExtractorTraining = load_section(self.runs.path, part, kinds[part], self._overrides)
-        return replace(config, output=self.runs.config.runs / f"{self.variant.name}-{self.seed}")
+        return load_section(self.runs.path, part, kinds[part], self._overrides)
+
+    @cached_property
+    def _training(self) -> ExtractorTraining:
+        """In a folder whose name tells its settings and data, so that others are trained in another."""
+        config = self._configured
+        decisive = {name: value for name, value in vars(config).items() if name not in _PLACES}
+        data = self._content(self._read) or str(config.data)
+        identity = content_identity([self.variant.part, sorted(decisive.items()), data])
+        folder = f"{self.variant.name}-{self.seed}-{identity[:12]}"
+        return replace(config, output=self.runs.config.runs / folder)
+
+    @property
+    def _read(self) -> list[Source]:
+        """What it learns from, and what chooses its weights."""
+        return [*self._configured.train, self._configured.validation]
+
+    def _content(self, sources: Sequence[Source]) -> str:
+        """What tells the files of some sources from others in their place; empty where one is not at hand."""
+        files = [self._configured.data / source.path for source in sources]
+        return content_identity(map(sha256_of, files)) if all(file.is_file() for file in files) else ""
 
     @cached_property
     def _validation(self) -> list[Document]:

@@ -188,7 +188,8 @@ def test_the_variants_are_trained_once_measured_and_written_down(folder, monkeyp
     assert contrastive["datasets"]["in-domain"]["documents"] == 4  # without those of validation
     assert contrastive["training"]["visits"] == 16
     assert stored(folder, "ngrams-contrastive-42")["lengths"].keys() == {"1", "2"}
-    binary = json.loads((folder / "runs/binary-42/checkpoint/config.json").read_text())
+    [trained] = (folder / "runs").glob("binary-42-*")
+    binary = json.loads((trained / "checkpoint/config.json").read_text())
     assert binary["extractor"]["head"] == "classifier"
     page = (folder / "results.md").read_text(encoding="utf-8")
     assert "0.236 / 0.384" in page  # the paper's sequence labelling
@@ -201,6 +202,29 @@ def test_the_variants_are_trained_once_measured_and_written_down(folder, monkeyp
     assert experiments(folder, "ablation") == 0
     assert experiments(folder, "negatives", "--set", "learning_rate=0.1") == 2
     assert "measured with other settings" in capsys.readouterr().err
+
+
+def test_a_variant_is_trained_anew_with_other_settings_or_data(folder, monkeypatch, capsys):
+    outputs = []
+    train = kpdemo.training.run
+
+    def counted(*asked: object, **options: object) -> None:
+        outputs.append(options["output"])
+        train(*asked, **options)
+
+    monkeypatch.setattr(kpdemo.training, "run", counted)
+    elsewhere = ["--output", str(folder / "elsewhere")]
+    assert experiments(folder, "ngrams") == 0
+    assert experiments(folder, "ngrams", *elsewhere) == 0
+    assert len(outputs) == 1
+    assert (
+        experiments(folder, "ngrams", "--output", str(folder / "faster"), "--set", "learning_rate=0.01") == 0
+    )
+    write(folder / "train.jsonl", documents(200, 24))
+    assert experiments(folder, "ngrams", *elsewhere) == 2
+    assert "was measured with other data: give another --output" in capsys.readouterr().err
+    assert experiments(folder, "ngrams", "--output", str(folder / "others")) == 0
+    assert len(set(outputs)) == 3
 
 
 def test_a_model_stands_beside_the_paper_on_the_documents_it_was_not_chosen_on(folder):
