@@ -56,7 +56,8 @@ Examples:
   {PROGRAM} experiments ablation --set data=/path/to/folder --output runs/mine
 
 \b
-OUTPUT is a folder of JSON files, one for each thing measured, and OUTPUT.md the page written from them. A
+OUTPUT is a folder of JSON files, one for each thing measured, and OUTPUT.md the page written from them. What
+a model has on further --gold files is added to what it had on others; other weights or passages begin anew. A
 variant that is in OUTPUT is not trained again, and one that was stopped goes on; with other settings or data
 it is another one, trained anew.
 """
@@ -130,7 +131,7 @@ def experiments(
     from kpdemo.experiments.config import DEFAULT_CONFIG
     from kpdemo.experiments.pages import write_page
     from kpdemo.experiments.results import Results
-    from kpdemo.experiments.retrieval import store_rounds
+    from kpdemo.experiments.retrieval import read_rounds
 
     if (name in _OF_MODELS) != bool(gold):
         wanted = "needs --gold FILE" if name in _OF_MODELS else "takes no --gold"
@@ -145,14 +146,15 @@ def experiments(
     )
     if (index or rounds) and name != Experiment.RAMKG:
         raise CallError(f"`experiments {name}` takes neither --index nor --rounds: they go with ramkg.")
+    trained = None if rounds is None else read_rounds(rounds)
     if index is not None:
         _measure_retrieval(call, gold or (), index)
     elif name in _OF_MODELS:
         _measure_model(call, gold or ())
     elif name != Experiment.PAGE:
         _train_variants(call)
-    if rounds is not None:
-        store_rounds(rounds, call.results)
+    if trained is not None:
+        call.results.write("rounds", trained)
     write_page(call.results)
     print(f"Figures in {call.results.folder}, the page in {call.results.page}.", file=sys.stderr)
 
@@ -186,6 +188,7 @@ def _measure_model(call: _Call, gold: Sequence[str]) -> None:
 
 
 def _measure_retrieval(call: _Call, gold: Sequence[str], index: Path) -> None:
+    from kpdemo.identity import index_identity
     from kpdemo.predictors import model_folder
     from kpdemo.ramkg.index import PassageIndex
     from kpdemo.ramkg.predictor import load_ranking_predictor
@@ -193,7 +196,8 @@ def _measure_retrieval(call: _Call, gold: Sequence[str], index: Path) -> None:
     runs = _model_runs(call, gold)
     predictor = load_ranking_predictor(model_folder(call.model), index=index, device=call.device.value)
     with progress_line("Measuring", sum(map(len, runs.datasets.values()))) as progress:
-        runs.retrieval(predictor, len(PassageIndex.open(index)), progress.advance)
+        identity = index_identity(call.model, index)
+        runs.retrieval(predictor, len(PassageIndex.open(index)), identity, progress.advance)
 
 
 def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:

@@ -18,6 +18,9 @@ WHOLE = "as a whole"
 
 Datasets = Mapping[str, Sequence[Document]]
 
+_DECISIVE = ("model", "identity", "passages", "index")
+"""What figures of other datasets must have in common with those that they are kept with."""
+
 
 @dataclass(frozen=True)
 class ModelRuns:
@@ -53,18 +56,19 @@ class ModelRuns:
         }
         self._store("ramkg", predictor.device, {"datasets": found})
 
-    def retrieval(self, predictor: RetrievalPredictor, passages: int, advance: Advance) -> None:
+    def retrieval(self, predictor: RetrievalPredictor, passages: int, index: str, advance: Advance) -> None:
         """The same of a model with its passages and without, and what they add.
 
         Args:
             passages: how many there are.
+            index: tells them from others.
         """
         from kpdemo.experiments.retrieval import with_and_without
 
         found = {
             name: with_and_without(documents, predictor, advance) for name, documents in self.datasets.items()
         }
-        self._store("retrieval", predictor.device, {"passages": passages, "datasets": found})
+        self._store("retrieval", predictor.device, {"passages": passages, "index": index, "datasets": found})
 
     def recall(self, predictor: Predictor, system: SystemPredictor | None, advance: Advance) -> None:
         """Table 6 and the absent half of Table 4: each source of candidates by itself, and all reranked.
@@ -103,8 +107,25 @@ class ModelRuns:
             "files": list(self.files),
             "machine": machine(device),
         }
-        result: Result = origin | dict(values)
-        self.results.write(f"{kind}-{self.model}", result)
+        name, result = f"{kind}-{self.model}", origin | dict(values)
+        self.results.write(name, _with_others(result, self.results.stored(name)))
+
+
+def _with_others(result: Result, stored: Result | None) -> Result:
+    """The figures with those of other datasets that were stored for the same model and passages."""
+    if stored is None or any(stored.get(key, result.get(key)) != result.get(key) for key in _DECISIVE):
+        return result
+    joined: Result = {
+        name: stored.get(name, {}) | result[name] for name in ("datasets", "spaces") if name in result
+    }
+    if "sources" in result:
+        before, now = stored.get("sources", {}), result["sources"]
+        joined["sources"] = {
+            name: before.get(name, {}) | now.get(name, {}) for name in dict.fromkeys([*before, *now])
+        }
+    files = list(dict.fromkeys([*stored.get("files", ()), *result["files"]]))
+    machines = dict.fromkeys([*stored.get("machine", "").split(" and "), result["machine"]])
+    return result | joined | {"files": files, "machine": " and ".join(filter(None, machines))}
 
 
 def _absent_figures(

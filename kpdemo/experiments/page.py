@@ -261,8 +261,8 @@ def _command(results: Sequence[Result], name: str) -> str:
     for result in results:
         gold = " ".join(f"--gold {file}" for file in result["files"])
         lines.append(f"`python -m kpdemo experiments {name} --model {result['model']} {gold}`")
-    machines = " and ".join(dict.fromkeys(result["machine"] for result in results))
-    return "\n\n".join([*lines, f"Measured on {machines}."])
+    machines = dict.fromkeys(one for result in results for one in result["machine"].split(" and "))
+    return "\n\n".join([*lines, f"Measured on {' and '.join(machines)}."])
 
 
 def _dataset(name: str, mains: Iterable[Result]) -> str:

@@ -34,15 +34,17 @@ class Results:
         Raises:
             ConfigError: it was made with other settings, which `identity` stands for.
         """
-        path = self._path(name)
-        if not path.is_file():
-            return None
-        result = _load(path)
-        if result.get("identity") != identity:
+        result = self.stored(name)
+        if result is not None and result.get("identity") != identity:
             raise ConfigError(
-                f"{path} was measured with other settings: give another --output, or delete it."
+                f"{self._path(name)} was measured with other settings: give another --output, or delete it."
             )
         return result
+
+    def stored(self, name: str) -> Result | None:
+        """What was stored under a name, with whatever settings; None when there is nothing."""
+        path = self._path(name)
+        return _load(path) if path.is_file() else None
 
     def write(self, name: str, result: Result) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -11,11 +11,13 @@ import numpy as np
 
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.metrics import SetScores
+from kpdemo.evaluation.retrieval import CUT_OFFS
 from kpdemo.experiments.measuring import Advance, ask_all
 from kpdemo.experiments.multilingual import Figures, by_language, language_figures, pooled_scores
-from kpdemo.experiments.results import Result, Results
+from kpdemo.experiments.results import Result
 from kpdemo.types import Document, Prediction, RetrievalPrediction, RetrievalPredictor
 
+_MINED = {"pseudo_pairs", "label_accuracy", "base_f1", "f1"}
 RESAMPLES = 2_000
 SEED = 42
 
@@ -57,18 +59,34 @@ def difference(
     return {"mean": float(values.mean()), "low": float(low), "high": float(high)}
 
 
-def store_rounds(path: Path, results: Results) -> None:
-    """Keep what a run of RGIT tells of its rounds.
+def read_rounds(path: Path) -> Result:
+    """What a run of RGIT tells of its rounds, to be stored.
 
     Args:
         path: the file `rgit.json` of its folder.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is none, or it tells of none.
     """
     try:
-        rounds: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        rounds: Result = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"The rounds at {path} cannot be read ({error}): check --rounds.") from error
-    described: Result = {"kind": "rounds"} | rounds
-    results.write("rounds", described)
+    if not _are_rounds(rounds):
+        raise ConfigError(f"{path} tells of no rounds: give the rgit.json of a model's training as --rounds.")
+    return {"kind": "rounds"} | rounds
+
+
+def _are_rounds(told: Any) -> bool:
+    """Whether all is there that the tables of the rounds show."""
+    rounds = told.get("rounds") if isinstance(told, dict) else None
+    if not isinstance(rounds, list) or told.get("best") not in range(1, len(rounds) + 1):
+        return False
+    return all(
+        isinstance(one, dict)
+        and "round" in one
+        and isinstance(one.get("recall"), dict)
+        and one["recall"].keys() >= {str(k) for k in CUT_OFFS}
+        and ("pseudo_pairs" not in one or one.keys() >= _MINED)
+        for one in rounds
+    )

@@ -241,6 +241,25 @@ def test_a_model_stands_beside_the_paper_on_the_documents_it_was_not_chosen_on(f
     assert "experiments main --model first --gold inspec.test.jsonl" in page
 
 
+def test_figures_on_further_files_are_added_to_those_of_the_same_model(folder):
+    for first, name in ((0, "nus"), (50, "krapivin")):
+        gold = str(write(folder / f"{name}.jsonl", documents(first, 3)))
+        for kind in ("main", "recall", "space"):
+            assert experiments(folder, kind, "--model", "english", "--gold", gold) == 0
+    found = stored(folder, "main-english")
+    assert found["datasets"].keys() == {"nus", "krapivin"}
+    assert found["files"] == ["nus.jsonl", "krapivin.jsonl"]
+    sources = stored(folder, "recall-english")["sources"]
+    assert [datasets.keys() for datasets in sources.values()] == [{"nus", "krapivin"}]
+    assert stored(folder, "space-english")["spaces"].keys() == {"nus", "krapivin"}
+    page = (folder / "results.md").read_text(encoding="utf-8")
+    assert "experiments main --model english --gold nus.jsonl --gold krapivin.jsonl" in page
+
+    Results(folder / "results").write("main-english", found | {"identity": "other weights"})
+    assert experiments(folder, "main", "--model", "english", "--gold", gold) == 0
+    assert stored(folder, "main-english")["datasets"].keys() == {"krapivin"}
+
+
 def test_documents_that_a_model_refuses_are_told_with_their_reasons(folder):
     refused = [
         {"id": "zh", "title": "图核", "abstract": "我们比较图核与分子结构的方法。", "keyphrases": ["图核"]},

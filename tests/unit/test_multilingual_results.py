@@ -12,7 +12,7 @@ from kpdemo.experiments.multilingual import measure_languages
 from kpdemo.experiments.pages import write_page
 from kpdemo.experiments.refusals import refusal_notes, told_refusals
 from kpdemo.experiments.results import Results
-from kpdemo.experiments.retrieval import store_rounds, with_and_without
+from kpdemo.experiments.retrieval import read_rounds, with_and_without
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from tests.tiny_multilingual import CHINESE, FRENCH, KOREAN
 
@@ -181,11 +181,31 @@ def test_rounds_stand_beside_the_paper_s(tmp_path):
     }
     (tmp_path / "rgit.json").write_text(json.dumps(rounds), encoding="utf-8")
     results = Results(tmp_path / "figures")
-    store_rounds(tmp_path / "rgit.json", results)
+    results.write("rounds", read_rounds(tmp_path / "rgit.json"))
     write_page(results)
     page = results.page.read_text(encoding="utf-8")
     assert "misses 50% fewer passages at 5" in page
     assert "| pseudo pairs, ours | 1,234 | – |" in page
     assert "| RAMKG + RGIT (paper) | 45.8 | 58.3 | 72.4 |" in page
     with pytest.raises(ConfigError, match="cannot be read"):
-        store_rounds(tmp_path / "none.json", results)
+        read_rounds(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("told", [[], {}, {"best": 1, "rounds": [{"round": 1, "recall": {"5": 1.0}}]}])
+def test_a_file_that_is_no_rounds_is_refused_before_anything_is_measured(tmp_path, capsys, told):
+    path, output = tmp_path / "rounds.json", tmp_path / "figures"
+    path.write_text(json.dumps(told), encoding="utf-8")
+    gold = tmp_path / "papers.jsonl"
+    gold.write_text('{"id": "a", "text": "Un graphe.", "keyphrases": ["graphe"]}\n', encoding="utf-8")
+    call = ["experiments", "ramkg", "--gold", str(gold), "--model", "first", "--rounds", str(path)]
+    assert main([*call, "--output", str(output)]) == 2
+    assert f"{path} tells of no rounds: give the rgit.json" in capsys.readouterr().err
+    assert not output.exists()
+
+
+def test_rounds_that_begin_without_a_miss_have_a_table(tmp_path):
+    results = Results(tmp_path / "figures")
+    recall = {str(k): 1.0 for k in (1, 2, 5, 10, 20)}
+    results.write("rounds", {"kind": "rounds", "best": 1, "rounds": [{"round": 1, "recall": recall}]})
+    write_page(results)
+    assert "misses 0% fewer passages at 5" in results.page.read_text(encoding="utf-8")
