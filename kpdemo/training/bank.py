@@ -34,7 +34,7 @@ from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.pair_encoder import PairObjective, PairPart, Rates
 from kpdemo.training.pairs import PairCache, cached_pairs
 from kpdemo.training.refinement import RefinementPart
-from kpdemo.training.sources import Source, read_source
+from kpdemo.training.sources import Source, read_source, source_hashes
 from kpdemo.training.terms import TermCollection, cached_terms
 
 ENCODED_TOGETHER = 64
@@ -208,7 +208,7 @@ class _Run:
             objective=config.objective, rates=config.rates, loop=config.loop,
             padding=self.tokenizer.pad_token_id,
         )  # fmt: skip
-        return train(part, config.loop, config.output, self.device, identity=_identity(config))
+        return train(part, config.loop, config.output, self.device, identity=run_identity(config))
 
     def train_terms(self, module: BankModel) -> None:
         """The terms alone, with the encoder at rest."""
@@ -222,9 +222,10 @@ class _Run:
             present_weight=config.objective.present_weight, rate=refinement.rate, loop=refinement.loop,
         )  # fmt: skip
         fixed = {name: value for name, value in asdict(refinement).items() if name != "loop"}
+        fixed["sources"] = source_hashes(refinement.train, config.data)
         # Of other weights it is another run: an encoder that was trained further finds no old terms here.
         folder = config.output / "terms" / state_hash(stored_state(module.dual, "fp16"))[:12]
-        train(part, refinement.loop, folder, self.device, identity=f"{_identity(config)} {fixed}")
+        train(part, refinement.loop, folder, self.device, identity=f"{run_identity(config)} {fixed}")
 
     def _documents(self, dual: DualEncoder, pairs: PairCache) -> Tensor:
         """(len(pairs), D) the documents by the trained encoder."""
@@ -250,7 +251,13 @@ class _Run:
         return replace(bank, score=score), metrics
 
 
-def _identity(config: BankTraining) -> str:
+def run_identity(config: BankTraining) -> str:
+    """All of a configuration that decides the outcome besides the loop's own settings; data by its content.
+
+    Raises:
+        ConfigError: a file of data is missing.
+    """
     elsewhere = ("loop", "output", "cache", "data", "device", "name", "storage")
-    fixed = asdict(config) | {"refinement": None}
+    sources = source_hashes([*config.terms, *config.train, config.validation], config.data)
+    fixed = asdict(config) | {"refinement": None, "sources": sources}
     return str(sorted((name, value) for name, value in fixed.items() if name not in elsewhere))

@@ -21,7 +21,7 @@ from kpdemo.simckp.examples import FEATURES, Example, Rows
 from kpdemo.simckp.model import Batch
 from kpdemo.training.arrays import load_arrays, save_arrays, tokenizer_hash
 from kpdemo.training.labelling import RANDOM_SEED, ExampleSettings, LabelledExample, label_document
-from kpdemo.training.sources import Source, draw_documents, source_sizes
+from kpdemo.training.sources import Source, draw_documents, source_hashes
 from kpdemo.training.workers import in_groups
 from kpdemo.types import Document
 
@@ -249,7 +249,7 @@ def _fingerprint(
     tagger = hashlib.sha256(TAGGER_ASSET.read_bytes()).hexdigest()
     tokenizer = load_tokenizer(settings.tokenizer).backend_tokenizer
     content = replace(settings, tokenizer=tokenizer_hash(tokenizer))
-    parts = [CACHE_VERSION, source_sizes(sources, folder), str(content), tagger, documents, seed]
+    parts = [CACHE_VERSION, source_hashes(sources, folder), str(content), tagger, documents, seed]
     if settings.random_negatives:
         parts.append(RANDOM_SEED)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

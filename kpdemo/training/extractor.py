@@ -35,7 +35,7 @@ from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.interpolation import copied_weights, interpolate
 from kpdemo.training.labelling import ExampleSettings, gold_candidates
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
-from kpdemo.training.sources import Source, read_source
+from kpdemo.training.sources import Source, read_source, source_hashes
 from kpdemo.types import Document, Prediction
 
 logger = logging.getLogger(__name__)
@@ -388,11 +388,15 @@ class ValidationSet:
 def run_identity(config: ExtractorTraining) -> str:
     """All of a configuration that decides the outcome besides the loop's own settings.
 
-    A start counts by its content: a checkpoint that is trained anew keeps its folder.
+    Start and data count by their content: a checkpoint that is trained anew keeps its folder.
 
     Raises:
         ModelLoadError: the start is missing or damaged.
+        ConfigError: a file of data is missing.
     """
     elsewhere = ("loop", "output", "cache", "data", "device", "counting", "storage", "shares")
-    fixed = vars(config) | {"start": content_hash(config.start) if config.start else None}
+    fixed = vars(config) | {
+        "start": content_hash(config.start) if config.start else None,
+        "sources": source_hashes([*config.train, config.validation], config.data),
+    }
     return str(sorted((name, value) for name, value in fixed.items() if name not in elsewhere))

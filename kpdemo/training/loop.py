@@ -171,7 +171,7 @@ class _Run:
         state = torch.load(path, map_location=self._device, weights_only=True)
         if state["fingerprint"] != self._fingerprint:
             raise TrainingError(
-                f"{self._folder} holds a run with other settings: give another --output or delete it."
+                f"{self._folder} holds a run with other settings or data: give another --output or delete it."
             )
         self._part.module.load_state_dict(state["module"])
         self._optimizer.load_state_dict(state["optimizer"])

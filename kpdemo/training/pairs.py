@@ -18,7 +18,7 @@ from kpdemo.errors import ConfigError
 from kpdemo.simckp.terms import TermIndex, term_key
 from kpdemo.simckp.tokens import document_tokens
 from kpdemo.training.arrays import load_arrays, save_arrays, tokenizer_hash
-from kpdemo.training.sources import Source, draw_documents, source_sizes
+from kpdemo.training.sources import Source, draw_documents, source_hashes
 from kpdemo.training.terms import bare
 from kpdemo.training.workers import in_groups
 from kpdemo.types import Document
@@ -135,7 +135,7 @@ def cached_pairs(
     """
     parts = [
         CACHE_VERSION,
-        source_sizes(sources, folder),
+        source_hashes(sources, folder),
         list(index.numbers),
         tokenizer_hash(tokenizer),
         length,

@@ -26,7 +26,7 @@ from kpdemo.training.candidates import proposed_documents
 from kpdemo.training.extractor import set_dropout
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.reranker_part import CandidateReader, Rates, RerankerPart, RerankerValidation
-from kpdemo.training.sources import Source, draw_documents, read_source
+from kpdemo.training.sources import Source, draw_documents, read_source, source_hashes
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     rates = Rates(config.learning_rate, config.head_learning_rate, config.weight_decay)
     part = RerankerPart(module, trained_on, reader, judged, loop=config.loop, rates=rates)
     logger.info("%d training documents, %d validation documents", len(part), len(validation))
-    progress = train(part, config.loop, config.output, device, identity=_identity(config))
+    progress = train(part, config.loop, config.output, device, identity=run_identity(config))
     selection, metrics = judged.select(module)
     shared = retriever.bank.encoder if retriever and config.share_encoder and config.freeze_encoder else None
     return TrainedReranker(module, tokenizer, length, selection, progress, len(part), metrics, shared)
@@ -158,7 +158,16 @@ def _sources(config: RerankerTraining) -> dict[str, str]:
     return {name: content_hash(folder) for name, folder in folders.items() if folder}
 
 
-def _identity(config: RerankerTraining) -> str:
+def run_identity(config: RerankerTraining) -> str:
+    """All of a configuration that decides the outcome besides the loop's own settings.
+
+    Data, bank and generator count by their content.
+
+    Raises:
+        ConfigError: a file of data is missing.
+        ModelLoadError: bank or generator is missing or damaged.
+    """
     elsewhere = ("loop", "output", "cache", "data", "device", "name", "storage", "counting")
-    fixed = asdict(config) | {"bank": None, "generator": None} | _sources(config)
+    data = source_hashes([*config.train, config.validation], config.data)
+    fixed = asdict(config) | {"bank": None, "generator": None, "sources": data} | _sources(config)
     return str(sorted((name, value) for name, value in fixed.items() if name not in elsewhere))

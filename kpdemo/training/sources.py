@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar
 from kpdemo.document_rows import document_from_row
 from kpdemo.errors import ConfigError, InputError
 from kpdemo.json_rows import read_rows
+from kpdemo.sums import sha256_of
 from kpdemo.types import Document
 
 Row = TypeVar("Row")
@@ -89,13 +90,13 @@ def source_file(source: Source, folder: Path) -> Path:
     return path
 
 
-def source_sizes(sources: Iterable[Source], folder: Path) -> list[tuple[str, int]]:
-    """Each source with the bytes of its file: what the name of a cache says of them.
+def source_hashes(sources: Iterable[Source], folder: Path) -> list[tuple[str, str]]:
+    """Each source with the hash of its file: what tells it from another in its place.
 
     Raises:
         ConfigError: a file is missing.
     """
-    return [(str(source), source_file(source, folder).stat().st_size) for source in sources]
+    return [(str(source), sha256_of(source_file(source, folder))) for source in sources]
 
 
 def _passing(

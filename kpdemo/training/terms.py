@@ -19,7 +19,7 @@ from kpdemo.errors import ConfigError, InputError
 from kpdemo.simckp.associations import Associations
 from kpdemo.simckp.terms import LONGEST, term_key
 from kpdemo.storage import replace_file
-from kpdemo.training.sources import Source, chosen, source_rows, source_sizes
+from kpdemo.training.sources import Source, chosen, source_hashes, source_rows
 
 CACHE_VERSION = 3
 LONGEST_TEXT = 80  # characters: what is longer is a sentence that stands among the keyphrases
@@ -147,7 +147,7 @@ def cached_terms(
     sources: Sequence[Source], folder: Path, cache: Path, *, minimum: int, together: int = 2
 ) -> TermCollection:
     """`collect_terms`, read from `cache` when they are there; its errors."""
-    parts = json.dumps([CACHE_VERSION, source_sizes(sources, folder), minimum, together])
+    parts = json.dumps([CACHE_VERSION, source_hashes(sources, folder), minimum, together])
     path = cache / f"terms-{hashlib.sha256(parts.encode()).hexdigest()[:16]}.json"
     if path.is_file():
         terms, pairs, documents = json.loads(path.read_text(encoding="utf-8"))

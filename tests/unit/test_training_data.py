@@ -17,14 +17,16 @@ from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, InputError
 from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.simckp.batches import collate
-from kpdemo.training import run
+from kpdemo.training import bank, reranker, run
 from kpdemo.training.bank import BankTraining
 from kpdemo.training.example_cache import ExampleCache, cached_examples
-from kpdemo.training.extractor import ExtractorTraining
+from kpdemo.training.extractor import ExtractorTraining, run_identity
 from kpdemo.training.labelling import ExampleSettings, gold_candidates, label_document
+from kpdemo.training.loop import LoopConfig
 from kpdemo.training.reranker import RerankerTraining
 from kpdemo.training.sources import Source, read_source
 from kpdemo.training.tagger import TaggerConfig, train_tagger
+from kpdemo.training.terms import cached_terms
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 
@@ -68,6 +70,24 @@ def test_a_source_filters_by_field_id_and_number(folder):
 def test_a_missing_source_is_named(tmp_path):
     with pytest.raises(ConfigError, match=r"nothing\.jsonl"):
         read_source(Source("nothing.jsonl"), tmp_path)
+
+
+def test_a_file_in_place_of_another_of_its_size_is_other_data(tmp_path):
+    """Neither its terms nor a run that learnt from the other one are taken for its own."""
+    source, rows = Source("docs.jsonl"), [{"id": "a", "abstract": "x", "keyphrases": ["one", "two"]}]
+    kinds = (
+        ExtractorTraining(train=(source,), validation=source, loop=LoopConfig(8), data=tmp_path),
+        BankTraining(terms=(source,), train=(source,), validation=source, loop=LoopConfig(8), data=tmp_path),
+        RerankerTraining(train=(source,), validation=source, loop=LoopConfig(8), data=tmp_path),
+    )
+    identities = (run_identity, bank.run_identity, reranker.run_identity)
+    seen = []
+    for word in ("one", "six"):
+        (tmp_path / "docs.jsonl").write_text(json.dumps(rows[0]).replace("one", word) + "\n")
+        terms = cached_terms([source], tmp_path, tmp_path / "cache", minimum=1)
+        assert {term.text for term in terms.terms} == {word, "two"}
+        seen.append([identity(kind) for identity, kind in zip(identities, kinds, strict=True)])
+    assert all(first != second for first, second in zip(*seen, strict=True))
 
 
 def test_gold_is_found_by_stem_and_without_hyphens():
