@@ -124,18 +124,28 @@ class Site:
 
     address: str
     services: Services
-    _contexts: list[BrowserContext] = field(default_factory=list)
+    _contexts: list[tuple[str, BrowserContext]] = field(default_factory=list)
+    """Those of the test, with their options."""
+    _idle: dict[str, list[BrowserContext]] = field(default_factory=dict)
+    """Those of earlier tests, which hold the scripts of the pages and nothing else."""
 
     def add_user(self, name: str, *, is_administrator: bool = False) -> User:
         return self.services.accounts.add_user(name, password=PASSWORD, is_administrator=is_administrator)
 
-    def context(self, browser: Browser, name: str | None = None, **options: Any) -> BrowserContext:
-        """A browser profile of its own, signed in as `name` as if the form had been sent."""
-        context = browser.new_context(
-            **{"viewport": {"width": 1280, "height": 900}, "accept_downloads": True, **options}
-        )
+    def context(
+        self, browser: Browser, name: str | None = None, *, is_kept: bool = True, **options: Any
+    ) -> BrowserContext:
+        """A browser profile of its own, signed in as `name` as if the form had been sent.
+
+        Args:
+            is_kept: whether a later test may have the profile, emptied; not where this one stops its clock.
+        """
+        settings = {"viewport": {"width": 1280, "height": 900}, "accept_downloads": True, **options}
+        kind = repr(sorted(settings.items())) if is_kept else ""
+        idle = self._idle.get(kind)
+        context = idle.pop() if idle else browser.new_context(**settings)
         context.set_default_timeout(PATIENCE)
-        self._contexts.append(context)
+        self._contexts.append((kind, context))
         if name is not None:
             token = self.services.accounts.sign_in(name, PASSWORD, "127.0.0.1")
             context.add_cookies([{"name": COOKIE, "value": token, "url": self.address}])
@@ -149,7 +159,32 @@ class Site:
 
     def close_pages(self) -> None:
         while self._contexts:
-            self._contexts.pop().close()
+            kind, context = self._contexts.pop()
+            if kind:
+                self._empty(context)
+                self._idle.setdefault(kind, []).append(context)
+            else:
+                context.close()
+
+    def close(self) -> None:
+        self.close_pages()
+        while self._idle:
+            for context in self._idle.popitem()[1]:
+                context.close()
+
+    def _empty(self, context: BrowserContext) -> None:
+        """Leave what a browser that has never been here would have, and the scripts that it would load."""
+        page = context.new_page()
+        for other in context.pages:
+            if other is not page:
+                other.close()
+        stored = {"origin": self.address, "storageTypes": "cookies,local_storage,indexeddb,service_workers"}
+        context.new_cdp_session(page).send("Storage.clearDataForOrigin", stored)
+        page.close()
+        context.clear_cookies()
+        context.clear_permissions()
+        context.unroute_all()
+        context.set_offline(False)
 
 
 @pytest.fixture(scope="session")
@@ -174,7 +209,7 @@ def empty_site(start_site, tmp_path) -> Iterator[Site]:
     """A server as `site`, of one test alone: it is empty when the test is run again, too."""
     site = _empty_site(start_site, tmp_path)
     yield site
-    site.close_pages()
+    site.close()
 
 
 def _empty_site(start_site: Callable[[str], Site], folder: Path) -> Site:

@@ -334,7 +334,7 @@ def test_an_empty_project_says_the_next_step(bench):
 
 
 def test_a_server_that_does_not_answer_is_told_and_nothing_is_lost(bench):
-    page = bench(1).open()
+    page = bench(1).open(is_kept=False)
     page.keyboard.press("3")
     choose_cause(page)
     page.get_by_label("Note (optional)").fill("kept")

@@ -485,7 +485,7 @@ def test_who_has_to_wait_is_told_and_gets_a_pair_as_soon_as_one_comes_back(open_
     desk = open_desk(2)
     other = desk.add_rater()
     desk.site.services.assignment.queue(desk.project.id, other.id)
-    desk.context = desk.site.context(desk.browser, desk.rater.name)
+    desk.context = desk.site.context(desk.browser, desk.rater.name, is_kept=False)
     page = desk.context.new_page()
     page.clock.install()
     page.goto(desk.path)
@@ -688,7 +688,7 @@ def test_from_sign_in_to_a_graded_pair_by_the_keyboard_without_the_rating_keys(o
 
 def test_the_time_counts_only_while_the_page_is_looked_at(open_desk):
     desk = open_desk()
-    desk.context = desk.site.context(desk.browser, desk.rater.name)
+    desk.context = desk.site.context(desk.browser, desk.rater.name, is_kept=False)
     page = desk.context.new_page()
     page.clock.install()
     page.goto(desk.path)
