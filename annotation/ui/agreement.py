@@ -19,6 +19,7 @@ from annotation.ui.agreement_parts import (
     FOR_LEADERS,
     drift_html,
     enough_html,
+    few_pairs_html,
     figures_html,
     method_html,
     plan_html,
@@ -247,7 +248,7 @@ def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[s
     return {
         "figures": figures_html(report, project_id),
         "enough": enough_html(report, project_id, leads=leads),
-        "where": "".join(table_html(table, project) for table in where)
+        "where": "".join(table_html(table, project) for table in where) + few_pairs_html([*types, *genres])
         or empty_html(all_withdrawn_text(report.withdrawn) if report.withdrawn else NO_PAIRS),
         "grades": table_html(grades_table(report), project) if has_grades else "",
         "raters": table_html(raters_table(report), project) if has_grades else nobody,

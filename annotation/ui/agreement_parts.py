@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
-from annotation.agreement_report import AgreementReport
+from annotation.agreement_report import AgreementReport, Part
 from annotation.bootstrap import Alpha
 from annotation.drift import FEWEST, MOST_WINDOWS
 from annotation.planning import FEWEST_PAIRS, Plan, plan_sentences
@@ -154,6 +155,18 @@ def next_step_html(report: AgreementReport, project_id: int, *, leads: bool) -> 
         f"{escape(whole.all.reason)} Import pairs of other grades, or ask the raters whether they use the "
         "whole scale."
     )
+
+
+def few_pairs_html(parts: Sequence[tuple[str, Part]]) -> str:
+    """Of which types and genres the intervals are not to be trusted; nothing where each has pairs enough."""
+    few = [label for label, part in parts if part.all.low is not None and part.all.pairs < FEWEST_PAIRS]
+    if not few:
+        return ""
+    said = (
+        f"Fewer than {FEWEST_PAIRS} pairs with two grades, so that the interval is often narrower than it "
+        f"should be: {', '.join(few)}."
+    )
+    return f'<p class="small" id="agreement-few" dir="auto">{escape(said)}</p>'
 
 
 def drift_html(report: AgreementReport) -> str:

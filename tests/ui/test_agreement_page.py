@@ -183,6 +183,13 @@ def test_every_chart_has_a_table_with_the_same_figures(sqlite_database):
         assert f"{bias:+.2f}".replace("-", "−") in texts["raters"]
 
 
+@pytest.mark.parametrize(("pairs", "said"), [(49, True), (50, False)])
+def test_types_with_few_pairs_are_named_below_their_intervals(sqlite_database, pairs, said):
+    report, rated = report_of(sqlite_database, [pair(f"p{n}", str(n % 5), str(n % 4)) for n in range(pairs)])
+    where = texts_of(report, rated.id, leads=True)["where"]
+    assert ("narrower than it should be: sentence to phrase." in where) is said
+
+
 def test_raters_who_move_are_drawn_over_time_and_stand_in_a_table(sqlite_database):
     world = new_world(sqlite_database, pairs=24, raters=2, k=2)
     services, clock = open_services(sqlite_database), MovableClock()
