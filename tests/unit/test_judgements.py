@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.gold import mean_grade
+from annotation.gold import standing_of
 from annotation.judgements import relevance, run_scores
 
 QUARTERS = [Decimal(quarters) / 4 for quarters in range(17)]
@@ -32,5 +32,5 @@ def test_scores_that_differ_are_those_of_the_model():
 
 @given(st.lists(st.sampled_from(QUARTERS), min_size=1, max_size=9), st.sampled_from(QUARTERS))
 def test_a_mean_reaches_a_threshold_in_the_qrels_only_if_it_does_here(grades, threshold):
-    mean = mean_grade(grades)
+    mean = standing_of(grades).mean
     assert (relevance(mean) >= relevance(threshold)) is (mean >= threshold)
