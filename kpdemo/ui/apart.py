@@ -1,16 +1,20 @@
-"""A reader's PDF, read by a process of its own: a small one can keep a reader busy for hours, and a process
-can be ended. No page here."""
+"""Readers' PDF files, each read by a process of its own: a small one can keep a reader busy for hours, and a
+process can be ended. No page here."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
+from threading import Lock, Thread, Timer
 
-from kpdemo.errors import InputError
+from kpdemo.errors import InputError, StoppedError
 from kpdemo.types import Document
 from kpdemo.ui.stop import Stop
 from kpdemo.whole_files import read_whole
@@ -19,8 +23,14 @@ MOST_SECONDS = 60
 """Of the processor; a paper of twenty pages takes two."""
 MOST_MEMORY = 2 * 2**30
 """Bytes of addresses."""
+PATIENCE = 10
+"""Times the seconds of the processor, by the clock: other work may take it meanwhile."""
+TIME_IS_UP = 3
+"""Exit status."""
 
-_PROGRAM = "import sys; sys.path[:] = sys.argv[2:]; from kpdemo.ui.apart import tell; tell(sys.argv[1])"
+_PROGRAM = "import sys; sys.path[:] = sys.argv[3:]; from kpdemo.ui.apart import tell; tell(*sys.argv[1:3])"
+
+ReadPdf = Callable[[Path], Document]
 
 
 def is_pdf(path: Path) -> bool:
@@ -28,42 +38,82 @@ def is_pdf(path: Path) -> bool:
     return path.suffix.lower() == ".pdf"
 
 
-def read_apart(path: Path, stop: Stop, *, seconds: int = MOST_SECONDS) -> Document:
-    """As `read_whole`, for at most `seconds` of the processor's time, or until somebody asks to stop.
+class PdfProcesses:
+    """Reads PDF files, from whatever thread, until it is closed.
 
-    Raises:
-        InputError: the file cannot be read, or not in this time.
-        StoppedError: by `stop`.
+    Args:
+        seconds: of the processor, for one file.
     """
-    reading = subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, str(path), *sys.path],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        process_group=0,  # Ctrl+C at the terminal is for this program
-    )
-    with reading, stop.ended_by(reading.kill):
-        try:
-            told, _ = reading.communicate(str(seconds).encode())
-        finally:
-            reading.kill()
+
+    def __init__(self, seconds: int = MOST_SECONDS) -> None:
+        self._seconds = seconds
+        self._change = Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._closed = False
+
+    def read(self, path: Path, stop: Stop) -> Document:
+        """As `read_whole`, until somebody asks to stop.
+
+        Raises:
+            InputError: the file cannot be read, or not in its time.
+            StoppedError: by `stop`, or because the server ends.
+        """
+        with self._started(path) as reading, stop.ended_by(reading.kill):
+            assert reading.stdout is not None
+            told = reading.stdout.read()
+            reading.wait()
         stop.check()
-    if reading.returncode:
-        raise InputError(
-            f"{path}: reading this PDF takes more than {seconds} seconds; save its text as a .txt file."
-        )
-    found = json.loads(told)
-    if problem := found.get("problem"):
-        raise InputError(problem)
-    return Document(**{**found, "keyphrases": tuple(found["keyphrases"])})
+        if self._closed:
+            raise StoppedError("The server was stopped while it read the file: send it again.")
+        if reading.returncode:
+            raise InputError(f"{path}: {self._reason(reading.returncode)}; save its text as a .txt file.")
+        found = json.loads(told)
+        if problem := found.get("problem"):
+            raise InputError(problem)
+        return Document(**{**found, "keyphrases": tuple(found["keyphrases"])})
+
+    def close(self) -> None:
+        """End what is being read; nothing is read any more."""
+        with self._change:
+            self._closed = True
+            for reading in self._running:
+                reading.kill()
+
+    @contextmanager
+    def _started(self, path: Path) -> Iterator[subprocess.Popen[bytes]]:
+        command = [sys.executable, "-c", _PROGRAM, str(path), str(self._seconds), *sys.path]
+        with self._change:
+            try:
+                reading = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,  # whose end tells that nobody waits for the answer
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    process_group=0,  # Ctrl+C at the terminal is for this program
+                )
+            except OSError as error:
+                raise InputError(f"{path}: no PDF can be read now ({error.strerror}); try again.") from error
+            self._running.add(reading)
+        with reading:
+            try:
+                if self._closed:
+                    reading.kill()
+                yield reading
+            finally:
+                reading.kill()
+                with self._change:
+                    self._running.discard(reading)
+
+    def _reason(self, status: int) -> str:
+        if status in (TIME_IS_UP, -getattr(signal, "SIGXCPU", 0)):
+            return f"reading this PDF takes more than {self._seconds} seconds"
+        return f"reading this PDF ended early (status {status}), perhaps for want of memory"
 
 
-def tell(path: str) -> None:
-    """In the process: print the document of a file, or why it cannot be read, as JSON.
-
-    The seconds that it may take stand on standard input.
-    """
-    _limit(int(sys.stdin.read()))
+def tell(path: str, seconds: str) -> None:
+    """In the process: print the document of a file, or why it cannot be read, as JSON."""
+    Thread(target=_end_alone, daemon=True).start()
+    _limit(int(seconds))
     try:
         told = asdict(read_whole(Path(path)))
     except InputError as error:
@@ -71,10 +121,19 @@ def tell(path: str) -> None:
     json.dump(told, sys.stdout)
 
 
+def _end_alone() -> None:
+    """End this process where the one that asked is gone, in whatever way."""
+    os.read(0, 1)
+    os._exit(1)
+
+
 def _limit(seconds: int) -> None:
-    """Let the system end this process, also where nobody else is left to."""
+    """Let the system end this process, or its own clock where the system knows no limits."""
+    late = Timer(PATIENCE * seconds, os._exit, (TIME_IS_UP,))
+    late.daemon = True
+    late.start()
     with suppress(ImportError, OSError, ValueError):  # only Unix has limits, and not every Unix this one
         from resource import RLIMIT_AS, RLIMIT_CPU, setrlimit
 
-        setrlimit(RLIMIT_CPU, (seconds, seconds))
+        setrlimit(RLIMIT_CPU, (seconds, seconds + 1))  # between the two its signal tells why
         setrlimit(RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -68,7 +69,8 @@ class FilesHandlers:
             output = Path(folder) / OUTPUT_NAME
             with in_turn_of_files(self.shelf, stop, progress):
                 reader = in_turns(self.shelf.open(model, stop))
-                report = predict_uploads(reader, uploads, output, progress, stop)
+                read_pdf = partial(self.shelf.pdfs.read, stop=stop)
+                report = predict_uploads(reader, uploads, output, progress, read_pdf)
             if not report.summary.done:
                 if report.stopped:
                     raise StoppedError(STOPPED_EARLY)

@@ -18,6 +18,7 @@ from kpdemo.languages.routing import DEFAULT_MODEL, model_for
 from kpdemo.predictors import model_folder
 from kpdemo.progress import heard_by, tell
 from kpdemo.types import Predictor, VectorSpace
+from kpdemo.ui.apart import PdfProcesses
 from kpdemo.ui.results import Answer, Question
 from kpdemo.ui.rows import Guarded, Row, warm_up_for
 from kpdemo.ui.stop import Stop
@@ -73,6 +74,7 @@ class ModelShelf:
         self._warm = Event()
         self.turn_of_files = Lock()
         """Held while the files of a reader are predicted: those of others come after them."""
+        self.pdfs = PdfProcesses()
 
     @property
     def default(self) -> str:

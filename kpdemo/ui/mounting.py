@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,19 @@ UPLOADS = "GRADIO_TEMP_DIR"
 """The variable that Gradio reads when pages are built and when they are mounted."""
 THREADS = 100
 """Events that may run at once. With Gradio's 40, a class of raters who press at once waits."""
+
+
+def ending_with(end: Callable[[], None]) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """The lifespan of a web application that calls `end` when it stops, so that nothing keeps it waiting."""
+
+    @asynccontextmanager
+    async def lifespan(server: FastAPI) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            end()
+
+    return lifespan
 
 
 def mount_pages(

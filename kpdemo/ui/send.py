@@ -101,7 +101,7 @@ class SendHandlers:
             uploads = readable_copies(paths, Path(folder))
             problems = Problems(list(uploads.refused))
             with in_turn_of_files(self.shelf, stop, progress):
-                documents = few_documents(uploads.files, problems, stop)
+                documents = few_documents(uploads.files, problems, stop, self.shelf.pdfs)
                 found = self._found(chosen, documents, problems.told, Path(folder), stop, progress)
             read = [(documents[place], runs) for place, runs in sorted(found.items())]
             return self._handed(read, problems, request, stop)
@@ -126,7 +126,7 @@ class SendHandlers:
         for model in models:
             try:
                 predictor = self.shelf.open(model, stop)
-                for place, prediction in _predict(predictor, documents, folder, problems, progress, stop):
+                for place, prediction in _predict(predictor, documents, folder, problems, progress):
                     found.setdefault(place, {})[model] = prediction
             except OF_ONE_MODEL as error:
                 problems.append(str(error))
@@ -232,7 +232,6 @@ def _predict(
     folder: Path,
     problems: list[str],
     progress: gr.Progress,
-    stop: Stop,
 ) -> Iterator[tuple[int, Prediction]]:
     """The place of each document that the model could read, with its prediction.
 
@@ -245,7 +244,7 @@ def _predict(
             row = {"id": str(place), "title": document.title, "text": document.body}
             stream.write(json.dumps({**row, "language": document.language}) + "\n")
     output = folder / OUTPUT_NAME
-    report = predict_uploads(in_turns(predictor), Uploads([numbered]), output, progress, stop)
+    report = predict_uploads(in_turns(predictor), Uploads([numbered]), output, progress)
     if report.stopped:
         raise StoppedError(STOPPED)
     problems += [problem for problem in report.problems if problem not in problems]

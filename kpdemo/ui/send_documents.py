@@ -11,7 +11,7 @@ from kpdemo.documents import read_numbered
 from kpdemo.errors import InputError
 from kpdemo.json_rows import LineError
 from kpdemo.types import Document
-from kpdemo.ui.apart import is_pdf, read_apart
+from kpdemo.ui.apart import PdfProcesses, ReadPdf, is_pdf
 from kpdemo.ui.chosen import OwnNames
 from kpdemo.ui.figures import counted, grouped
 from kpdemo.ui.stop import Stop
@@ -48,7 +48,9 @@ class Problems:
             self.first_lines.append(problem)
 
 
-def few_documents(files: Sequence[Path], problems: Problems, stop: Stop) -> list[Document]:
+def few_documents(
+    files: Sequence[Path], problems: Problems, stop: Stop, pdfs: PdfProcesses
+) -> list[Document]:
     """All documents of the files that can be read; why the others cannot joins `problems`.
 
     Raises:
@@ -56,7 +58,7 @@ def few_documents(files: Sequence[Path], problems: Problems, stop: Stop) -> list
         StoppedError: by `stop`.
     """
     documents = []
-    for document in _documents(files, problems, stop):
+    for document in _documents(files, problems, partial(pdfs.read, stop=stop)):
         stop.check()
         documents.append(document)
     if len(documents) > MOST_DOCUMENTS:
@@ -67,12 +69,12 @@ def few_documents(files: Sequence[Path], problems: Problems, stop: Stop) -> list
     return documents
 
 
-def _documents(files: Sequence[Path], problems: Problems, stop: Stop) -> Iterator[Document]:
+def _documents(files: Sequence[Path], problems: Problems, read_pdf: ReadPdf) -> Iterator[Document]:
     """Each under an id of its own."""
     ids = OwnNames()
     for path in files:
         try:
-            for number, document in _numbered(path, problems, stop):
+            for number, document in _numbered(path, problems, read_pdf):
                 named = document.id and document.id != str(number)  # else the reader's number stands for it
                 id = ids.of(document.id if named else f"{path.stem}-{number}")
                 yield replace(document, id=id, keyphrases=())
@@ -80,9 +82,9 @@ def _documents(files: Sequence[Path], problems: Problems, stop: Stop) -> Iterato
             problems.told.append(_named(str(error), path))
 
 
-def _numbered(path: Path, problems: Problems, stop: Stop) -> Iterator[tuple[int, Document]]:
+def _numbered(path: Path, problems: Problems, read_pdf: ReadPdf) -> Iterator[tuple[int, Document]]:
     if is_pdf(path):
-        return iter([(1, read_apart(path, stop))])
+        return iter([(1, read_pdf(path))])
     return read_numbered(path, on_error=partial(_add_line, problems, path))
 
 

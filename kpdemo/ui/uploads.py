@@ -27,11 +27,12 @@ from kpdemo.types import (
     languages_of,
     uses_passages,
 )
-from kpdemo.ui.apart import is_pdf, read_apart
+from kpdemo.ui.apart import ReadPdf, is_pdf
 from kpdemo.ui.chosen import OwnNames, Uploads
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.questions import check_length
 from kpdemo.ui.stop import Stop
+from kpdemo.whole_files import read_whole
 
 SHOWN_ROWS = 50
 SHOWN_PROBLEMS = 20
@@ -123,11 +124,15 @@ def in_turn_of_files(shelf: ModelShelf, stop: Stop, progress: gr.Progress) -> It
 
 
 def predict_uploads(
-    predictor: Predictor, uploads: Uploads, output: Path, progress: gr.Progress, stop: Stop
+    predictor: Predictor,
+    uploads: Uploads,
+    output: Path,
+    progress: gr.Progress,
+    read_pdf: ReadPdf = read_whole,
 ) -> FileReport:
     """Predict all documents of the files into `output`, a line each with its model, and of several its file.
 
-    What had been predicted before a stop, of the predictor or by `stop`, stays. An id that a document of an
+    What had been predicted before predictor or `read_pdf` were stopped stays. An id that a document of an
     earlier file has gets a number, so that each stands there once.
     """
     refused, ids = len(uploads.refused), OwnNames()
@@ -142,7 +147,7 @@ def predict_uploads(
         for path in uploads.files:
             if report.stopped:
                 break
-            for row in _predict_upload(predictor, path, report, progress, stop):
+            for row in _predict_upload(predictor, path, report, progress, read_pdf):
                 named = row | {"id": ids.of(row["id"])}
                 report.renamed |= named["id"] != row["id"]
                 line = {**({"file": path.name} if several else {}), **named, "model": predictor.name}
@@ -190,7 +195,7 @@ def _count_documents(path: Path) -> int:
 
 
 def _predict_upload(
-    predictor: Predictor, path: Path, report: FileReport, progress: gr.Progress, stop: Stop
+    predictor: Predictor, path: Path, report: FileReport, progress: gr.Progress, read_pdf: ReadPdf
 ) -> Iterator[dict[str, Any]]:
     before, counts = report.summary, BatchSummary()
 
@@ -208,7 +213,7 @@ def _predict_upload(
     advance(counts)
     lines = io.BytesIO()
     try:
-        source = Located(read_apart(path, stop), str(path), 1) if is_pdf(path) else path
+        source = Located(read_pdf(path), str(path), 1) if is_pdf(path) else path
         counts = predict_file(
             predictor, source, lines, batch_size=BATCH_SIZE, progress=advance, on_error=problem
         )
