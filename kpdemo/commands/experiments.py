@@ -25,7 +25,6 @@ from kpdemo.commands.options import (
 )
 from kpdemo.documents import read_documents
 from kpdemo.errors import InputError
-from kpdemo.evaluation.gold import dataset_name
 from kpdemo.types import Document
 
 if TYPE_CHECKING:
@@ -57,9 +56,10 @@ Examples:
 
 \b
 OUTPUT is a folder of JSON files, one for each thing measured, and OUTPUT.md the page written from them. What
-a model has on further --gold files is added to what it had on others; other weights or passages begin anew. A
-variant that is in OUTPUT is not trained again, and one that was stopped goes on; with other settings or data
-it is another one, trained anew.
+a model has on further --gold files is added to what it had on others; other weights or passages begin anew.
+A file is known by its content, and by its folder's name where another has its own. A variant that is in
+OUTPUT is not trained again, and one that was stopped goes on; with other settings or data it is another one,
+trained anew.
 """
 
 
@@ -202,6 +202,7 @@ def _measure_retrieval(call: _Call, gold: Sequence[str], index: Path) -> None:
 
 def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:
     """The datasets without what chose a threshold, and what tells the model from others."""
+    from kpdemo.experiments.gold_files import GoldFile
     from kpdemo.experiments.measuring import without
     from kpdemo.experiments.models import ModelRuns
     from kpdemo.identity import model_identity
@@ -209,7 +210,7 @@ def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:
     chose = _chosen_on(call)
     datasets: dict[str, list[Document]] = {}
     left_out: dict[str, int] = {}
-    files = []
+    files: dict[str, GoldFile] = {}
     for file, name in dataset_names(gold).items():
         path = Path(file)
         documents = list(read_documents(path))
@@ -218,8 +219,7 @@ def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:
             raise InputError(f'{file}: no document has gold "keyphrases" and is not a validation document.')
         datasets[name] = fair
         left_out[name] = len(documents) - len(fair)
-        folder = name.removesuffix(dataset_name(path))  # only where another file has the same name
-        files.append(folder + path.name)
+        files[name] = GoldFile.of(path)
     return ModelRuns(call.model, model_identity(call.model), files, datasets, left_out, call.results)
 
 

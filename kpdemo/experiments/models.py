@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from kpdemo.experiments.gold_files import GoldFile, command_files, joined
 from kpdemo.experiments.measuring import Advance, figures, machine, measure
-from kpdemo.experiments.results import Result, Results
+from kpdemo.experiments.results import Results
 from kpdemo.types import Document, Mapped, Prediction, Predictor, RetrievalPredictor, finds_absent
 
 if TYPE_CHECKING:
@@ -18,21 +19,18 @@ WHOLE = "as a whole"
 
 Datasets = Mapping[str, Sequence[Document]]
 
-_DECISIVE = ("model", "identity", "passages", "index")
-"""What figures of other datasets must have in common with those that they are kept with."""
-
 
 @dataclass(frozen=True)
 class ModelRuns:
     """Attributes:
     identity: tells the model's weights from others of its name.
-    files: the names of the gold files, as the page tells how to measure the same.
+    gold: the file of each dataset.
     left_out: how many documents of each dataset chose the weights, and are not measured on.
     """
 
     model: str
     identity: str
-    files: Sequence[str]
+    gold: Mapping[str, GoldFile]
     datasets: Datasets
     left_out: Mapping[str, int]
     results: Results
@@ -104,28 +102,12 @@ class ModelRuns:
             "kind": kind,
             "model": self.model,
             "identity": self.identity,
-            "files": list(self.files),
+            "files": command_files(list(self.gold.values())),
+            "gold": {name: asdict(file) for name, file in self.gold.items()},
             "machine": machine(device),
         }
         name, result = f"{kind}-{self.model}", origin | dict(values)
-        self.results.write(name, _with_others(result, self.results.stored(name)))
-
-
-def _with_others(result: Result, stored: Result | None) -> Result:
-    """The figures with those of other datasets that were stored for the same model and passages."""
-    if stored is None or any(stored.get(key, result.get(key)) != result.get(key) for key in _DECISIVE):
-        return result
-    joined: Result = {
-        name: stored.get(name, {}) | result[name] for name in ("datasets", "spaces") if name in result
-    }
-    if "sources" in result:
-        before, now = stored.get("sources", {}), result["sources"]
-        joined["sources"] = {
-            name: before.get(name, {}) | now.get(name, {}) for name in dict.fromkeys([*before, *now])
-        }
-    files = list(dict.fromkeys([*stored.get("files", ()), *result["files"]]))
-    machines = dict.fromkeys([*stored.get("machine", "").split(" and "), result["machine"]])
-    return result | joined | {"files": files, "machine": " and ".join(filter(None, machines))}
+        self.results.write(name, joined(result, self.results.stored(name)))
 
 
 def _absent_figures(

@@ -17,7 +17,6 @@ from kpdemo.experiments.multilingual import Figures, by_language, language_figur
 from kpdemo.experiments.results import Result
 from kpdemo.types import Document, Prediction, RetrievalPrediction, RetrievalPredictor
 
-_MINED = {"pseudo_pairs", "label_accuracy", "base_f1", "f1"}
 RESAMPLES = 2_000
 SEED = 42
 
@@ -80,13 +79,27 @@ def read_rounds(path: Path) -> Result:
 def _are_rounds(told: Any) -> bool:
     """Whether all is there that the tables of the rounds show."""
     rounds = told.get("rounds") if isinstance(told, dict) else None
-    if not isinstance(rounds, list) or told.get("best") not in range(1, len(rounds) + 1):
+    if not isinstance(rounds, list) or not _is_count(told.get("best")):
         return False
-    return all(
-        isinstance(one, dict)
-        and "round" in one
-        and isinstance(one.get("recall"), dict)
-        and one["recall"].keys() >= {str(k) for k in CUT_OFFS}
-        and ("pseudo_pairs" not in one or one.keys() >= _MINED)
-        for one in rounds
-    )
+    return 1 <= told["best"] <= len(rounds) and all(map(_is_round, rounds))
+
+
+def _is_round(told: Any) -> bool:
+    if not isinstance(told, dict) or not _is_count(told.get("round")):
+        return False
+    recall = told.get("recall")
+    if not isinstance(recall, dict) or not all(_is_share(recall.get(str(k))) for k in CUT_OFFS):
+        return False
+    if "pseudo_pairs" not in told:
+        return True
+    accuracy = told.get("label_accuracy", "")  # none where no true passage is known
+    figures = [told.get("base_f1"), told.get("f1"), *([] if accuracy is None else [accuracy])]
+    return _is_count(told["pseudo_pairs"]) and all(map(_is_share, figures))
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_share(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= 1

@@ -19,6 +19,7 @@ from kpdemo.errors import ConfigError
 from kpdemo.evaluation.metrics import harmonic_mean
 from kpdemo.evaluation.uncertainty import f1_standard_error, standard_error
 from kpdemo.experiments.config import DEFAULT_CONFIG, ExperimentsConfig, as_toml
+from kpdemo.experiments.gold_files import GoldFile, joined
 from kpdemo.experiments.measuring import figures
 from kpdemo.experiments.models import ModelRuns
 from kpdemo.experiments.pages import write_page
@@ -337,7 +338,9 @@ def test_recall_is_measured_for_each_source_of_absent_candidates(folder):
     documents = [Document("We compare graph kernels.", keyphrases=("molecule",))]
     results = Results(folder / "results")
     advanced: list[int] = []
-    runs = ModelRuns("tiny", "", ("nus.jsonl",), {"nus": documents}, {"nus": 0}, results)
+    runs = ModelRuns(
+        "tiny", "", {"nus": GoldFile("gold", "nus.jsonl", "1")}, {"nus": documents}, {"nus": 0}, results
+    )
     runs.recall(extractor, system, advanced.append)
     assert stored(folder, "recall-tiny")["sources"].keys() == {"generated"}
     assert advanced == [1]
@@ -377,10 +380,7 @@ def test_the_space_of_a_document_is_stored_as_places(folder, monkeypatch):
 
 
 def test_gold_files_of_one_name_are_told_apart_by_their_folders(folder, capsys):
-    for name, first in (("inspec", 200), ("nus", 300)):
-        (folder / name).mkdir()
-        write(folder / name / "test.jsonl", documents(first, 2 if name == "nus" else 3))
-    golds = [f"--gold={folder / name / 'test.jsonl'}" for name in ("inspec", "nus")]
+    golds = gold_in_folders(folder)
     assert experiments(folder, "main", "--model", "first", *golds) == 0
     found = stored(folder, "main-first")["datasets"]
     assert {name: one["documents"] for name, one in found.items()} == {"inspec/test": 3, "nus/test": 2}
@@ -388,6 +388,67 @@ def test_gold_files_of_one_name_are_told_apart_by_their_folders(folder, capsys):
     assert "experiments main --model first --gold inspec/test.jsonl --gold nus/test.jsonl" in page
     assert experiments(folder, "main", "--model", "first", golds[0], golds[0]) == 2
     assert "give each once, under its own name" in capsys.readouterr().err
+
+
+def gold_in_folders(folder: Path) -> list[str]:
+    """A file "test" in each of two folders, of three and of two documents."""
+    for name, first, count in (("inspec", 200, 3), ("nus", 300, 2)):
+        (folder / name).mkdir()
+        write(folder / name / "test.jsonl", documents(first, count))
+    return [f"--gold={folder / name / 'test.jsonl'}" for name in ("inspec", "nus")]
+
+
+def test_gold_files_of_one_name_are_told_apart_over_several_calls(folder, caplog):
+    golds = gold_in_folders(folder)
+    for asked in (golds[:1], golds[1:], golds, golds[:1]):
+        for kind in ("main", "recall", "space"):
+            assert experiments(folder, kind, "--model", "english", *asked) == 0
+    both = ["inspec/test", "nus/test"]
+    found = stored(folder, "main-english")["datasets"]
+    assert {name: one["documents"] for name, one in found.items()} == {"inspec/test": 3, "nus/test": 2}
+    assert list(stored(folder, "space-english")["spaces"]) == both
+    assert [list(one) for one in stored(folder, "recall-english")["sources"].values()] == [both]
+    page = (folder / "results.md").read_text(encoding="utf-8")
+    assert "experiments main --model english --gold inspec/test.jsonl --gold nus/test.jsonl" in page
+
+    copy = (folder / "inspec" / "test.jsonl").rename(folder / "inspec.jsonl")
+    assert experiments(folder, "main", "--model", "english", f"--gold={copy}") == 0
+    assert stored(folder, "main-english")["datasets"].keys() == {"inspec", "test"}
+    assert not caplog.messages
+    write(copy, documents(200, 4))
+    assert experiments(folder, "main", "--model", "english", f"--gold={copy}") == 0
+    assert stored(folder, "main-english")["datasets"]["inspec"]["documents"] == 4
+    assert "figures of inspec were those of another file of that name and folder" in caplog.text
+
+
+def test_figures_that_do_not_tell_their_file_are_kept_beside_files_of_other_names(folder, caplog):
+    golds = gold_in_folders(folder)
+    assert (
+        experiments(folder, "main", "--model", "first", golds[0], f"--gold={folder / 'measured.jsonl'}") == 0
+    )
+    result = stored(folder, "main-first")
+    del result["gold"]  # as figures were stored once
+    Results(folder / "results").write("main-first", result)
+    page = (folder / "results.md").read_bytes()
+    assert experiments(folder, "page") == 0
+    assert (folder / "results.md").read_bytes() == page
+    assert experiments(folder, "main", "--model", "first", golds[1]) == 0
+    found = stored(folder, "main-first")
+    assert {name: one["documents"] for name, one in found["datasets"].items()} == {"test": 2, "measured": 4}
+    assert found["files"] == ["test.jsonl", "measured.jsonl"]
+    assert "figures of test were those of a file whose content was not stored" in caplog.text
+
+
+def test_figures_with_passages_that_are_not_told_are_not_kept_beside_others():
+    def measured(name: str, **values: object) -> dict[str, object]:
+        figures = {"model": "m", "identity": "", "passages": 9, "machine": "", "datasets": {name: {}}}
+        return figures | {"files": [f"{name}.jsonl"]} | values
+
+    kept = joined(measured("b"), measured("a"))
+    assert (kept["datasets"], kept["files"]) == ({"a": {}, "b": {}}, ["a.jsonl", "b.jsonl"])
+    told = measured("b", index="1")
+    assert joined(told, measured("a")) == told
+    assert joined(told, measured("a", index="1"))["datasets"].keys() == {"a", "b"}
 
 
 def test_gold_files_go_with_models_alone(folder, capsys):

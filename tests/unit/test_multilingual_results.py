@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -191,7 +192,32 @@ def test_rounds_stand_beside_the_paper_s(tmp_path):
         read_rounds(tmp_path / "none.json")
 
 
-@pytest.mark.parametrize("told", [[], {}, {"best": 1, "rounds": [{"round": 1, "recall": {"5": 1.0}}]}])
+_RECALL = {str(k): 1.0 for k in (1, 2, 5, 10, 20)}
+_MINED = {"pseudo_pairs": 1, "label_accuracy": None, "base_f1": 0.1, "f1": 0.2}
+
+
+def one_round(best: object = 1, **values: object) -> dict[str, object]:
+    return {"best": best, "rounds": [{"round": 1, "recall": _RECALL} | values]}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [],
+        {},
+        one_round(recall={"5": 1.0}),
+        one_round(1.0),
+        one_round(True),
+        one_round(0),
+        one_round(2),
+        one_round(round="1"),
+        one_round(recall=_RECALL | {"5": "1.0"}),
+        one_round(recall=_RECALL | {"5": None}),
+        one_round(recall=_RECALL | {"5": math.nan}),
+        *(one_round(**_MINED | {name: value}) for name in ("pseudo_pairs", "f1") for value in (None, "1")),
+        one_round(pseudo_pairs=1, base_f1=0.1, f1=0.2),
+    ],
+)
 def test_a_file_that_is_no_rounds_is_refused_before_anything_is_measured(tmp_path, capsys, told):
     path, output = tmp_path / "rounds.json", tmp_path / "figures"
     path.write_text(json.dumps(told), encoding="utf-8")
