@@ -16,11 +16,17 @@ def document_identity(document: Document) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def content_identity(values: Iterable[object]) -> str:
-    """What tells documents, or other values that are written out by `repr`, from others in their place."""
+def content_identity(*lists: Iterable[object]) -> str:
+    """What tells documents, or other values that are written out by `repr`, from others in their place.
+
+    Args:
+        lists: of values; [a, b] and [c] are others than [a] and [b, c].
+    """
     digest = hashlib.sha256()
-    for value in values:
-        digest.update(repr(value).encode())
+    for values in lists:
+        for value in values:
+            digest.update(repr(value).encode() + b"\n")
+        digest.update(b"\0")  # which no `repr` holds
     return digest.hexdigest()
 
 

@@ -7,7 +7,6 @@ in the middle of a step, comes to the same end.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from typing import Any
 
 from kpdemo.errors import TrainingError
 from kpdemo.evaluation.retrieval import CUT_OFFS
+from kpdemo.identity import content_identity
 from kpdemo.ramkg.iterate import (
     Augmented,
     Generator,
@@ -132,11 +132,7 @@ class _Steps:
 
     def do(self, name: str, work: Callable[[], Any]) -> Any:
         """What `work()` gave the first time."""
-        path = self.folder / f"{name}.json"
-        if not path.is_file():
-            logger.info("%s", name)
-            replace_file(path, json.dumps(work(), ensure_ascii=False).encode())
-        return json.loads(path.read_text(encoding="utf-8"))
+        return _once(self.folder, name, work)
 
 
 class _Run:
@@ -259,18 +255,40 @@ class _Run:
         return path
 
     def _search(self, name: str, model: Path, documents: Sequence[Document]) -> Found:
-        def work() -> list[list[dict[str, Any]]]:
-            found = self._retriever.search(model, documents, self._config.passages)
-            return [[asdict(passage) for passage in passages] for passages in found]
-
-        return [
-            [Retrieved(passage["id"], tuple(passage["keyphrases"]), passage["score"]) for passage in passages]
-            for passages in self._steps.do(name, work)
-        ]
+        return found_once(
+            self._steps.folder,
+            name,
+            lambda: self._retriever.search(model, documents, self._config.passages),
+        )
 
     def _predict(self, name: str, model: Path, inputs: Sequence[Augmented]) -> list[list[str]]:
         stored: list[list[str]] = self._steps.do(name, lambda: self._generator.predict(model, inputs))
         return stored
+
+
+def found_once(folder: Path, name: str, search: Callable[[], Found]) -> Found:
+    """What `search()` found the first time: another number of threads gives other last digits.
+
+    Args:
+        folder: of a run that `iterate` has begun there, and knows from others.
+        name: of the step.
+    """
+
+    def work() -> list[list[dict[str, Any]]]:
+        return [[asdict(passage) for passage in passages] for passages in search()]
+
+    return [
+        [Retrieved(passage["id"], tuple(passage["keyphrases"]), passage["score"]) for passage in passages]
+        for passages in _once(folder, name, work)
+    ]
+
+
+def _once(folder: Path, name: str, work: Callable[[], Any]) -> Any:
+    path = folder / f"{name}.json"
+    if not path.is_file():
+        logger.info("%s", name)
+        replace_file(path, json.dumps(work(), ensure_ascii=False).encode())
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def augmented(documents: Sequence[Document], found: Found | None = None) -> list[Augmented]:
@@ -306,10 +324,5 @@ def _check(data: RgitData) -> None:
 
 def _fingerprint(data: RgitData, config: RgitConfig, identity: str) -> str:
     """Of the settings that change what the steps give, and of all documents."""
-    digest = hashlib.sha256(repr((config.tau, config.passages, config.variant, identity)).encode())
-    for pair in (*data.parallel, *data.validation):
-        digest.update(repr(pair).encode())
-    for document in data.others:
-        digest.update(repr(document).encode())
-    digest.update(repr(sorted(data.truth.items())).encode())
-    return digest.hexdigest()
+    settings = (config.tau, config.passages, config.variant, identity)
+    return content_identity(settings, data.parallel, data.validation, data.others, sorted(data.truth.items()))

@@ -176,20 +176,12 @@ class _Run:
         self._part.module.load_state_dict(state["module"])
         self._optimizer.load_state_dict(state["optimizer"])
         self._schedule.load_state_dict(state["schedule"])
-        self.progress = self._stored_progress(state["progress"])
+        self.progress = Progress(**state["progress"])
         torch.set_rng_state(state["rng"].cpu())
         if self._device.type == "cuda":
             torch.cuda.set_rng_state(state["cuda_rng"].cpu(), self._device)
         self._cut_log()
         logger.info("resumed at step %d of %d", self.progress.step, self._steps)
-
-    def _stored_progress(self, stored: dict[str, Any]) -> Progress:
-        """Runs of earlier versions did not count their documents: those of the batches they saw."""
-        progress = Progress(**stored)
-        if "documents" not in stored:
-            whole = sum(_sizes(self._part, 0)) * progress.epoch
-            progress.documents = whole + sum(_sizes(self._part, progress.epoch)[: progress.batch])
-        return progress
 
     def go(self, stopping: Callable[[], bool]) -> None:
         config, progress = self._config, self.progress

@@ -352,5 +352,5 @@ def _identity(
     """All that decides the outcome besides the loop's own settings; documents by their content."""
     free = ("loop", "output", "data", "device", "storage", "name", "style", "attention")
     fixed = {name: value for name, value in vars(config).items() if name not in free}
-    content = content_identity([*zip(examples, repeats, strict=True), *validation])
+    content = content_identity(examples, repeats, validation)
     return str((sorted(fixed.items()), content))

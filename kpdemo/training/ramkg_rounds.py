@@ -139,7 +139,7 @@ class EncoderRounds:
         tower = open_tower(config, start / CHECKPOINT) if start else new_tower(config, translations)
         others = negatives(self._corpus, len(pairs), self._seed)
         part = RetrieverPart(tower, config, translations, others, translations[:500])
-        identity = retriever_identity(config, tower, [*translations, *others])
+        identity = retriever_identity(config, tower, translations, others)
         train(part, config.loop, into, self._device, identity=identity)
         tower.save(into / CHECKPOINT, f"# A retriever of RGIT\n\nTrained on {len(pairs):,} pairs.\n")
 

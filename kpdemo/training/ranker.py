@@ -191,7 +191,7 @@ def _identity(
     settings = {name: value for name, value in vars(config).items() if name != "loop"}
     weights = {name: value.cpu() for name, value in reader.module.state_dict().items()}
     encoder = (state_hash(weights), tokenizer_hash(reader.tokenizer), reader.length)
-    given = (content_identity(examples), content_identity(translated))
+    given = content_identity(examples, translated)
     return repr((retrieval, sorted(settings.items()), encoder, given))
 
 

@@ -109,23 +109,23 @@ def train_retriever(config: RetrieverTraining, *, device: torch.device) -> Train
     tower = new_tower(config, pairs)
     passages = [pair.passage for pair in pairs]
     part = RetrieverPart(tower, config, pairs, passages, validation)
-    identity = retriever_identity(config, tower, [*pairs, *validation])
+    identity = retriever_identity(config, tower, pairs, validation)
     progress = train(part, config.loop, config.output, device, identity=identity)
     return TrainedRetriever(tower, progress, len(pairs), part.evaluate())
 
 
 def retriever_identity(
-    config: RetrieverTraining, tower: Tower, texts: Iterable[Translation | Document]
+    config: RetrieverTraining, tower: Tower, *texts: Iterable[Translation | Document]
 ) -> str:
     """All that decides what is learnt; by content the encoder as it begins, and a vocabulary of its own.
 
     Args:
-        texts: pairs, and passages that negatives are drawn from besides.
+        texts: lists of pairs, and of passages that negatives are drawn from besides.
     """
     settings = [(name, value) for name, value in vars(config).items() if name not in ("loop", "output")]
     vocabulary = tokenizer_hash(tower.tokenizer) if isinstance(tower, SubwordTower) else ""
     begun = {name: value.cpu() for name, value in tower.module.state_dict().items()}
-    return repr([*settings, vocabulary, state_hash(begun), content_identity(texts)])
+    return repr([*settings, vocabulary, state_hash(begun), content_identity(*texts)])
 
 
 def read_all(sources: Sequence[ParallelSource], folder: Path) -> list[Translation]:

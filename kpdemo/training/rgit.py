@@ -19,7 +19,7 @@ from kpdemo.cores import usable_cores
 from kpdemo.identity import content_identity
 from kpdemo.ramkg.iterate import Augmented, Pair, Retrieved, RgitConfig
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
-from kpdemo.ramkg.rgit import Outcome, augmented, iterate
+from kpdemo.ramkg.rgit import Outcome, augmented, found_once, iterate
 from kpdemo.ramkg.subwords import Bag, load_reader
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.folders import content_hash
@@ -125,7 +125,7 @@ class RetrieverRounds:
         translations = [Translation(pair.document, self._corpus.by_id[pair.passage]) for pair in pairs]
         others = negatives(self._corpus, len(pairs), self._config.seed)
         part = RetrieverPart(tower, config, translations, others, translations[:500])
-        identity = retriever_identity(config, tower, [*translations, *others])
+        identity = retriever_identity(config, tower, translations, others)
         train(part, config.loop, into, self._device, identity=identity)
         tower.save(into / RETRIEVER, f"# A retriever of RGIT\n\nTrained on {len(pairs):,} pairs.\n")
 
@@ -271,13 +271,17 @@ def train_multilingual(config: MultilingualTraining, *, device: torch.device) ->
     base = ranker.fit(
         [Augmented(document) for document in everything], folder / "base-on-all", encoder=encoder
     )
+    found = found_once(
+        folder, "passages-of-all", lambda: retriever.search(outcome.retriever, everything, rounds.passages)
+    )
+    thinned = found_once(
+        folder, "passages-of-last", lambda: find_thinned(retriever, outcome.retriever, everything, config)
+    )
     last = ranker.fit(
-        find_thinned(retriever, outcome.retriever, everything, config),
+        augmented(everything, thinned),
         folder / "last",
         encoder=encoder,
-        translated=augmented(
-            everything, retriever.search(outcome.retriever, everything, config.rounds.passages)
-        ),
+        translated=augmented(everything, found),
     )
     counts: dict[str, int] = {}
     for document in everything:
@@ -287,16 +291,16 @@ def train_multilingual(config: MultilingualTraining, *, device: torch.device) ->
 
 def find_thinned(
     retriever: RetrieverRounds, model: Path, documents: Sequence[Document], config: MultilingualTraining
-) -> list[Augmented]:
-    """Each document with the passages found in one of the ways of `thinned`."""
+) -> list[list[Retrieved]]:
+    """The passages of each document, found in one of the ways of `thinned`."""
     drawn = random.Random(config.seed).choices(range(len(config.thinned)), k=len(documents))
-    examples: dict[int, Augmented] = {}
+    found: dict[int, list[Retrieved]] = {}
     for number, thinning in enumerate(config.thinned):
         places = [place for place, own in enumerate(drawn) if own == number]
         group = [documents[place] for place in places]
-        found = retriever.search_thinned(model, group, config.rounds.passages, thinning)
-        examples |= dict(zip(places, augmented(group, found), strict=True))
-    return [examples[place] for place in range(len(documents))]
+        passages = retriever.search_thinned(model, group, config.rounds.passages, thinning)
+        found |= dict(zip(places, passages, strict=True))
+    return [found[place] for place in range(len(documents))]
 
 
 def _identity(config: MultilingualTraining, corpus: Corpus) -> str:

@@ -186,17 +186,6 @@ def test_epochs_are_as_many_visits_of_each_document(tmp_path):
     assert count_steps(Points(10), 10 + 5) == 3 + 1  # the last batch that 15 visits allow
 
 
-def test_a_run_of_a_version_that_did_not_count_its_documents_goes_on(tmp_path):
-    config = replace(CONFIG, documents=3 * 10)
-    with pytest.raises(TrainingError, match="Stopped at step 4"):
-        train(Points(10, stop_at=4), config, tmp_path, CPU, identity="a")
-    state = torch.load(tmp_path / "last.pt", weights_only=True)
-    del state["progress"]["documents"]
-    torch.save(state, tmp_path / "last.pt")
-    progress = train(Points(10), config, tmp_path, CPU, identity="a")
-    assert (progress.step, progress.documents) == (9, 30)
-
-
 def test_the_rate_rises_stays_and_falls_to_zero():
     factor = learning_rate(replace(CONFIG, warmup=0.1, decay=0.5), 100)
     rates = [factor(step) for step in range(101)]

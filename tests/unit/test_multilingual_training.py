@@ -13,13 +13,19 @@ from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, InputError, TrainingError
 from kpdemo.predictors import load_predictor
 from kpdemo.ramkg.encoder import load_encoder
+from kpdemo.ramkg.iterate import Retrieved
 from kpdemo.ramkg.rgit import Outcome, iterate
 from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.ramkg.subwords import SubwordEncoder, load_reader, save_reader, train_tokenizer
 from kpdemo.training import run
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.parallel import ParallelSource, Translation, read_translations
-from kpdemo.training.retriever import RetrieverPart, RetrieverTraining, retrieval_loss
+from kpdemo.training.retriever import (
+    RetrieverPart,
+    RetrieverTraining,
+    retrieval_loss,
+    retriever_identity,
+)
 from kpdemo.training.rgit import (
     MultilingualTraining,
     RetrieverRounds,
@@ -162,7 +168,7 @@ def test_the_last_ranker_meets_passages_of_a_part_of_the_corpus(folder):
     ways = [
         [row[0].score for row in rounds.search_thinned(model, data.others, 2, way)] for way in config.thinned
     ]
-    given = [example.scores[0] for example in find_thinned(rounds, model, data.others, config)]
+    given = [row[0].score for row in find_thinned(rounds, model, data.others, config)]
     assert all(score in pair for score, pair in zip(given, zip(*ways, strict=True), strict=True))
     assert given not in ways
 
@@ -211,6 +217,16 @@ def test_a_query_is_not_told_from_its_own_passage_wherever_that_stands():
     assert alone[0][2] == []
 
 
+def test_a_pair_that_is_trained_on_no_longer_makes_another_run():
+    pairs = [Translation(Document(f"texte {number}"), Document(f"text {number}")) for number in range(3)]
+    config = RetrieverTraining((), (), LoopConfig(documents=6))
+    tokenizer = train_tokenizer([pair.passage.text for pair in pairs] * 3, 100)
+    tower = SubwordTower(SubwordEncoder(tokenizer.get_vocab_size(), 8), tokenizer, 10)
+    identity = retriever_identity(config, tower, pairs[:2], pairs[2:])
+    assert identity == retriever_identity(config, tower, pairs[:2], pairs[2:])
+    assert identity != retriever_identity(config, tower, pairs[:1], pairs[1:])
+
+
 def test_sentences_by_language_and_whole_documents_are_read(tmp_path):
     path = tmp_path / "pairs.jsonl"
     path.write_text('{"id": "a", "s1": {"fr": "Un.", "en": "One."}, "s2": {"fr": "", "en": "Two."}}\n')
@@ -255,6 +271,18 @@ def test_the_last_rankers_are_those_of_the_best_round(folder, monkeypatch):
     assert all((second / name / "best.pt").is_file() for name in ("base-on-all", "last"))
     encoder = load_reader(second / "retriever" / "checkpoint", device=torch.device("cpu"))
     assert torch.equal(trained.model.knowledge.reader.module.weights, encoder.module.weights)
+
+
+def test_a_finished_run_does_not_search_anew(folder, monkeypatch):
+    checkpoint = train("multilingual", folder)
+    before = (checkpoint / "SHA256SUMS").read_bytes()
+    search = RetrieverRounds.search_thinned
+
+    def nearly(*asked: object) -> list[list[Retrieved]]:  # as with another number of threads
+        return [[replace(one, score=one.score + 1e-4) for one in row] for row in search(*asked)]
+
+    monkeypatch.setattr(RetrieverRounds, "search_thinned", nearly)
+    assert (train("multilingual", folder) / "SHA256SUMS").read_bytes() == before
 
 
 def test_rounds_do_not_go_on_with_a_start_that_was_trained_anew(folder):

@@ -199,6 +199,10 @@ def test_a_folder_of_another_run_is_refused(tmp_path):
     run(tmp_path)
     with pytest.raises(TrainingError, match="other data or settings"):
         run(tmp_path, tau=0.1)
+    own = data()
+    moved = replace(own, parallel=own.parallel[:2], validation=[own.parallel[2], *own.validation])
+    with pytest.raises(TrainingError, match="other data or settings"):
+        iterate(FakeRetriever(Plug()), FakeGenerator(Plug()), moved, RgitConfig(recall_at=1), tmp_path)
 
 
 def test_documents_without_ids_of_their_own_and_validation_that_is_trained_on_are_refused(tmp_path):
