@@ -48,7 +48,7 @@ class RaterProject:
 class Progress:
     rated: int
     total: int
-    """As many as this rater can have graded in the end: graded, held, and open to them."""
+    """As many as this rater can have graded in the end: graded, held and open to them, up to their share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,8 @@ class Queue:
     is_waiting: bool
     """Nothing now, but others hold pairs that may come back."""
     progress: Progress
+    is_share_graded: bool = False
+    """Nothing more: they have graded as many pairs as the project gives a rater at most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,6 +284,7 @@ def manifest(
             "raters_per_pair": settings.raters_per_pair,
             "order": "random" if settings.is_random else "import",
             "seed": settings.seed,
+            **({"most_per_rater": settings.most_per_rater} if settings.most_per_rater else {}),
             "gold": "the adjudicated grade, else the mean of the ratings, rounded half to even to 4 decimals",
         },
         "options": {

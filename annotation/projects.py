@@ -21,6 +21,7 @@ LONGEST_GUIDELINES = 100_000
 MOST_TYPES = 50
 MOST_RATERS = 20
 LONGEST_LEASE = 7 * 24 * 60
+LARGEST_SHARE = 1_000_000
 STEPS = (Decimal("0.25"), Decimal("0.5"), Decimal(1))
 LOWEST_THRESHOLD, HIGHEST_THRESHOLD = Decimal("0.25"), Decimal(4)
 LARGEST_SEED = 2**63 - 1
@@ -102,6 +103,8 @@ def check_settings(settings: ProjectSettings) -> ProjectSettings:
     _check_whole("number of raters per pair", settings.raters_per_pair, 1, MOST_RATERS)
     _check_whole("lease", settings.lease_minutes, 1, LONGEST_LEASE, "minutes")
     _check_whole("seed", settings.seed, 0, LARGEST_SEED)
+    if settings.most_per_rater is not None:
+        _check_whole("limit of pairs per rater", settings.most_per_rater, 1, LARGEST_SHARE)
     return replace(
         settings,
         name=check_project_name(settings.name),

@@ -16,6 +16,7 @@ _WORDS = {
     "is_random": "order",
     "may_revise": "switch for changing grades",
     "lease_minutes": "minutes for a pair",
+    "most_per_rater": "limit of pairs per rater",
 }
 
 

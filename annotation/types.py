@@ -68,6 +68,8 @@ class ProjectSettings:
     seed: int = 20140301
     may_revise: bool = True
     lease_minutes: int = 30
+    most_per_rater: int | None = None
+    """So many pairs a rater is given at most; None for any number."""
 
     @property
     def only_type(self) -> str | None:

@@ -164,6 +164,7 @@ def fill(database: Database) -> None:
             seed=2**62 + 1,
             may_revise=True,
             lease_minutes=30,
+            most_per_rater=2,
             created_by=ana.id,
             created_at=NOON,
         )

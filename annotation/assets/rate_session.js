@@ -14,7 +14,7 @@
       this.channel = null;
       this.progress = null;
       this.isSynced = false;
-      this.isWaiting = false;
+      this.isWaiting = this.isShareGraded = false;
       this.problem = "";
       this.ready = [];    // what the server has given out, the pair to grade first
       this.history = null;  // own answers, newest first, once they are known
@@ -40,7 +40,7 @@
       if (!this.isSynced) return "loading";
       if (this.training.phase) return this.training.phase;
       if (this.sender.pending().size) return "dry";
-      return this.isWaiting ? "waiting" : "done";
+      return this.isShareGraded ? "share" : this.isWaiting ? "waiting" : "done";
     }
     get rated() {
       return (this.progress?.rated ?? 0) + this.sender.outbox.filter((entry) => entry.isNew).length;
@@ -181,7 +181,7 @@
         this.step = answer.project.step * parts.QUARTERS;
         this.mayRevise = answer.project.may_revise;
       }
-      if (answer.pairs) this.#take(answer.pairs, Boolean(answer.waiting), Boolean(answer.project));
+      if (answer.pairs) this.#take(answer, Boolean(answer.project) || Boolean(answer.share_graded));
     }
 
     #takeTraining(answer, entry) {
@@ -199,17 +199,17 @@
       this.show(isOwn);
     }
 
-    #take(pairs, isWaiting, isAsked) {
+    // With `isAll` the rater holds no pair besides these.
+    #take({ pairs, waiting, share_graded: isShareGraded }, isAll) {
       if (this.isResting) return;
       const pending = this.sender.pending();
       const given = pairs.filter((pair) => !pending.has(pair.id) && !this.#isOnItsWayElsewhere(pair.id));
       const [first] = this.ready;
       const wasShown = first && !this.earlier;
-      const isGone = isAsked && first && !given.some((pair) => pair.id === first.id) && !this.store.draft(first.id);
+      const isGone = isAll && first && !given.some((pair) => pair.id === first.id) && !this.store.draft(first.id);
       // The pair that is being looked at stays where it is, whatever the server would give out first.
       this.ready = first && !isGone ? [first, ...given.filter((pair) => pair.id !== first.id)].slice(0, AHEAD) : given;
-      this.isWaiting = isWaiting;
-      this.isSynced = true;
+      Object.assign(this, { isWaiting: Boolean(waiting), isShareGraded: Boolean(isShareGraded), isSynced: true });
       this.show();
       if (isGone && wasShown) this.notify("The pair that was shown here is no longer yours to grade.");
     }

@@ -13,6 +13,7 @@
       ? `You have graded ${rated} ${rated === 1 ? "pair" : "pairs"}, and none is left for you: others grade those that you were not given. `
         + "Thank you. Your last answers are below."
       : "There are no pairs for you to grade: others have graded them, or none were imported yet. Ask the project's administrator."),
+    share: ({ rated }) => `Thank you: you have graded your share, ${rated} ${rated === 1 ? "pair" : "pairs"}.`,
     problem: (session) => session.problem,
     resting: (session) => (session.isReturned
       ? "You have stopped. All your answers are saved, and the pairs that you had open are free for other raters."
@@ -256,14 +257,14 @@
     root.querySelector("#rate-work").hidden = phase !== "pair";
     const message = root.querySelector("#rate-message");
     message.hidden = phase === "pair";
-    message.querySelector("a").hidden = phase !== "done" && phase !== "resting";
+    message.querySelector("a").hidden = !["done", "share", "resting"].includes(phase);
     message.querySelector("[data-rate=resume]").hidden = phase !== "resting";
     if (phase !== "pair") setText(message.querySelector("span"), MESSAGES[phase](session));
     const isNewPair = phase === "pair" && showPair(root, session);
     showSaved(root, session.sender);
     showNotices(root, session);
     showUndo(root, session);
-    placeHistory(root, phase === "done" && total > 0);
+    placeHistory(root, phase === "share" || (phase === "done" && total > 0));
     showHistory(root, session);
     parts.showTraining(root, session);
     return isNewPair;

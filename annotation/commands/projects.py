@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +19,7 @@ from annotation.errors import SettingsError
 from annotation.projects import GroupCounts, Member, ProjectCounts, check_settings
 from annotation.services.projects import ProjectService
 from annotation.services.stuck import StuckService
+from annotation.setting_changes import seen_settings
 from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project, ProjectSettings, Role
 from db import DEFAULT_URL
@@ -32,6 +34,7 @@ Examples:
 \b
   python -m annotation project create news --types sentence2phrase --raters 3 --guidelines news.md
   python -m annotation project add-member news Ana --role rater
+  python -m annotation project change news --most-per-rater 40
   python -m annotation project show news
   python -m annotation project list --json
   python -m annotation project delete news --yes
@@ -44,6 +47,9 @@ class Order(StrEnum):
 
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The project's name.")]
+MostOption = Annotated[
+    int, typer.Option(metavar="N", help="How many pairs a rater is given at most; 0 for any number.")
+]
 UserArgument = Annotated[str, typer.Argument(metavar="USER", help="The account's name.")]
 
 projects = typer.Typer(help="Projects: pairs to grade, and how.", epilog=_EXAMPLES, rich_markup_mode=None)
@@ -93,6 +99,7 @@ def create(
     lease: Annotated[
         int, typer.Option(metavar="MINUTES", help="After so long an abandoned pair goes to others.")
     ] = _DEFAULTS.lease_minutes,
+    most_per_rater: MostOption = 0,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
@@ -108,11 +115,9 @@ def create(
         seed=seed,
         may_revise=revise,
         lease_minutes=lease,
+        most_per_rater=most_per_rater or None,
     )
-    try:
-        checked = check_settings(settings)
-    except SettingsError as error:
-        raise CallError(str(error)) from None
+    checked = _checked(settings)
     project = ProjectService(open_database(database_url, may_make=True)).create(checked)
     if as_json:
         show_json(_as_json(project))
@@ -120,6 +125,24 @@ def create(
         show_line(
             f"Created {project.name}. Next: python -m annotation import {shlex.quote(project.name)} FILE"
         )
+
+
+@projects.command(epilog=_EXAMPLES)
+def change(
+    name: NameArgument,
+    most_per_rater: MostOption,
+    as_json: JsonOption = False,
+    database_url: DatabaseOption = DEFAULT_URL,
+) -> None:
+    """Change how many pairs a rater is given; the page of the project changes all its settings."""
+    service = ProjectService(open_database(database_url))
+    before = service.get(name)
+    settings = _checked(replace(before.settings, most_per_rater=most_per_rater or None))
+    project = service.update(before.id, settings, seen=seen_settings(before.settings))
+    if as_json:
+        show_json(_as_json(project))
+    else:
+        show_line(f"Most pairs per rater in {project.name}: {_most_text(project.settings)}.")
 
 
 @projects.command("list")
@@ -222,6 +245,17 @@ def remove_member(
     show_line(f"{user} is no longer {role or 'a member'} in {project.name}.")
 
 
+def _checked(settings: ProjectSettings) -> ProjectSettings:
+    try:
+        return check_settings(settings)
+    except SettingsError as error:
+        raise CallError(str(error)) from None
+
+
+def _most_text(settings: ProjectSettings) -> str:
+    return "no limit" if settings.most_per_rater is None else f"{settings.most_per_rater:,}"
+
+
 def _read(path: Path) -> str:
     try:
         with path.open("rb") as file:
@@ -239,6 +273,7 @@ def _settings_rows(settings: ProjectSettings) -> list[list[str]]:
     return [
         ["Comparison types", ", ".join(settings.types)],
         ["Raters per pair", str(settings.raters_per_pair)],
+        ["Most pairs per rater", _most_text(settings)],
         ["Flagged from", str(settings.threshold)],
         ["Step", str(settings.step)],
         ["Order", f"random, seed {settings.seed}" if settings.is_random else "as in the file"],
@@ -262,6 +297,7 @@ def _as_json(project: Project) -> dict[str, Any]:
         "seed": settings.seed,
         "may_revise": settings.may_revise,
         "lease_minutes": settings.lease_minutes,
+        "most_per_rater": settings.most_per_rater,
         "created_at": project.created_at.isoformat(),
     }
 

@@ -24,6 +24,7 @@ from annotation.services.claims import (
 from annotation.services.counting import ProgressCounter
 from annotation.services.desk import ASSIGNMENTS, SKIPS, AnyRow, Desk, open_desk, repeated_if_undone
 from annotation.services.own_pairs import lock_own_pair, pair_seen
+from annotation.services.share import read_share
 from annotation.services.tally import recount
 from annotation.types import SkipReason
 from db import Database
@@ -134,18 +135,22 @@ class AssignmentService:
         if is_all and not rows:  # before they are told so: pairs may have been restored or imported since
             known = self._progress.count(connection, desk)
             is_all = known.rated >= known.total
-        if len(rows) < count and not is_all:  # else all that is open is theirs: do not look through it
+        share = read_share(connection, desk) if len(rows) < count else None
+        wanted = count - len(rows) if share is None else min(count - len(rows), share.left)
+        if wanted > 0 and not is_all:  # else all that is open is theirs: do not look through it
             cursor = _cursor(connection, desk, own, answered)
-            claimed = claim_pairs(connection, desk, now, count=count - len(rows), cursor=cursor)
+            claimed = claim_pairs(connection, desk, now, count=wanted, cursor=cursor)
             rows, own = rows + claimed, own + claimed
         pairs = tuple(pair_seen(row) for row in rows[:count])
-        is_waiting = not pairs and may_come_back(connection, desk)
+        is_graded = not pairs and share is not None and share.is_graded
+        is_waiting = not pairs and not is_graded and may_come_back(connection, desk)
         progress = known or self._progress.count(connection, desk)
         # What was imported since the last count makes it no fewer than these.
         progress = replace(progress, total=max(progress.total, progress.rated + len(own)))
+        progress = desk.within_share(progress, len(own))
         if checks is not None:
             progress = checks.added_to(progress)
-        return Queue(desk.project, pairs, is_waiting, progress)
+        return Queue(desk.project, pairs, is_waiting, progress, is_graded)
 
     def forget_progress(self, rater_id: int) -> None:
         """After a transaction with `fill` that did not come to its end: what it counted is not so."""

@@ -138,7 +138,7 @@ _PASSING_LOCKED = tuple(
     _search_and_hold(half.with_for_update(of=PAIRS, key_share=True, skip_locked=True))
     for half in (_AFTER, _BEFORE)
 )
-_WAITING = _search_and_hold(_AFTER.with_for_update(of=PAIRS, key_share=True))
+_WAITING = _AFTER.with_for_update(of=PAIRS, key_share=True)
 
 
 def claim_pairs(
@@ -157,8 +157,11 @@ def claim_pairs(
 
 
 def wait_for_pair(connection: Connection, desk: Desk, now: datetime) -> None:
-    """Claim one open pair, even if others have locked it; only while this transaction holds no lock."""
-    connection.execute(_WAITING, _wanted(desk, now, count=1, cursor=FROM_THE_BEGINNING))
+    """Lock one open pair, even if others have it locked; only while this transaction holds no lock.
+
+    The claim comes after it: what the rater may still have is counted in between.
+    """
+    connection.execute(_WAITING, _wanted(desk, now, count=1, cursor=FROM_THE_BEGINNING)).close()
 
 
 def _wanted(desk: Desk, now: datetime, *, count: int, cursor: int) -> dict[str, Any]:
@@ -221,6 +224,14 @@ _MINE_HERE = (
     .with_for_update(of=(ASSIGNMENTS, PAIRS), key_share=True, skip_locked=True)
 )
 _HELD_BY_ME = _MINE_HERE.where(IS_HELD)
+_LAST_HELD_BY_ME = (
+    select(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair_id)
+    .join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id)
+    .where(ASSIGNMENTS.c.project_id == PROJECT, ASSIGNMENTS.c.rater_id == RATER, IS_HELD)
+    .order_by(ASSIGNMENTS.c.claimed_at.desc(), ASSIGNMENTS.c.position.desc())
+    .limit(1)
+    .with_for_update(of=(ASSIGNMENTS, PAIRS), key_share=True, skip_locked=True)
+)
 _HELD_ONCE_RESTORED = _MINE_HERE.where(
     ASSIGNMENTS.c.state == literal_column("'returned'"), ASSIGNMENTS.c.lease_expires_at.is_not(None)
 )
@@ -270,6 +281,11 @@ def return_all_held(connection: Connection, rater_id: int) -> None:
     """As `return_held`, in all projects."""
     for project_id in sorted(connection.scalars(_PROJECTS_OF_HELD, {"rater": rater_id})):
         return_held(connection, project_id, rater_id)
+
+
+def return_last_held(connection: Connection, desk: Desk) -> int:
+    """Give back the pair that the rater was given last, of those they hold; how many, 0 or 1."""
+    return _return(connection, connection.execute(_LAST_HELD_BY_ME, desk.whose).all())
 
 
 def _return(connection: Connection, rows: Sequence[AnyRow]) -> int:

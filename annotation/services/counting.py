@@ -51,21 +51,23 @@ _OPEN_BUT_MINE = (
     )
     .scalar_subquery()
 )
-_GRADED = _count_of_mine("rated") - GRADED_OF_WITHDRAWN
-_TOTAL = _GRADED + _count_of_mine("held") + _OPEN - _OPEN_BUT_MINE
-_PROGRESS = select(_GRADED, _TOTAL, _OPEN)
+GRADED = _count_of_mine("rated") - GRADED_OF_WITHDRAWN
+HELD = _count_of_mine("held")
+"""Of the pairs that count, as nobody holds another."""
+_PROGRESS = select(GRADED, HELD, _OPEN - _OPEN_BUT_MINE, _OPEN)
 
 
 def progress_of(connection: Connection, desk: Desk) -> Progress:
-    """Counted now."""
-    return _count(connection, desk)[0]
+    """Counted now, within their share."""
+    rated, held, left, _ = _counts(connection, desk)
+    return desk.within_share(Progress(rated, rated + held + left), held)
 
 
-def _count(connection: Connection, desk: Desk) -> tuple[Progress, int]:
-    """The progress, and how many pairs were looked at for it."""
+def _counts(connection: Connection, desk: Desk) -> tuple[int, int, int, int]:
+    """How many pairs the rater graded, holds and can have besides, and how many are open at all."""
     wanted = {"project": desk.project.id, "rater": desk.rater_id}
-    rated, total, is_open = connection.execute(_PROGRESS, wanted).one()
-    return Progress(rated, total), rated + is_open
+    rated, held, left, is_open = connection.execute(_PROGRESS, wanted).one()
+    return rated, held, left, is_open
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class _Counted:
 
 
 class ProgressCounter:
-    """How far raters are.
+    """How far raters are in all that they could be given, whatever their share of it.
 
     Own grades do not change what a rater can have graded in the end, only others' do. In a large project
     both numbers are therefore carried on from answer to answer for a while, and then counted again: counting
@@ -105,7 +107,8 @@ class ProgressCounter:
 
     def count(self, connection: Connection, desk: Desk) -> Progress:
         """Counted now, and remembered if that takes long."""
-        progress, pairs = _count(connection, desk)
+        rated, held, left, is_open = _counts(connection, desk)
+        progress, pairs = Progress(rated, rated + held + left), rated + is_open
         serves = pairs * SECONDS_A_PAIR if pairs > EXACT_UP_TO else 0.0
         if progress.total - progress.rated <= NEAR_THE_END:
             serves /= 10

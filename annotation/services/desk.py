@@ -1,13 +1,14 @@
 """A rater in a project: what every statement about their queue needs, and the locks it takes.
 
 Whoever changes the assignments of a pair holds the lock of its row. A transaction waits for a lock only while
-it holds none, and passes over locked pairs after that, so that no two can wait for each other.
+it holds none, and passes over locked pairs after that, so that no two can wait for each other. Where raters
+have a share of the pairs, `share` adds a lock that comes after those of pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -28,7 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from annotation.assignment import RaterProject
+from annotation.assignment import Progress, RaterProject
 from annotation.errors import AccessError, NotFoundError, TrainingError
 from annotation.services.in_use import IN_USE
 from annotation.types import from_quarters
@@ -103,11 +104,24 @@ class Desk:
     """One pair in so many is a check pair; 0 for none."""
     shelf_id: int = 0
     """Where the project's check pairs are kept; 0 when it has none."""
+    most_per_rater: int | None = None
+    """So many pairs a rater is given at most; None for any number."""
 
     @property
     def whose(self) -> dict[str, int]:
         """What `PROJECT`, `SHELF` and `RATER` stand for."""
         return {"project": self.project.id, "shelf": self.shelf_id, "rater": self.rater_id}
+
+    def within_share(self, progress: Progress, held: int) -> Progress:
+        """The progress towards the rater's share, where that is less than what there is for them.
+
+        Args:
+            held: how many pairs they hold, which they may grade also when the limit is lower by now.
+        """
+        if self.most_per_rater is None:
+            return progress
+        most = max(self.most_per_rater, progress.rated + held)
+        return replace(progress, total=min(progress.total, most))
 
     def check_may_work(self) -> None:
         """Refuse what adds to the work, at the moment of the transaction itself.
@@ -157,6 +171,7 @@ DESK_COLUMNS = (
     PROJECTS.c.step_quarters,
     PROJECTS.c.may_revise,
     PROJECTS.c.lease_minutes,
+    PROJECTS.c.most_per_rater,
     exists(
         select(literal_column("1"))
         .select_from(_USERS.join(_MEMBERSHIPS, _RATES_HERE))
@@ -215,6 +230,7 @@ def desk_of(row: AnyRow, rater_id: int) -> Desk:
         row.must_train,
         row.check_every or 0,
         row.shelf_id or 0,
+        row.most_per_rater,
     )
 
 

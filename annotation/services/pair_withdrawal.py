@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -15,11 +16,12 @@ from annotation.services.desk import repeated_if_undone
 from annotation.services.in_use import IN_USE
 from annotation.services.named_pairs import find_pairs, parts
 from annotation.services.projects import find_project
+from annotation.services.share import read_shares
 from annotation.services.tally import refresh_pairs
 from annotation.services.users import id_of
 from annotation.types import User
 from db import Database
-from db.models import Assignment, Pair
+from db.models import Assignment, Pair, Project
 
 
 class PairWithdrawalService:
@@ -60,7 +62,8 @@ class PairWithdrawalService:
     ) -> int:
         """Put withdrawn pairs back as they were, all or none; how many were withdrawn.
 
-        Whoever held one has it again, if their time has not run out and nobody took their place meanwhile.
+        Whoever held one has it again, if their time has not run out, nobody took their place meanwhile, and
+        their share has room for it.
 
         Raises:
             NotFoundError: there is no such project, or no such pair in it.
@@ -90,7 +93,7 @@ class PairWithdrawalService:
                 if is_withdrawn:
                     _give_back(session, sorted(changed))
                 else:
-                    _hold_again(session, sorted(changed), now)
+                    _hold_again(session, project, sorted(changed), now)
                 if changed:
                     action = WITHDRAWN if is_withdrawn else RESTORED
                     named = [id for id, number in found.items() if number in changed]
@@ -133,20 +136,26 @@ def _give_back(session: Session, numbers: Sequence[int]) -> None:
     refresh_pairs(session, numbers)
 
 
-def _hold_again(session: Session, numbers: Sequence[int], now: datetime) -> None:
+def _hold_again(session: Session, project: Project, numbers: Sequence[int], now: datetime) -> None:
     """First claimed first, where others have graded a pair while it was withdrawn."""
+    shares = read_shares(session, project, lock=True)
+    room = None if shares is None else Counter({rater: share.left for rater, share in shares.items()})
     for some in parts(numbers):
         kept = (
-            select(Assignment.id, Pair.id, Pair.open_slots)
+            select(Assignment.id, Assignment.rater_id, Pair.id, Pair.open_slots)
             .join(Pair, Pair.id == Assignment.pair_id)
             .where(Pair.id.in_(some), Assignment.state == "returned", Assignment.lease_expires_at > now)
             .order_by(Assignment.claimed_at, Assignment.id)
         )
         places: dict[int, int] = {}
         chosen = []
-        for assignment, pair, slots in session.execute(kept):
-            places[pair] = places.get(pair, slots) - 1
-            chosen += [assignment] if places[pair] >= 0 else []
+        for assignment, rater, pair, slots in session.execute(kept):
+            if places.setdefault(pair, slots) < 1 or (room is not None and room[rater] < 1):
+                continue
+            chosen.append(assignment)
+            places[pair] -= 1
+            if room is not None:
+                room[rater] -= 1
         for these in parts(chosen):
             session.execute(
                 update(Assignment)

@@ -41,6 +41,7 @@ def apply_settings(session: Session, row: Project, before: ProjectSettings, afte
     row.threshold_quarters = to_quarters(after.threshold)
     row.step_quarters = to_quarters(after.step)
     row.may_revise, row.lease_minutes = after.may_revise, after.lease_minutes
+    row.most_per_rater = after.most_per_rater
     row.is_random, row.seed = after.is_random, after.seed
     if reordered:
         _reorder(session, row)

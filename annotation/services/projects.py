@@ -57,6 +57,7 @@ class ProjectService:
                 seed=kept.seed,
                 may_revise=kept.may_revise,
                 lease_minutes=kept.lease_minutes,
+                most_per_rater=kept.most_per_rater,
                 created_by=id_of(created_by),
                 created_at=now,
             )
@@ -283,6 +284,7 @@ def as_project(row: models.Project) -> Project:
         seed=row.seed,
         may_revise=row.may_revise,
         lease_minutes=row.lease_minutes,
+        most_per_rater=row.most_per_rater,
     )
     return Project(id=row.id, settings=settings, created_at=row.created_at)
 

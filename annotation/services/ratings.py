@@ -33,6 +33,7 @@ from annotation.services.own_pairs import (
     own_pair_seen,
     read_own_pair,
 )
+from annotation.services.share import make_room
 from annotation.services.tally import recount
 from annotation.types import from_quarters, to_quarters
 from db import Database
@@ -179,7 +180,17 @@ _CHANGE = (
 def _add(
     connection: Connection, row: AnyRow, desk: Desk, quarters: int, seconds: float | None, now: datetime
 ) -> None:
-    if row.state != "held" and row.open_slots < 1:
+    if row.state != "held":
+        _check_place(connection, row, desk)
+    values = {**_given(row, desk, quarters, seconds, now), "assignment": row.assignment_id}
+    for statement in _ADD[connection.dialect.name]:
+        connection.execute(statement, values)
+    recount(connection, row.id)
+
+
+def _check_place(connection: Connection, row: AnyRow, desk: Desk) -> None:
+    """Refuse a grade of a pair that the rater no longer holds, unless both have room for it."""
+    if row.open_slots < 1:
         raise AssignmentError(
             "The time for this pair ran out and others have taken it: your grade was not saved, "
             "go on with the next pair."
@@ -187,10 +198,12 @@ def _add(
             else "You skipped this pair and others have taken it since: your grade was not saved, "
             "go on with the next pair."
         )
-    values = {**_given(row, desk, quarters, seconds, now), "assignment": row.assignment_id}
-    for statement in _ADD[connection.dialect.name]:
-        connection.execute(statement, values)
-    recount(connection, row.id)
+    counts = not row.is_check and not row.is_withdrawn
+    if counts and not make_room(connection, desk):
+        raise AssignmentError(
+            "You have graded your share of the pairs, and no longer hold this one: your grade was not saved, "
+            "others grade the pair."
+        )
 
 
 def _given(row: AnyRow, desk: Desk, quarters: int, seconds: float | None, now: datetime) -> dict[str, object]:

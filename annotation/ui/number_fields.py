@@ -63,6 +63,15 @@ def whole_of(value: object, what: str) -> int:
     return int(number)
 
 
+def whole_or_none(value: object, what: str) -> int | None:
+    """The whole number in a field that may be empty.
+
+    Raises:
+        SettingsError: it holds something else.
+    """
+    return None if value is None or not str(value).strip() else whole_of(value, what)
+
+
 def decimal_of(value: object, what: str) -> Decimal:
     """The number in a field, with a decimal point or a decimal comma.
 

@@ -11,7 +11,14 @@ import gradio as gr
 from annotation.comparison import COMPARISON_TYPES
 from annotation.projects import LONGEST_LEASE, MOST_RATERS, STEPS
 from annotation.types import ProjectSettings
-from annotation.ui.number_fields import NARROW, decimal_field, decimal_of, decimal_text, whole_of
+from annotation.ui.number_fields import (
+    NARROW,
+    decimal_field,
+    decimal_of,
+    decimal_text,
+    whole_of,
+    whole_or_none,
+)
 from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.widgets import empty_html
 
@@ -35,6 +42,7 @@ class SettingsFields:
     seed: gr.Textbox
     may_revise: gr.Checkbox
     lease_minutes: gr.Number
+    most_per_rater: gr.Textbox
 
     @property
     def components(self) -> list[Any]:
@@ -61,14 +69,14 @@ def settings_fields(prefix: str) -> SettingsFields:
             )
         with gr.Column(scale=6, min_width=320):
             guidelines = _guidelines_field(prefix)
-    raters, threshold, lease, seed = _number_fields(prefix)
+    raters, most, threshold, lease, seed = _number_fields(prefix)
     step, may_revise, is_random = _choice_fields(prefix)
     return SettingsFields(
-        name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease
+        name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease, most
     )
 
 
-def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Number, gr.Textbox]:
+def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Textbox, gr.Number, gr.Textbox]:
     with gr.Row():
         raters = gr.Number(
             DEFAULTS.raters_per_pair,
@@ -79,6 +87,14 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Number, gr.Te
             maximum=MOST_RATERS,
             min_width=NARROW,
             elem_id=f"{prefix}-raters",
+        )
+        most = gr.Textbox(  # a Number would show 0 where there is no limit
+            "",
+            label="Most pairs per rater",
+            info="For equal shares; empty for no limit",
+            max_lines=1,
+            min_width=NARROW,
+            elem_id=f"{prefix}-most",
         )
         threshold = decimal_field(
             DEFAULTS.threshold,
@@ -104,7 +120,7 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Number, gr.Te
             min_width=NARROW,
             elem_id=f"{prefix}-seed",
         )
-    return raters, threshold, lease, seed
+    return raters, most, threshold, lease, seed
 
 
 def _choice_fields(prefix: str) -> tuple[gr.Radio, gr.Checkbox, gr.Checkbox]:
@@ -162,6 +178,7 @@ def settings_values(settings: ProjectSettings) -> list[Any]:
         str(settings.seed),
         settings.may_revise,
         settings.lease_minutes,
+        "" if settings.most_per_rater is None else str(settings.most_per_rater),
     ]
 
 
@@ -171,7 +188,9 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
     Raises:
         SettingsError: a field holds no number where it needs one.
     """
-    name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease = values
+    name, types, own_types, guidelines, raters, threshold, step, is_random, seed, may_revise, lease, most = (
+        values
+    )
     return ProjectSettings(
         name=str(name or ""),
         types=(*(types or ()), *str(own_types or "").replace(",", " ").split()),
@@ -183,4 +202,5 @@ def read_settings_form(values: Sequence[Any]) -> ProjectSettings:
         seed=whole_of(seed, "seed"),
         may_revise=bool(may_revise),
         lease_minutes=whole_of(lease, "number of minutes"),
+        most_per_rater=whole_or_none(most, "limit of pairs per rater"),
     )

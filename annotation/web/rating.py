@@ -99,6 +99,7 @@ class RatingHandlers:
             "progress": {"rated": queue.progress.rated, "total": queue.progress.total},
             "pairs": [self._pair(pair) for pair in queue.pairs],
             "waiting": queue.is_waiting,
+            "share_graded": queue.is_share_graded,
         }
 
 

@@ -37,6 +37,8 @@ class Project(Base):
     seed: Mapped[int] = mapped_column(BigInteger)
     may_revise: Mapped[bool]
     lease_minutes: Mapped[int]
+    most_per_rater: Mapped[int | None]
+    """So many pairs a rater is given at most; null for any number."""
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime]
     checks_of_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
@@ -48,6 +50,7 @@ class Project(Base):
         CheckConstraint(f"threshold_quarters BETWEEN 1 AND {TOP_QUARTERS}", name="threshold_on_scale"),
         CheckConstraint("step_quarters IN (1, 2, 4)", name="step_known"),
         CheckConstraint("lease_minutes >= 1", name="lease_positive"),
+        CheckConstraint("most_per_rater >= 1", name="most_per_rater_positive"),
     )
 
 
@@ -119,7 +122,8 @@ class Pair(Base):
             "spread_quarters",
             "withdrawn_at",
         ),
-        _index("ix_pairs_withdrawn", "project_id", where="withdrawn_at IS NOT NULL"),
+        # With the column of its condition: else SQLite takes a larger index that has it, and reads all of it.
+        _index("ix_pairs_withdrawn", "project_id", "withdrawn_at", where="withdrawn_at IS NOT NULL"),
         CheckConstraint("open_slots >= 0", name="no_slot_given_twice"),
         CheckConstraint("rating_count >= 0", name="rating_count_positive"),
         CheckConstraint("spread_quarters >= 0", name="spread_positive"),

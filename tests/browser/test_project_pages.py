@@ -140,6 +140,7 @@ def test_what_is_typed_stays_when_a_setting_is_refused(site, browser, project):
     expect(page.get_by_test_id("toast-body")).to_have_count(0)  # the sentence stays at the form
     expect(page.get_by_label("Guidelines in Markdown")).to_have_value(re.compile("twice"))
     page.get_by_label("Flag a difference of").fill("1.5")
+    page.get_by_label("Most pairs per rater").fill("40")
     page.get_by_role("tab", name="As raters see them").click()
     preview = page.locator("#project-preview")
     expect(preview.locator("strong")).to_have_text("twice")
@@ -148,7 +149,13 @@ def test_what_is_typed_stays_when_a_setting_is_refused(site, browser, project):
     expect(page.locator("#project-saved .note.done")).to_contain_text("Saved.")
     expect(refusal).to_have_count(0)
     kept = site.services.projects.get(project).settings
-    assert (kept.threshold, kept.guidelines[:5]) == (Decimal("1.5"), "# New")
+    assert (kept.threshold, kept.guidelines[:5], kept.most_per_rater) == (Decimal("1.5"), "# New", 40)
+    page.reload()
+    expect(page.get_by_label("Most pairs per rater")).to_have_value("40")
+    page.get_by_label("Most pairs per rater").fill("")
+    page.get_by_role("button", name="Save settings").click()
+    expect(page.locator("#project-saved .note.done")).to_contain_text("Saved.")
+    assert site.services.projects.get(project).settings.most_per_rater is None
 
 
 def test_roles_are_given_and_taken(site, browser, project):

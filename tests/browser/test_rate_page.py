@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import count
 from typing import TYPE_CHECKING
@@ -493,6 +493,45 @@ def test_who_has_to_wait_is_told_and_gets_a_pair_as_soon_as_one_comes_back(open_
     desk.site.services.assignment.give_back(desk.project.id, other.id)
     page.clock.fast_forward(20_000)
     expect(page.locator("#rate-right")).to_have_text("late train 1")
+
+
+def test_whose_share_is_graded_is_thanked_and_the_page_stops_asking(open_desk):
+    desk = open_desk(5, most_per_rater=2)
+    other = desk.add_rater()
+    desk.site.services.assignment.queue(desk.project.id, other.id)  # holds the first two
+    desk.context = desk.site.context(desk.browser, desk.rater.name)
+    page = desk.context.new_page()
+    page.clock.install()
+    page.goto(desk.path)
+    expect(page.locator("#rate-count")).to_have_text("0 graded, up to 2 left")
+    press(page, "1", "Enter", "2", "Enter")
+    message = page.locator("#rate-message")
+    expect(message).to_contain_text("Thank you: you have graded your share, 2 pairs.")
+    expect(page.locator("#rate-count")).to_have_text("2 graded")
+    expect(message.get_by_role("link", name="My projects")).to_be_visible()
+    expect(page.locator("#rate-history li")).to_have_count(2)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.clock.fast_forward(120_000)
+    expect(page.locator("#rate-form")).to_have_attribute("data-phase", "share")
+    assert [url for url in asked if url.endswith("/queue")] == []
+    settings = desk.site.services.projects.get(desk.project.id).settings
+    desk.site.services.projects.update(desk.project.id, replace(settings, most_per_rater=3))
+    page.reload()
+    expect(page.locator("#rate-right")).to_have_text("late train 5")
+    expect(page.locator("#rate-count")).to_have_text("2 graded, up to 1 left")
+
+
+def test_who_thinks_better_of_the_last_skip_is_done_with_it(open_desk):
+    desk = open_desk(3, most_per_rater=1)
+    page = desk.open()
+    page.keyboard.press("s")
+    page.locator("[name=rate-reason]").first.check()
+    page.locator("#rate-skip-confirm").click()
+    expect(page.locator("#rate-right")).to_have_text("late train 2")
+    press(page, "Backspace", "3", "Enter")
+    expect(page.locator("#rate-message")).to_contain_text("you have graded your share, 1 pair.")
+    assert desk.grades() == {"late train 1": 3}
 
 
 def test_who_stops_for_today_frees_the_open_pairs_and_finds_the_draft_when_going_on(open_desk):

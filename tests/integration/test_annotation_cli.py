@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,7 +40,7 @@ def test_a_project_goes_from_its_making_to_its_deletion(call, tmp_path):
     made = call(
         "project", "create", "News", "--types", "sentence2phrase,title2abstract", "--types", "own",
         "--raters", "3", "--threshold", "1.5", "--step", "0.5", "--guidelines", "guide.md", "--seed", "7",
-        "--order", "file", "--no-revise", "--lease", "45", "--json",
+        "--order", "file", "--no-revise", "--lease", "45", "--most-per-rater", "40", "--json",
     )  # fmt: skip
     assert made[0] == 0, made[2]
     project = json.loads(made[1])
@@ -54,6 +55,7 @@ def test_a_project_goes_from_its_making_to_its_deletion(call, tmp_path):
         "seed": 7,
         "may_revise": False,
         "lease_minutes": 45,
+        "most_per_rater": 40,
     }
     assert call("project", "list")[1].split()[-5:] == ["3", "0", "0", "0", "0"]
     status, _, errors = call("project", "delete", "news")
@@ -64,6 +66,19 @@ def test_a_project_goes_from_its_making_to_its_deletion(call, tmp_path):
     assert call("project", "delete", "news", "--yes") == (0, "Deleted News with 0 pairs and 0 ratings.\n", "")
     assert json.loads(call("project", "list", "--json")[1]) == []
     assert "No projects yet" in call("project", "list")[1]
+
+
+def test_the_limit_of_pairs_per_rater_is_set_shown_and_removed(call):
+    made = json.loads(call("project", "create", "News", "--most-per-rater", "0", "--json")[1])
+    assert made["most_per_rater"] is None
+    assert re.search(r"Most pairs per rater +no limit", call("project", "show", "news")[1])
+    set_to = call("project", "change", "news", "--most-per-rater", "1200")
+    assert set_to == (0, "Most pairs per rater in News: 1,200.\n", "")
+    assert re.search(r"Most pairs per rater +1,200", call("project", "show", "news")[1])
+    assert json.loads(call("project", "show", "news", "--json")[1])["most_per_rater"] == 1200
+    changed = json.loads(call("project", "change", "NEWS", "--most-per-rater", "0", "--json")[1])
+    assert changed == made
+    assert call("project", "change", "news", "--most-per-rater", "0")[1].endswith("in News: no limit.\n")
 
 
 def test_ids_that_an_import_makes_up_are_told(call):
@@ -191,6 +206,11 @@ def test_members_are_added_and_removed(call):
         (("project", "create", "X", "--threshold", "high"), 2, "'high' is no number, such as 0.25"),
         (("project", "create", "X", "--step", "0.3"), 2, "The step is 0.25, 0.5 or 1, not 0.3"),
         (("project", "create", "X", "--raters", "0"), 2, "from 1 to 20, not 0"),
+        (("project", "create", "X", "--most-per-rater", "-1"), 2, "The limit of pairs per rater is a"),
+        (("project", "change", "News", "--most-per-rater", "1000001"), 2, "from 1 to 1000000, not 1000001"),
+        (("project", "change", "News", "--most-per-rater", "few"), 2, "it should be a valid integer"),
+        (("project", "change", "News"), 2, "Missing option '--most-per-rater'"),
+        (("project", "change", "Olds", "--most-per-rater", "1"), 1, "There is no project 'Olds'"),
         (("project", "create", "X", "--types", ""), 2, "'' is no name of a comparison type"),
         (("project", "create", "X", "--guidelines", "gone.md"), 2, "gone.md: cannot be read"),
         (("project", "create", " "), 2, "name is empty"),

@@ -166,6 +166,7 @@ def test_of_many_who_make_a_project_of_one_name_at_once_one_does(database):
         ({"seed": -1}, "The seed is a whole number"),
         ({"seed": 2**63}, "The seed is a whole number"),
         ({"lease_minutes": 0}, "The lease is a whole number from 1 to 10080 minutes, not 0"),
+        ({"most_per_rater": 0}, "The limit of pairs per rater is a whole number from 1 to 1000000, not 0"),
         ({"guidelines": "a\0"}, "guidelines hold a NUL"),
         ({"guidelines": "x" * 100_001}, "100,001 characters"),
     ],
@@ -228,6 +229,8 @@ def test_changes_are_written_down_with_who_made_them(database):
     project = service.create(SETTINGS, created_by=ana)
     service.update(project.id, replace(SETTINGS, lease_minutes=5), by=ana)
     service.update(project.id, replace(SETTINGS, lease_minutes=5), by=ana)  # changes nothing
+    service.update(project.id, replace(SETTINGS, lease_minutes=5, most_per_rater=40))
+    service.update(project.id, replace(SETTINGS, lease_minutes=5))
     service.add_member(project.id, "Ana", Role.RATER)
     with database.reading() as session:
         rows = session.execute(
@@ -239,6 +242,8 @@ def test_changes_are_written_down_with_who_made_them(database):
     assert events == [
         ("project created", ana.id, {"name": "News"}),
         ("project changed", ana.id, {"settings": ["lease_minutes"]}),
+        ("project changed", None, {"settings": ["most_per_rater"]}),
+        ("project changed", None, {"settings": ["most_per_rater"]}),
         ("member added", None, {"member": "Ana", "role": "rater"}),
     ]
 
@@ -255,6 +260,7 @@ def test_what_falsifies_nothing_may_change_at_any_time(database):
         threshold=Decimal(4),
         may_revise=False,
         lease_minutes=1,
+        most_per_rater=1,
         types=("own2type", "sentence2phrase"),
     )
     assert ProjectService(database).update(project.id, changed).settings == changed

@@ -20,7 +20,7 @@ from annotation.services.assignment import AssignmentService
 from annotation.services.ratings import RatingService
 from annotation.services.tally import refresh_pairs
 from annotation.types import SkipReason, from_quarters
-from db.models import Assignment, Comment, Pair, Rating, RatingChange
+from db.models import Assignment, Comment, Pair, Project, Rating, RatingChange
 from tests.raters import World, check, new_world, return_expired_leases
 
 
@@ -274,8 +274,10 @@ class Model:
         self.world = world
         self.state: dict[tuple[int, int], str] = {}
         self.lease: dict[tuple[int, int], datetime] = {}
+        self.claimed: dict[tuple[int, int], tuple[datetime, int]] = {}
         self.grade: dict[tuple[int, int], int] = {}
         self.changes = 0
+        self.most: int | None = None
 
     def slots(self, pair: int) -> int:
         return self.world.k - sum(
@@ -284,6 +286,24 @@ class Model:
 
     def held(self, rater: int) -> set[int]:
         return {pair for pair in self.world.pairs if self.state.get((pair, rater)) == "held"}
+
+    def graded(self, rater: int) -> int:
+        return sum(who == rater for _, who in self.grade)
+
+    def room(self, rater: int) -> int:
+        """How many pairs more may be theirs."""
+        if self.most is None:
+            return len(self.world.pairs)
+        return max(0, self.most - self.graded(rater) - len(self.held(rater)))
+
+    def make_room(self, rater: int) -> bool:
+        """The pair that was given last goes for one that they grade after all."""
+        if self.room(rater):
+            return True
+        held = self.held(rater)
+        if held:
+            self.state[max(held, key=lambda pair: self.claimed[pair, rater]), rater] = "returned"
+        return bool(held)
 
     def is_new(self, pair: int, rater: int) -> bool:
         return self.state.get((pair, rater), "returned") == "returned"
@@ -301,7 +321,7 @@ class Model:
         self.expire(now, but=rater)
         given = [pair.id for pair in queue.pairs]
         held, is_open = self.held(rater), self.open_to(rater)
-        assert len(given) == len(set(given)) == min(2, len(held) + len(is_open))
+        assert len(given) == len(set(given)) == min(2, len(held) + min(len(is_open), self.room(rater)))
         assert set(given) <= held | is_open
         assert set(given) >= held or len(held) > 2
         for pair in held:
@@ -310,12 +330,18 @@ class Model:
         for pair in set(given) - held:
             self.state[pair, rater] = "held"
             self.lease[pair, rater] = now + timedelta(minutes=30)
+            self.claimed[pair, rater] = (now, self.world.pairs.index(pair))
         others = {
             pair for pair in self.world.pairs for other in self.world.raters if pair in self.held(other)
         }
-        assert queue.is_waiting == (not given and any(self.is_new(pair, rater) for pair in others))
-        rated = sum(who == rater for _, who in self.grade)
-        total = rated + len(self.held(rater)) + len(self.open_to(rater))
+        rated, own = self.graded(rater), len(self.held(rater))
+        is_done = not given and self.most is not None and rated >= self.most
+        assert queue.is_share_graded == is_done
+        may_come = any(self.is_new(pair, rater) for pair in others)
+        assert queue.is_waiting == (not given and not is_done and may_come)
+        total = rated + own + len(self.open_to(rater))
+        if self.most is not None:
+            total = min(total, max(self.most, rated + own))
         assert queue.progress == Progress(rated, total)
 
 
@@ -324,10 +350,13 @@ class Raters(RuleBasedStateMachine):
 
     database = None
 
-    @initialize(k=st.integers(1, 4), pairs=st.integers(1, 5), seed=st.integers(0, 9))
-    def begin(self, k, pairs, seed):
-        self.world = new_world(self.database, pairs=pairs, raters=3, k=k, seed=seed)
+    mosts = st.none() | st.integers(1, 5)
+
+    @initialize(k=st.integers(1, 4), pairs=st.integers(1, 5), seed=st.integers(0, 9), most=mosts)
+    def begin(self, k, pairs, seed, most):
+        self.world = new_world(self.database, pairs=pairs, raters=3, k=k, seed=seed, most_per_rater=most)
         self.model = Model(self.world)
+        self.model.most = most
         self.clock = Clock()
         self.assignments = AssignmentService(self.database, self.clock)
         self.ratings = RatingService(self.database, self.clock, self.assignments)
@@ -349,7 +378,7 @@ class Raters(RuleBasedStateMachine):
     def rate(self, who, which, quarters):
         rater, pair, state = self.chosen(who, which)
         allowed = state in ("held", "rated") or (state is not None and self.model.slots(pair) > 0)
-        if not allowed:
+        if not allowed or (state not in ("held", "rated") and not self.model.make_room(rater)):
             with pytest.raises(AssignmentError):
                 self.ratings.rate(pair, rater, from_quarters(quarters))
             return
@@ -377,6 +406,12 @@ class Raters(RuleBasedStateMachine):
         assert self.assignments.give_back(self.world.project, rater) == len(held)
         for pair in held:
             self.model.state[pair, rater] = "returned"
+
+    @rule(most=mosts)
+    def change_limit(self, most):
+        with self.database.session() as session:
+            session.get(Project, self.world.project).most_per_rater = most
+        self.model.most = most
 
     @rule(minutes=st.sampled_from([1, 14, 16, 30, 31]))
     def time_passes(self, minutes):

@@ -93,6 +93,7 @@ def test_the_form_gives_back_the_settings_that_it_shows():
         SETTINGS,
         ProjectSettings("x", raters_per_pair=20, threshold=Decimal("0.25"), step=Decimal(1), seed=2**63 - 1),
         replace(SETTINGS, is_random=False, may_revise=False, guidelines=EVIL, lease_minutes=1),
+        replace(SETTINGS, most_per_rater=1_000_000),
     ):
         assert read_settings_form(settings_values(settings)) == settings
 
@@ -106,6 +107,8 @@ def test_the_form_gives_back_the_settings_that_it_shows():
         (6, None, "The step between grades is missing: give a number."),
         (8, "a seed", "The seed is a number, not 'a seed'."),
         (10, "", "The number of minutes is missing: give a number."),
+        (11, "many", "The limit of pairs per rater is a number, not 'many'."),
+        (11, "2.5", "The limit of pairs per rater is a whole number, not 2.5."),
         (5, "1,5,5", "The difference for adjudication is a number, not '1,5,5'."),
         (8, "1,000", "The seed is a number, not '1,000'."),
         (8, "1e100000", "The seed is a number of at most 20 digits, not '1e100000'."),

@@ -103,6 +103,7 @@ def test_the_queue_has_the_project_the_progress_and_two_pairs(browser, world):
         "progress": {"rated": 0, "total": 5},
         "pairs": [pair_shown(browser, world.pairs[0]), pair_shown(browser, world.pairs[1])],
         "waiting": False,
+        "share_graded": False,
     }
 
 
@@ -138,7 +139,7 @@ def pair_shown(browser: Browser, pair: int, **said: object) -> dict:
 def test_a_saved_grade_brings_the_next_pairs(browser, world):
     browser.queue()
     answer = browser.rate(world.pairs[0]).json()
-    assert list(answer) == ["saved_at", "progress", "pairs", "waiting"]
+    assert list(answer) == ["saved_at", "progress", "pairs", "waiting", "share_graded"]
     assert datetime.fromisoformat(answer["saved_at"]).tzinfo is not None
     assert answer["progress"] == {"rated": 1, "total": 5}
     assert [pair["id"] for pair in answer["pairs"]] == list(world.pairs[1:3])
@@ -159,7 +160,7 @@ def test_a_skip_answers_like_a_grade(browser, world):
     browser.queue()
     said = {"reason": "not_my_language", "note": AWKWARD}
     answer = browser.send("POST", f"pairs/{world.pairs[0]}/skip", said).json()
-    assert list(answer) == ["saved_at", "progress", "pairs", "waiting"]
+    assert list(answer) == ["saved_at", "progress", "pairs", "waiting", "share_graded"]
     assert [pair["id"] for pair in answer["pairs"]] == list(world.pairs[1:3])
     assert answer["progress"] == {"rated": 0, "total": 4}
 
@@ -183,6 +184,15 @@ def test_waiting_is_told(server, browser, world):
     assert first.queue()["waiting"] is False
     answer = second.queue()
     assert (answer["pairs"], answer["waiting"], answer["progress"]) == ([], True, {"rated": 0, "total": 0})
+
+
+def test_a_share_that_is_graded_is_told_with_its_last_grade(server, sqlite_database):
+    world = new_world(sqlite_database, pairs=3, raters=1, k=1, most_per_rater=1)
+    rater = Browser(server, world, world.raters[0])
+    assert rater.queue()["share_graded"] is False
+    answer = rater.rate(world.pairs[0]).json()
+    assert answer["progress"] == {"rated": 1, "total": 1}
+    assert (answer["pairs"], answer["waiting"], answer["share_graded"]) == ([], False, True)
 
 
 def test_texts_come_as_they_were_imported(server, browser, world):

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from db import Database, DatabaseError
 from db.checks import check
-from db.models import Base, Pair
+from db.models import Base, Pair, Project
 from db.schema import MIGRATIONS, Migrations, current, prepare, upgrade
 from tests.conftest import require_postgresql
 from tests.databases import AWKWARD, NOON, contents, empty_schema, fill
@@ -299,16 +299,32 @@ def test_processes_that_start_at_once_do_not_upgrade_twice(bare):
     assert check(bare).problems == ()
 
 
+ADD_PROJECT = (
+    "INSERT INTO projects (id, name, name_key, guidelines, types, raters_per_pair, threshold_quarters, "
+    "step_quarters, is_random, seed, may_revise, lease_minutes, created_at) "
+    "VALUES (1, 'a', 'a', '', '[]', 2, 4, 1, true, 1, true, 30, '2026-03-01 12:00:00')"
+)
+
+
+def test_projects_of_a_database_before_the_limit_of_pairs_per_rater_have_none(bare):
+    upgrade(bare, to="0008")
+    with bare.session() as session:
+        session.execute(text(ADD_PROJECT))
+    assert upgrade(bare).after == MIGRATIONS.head
+    assert differences(bare) == []
+    with bare.session() as session:
+        [project] = session.scalars(select(Project)).all()
+        assert (project.name, project.most_per_rater) == ("a", None)
+        project.most_per_rater = 1
+    with pytest.raises(IntegrityError, match="most_per_rater_positive"), bare.session() as session:
+        session.execute(text("UPDATE projects SET most_per_rater = 0"))
+    assert check(bare).problems == ()
+
+
 def test_pairs_of_a_database_before_withdrawing_are_all_in_use(bare):
     upgrade(bare, to="0007")
     with bare.session() as session:
-        session.execute(
-            text(
-                "INSERT INTO projects (id, name, name_key, guidelines, types, raters_per_pair, "
-                "threshold_quarters, step_quarters, is_random, seed, may_revise, lease_minutes, created_at) "
-                "VALUES (1, 'a', 'a', '', '[]', 2, 4, 1, true, 1, true, 30, '2026-03-01 12:00:00')"
-            )
-        )
+        session.execute(text(ADD_PROJECT))
         session.execute(
             text(
                 'INSERT INTO pairs (id, project_id, external_id, type, "left", "right", fingerprint, '

@@ -283,7 +283,14 @@ def test_the_manifest_names_protocol_options_counts_and_no_time():
     assert written["protocol"]["guidelines"] == "Grade *meaning*."
     assert written["protocol"]["scale_sha256"] == sha256(scale_text().encode()).hexdigest()
     assert written["software"]["version"] == kpdemo.__version__
+    assert "most_per_rater" not in written["protocol"]
     assert "20" not in str([key for key in written if "time" in key or "date" in key])
+
+
+def test_the_manifest_names_the_limit_of_pairs_per_rater_where_there_is_one():
+    limited = replace(SETTINGS, most_per_rater=40)
+    written = manifest(limited, ExportOptions(), version="1", counts={}, agreement=None, files=[])
+    assert written["protocol"]["most_per_rater"] == 40
 
 
 def fill(folder, name="gold.csv", content=b"x\n"):

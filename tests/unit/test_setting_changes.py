@@ -23,7 +23,7 @@ def test_each_keeps_what_he_changed():
 
 
 def test_the_same_change_twice_is_one():
-    mine = theirs = replace(BEFORE, lease_minutes=5)
+    mine = theirs = replace(BEFORE, lease_minutes=5, most_per_rater=9)
     assert merged_settings(mine, theirs, SEEN) == mine
 
 
@@ -31,6 +31,13 @@ def test_the_same_setting_changed_by_both_is_refused_by_its_name():
     mine, theirs = replace(BEFORE, raters_per_pair=3), replace(BEFORE, raters_per_pair=4)
     with pytest.raises(SettingsError, match="changed the number of raters per pair while this page was open"):
         merged_settings(mine, theirs, SEEN)
+
+
+def test_a_limit_that_somebody_else_set_stays_and_two_limits_are_refused_by_name():
+    mine, theirs = replace(BEFORE, threshold=Decimal(2)), replace(BEFORE, most_per_rater=9)
+    assert merged_settings(mine, theirs, SEEN) == replace(mine, most_per_rater=9)
+    with pytest.raises(SettingsError, match="changed the limit of pairs per rater while"):
+        merged_settings(replace(BEFORE, most_per_rater=8), theirs, SEEN)
 
 
 def test_what_i_take_back_to_what_stood_there_is_no_change_of_mine():
