@@ -12,7 +12,8 @@ from annotation.terminal import show_line, show_table
 def stuck_json(stuck: StuckPairs) -> dict[str, Any]:
     """What `project show --json` has of them."""
     items = [asdict(pair) for pair in stuck.items]
-    return {"pairs": stuck.total, "open_links": stuck.open_links, "items": items}
+    by_limit = {"by_limit": stuck.by_limit} if stuck.most_per_rater else {}
+    return {"pairs": stuck.total, **by_limit, "open_links": stuck.open_links, "items": items}
 
 
 def show_stuck(stuck: StuckPairs) -> None:
@@ -22,10 +23,11 @@ def show_stuck(stuck: StuckPairs) -> None:
         said = f"Pairs that lack grades: {stuck.total:,}. No rater can be given them: invite raters."
         show_line(f"\n{said}{links}")
         return
+    limit = f"{stuck.limit_text}: raise it with `project change`. Or invite" if stuck.by_limit else "Invite"
     lower = ", or lower the number of raters per pair" if stuck.fewer_would_do else ""
     show_line(
         f"\nPairs that lack grades, with too few raters left for them: {stuck.total:,}. "
-        f"Invite another rater, or let one who is paused go on{lower}.{links}"
+        f"{limit} another rater, or let one who is paused go on{lower}.{links}"
     )
     figures = ("Grades", "Missing", "Raters left", "Skips")
     rows = [

@@ -8,10 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, exists, func, or_, select
+from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.services.desk import HAS_SLOT, NOT_NEW
 from annotation.services.projects import find_project
+from annotation.services.share import read_shares
 from annotation.types import Role
 from db import Database
 from db.models import Adjudication, Assignment, Invitation, Membership, Pair, RaterState, User
@@ -37,7 +39,12 @@ class StuckPairs:
     total: int
     raters_per_pair: int
     raters: int
-    """Who can be given pairs of the project at all."""
+    """Who can be given pairs of the project at all, but for the limit of pairs per rater."""
+    full: int
+    """Those of them who have as many pairs as the limit allows, and are left for none."""
+    by_limit: int
+    """How many of the pairs are listed for that reason alone."""
+    most_per_rater: int | None
     lowest_raters: int
     """The settings refuse a smaller number of raters for a pair: some pair has had so many."""
     open_links: int
@@ -49,6 +56,19 @@ class StuckPairs:
     def fewer_would_do(self) -> bool:
         """Whether the number of raters for a pair can be lowered at all."""
         return max(1, self.lowest_raters) < self.raters_per_pair
+
+    @property
+    def limit_text(self) -> str:
+        """Who has reached the limit of pairs per rater; nothing where that keeps no pair back."""
+        if not self.by_limit:
+            return ""
+        if self.full == self.raters:
+            who = "All raters have"
+        else:
+            who = "1 rater has" if self.full == 1 else f"{self.full:,} raters have"
+        which = "" if self.by_limit == self.total else f", which keeps {self.by_limit:,} of them back"
+        most = "1 pair" if self.most_per_rater == 1 else f"{self.most_per_rater:,} pairs"
+        return f"{who} reached the limit of {most} per rater{which}"
 
     @property
     def links_text(self) -> str:
@@ -69,7 +89,8 @@ class StuckService:
         """The pairs without a decision that lack more grades than there are raters left for them.
 
         A rater is left for a pair who is neither paused nor disabled, can sign in or has an open link to do
-        so, and has neither graded nor skipped it, nor is barred from it.
+        so, has neither graded nor skipped it, nor is barred from it, and has not all the pairs that the
+        project's limit allows.
 
         Args:
             limit: how many are listed at most; None for all.
@@ -83,15 +104,32 @@ class StuckService:
             now = self._clock()
             raters = session.scalars(_may_grade(project.id, now)).all()
             links = session.scalar(_open_links(project.id, now)) or 0
-            listing = _lacking(project.id, raters)
-            total = session.scalar(select(func.count()).select_from(listing.order_by(None).subquery())) or 0
+            shares = read_shares(session, project) or {}
+            left = [rater for rater in raters if rater not in shares or shares[rater].left > 0]
+            listing = _lacking(project.id, left)
+            total = _count(session, listing)
+            others = _count(session, _lacking(project.id, raters)) if len(left) < len(raters) else total
             rows = session.execute(listing.limit(limit)).all() if total else []
         items = tuple(
             StuckPair(row.external_id, row.type, row.rating_count, row.open_slots, row.raters_left, row.skips)
             for row in rows
         )
         lowest = 0 if fewest is None else project.raters_per_pair - fewest
-        return StuckPairs(total, project.raters_per_pair, len(raters), lowest, links, items)
+        return StuckPairs(
+            total,
+            project.raters_per_pair,
+            raters=len(raters),
+            full=len(raters) - len(left),
+            by_limit=total - others,
+            most_per_rater=project.most_per_rater,
+            lowest_raters=lowest,
+            open_links=links,
+            items=items,
+        )
+
+
+def _count(session: Session, listing: Select[*tuple[Any, ...]]) -> int:
+    return session.scalar(select(func.count()).select_from(listing.order_by(None).subquery())) or 0
 
 
 def _open_links(project_id: int, now: datetime) -> Select[int]:

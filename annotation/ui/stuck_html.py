@@ -23,13 +23,16 @@ def stuck_html(stuck: StuckPairs, project_id: int) -> str:
         return f'<p class="note" role="status" id="project-stuck">{escape(said)} {invite}.{links}</p>'
     verbs = ("lacks", "it") if stuck.total == 1 else ("lack", "them")
     said = f"{counted(stuck.total, 'pair')} {verbs[0]} grades, and too few raters are left for {verbs[1]}"
+    raised = f': <a href="{there}&amp;tab=settings">raise the limit</a>'
+    limit = f"{escape(stuck.limit_text)}{raised}. Or " if stuck.by_limit else ""
+    invite = "invite another rater" if stuck.by_limit else "Invite another rater"
     lower = f' Or <a href="{there}&amp;tab=settings">lower the number of raters per pair</a>.'
     items = "".join(f'<li dir="auto">{escape(stuck_text(pair))}</li>' for pair in stuck.items[:MOST_SHOWN])
     rest = stuck.total - min(stuck.total, MOST_SHOWN)
     more = f'<p class="small">And {grouped(rest)} more.</p>' if rest else ""
     return (
         f'<div class="note" role="status" id="project-stuck"><p>{escape(said)}. '
-        f'<a href="{there}&amp;tab=members">Invite another rater</a>, or let one who is paused go on.'
+        f'{limit}<a href="{there}&amp;tab=members">{invite}</a>, or let one who is paused go on.'
         f"{lower if stuck.fewer_would_do else ''}{links}</p>"
         f"<details><summary>Which pairs</summary><ul>{items}</ul>{more}</details></div>"
     )

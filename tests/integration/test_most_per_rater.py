@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 from sqlalchemy import event, func, select
 
 from annotation.assignment import Progress, Queue
+from annotation.cli import main
 from annotation.errors import AssignmentError
 from annotation.quality import QualitySettings
 from annotation.services import counting
@@ -21,7 +23,9 @@ from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.ratings import RatingService
+from annotation.services.stuck import StuckService
 from annotation.types import KnownPair, NewPair, NewRating, SkipReason
+from annotation.ui.stuck_html import stuck_html
 from db.checks import check as check_database
 from db.models import Assignment, Pair, Rating, User
 from tests.people import MovableClock, at_once
@@ -361,3 +365,84 @@ def test_in_a_large_project_the_share_is_exact_while_the_progress_is_carried_on(
     assert queue.is_share_graded
     office.change(6)
     assert office.grade_all(rater) == (2, replace(office.queue(rater)))
+
+
+# What the leader is told
+
+
+@pytest.fixture
+def short(database) -> Office:
+    """Five pairs for two raters who may have two each and have graded them."""
+    office = Office(database, 2, pairs=5, raters=2, k=1)
+    with database.session() as session:
+        for rater in office.world.raters:
+            session.get(User, rater).password_hash = "$argon2id$x"
+    return office
+
+
+def test_pairs_that_no_share_has_room_for_are_told_with_what_to_do(short, database):
+    project, stuck = short.world.project, StuckService(database)
+    first, second = short.world.raters
+    short.grade_all(first)
+    assert stuck.stuck(project).total == 0
+    short.grade_all(second)
+    found = stuck.stuck(project)
+    assert (found.total, found.by_limit, found.full, found.raters) == (1, 1, 2, 2)
+    assert found.items[0].raters_left == 0
+    html = stuck_html(found, project)
+    assert "left for it. All raters have reached the limit of 2 pairs per rater: <a" in html
+    assert f'project={project}&amp;tab=settings">raise the limit</a>. Or <a' in html
+    short.change(3)
+    assert stuck.stuck(project).total == 0
+    short.change(None)
+    assert (stuck.stuck(project).total, stuck.stuck(project).by_limit) == (0, 0)
+
+
+def test_the_limit_is_not_named_where_a_higher_one_would_not_help(short, database):
+    project, stuck = short.world.project, StuckService(database)
+    skipped = ids(short.queue(short.world.raters[0]))[0]
+    for rater in short.world.raters:
+        short.queue(rater)
+        short.assignments.give_back(project, rater)
+    short.change(5)
+    for rater in short.world.raters:
+        queue = short.queue(rater)
+        while queue.pairs and skipped not in ids(queue):
+            queue = short.rate(queue.pairs[0].id, rater)
+        short.assignments.skip(skipped, rater, OTHER)
+        short.assignments.give_back(project, rater)
+    short.grade_all(short.world.raters[0])
+    short.change(2)
+    found = stuck.stuck(project)
+    assert (found.total, found.by_limit, found.full, found.raters) == (1, 0, 1, 2)
+    assert found.items[0].skips == 2
+    assert "limit" not in stuck_html(found, project)
+
+
+def test_which_raters_have_reached_the_limit_is_said(short, database):
+    found = StuckService(database).stuck(short.world.project)
+    some = replace(found, total=5, by_limit=3, full=1)
+    assert some.limit_text == "1 rater has reached the limit of 2 pairs per rater, which keeps 3 of them back"
+    most = replace(some, total=3, most_per_rater=1)
+    assert most.limit_text == "1 rater has reached the limit of 1 pair per rater"
+    assert replace(some, full=2, by_limit=5).limit_text == (
+        "All raters have reached the limit of 2 pairs per rater"
+    )
+
+
+def test_a_command_tells_the_pairs_that_no_share_has_room_for(sqlite_database, capsys):
+    office = Office(sqlite_database, 1, pairs=3, raters=2, k=1, name="News", name_key="news")
+    with sqlite_database.session() as session:
+        for rater in office.world.raters:
+            session.get(User, rater).password_hash = "$argon2id$x"
+    for rater in office.world.raters:
+        office.grade_all(rater)
+    url = str(sqlite_database.engine.url)
+    assert main(["project", "show", "News", "--database-url", url]) == 0
+    assert (
+        "too few raters left for them: 1. All raters have reached the limit of 1 pair per rater: raise it "
+        "with `project change`. Or invite another rater"
+    ) in capsys.readouterr().out
+    assert main(["project", "show", "News", "--json", "--database-url", url]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["most_per_rater"], shown["stuck"]["pairs"], shown["stuck"]["by_limit"]) == (1, 1, 1)
