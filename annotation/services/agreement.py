@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -72,6 +72,8 @@ class _Read:
     data: ProjectGrades
     pair_ids: Integers
     rater_ids: tuple[int, ...]
+    rater_labels: tuple[str, ...]
+    """What raters are called by their numbers in gold sets, of which some may be nobody's."""
 
 
 class AgreementService:
@@ -105,7 +107,7 @@ class AgreementService:
             project_id: which project.
             resamples: of the bootstrap.
             seed: of the bootstrap; the same ratings and seed give the same intervals.
-            named: whether raters have their names; else they are "Rater 1" and so on.
+            named: whether raters have their names; else "Rater" and the number that they have in gold sets.
 
         Raises:
             NotFoundError: there is no such project.
@@ -122,6 +124,7 @@ class AgreementService:
                 kept.report = replace(
                     report,
                     project=project.name,
+                    rater_names=read.rater_labels,
                     widest=_read_widest(session, read),
                     withdrawn=count_withdrawn(session, project.id),
                 )
@@ -214,14 +217,15 @@ def _read_grades(session: Session, project: Project) -> _Read:
         )
     ).all()
     numbered = numbers_of(session, project)
-    data = _numbered_grades(project, numbered, pairs, ratings, decided)
+    rater_ids = tuple(sorted(numbered, key=lambda rater: numbered[rater]))
+    data = _numbered_grades(project, rater_ids, pairs, ratings, decided)
     pair_ids = np.fromiter((row[0] for row in pairs), np.int64, len(pairs))
-    return _Read(data, pair_ids, tuple(sorted(numbered, key=lambda rater: numbered[rater])))
+    return _Read(data, pair_ids, rater_ids, tuple(f"Rater {numbered[rater]}" for rater in rater_ids))
 
 
 def _numbered_grades(
     project: Project,
-    numbered: Mapping[int, int],
+    raters: Sequence[int],
     pairs: Sequence[Row[int, str, str | None]],
     ratings: Sequence[Row[int, int, int, float | None, datetime]],
     decided: Sequence[Row[int, int]],
@@ -230,12 +234,13 @@ def _numbered_grades(
 
     Args:
         project: whose types come first.
-        numbered: the number of each rater, from 1.
+        raters: their accounts, in the order that numbers them.
         pairs: id, type and genre, in the order that numbers them.
         ratings: pair, rater, quarters, seconds and moment.
         decided: pair and quarters.
     """
     places = {row[0]: place for place, row in enumerate(pairs)}
+    rater_number = {rater: number for number, rater in enumerate(raters)}
     types = tuple(dict.fromkeys([*project.types, *sorted({row[1] for row in pairs})]))
     genres = tuple(sorted({row[2] or NO_GENRE for row in pairs}))
     type_number = {name: number for number, name in enumerate(types)}
@@ -253,14 +258,14 @@ def _numbered_grades(
         decided=is_decided,
         grades=Grades(
             np.array([places[row[0]] for row in ratings], np.int64),
-            np.array([numbered[row[1]] - 1 for row in ratings], np.int64),
+            np.array([rater_number[row[1]] for row in ratings], np.int64),
             np.array([row[2] for row in ratings], np.float64) / QUARTERS_PER_POINT,
         ),
         seconds=np.array([np.nan if row[3] is None else row[3] for row in ratings], np.float64),
         # Imported ratings were all written at one moment, which tells nothing.
         moments=np.array([np.nan if row[3] is None else row[4].timestamp() for row in ratings], np.float64),
         decisions=decisions,
-        raters=len(numbered),
+        raters=len(raters),
         threshold=project.threshold_quarters / QUARTERS_PER_POINT,
         raters_per_pair=project.raters_per_pair,
     )

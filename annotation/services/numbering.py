@@ -16,7 +16,7 @@ NUMBERS = "rater_numbers"
 
 
 def numbers_of(session: Session, project: Project) -> dict[int, int]:
-    """The number of each rater's account, from 1; those that a gold set has used stay for ever.
+    """The number of each rater's account, from 1, not always without gaps; those of a gold set stay for ever.
 
     Where gold sets disagree, as those that were exported at once used to, the earliest stands: whoever has
     the number of somebody else in a later one gets another, which no gold set has used.

@@ -26,6 +26,7 @@ from annotation.gold_pairs import read_gold
 from annotation.services import gold
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
+from annotation.services.agreement import AgreementService
 from annotation.services.gold import GoldService
 from annotation.services.gold_rows import first_unfinished
 from annotation.services.importing import ImportService
@@ -275,6 +276,9 @@ def test_raters_who_had_one_number_in_two_gold_sets_are_told_apart(two_raters, t
     assert raters_in(tmp_path / "one") == {2.0: "rater 1", 2.5: "rater 3"}  # 2 was ana's in a file
     export(two_raters, tmp_path / "two")
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    report = AgreementService(two_raters.database).report(two_raters.id, named=False)
+    means = {report.rater_names[row.rater]: row.mean for row in report.raters}
+    assert means == {"Rater 1": 2.0, "Rater 3": 2.5}
 
 
 def lines_after(rated, tmp_path):
@@ -312,8 +316,6 @@ def test_the_manifest_has_alpha_hashes_and_no_moment(finished, tmp_path):
 
 
 def test_agreement_in_the_manifest_is_that_of_the_agreement_page(finished, tmp_path):
-    from annotation.services.agreement import AgreementService
-
     alpha = AgreementService(finished.database).report(finished.id).whole.all
     written = export(finished, tmp_path / "g").manifest["agreement"]["alpha"]["all"]
     assert written["value"] == pytest.approx(alpha.value, abs=1e-6)
