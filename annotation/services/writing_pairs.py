@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import chain, count, groupby
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from annotation.assignment import position_of
@@ -88,9 +88,14 @@ def add_pair(
 
 
 def _is_there(session: Session, project_id: int, mark: str) -> bool:
-    """Whether a pair has the fingerprint, also a check pair: raters would meet it twice."""
-    met = (Pair.project_id == project_id) | (Pair.project_id == shelf_of(session, project_id))
-    return session.scalar(select(Pair.id).where(met, Pair.fingerprint == mark).limit(1)) is not None
+    """Whether a pair has the fingerprint."""
+    marks = _fingerprints(session, project_id)
+    return session.scalar(marks.where(Pair.fingerprint == mark).limit(1)) is not None
+
+
+def _fingerprints(session: Session, project_id: int) -> Select[str]:
+    """Those of the pairs, check pairs among them: raters would meet them twice."""
+    return select(Pair.fingerprint).where(Pair.project_id.in_((project_id, shelf_of(session, project_id))))
 
 
 def bar(session: Session, pair: Pair, users: Iterable[int], now: datetime) -> None:
@@ -120,6 +125,7 @@ def make_zeros(session: Session, project_id: int, now: datetime) -> Zeros:
     )
     # Sorted here: databases differ in what comes first.
     aside = sorted(found, key=lambda item: (item.type, item.genre or "", item.import_order))
+    there = set(session.scalars(_fingerprints(session, project_id))) if aside else set()
     made = 0
     for (type, genre), group in groupby(aside, key=lambda item: (item.type, item.genre)):
         items = {item.external_id: item for item in group}
@@ -129,20 +135,21 @@ def make_zeros(session: Session, project_id: int, now: datetime) -> Zeros:
             plan.of(type).smaller,
             seed=project.settings.seed,
             used=_used(session, project_id, type, genre),
-            is_there=partial(_is_pair, session, project_id, type),
+            is_there=partial(_is_pair, there, type),
         )
         for zero, partner in partners:
             item = items[zero.id]
             barred = () if partner.writer_id is None else (partner.writer_id,)
             item.pair_id = add_pair(session, project, item, partner.text, UNRELATED, barred, now)
+            there.add(fingerprint(type, item.text, partner.text))
             made += 1
     session.flush()
     return Zeros(made, len(aside) - made)
 
 
-def _is_pair(session: Session, project_id: int, type: str, item: ZeroItem, partner: Candidate) -> bool:
+def _is_pair(there: Container[str], type: str, item: ZeroItem, partner: Candidate) -> bool:
     """Whether the two are a pair already, as after an import."""
-    return _is_there(session, project_id, fingerprint(type, item.left, partner.text))
+    return fingerprint(type, item.left, partner.text) in there
 
 
 def _free_id(session: Session, project_id: int, item: LargerItem) -> str:

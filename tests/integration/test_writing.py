@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from sqlalchemy import select, text, update
+from sqlalchemy import event, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from annotation.authoring import NewItem
@@ -416,6 +416,22 @@ def test_a_larger_item_whose_pair_of_grade_0_is_there_already_gets_the_next_best
         zeros = session.execute(select(Pair.left, Pair.right).where(Pair.intended_quarters == 0)).all()
     lefts = Counter(left for left, _ in zeros)
     assert (len(set(zeros)), sorted(lefts.values())) == (4, [2, 2])
+
+
+def test_partners_that_are_pairs_already_are_passed_over_without_a_query_for_each(office):
+    while office.writing.desk(office.project.id, office.id("wes")).task:
+        office.submit("wes")
+    office.accept_all()
+    said: list[str] = []
+    engine = office.database.engine
+    event.listen(engine, "before_cursor_execute", lambda *arguments: said.append(arguments[2]))
+    for _ in range(3):  # each time one more candidate of either item is a pair
+        said.clear()
+        assert office.editing.make_zeros(office.project.id) == Zeros(2, 0)
+        looked_up = [each for each in said if each.startswith("SELECT") and "pairs.fingerprint" in each]
+        assert len(looked_up) == 1 + 2  # all at once, and each of the two that are added
+        with office.database.session() as session:
+            session.execute(update(LargerItem).where(LargerItem.grade == 0).values(pair_id=None))
 
 
 def test_zeros_take_no_text_of_a_withdrawn_pair(database):
