@@ -12,6 +12,7 @@ from annotation.names import check_name
 from annotation.services import sessions
 from annotation.services.audit import record
 from annotation.services.claims import return_all_held
+from annotation.services.desk import repeated_if_undone
 from annotation.services.invitations import InvitationService
 from annotation.services.roles import check_not_the_last, roles_by_user, roles_of
 from annotation.services.sign_ins import NOT_SIGNED_IN
@@ -144,16 +145,21 @@ class AccountService(InvitationService):
             NotFoundError: there is no such account.
             SettingsError: it is the last administrator.
         """
-        with self._database.session() as session:
-            user_id = get_user(session, name).id
-            return_all_writings(session, user_id, self._clock())
-            return_all_held(session.connection(), user_id)
-            check_not_the_last(session, get_user(session, name), "disabled")
-            row = get_user(session, name, lock=True)
-            sessions.end_sessions_of(session, row.id)
-            if row.disabled_at is None:
-                row.disabled_at = self._clock()
-                record(session, row.disabled_at, "account disabled", user_id=id_of(by), name=row.name)
+
+        def disable() -> None:
+            with self._database.session() as session:
+                user = get_user(session, name)
+                check_not_the_last(session, user, "disabled", lock=False)  # before anything waits for anybody
+                return_all_writings(session, user.id, self._clock())
+                return_all_held(session.connection(), user.id)
+                check_not_the_last(session, user, "disabled")
+                row = get_user(session, name, lock=True)
+                sessions.end_sessions_of(session, row.id)
+                if row.disabled_at is None:
+                    row.disabled_at = self._clock()
+                    record(session, row.disabled_at, "account disabled", user_id=id_of(by), name=row.name)
+
+        repeated_if_undone(disable)
 
     def enable(self, name: str, *, by: User | None = None) -> None:
         """Let a disabled account sign in again.

@@ -11,12 +11,14 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
+    and_,
     bindparam,
     exists,
     func,
     literal_column,
     or_,
     select,
+    true,
     update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
@@ -38,6 +40,7 @@ from annotation.services.desk import (
 )
 from annotation.services.in_use import IN_USE
 from annotation.services.own_pairs import COMMENTED, SEEN
+from annotation.services.rater_lock import AT_WORK, keep_from_claiming
 
 _EXPIRED_AT_ONCE = 100
 
@@ -125,8 +128,8 @@ _TAKE_SLOT_OF_ONE = _TAKE_SLOT.where(PAIRS.c.id == bindparam("pair"))
 
 def _search_and_hold(search: Select[Any]) -> Select[Any]:
     """All of a claim in one statement, which PostgreSQL takes, and which saves two trips to the server."""
-    found = search.cte("found")
-    rows = select(*_HOLDING.values(), found.c.id, found.c.position)
+    found, at_work = search.cte("found"), AT_WORK.cte("at_work")
+    rows = select(*_HOLDING.values(), found.c.id, found.c.position).join_from(found, at_work, true())
     insert = postgresql.insert(ASSIGNMENTS).from_select([*_HOLDING, "pair_id", "position"], rows)
     held = _hold(cast(sqlite.Insert, insert)).returning(ASSIGNMENTS.c.pair_id).cte("held")
     taken = _TAKE_SLOT.where(PAIRS.c.id == held.c.pair_id).cte("taken")
@@ -210,20 +213,25 @@ _EXPIRED = (
     .limit(_EXPIRED_AT_ONCE)
     .with_for_update(of=(ASSIGNMENTS, PAIRS), key_share=True, skip_locked=True)
 )
-_MINE_HERE = (
-    select(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair_id)
-    .join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id)
-    .where(
-        or_(
-            ASSIGNMENTS.c.project_id == PROJECT,
-            ASSIGNMENTS.c.project_id.in_(select(PROJECTS.c.id).where(PROJECTS.c.checks_of_id == PROJECT)),
-        ),
-        ASSIGNMENTS.c.rater_id == RATER,
-    )
-    .order_by(PAIRS.c.id)
-    .with_for_update(of=(ASSIGNMENTS, PAIRS), key_share=True, skip_locked=True)
+# Held, or withdrawn while they held it: both in one statement, for one may become the other while it waits.
+_IS_KEPT = or_(
+    IS_HELD,
+    and_(ASSIGNMENTS.c.state == literal_column("'returned'"), ASSIGNMENTS.c.lease_expires_at.is_not(None)),
 )
-_HELD_BY_ME = _MINE_HERE.where(IS_HELD)
+# It waits for whoever grades one of the pairs just now, the pair's lock first as everywhere.
+_KEPT_BY_ME = (
+    select(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair_id, ASSIGNMENTS.c.state)
+    .join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id)
+    .where(ASSIGNMENTS.c.rater_id == RATER, _IS_KEPT)
+    .order_by(PAIRS.c.id)
+    .with_for_update(of=(PAIRS, ASSIGNMENTS), key_share=True)
+)
+_KEPT_BY_ME_HERE = _KEPT_BY_ME.where(
+    or_(
+        ASSIGNMENTS.c.project_id == PROJECT,
+        ASSIGNMENTS.c.project_id.in_(select(PROJECTS.c.id).where(PROJECTS.c.checks_of_id == PROJECT)),
+    )
+)
 _LAST_HELD_BY_ME = (
     select(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair_id)
     .join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id)
@@ -231,9 +239,6 @@ _LAST_HELD_BY_ME = (
     .order_by(ASSIGNMENTS.c.claimed_at.desc(), ASSIGNMENTS.c.position.desc())
     .limit(1)
     .with_for_update(of=(ASSIGNMENTS, PAIRS), key_share=True, skip_locked=True)
-)
-_HELD_ONCE_RESTORED = _MINE_HERE.where(
-    ASSIGNMENTS.c.state == literal_column("'returned'"), ASSIGNMENTS.c.lease_expires_at.is_not(None)
 )
 _RETURN = (
     update(ASSIGNMENTS)
@@ -261,26 +266,29 @@ def return_expired(
 def return_held(connection: Connection, project_id: int, rater_id: int) -> int:
     """Give back what the rater holds, check pairs among it; how many pairs.
 
-    Nor do they hold a withdrawn pair again that they had before, once it is restored.
+    Nor do they hold a withdrawn pair again that they had before, once it is restored. They claim nothing
+    until the transaction ends. It takes several locks: `repeated_if_undone`.
     """
-    wanted = {"project": project_id, "rater": rater_id}
-    if withdrawn := connection.execute(_HELD_ONCE_RESTORED, wanted).all():
-        connection.execute(_RETURN, {"ids": [row.id for row in withdrawn]})
-    return _return(connection, connection.execute(_HELD_BY_ME, wanted).all())
-
-
-_PROJECTS_OF_HELD = (
-    select(func.coalesce(PROJECTS.c.checks_of_id, PROJECTS.c.id))
-    .join_from(ASSIGNMENTS, PROJECTS, PROJECTS.c.id == ASSIGNMENTS.c.project_id)
-    .where(ASSIGNMENTS.c.rater_id == RATER, IS_HELD)
-    .distinct()
-)
+    return _return_kept(connection, rater_id, project_id)
 
 
 def return_all_held(connection: Connection, rater_id: int) -> None:
     """As `return_held`, in all projects."""
-    for project_id in sorted(connection.scalars(_PROJECTS_OF_HELD, {"rater": rater_id})):
-        return_held(connection, project_id, rater_id)
+    _return_kept(connection, rater_id, None)
+
+
+def _return_kept(connection: Connection, rater_id: int, project_id: int | None) -> int:
+    here = {} if project_id is None else {"project": project_id}
+    search = _KEPT_BY_ME if project_id is None else _KEPT_BY_ME_HERE
+    count = 0
+    for is_locked in (False, True):  # pairs come first, so that whoever saves a grade just now can end it
+        if is_locked:
+            keep_from_claiming(connection, rater_id, project_id)
+        kept = connection.execute(search, {"rater": rater_id, **here}).all()
+        if withdrawn := [row.id for row in kept if row.state != "held"]:
+            connection.execute(_RETURN, {"ids": withdrawn})
+        count += _return(connection, [row for row in kept if row.state == "held"])
+    return count
 
 
 def return_last_held(connection: Connection, desk: Desk) -> int:

@@ -18,6 +18,7 @@ from annotation.projects import GroupCounts, Member, ProjectCounts, check_settin
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
 from annotation.services.claims import return_held
+from annotation.services.desk import repeated_if_undone
 from annotation.services.in_use import IN_USE, count_withdrawn
 from annotation.services.project_changes import apply_settings, lock_pairs
 from annotation.services.users import as_user, get_user, id_of
@@ -186,6 +187,9 @@ class ProjectService:
         Raises:
             NotFoundError: there is no such project or account, or the user has not the role.
         """
+        repeated_if_undone(lambda: self._remove_member(project_id, user_name, role, by))
+
+    def _remove_member(self, project_id: int, user_name: str, role: Role | None, by: User | None) -> None:
         now = self._clock()
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)

@@ -10,6 +10,7 @@ from annotation.types import Role
 from db.models import Membership, Project, User
 
 _ADMINISTERS = (User.is_administrator, User.disabled_at.is_(None), User.password_hash.is_not(None))
+_ADMINISTRATORS = select(User).where(*_ADMINISTERS).order_by(User.id)
 
 
 def roles_of(session: Session, user_id: int, project_id: int) -> frozenset[Role]:
@@ -38,23 +39,21 @@ def has_administrator(session: Session) -> bool:
 
 def lock_administrators(session: Session) -> list[User]:
     """The administrators of the server who can sign in; nobody else changes who they are meanwhile."""
-    statement = (
-        select(User)
-        .where(*_ADMINISTERS)
-        .order_by(User.id)
-        .with_for_update()
-        .execution_options(populate_existing=True)
-    )
+    statement = _ADMINISTRATORS.with_for_update().execution_options(populate_existing=True)
     return list(session.scalars(statement))
 
 
-def check_not_the_last(session: Session, user: User, deed: str) -> None:
+def check_not_the_last(session: Session, user: User, deed: str, *, lock: bool = True) -> None:
     """Keep somebody who can administer.
+
+    Args:
+        lock: so that it stays so; without it this is a first look, which waits for nobody.
 
     Raises:
         SettingsError: the user is the last administrator who can sign in.
     """
-    if [row.id for row in lock_administrators(session)] == [user.id]:
+    found = lock_administrators(session) if lock else session.scalars(_ADMINISTRATORS)
+    if [row.id for row in found] == [user.id]:
         raise SettingsError(
             f"{user.name} is the last administrator and cannot be {deed}: "
             "make somebody else administrator first."

@@ -20,6 +20,7 @@ from annotation.gold import ExportOptions, RaterColumns, Unfinished
 from annotation.judgements import JudgingOptions
 from annotation.notes import LONGEST_NOTE
 from annotation.quality import QualitySettings
+from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
 from annotation.services.assignment import AssignmentService
@@ -107,7 +108,9 @@ def test_what_was_held_is_held_again_after_restoring(database):
     assert check(database).problems == ()
 
 
-@pytest.mark.parametrize("why", ["the lease ran out", "who held it stopped", "another graded it"])
+@pytest.mark.parametrize(
+    "why", ["the lease ran out", "who held it stopped", "who held it was disabled", "another graded it"]
+)
 def test_what_was_held_goes_to_others_after_restoring_where(database, why):
     world, clock = new_world(database, pairs=1, raters=3, k=1), MovableClock()
     assignments, service = AssignmentService(database, clock), PairWithdrawalService(database, clock)
@@ -121,6 +124,9 @@ def test_what_was_held_goes_to_others_after_restoring_where(database, why):
         clock.forward(minutes=31)
     elif why == "who held it stopped":
         assignments.give_back(world.project, first)
+    elif why == "who held it was disabled":
+        AccountService(database).disable("rater 0.0")
+        AccountService(database).enable("rater 0.0")
     else:
         ratings.rate(pair_id, second, Decimal(2))
     service.restore(world.project, [name])

@@ -1,0 +1,109 @@
+"""Raters who are disabled, removed or paused while they work: nothing stays with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import event, select
+
+from annotation.errors import SettingsError
+from annotation.services.accounts import AccountService
+from annotation.services.assignment import AssignmentService
+from annotation.services.desk import lock_pair, open_desk
+from annotation.services.projects import ProjectService
+from annotation.services.quality import QualityService
+from db.models import Assignment, Membership
+from tests.raters import World, check, new_world
+
+MOMENT = 0.3
+"""Long enough for somebody to come to a lock, in seconds."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A rater who holds two pairs, and how they are sent away."""
+
+    world: World
+    assignments: AssignmentService
+    send_away: Callable[[], object]
+
+    @property
+    def rater(self) -> int:
+        return self.world.raters[0]
+
+    def held(self) -> list[int]:
+        mine = select(Assignment.pair_id).where(Assignment.rater_id == self.rater, Assignment.state == "held")
+        with self.world.database.reading() as session:
+            return list(session.scalars(mine))
+
+
+@pytest.fixture(params=["disabled", "removed", "paused"])
+def work(request, postgresql_database) -> Work:
+    """On PostgreSQL: SQLite has one transaction that writes at a time."""
+    database = postgresql_database
+    world, assignments = new_world(database, pairs=6, raters=2, k=2), AssignmentService(database)
+    ways = {
+        "disabled": lambda: AccountService(database).disable("rater 0.0"),
+        "removed": lambda: ProjectService(database).remove_member(world.project, "rater 0.0"),
+        "paused": lambda: QualityService(database).pause(world.project, "rater 0.0"),
+    }
+    for rater in world.raters:
+        assert len(assignments.queue(world.project, rater).pairs) == 2
+    return Work(world, assignments, ways[request.param])
+
+
+@pytest.fixture
+def meanwhile() -> Iterator[Executor]:
+    with ThreadPoolExecutor(1) as executor:
+        yield executor
+
+
+def test_a_pair_that_somebody_else_grades_at_that_moment_goes_back_too(work, meanwhile):
+    with work.world.database.session() as session:
+        lock_pair(session.connection(), work.world.pairs[0])
+        gone = meanwhile.submit(work.send_away)
+        wait([gone], MOMENT)
+        theirs = select(Membership.role).where(Membership.user_id == work.rater)
+        session.execute(theirs.with_for_update(nowait=True))  # which may come after the pair: nobody has it
+    gone.result(10)
+    assert work.held() == []
+    check(work.world)
+
+
+def test_a_claim_that_is_under_way_is_waited_for(work, meanwhile):
+    with work.world.database.session() as session:
+        connection, now = session.connection(), datetime.now(UTC)
+        desk = open_desk(connection, work.world.project, work.rater, now)
+        assert len(work.assignments.fill(connection, desk, now, count=3).pairs) == 3
+        gone = meanwhile.submit(work.send_away)
+        wait([gone], MOMENT)
+    gone.result(10)
+    assert work.held() == []
+    check(work.world)
+
+
+def test_a_request_that_began_before_claims_nothing_after(work, meanwhile):
+    with work.world.database.session() as session:
+        connection, now = session.connection(), datetime.now(UTC)
+        desk = open_desk(connection, work.world.project, work.rater, now)
+        meanwhile.submit(work.send_away).result(10)
+        assert work.assignments.fill(connection, desk, now).pairs == ()
+    assert work.held() == []
+    check(work.world)
+
+
+def test_nothing_is_locked_or_returned_before_the_last_administrator_is_refused(database):
+    world = new_world(database, pairs=2, raters=1)
+    AssignmentService(database).queue(world.project, world.raters[0])
+    accounts = AccountService(database)
+    accounts.set_password("rater 0.0", "a long and quiet harbour")
+    accounts.set_administrator("rater 0.0", True)
+    said: list[str] = []
+    event.listen(database.engine, "before_cursor_execute", lambda *arguments: said.append(arguments[2]))
+    with pytest.raises(SettingsError, match="the last administrator"):
+        accounts.disable("rater 0.0")
+    assert not [statement for statement in said if "UPDATE" in statement]
