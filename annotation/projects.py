@@ -59,6 +59,8 @@ class ProjectCounts:
     """In the order of the project's types, then by genre."""
     withdrawn: int = 0
     """Pairs that none of the other figures counts."""
+    to_adjudicate: int = 0
+    """Flagged pairs without a decision, or with a grade that came after it."""
 
     @property
     def open(self) -> int:
@@ -81,7 +83,7 @@ def all_withdrawn_text(withdrawn: int) -> str:
     return f"{what} withdrawn: restore what should count under All pairs on the project's page."
 
 
-def sum_counts(groups: Iterable[GroupCounts], withdrawn: int = 0) -> ProjectCounts:
+def sum_counts(groups: Iterable[GroupCounts], withdrawn: int = 0, *, to_adjudicate: int = 0) -> ProjectCounts:
     """The counts of all the groups together."""
     kept = tuple(groups)
     return ProjectCounts(
@@ -91,6 +93,7 @@ def sum_counts(groups: Iterable[GroupCounts], withdrawn: int = 0) -> ProjectCoun
         flagged=sum(group.flagged for group in kept),
         groups=kept,
         withdrawn=withdrawn,
+        to_adjudicate=to_adjudicate,
     )
 
 

@@ -173,12 +173,14 @@ def show(name: NameArgument, as_json: JsonOption = False, database_url: Database
     members, counts = service.members(project.id), service.counts(project.id)
     stuck = StuckService(database).stuck(project.id, limit=None if as_json else _MOST_STUCK)
     if as_json:
-        withdrawn = {"withdrawn": counts.withdrawn} if counts.withdrawn else {}
+        more = {"to_adjudicate": counts.to_adjudicate}
+        if counts.withdrawn:
+            more["withdrawn"] = counts.withdrawn
         groups = [{"type": group.type, "genre": group.genre, **_totals(group)} for group in counts.groups]
         show_json(
             {
                 **_as_json(project),
-                "counts": {**_totals(counts), **withdrawn, "groups": groups},
+                "counts": {**_totals(counts), **more, "groups": groups},
                 "stuck": stuck_json(stuck),
                 "members": [{"user": member.user.name, "roles": _roles(member)} for member in members],
             }
@@ -192,6 +194,8 @@ def show(name: NameArgument, as_json: JsonOption = False, database_url: Database
     figures = ("Pairs", "Ratings", "Finished", "Flagged")
     rows = [[group.type, group.genre or "–", *_figures(_totals(group))] for group in counts.groups]
     show_table(("Type", "Genre", *figures), [*rows, ["all", "", *_figures(_totals(counts))]], right=figures)
+    if counts.flagged:
+        show_line(f"Of the flagged pairs {counts.to_adjudicate:,} wait to be adjudicated.")
     if counts.withdrawn:
         them = "it" if counts.withdrawn == 1 else "them"
         show_line(f"{number_of(counts.withdrawn, 'pair')} withdrawn, not counted above; see {them} with")

@@ -71,7 +71,7 @@ class OverviewService:
             shown = session.execute(statement).all()
             ids = [row.id for row in shown]
             counted = {row.project_id: row for row in session.execute(_counts(ids))}
-            opened = {row[0]: row[1] for row in session.execute(_to_adjudicate(ids))}
+            opened = {row[0]: row[1] for row in session.execute(to_adjudicate(ids))}
             raters = {row[0]: row[1] for row in session.execute(_raters(ids))}
             unwritten = {row[0]: row[1] for row in session.execute(_unwritten(ids))}
             to_review = {row[0]: row[1] for row in session.execute(_to_review(ids))}
@@ -135,7 +135,7 @@ def _withdrawn(project_ids: list[int]) -> Select[int, int]:
     )
 
 
-def _to_adjudicate(project_ids: list[int]) -> Select[int, int]:
+def to_adjudicate(project_ids: list[int]) -> Select[int, int]:
     """Flagged pairs without a decision, or with a rating that came after it."""
     changed = exists().where(Rating.pair_id == Pair.id, Rating.updated_at > Adjudication.decided_at)
     return (

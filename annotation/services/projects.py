@@ -20,6 +20,7 @@ from annotation.services.checks import shelf_of
 from annotation.services.claims import return_held
 from annotation.services.desk import repeated_if_undone
 from annotation.services.in_use import IN_USE, count_withdrawn
+from annotation.services.overview import to_adjudicate
 from annotation.services.project_changes import apply_settings, lock_pairs
 from annotation.services.users import as_user, get_user, id_of
 from annotation.services.writing_plan import return_writings
@@ -240,9 +241,10 @@ class ProjectService:
             found = session.execute(statement)
             groups = [GroupCounts(type, genre, *map(int, figures)) for type, genre, *figures in found]
             withdrawn = count_withdrawn(session, project.id)
+            waiting = sum(row[1] for row in session.execute(to_adjudicate([project.id])))
         places = {type: place for place, type in enumerate(project.types)}
         groups.sort(key=lambda group: (places[group.type], group.genre or ""))
-        return sum_counts(groups, withdrawn)
+        return sum_counts(groups, withdrawn, to_adjudicate=waiting)
 
 
 def find_project(session: Session, name_or_id: str | int, *, lock: bool = False) -> models.Project:

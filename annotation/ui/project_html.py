@@ -24,6 +24,7 @@ def counts_html(counts: ProjectCounts) -> str:
         return empty_html(all_withdrawn_text(counts.withdrawn) if counts.withdrawn else NO_PAIRS)
     done = f"{grouped(counts.finished)} of {counted(counts.pairs, 'pair')} fully graded"
     said = f"{counted(counts.ratings, 'grade')} · {grouped(counts.flagged)} flagged"
+    said += f", {grouped(counts.to_adjudicate)} to adjudicate" if counts.flagged else ""
     said += f" · {counted(counts.withdrawn, 'pair')} withdrawn" if counts.withdrawn else ""
     rows = "".join(
         f'<tr><th scope="row" dir="auto">{escape(comparison_type(group.type).label)}</th>'

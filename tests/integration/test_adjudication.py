@@ -19,6 +19,7 @@ from annotation.services.adjudication import AdjudicationService
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, Role
+from annotation.ui.project_html import counts_html
 from db.models import Adjudication, AdjudicationChange
 from tests.rated import pair, rated_project
 
@@ -60,6 +61,20 @@ def test_the_queue_has_the_flagged_pairs_largest_spread_first_then_in_order(rate
     assert [entry.spread for entry in page.entries] == [4, 4, Decimal("1.5"), 1]
     assert page.counts == {Which.OPEN: 4, Which.DECIDED: 0, Which.ALL: 4}
     assert page.types == ("phrase2word", "sentence2phrase")
+
+
+def test_the_project_counts_the_flagged_pairs_that_wait_for_a_decision(rated, service):
+    projects = ProjectService(rated.database)
+
+    def told():
+        counts = projects.counts(rated.id)
+        assert counts.to_adjudicate == service.queue(rated.id).counts[Which.OPEN]
+        return counts_html(counts)
+
+    assert "4 flagged, 4 to adjudicate" in told()
+    for name in ("far", "also-far", "half", "point"):
+        decide(rated, service, name)
+    assert "4 flagged, 0 to adjudicate" in told()
 
 
 def test_pages_of_the_queue_join_without_gap_or_overlap(rated, service):

@@ -117,7 +117,7 @@ def test_files_are_imported_together_and_shown(call):
     assert "1 pair was there already and was left out: a." in call("import", "news", "one.jsonl")[1]
     shown, typed = json.loads(call("project", "show", "news", "--json")[1]), "sentence2phrase"
     assert shown["counts"] == {
-        "pairs": 2, "ratings": 3, "finished": 1, "flagged": 1,
+        "pairs": 2, "ratings": 3, "finished": 1, "flagged": 1, "to_adjudicate": 1,
         "groups": [
             {"type": typed, "genre": None, "pairs": 1, "ratings": 2, "finished": 1, "flagged": 1},
             {"type": typed, "genre": "Travel", "pairs": 1, "ratings": 1, "finished": 0, "flagged": 0},
