@@ -404,10 +404,14 @@ def test_counting_reads_the_index_and_no_text(sqlite_database):
         statements.append((statement, parameters))
 
     ProjectService(sqlite_database).counts(project.id)
-    [(counting, parameters)] = [(text, given) for text, given in statements if "GROUP BY" in text]
+    counting, waiting = [told for told in statements if "GROUP BY" in told[0]]
     with sqlite_database.engine.connect() as connection:
-        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {counting}", parameters).fetchall()
-    assert "USING COVERING INDEX ix_pairs_type" in str(plan)
+        plans = [
+            str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall())
+            for statement, parameters in (counting, waiting)
+        ]
+    assert "USING COVERING INDEX ix_pairs_type" in plans[0]
+    assert "USING INDEX ix_pairs_spread" in plans[1].replace("COVERING ", "")  # of flagged pairs alone
 
 
 # Deleting
