@@ -1,7 +1,9 @@
 """A rater's share of a project: so many pairs at most are theirs, held or graded, where its settings say so.
 
-Two requests of one rater wait for each other before either counts what is theirs. Whoever holds that lock
-waits for no pair, so that one may wait for it with the lock of a pair.
+Two requests of one rater wait for each other before either counts what is theirs. A request that holds that
+lock waits for no pair, so that one may wait for it with the lock of a pair. Who sends the rater away takes it
+too, and does wait for pairs (`rater_lock`): PostgreSQL undoes one of two that wait for each other, and it is
+repeated.
 """
 
 from __future__ import annotations
