@@ -66,6 +66,13 @@
     run.click();
   }, true);
 
+  // As soon as its page may be left, Gradio breaks off what it waits for, takes that for a lost connection and
+  // loads the page again: a next page that is slow to come would never come. Browsers hang up by themselves.
+  const { abort } = AbortController.prototype;
+  AbortController.prototype.abort = function (...reason) {
+    if (window.event?.type !== "beforeunload") abort.apply(this, reason);
+  };
+
   // Gradio gives some parts no name or a wrong role, which screen readers need, and text fields one direction.
   const named = () => {
     for (const field of document.querySelectorAll("[data-testid=textbox]:not([dir=auto])")) field.dir = "auto";

@@ -485,6 +485,28 @@ def test_a_long_text_says_that_it_is_being_read_and_hides_what_was_said_before(p
     expect(reading).to_be_hidden()
 
 
+def test_leaving_a_page_that_its_server_has_not_answered_is_no_error(page, serve):
+    def answer_late(route):
+        page.wait_for_timeout(300)
+        route.fulfill(body="elsewhere")
+
+    address = serve(app.AppContext(MODELS, lambda name: Waiting()))
+    open_page(page, address)
+    watch = Watch()
+    watch.over(page, address)
+    Waiting.go.clear()
+    write(page, BODY)
+    with page.expect_response("**/gradio_api/queue/data*"):
+        page.locator("#predict-run").click()
+    page.route("**/elsewhere", answer_late)
+    try:
+        page.evaluate("location.assign('/elsewhere')")
+        page.wait_for_url("**/elsewhere")
+    finally:
+        Waiting.go.set()
+    watch.check()
+
+
 def test_a_long_text_that_is_stopped_is_read_no_more_and_the_next_one_is(page, serve, tmp_path):
     with ModelWorker(partial(remote.load_and_note, tmp_path)) as worker:
         address = serve(app.AppContext({"obedient": "obeys"}, remote.load, load_apart=worker.open))
