@@ -546,6 +546,7 @@ def test_who_stops_for_today_frees_the_open_pairs_and_finds_the_draft_when_going
     assert len(assignment.queue(desk.project.id, other.id).pairs) == 2
     assignment.give_back(desk.project.id, other.id)
     page.get_by_role("button", name="Go on grading").click()
+    expect(page.locator("#rate-pair")).to_be_visible()
     expect(page.locator("#rate-right")).to_have_text("late train 1")
     expect(page.locator("#rate-value b")).to_have_text("3")
     press(page, "Enter")
