@@ -200,8 +200,7 @@ def show(name: NameArgument, as_json: JsonOption = False, database_url: Database
         them = "it" if counts.withdrawn == 1 else "them"
         show_line(f"{number_of(counts.withdrawn, 'pair')} withdrawn, not counted above; see {them} with")
         show_line(f"  python -m annotation pairs list {shlex.quote(project.name)} --state withdrawn")
-    if stuck.total:
-        show_stuck(stuck)
+    show_stuck(stuck)
 
 
 @projects.command()

@@ -12,12 +12,20 @@ from annotation.terminal import show_line, show_table
 def stuck_json(stuck: StuckPairs) -> dict[str, Any]:
     """What `project show --json` has of them."""
     items = [asdict(pair) for pair in stuck.items]
-    by_limit = {"by_limit": stuck.by_limit} if stuck.most_per_rater else {}
-    return {"pairs": stuck.total, **by_limit, "open_links": stuck.open_links, "items": items}
+    limit = {"by_limit": stuck.by_limit, "short_by": stuck.short_by} if stuck.most_per_rater else {}
+    return {"pairs": stuck.total, **limit, "open_links": stuck.open_links, "items": items}
 
 
 def show_stuck(stuck: StuckPairs) -> None:
-    """How many there are, what can be done, and the first of them."""
+    """How many there are or will be, what can be done, and the first of them; else nothing."""
+    if stuck.total:
+        _show_pairs(stuck)
+    if stuck.short_text:
+        links = f" {stuck.links_text}" if stuck.open_links and not stuck.total else ""
+        show_line(f"\n{stuck.short_text}: raise it with `project change`, or invite another rater.{links}")
+
+
+def _show_pairs(stuck: StuckPairs) -> None:
     links = f" {stuck.links_text}" if stuck.open_links else ""
     if not stuck.raters:
         said = f"Pairs that lack grades: {stuck.total:,}. No rater can be given them: invite raters."

@@ -49,6 +49,10 @@ class StuckPairs:
     """The settings refuse a smaller number of raters for a pair: some pair has had so many."""
     open_links: int
     """Links that make somebody a rater of the project, and that nobody has used yet."""
+    room: int
+    """How many pairs the limit of pairs per rater lets the raters still be given; 0 without a limit."""
+    short_by: int
+    """How many of the grades that no rater has before them are more than that; 0 without a limit."""
     items: tuple[StuckPair, ...]
     """In the order of import; the first ones."""
 
@@ -56,6 +60,20 @@ class StuckPairs:
     def fewer_would_do(self) -> bool:
         """Whether the number of raters for a pair can be lowered at all."""
         return max(1, self.lowest_raters) < self.raters_per_pair
+
+    @property
+    def short_text(self) -> str:
+        """That the limit will be too low for the raters there are; nothing where all have reached it."""
+        if not self.room or not self.short_by:
+            return ""
+        return (
+            f"The limit of {self._most_text} per rater leaves the raters room for {self.room:,} of the "
+            f"{self.room + self.short_by:,} grades that are still to be given out"
+        )
+
+    @property
+    def _most_text(self) -> str:
+        return "1 pair" if self.most_per_rater == 1 else f"{self.most_per_rater:,} pairs"
 
     @property
     def limit_text(self) -> str:
@@ -67,8 +85,7 @@ class StuckPairs:
         else:
             who = "1 rater has" if self.full == 1 else f"{self.full:,} raters have"
         which = "" if self.by_limit == self.total else f", which keeps {self.by_limit:,} of them back"
-        most = "1 pair" if self.most_per_rater == 1 else f"{self.most_per_rater:,} pairs"
-        return f"{who} reached the limit of {most} per rater{which}"
+        return f"{who} reached the limit of {self._most_text} per rater{which}"
 
     @property
     def links_text(self) -> str:
@@ -104,8 +121,12 @@ class StuckService:
             now = self._clock()
             raters = session.scalars(_may_grade(project.id, now)).all()
             links = session.scalar(_open_links(project.id, now)) or 0
-            shares = read_shares(session, project) or {}
-            left = [rater for rater in raters if rater not in shares or shares[rater].left > 0]
+            shares = read_shares(session, project)
+            left, room, short_by = raters, 0, 0
+            if shares is not None:
+                left = [rater for rater in raters if shares[rater].left > 0]
+                room = sum(shares[rater].left for rater in left)
+                short_by = max(0, (session.scalar(_to_give(project.id)) or 0) - room)
             listing = _lacking(project.id, left)
             total = _count(session, listing)
             others = _count(session, _lacking(project.id, raters)) if len(left) < len(raters) else total
@@ -124,6 +145,8 @@ class StuckService:
             most_per_rater=project.most_per_rater,
             lowest_raters=lowest,
             open_links=links,
+            room=room,
+            short_by=short_by,
             items=items,
         )
 
@@ -177,6 +200,16 @@ def _may_grade(project_id: int, now: datetime) -> Select[int]:
     )
 
 
+def _to_give(project_id: int) -> Select[int]:
+    """The sum of what the pairs without a decision lack."""
+    return select(func.sum(Pair.open_slots)).where(*_undecided(project_id))
+
+
+def _undecided(project_id: int) -> tuple[ColumnElement[bool], ...]:
+    decided = exists().where(Adjudication.pair_id == Pair.id)
+    return (Pair.project_id == project_id, HAS_SLOT, ~decided)
+
+
 def _lacking(project_id: int, raters: Sequence[int]) -> Select[*tuple[Any, ...]]:
     def of_pair(*where: ColumnElement[bool]) -> ColumnElement[int]:
         counted = select(func.count()).where(Assignment.pair_id == Pair.id, *where)
@@ -192,11 +225,6 @@ def _lacking(project_id: int, raters: Sequence[int]) -> Select[*tuple[Any, ...]]
             left.label("raters_left"),
             of_pair(Assignment.state == "skipped").label("skips"),
         )
-        .where(
-            Pair.project_id == project_id,
-            HAS_SLOT,
-            left < Pair.open_slots,
-            ~exists().where(Adjudication.pair_id == Pair.id),
-        )
+        .where(*_undecided(project_id), left < Pair.open_slots)
         .order_by(Pair.import_order)
     )

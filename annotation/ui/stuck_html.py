@@ -11,7 +11,23 @@ MOST_SHOWN = 20
 
 
 def stuck_html(stuck: StuckPairs, project_id: int) -> str:
-    """How many there are, what to do, and the first of them; nothing where there are none."""
+    """How many there are or will be, what to do, and the first of them; nothing where there are none."""
+    return _stuck_html(stuck, project_id) + _short_html(stuck, project_id)
+
+
+def _short_html(stuck: StuckPairs, project_id: int) -> str:
+    if not stuck.short_text:
+        return ""
+    there = f"/annotate/project?project={project_id}"
+    links = escape(f" {stuck.links_text}") if stuck.open_links and not stuck.total else ""
+    return (
+        f'<p class="note" role="status" id="project-short">{escape(stuck.short_text)}: '
+        f'<a href="{there}&amp;tab=settings">raise the limit</a>, or '
+        f'<a href="{there}&amp;tab=members">invite another rater</a>.{links}</p>'
+    )
+
+
+def _stuck_html(stuck: StuckPairs, project_id: int) -> str:
     if not stuck.total:
         return ""
     links = escape(f" {stuck.links_text}") if stuck.open_links else ""

@@ -398,6 +398,33 @@ def test_pairs_that_no_share_has_room_for_are_told_with_what_to_do(short, databa
     assert (stuck.stuck(project).total, stuck.stuck(project).by_limit) == (0, 0)
 
 
+def test_a_limit_that_is_too_low_for_the_raters_is_told_before_they_reach_it(short, database):
+    project, stuck = short.world.project, StuckService(database)
+    first, second = short.world.raters
+    early = stuck.stuck(project)
+    assert (early.total, early.room, early.short_by) == (0, 4, 1)
+    assert early.short_text == (
+        "The limit of 2 pairs per rater leaves the raters room for 4 of the 5 grades "
+        "that are still to be given out"
+    )
+    html = stuck_html(early, project)
+    assert f'project={project}&amp;tab=settings">raise the limit</a>, or <a' in html
+    assert "open link" not in html
+    assert "1 open link for a rater is out" in stuck_html(replace(early, open_links=1), project)
+    short.queue(first)  # who holds two
+    held = stuck.stuck(project)
+    assert (held.room, held.short_by) == (2, 1)
+    short.grade_all(first)
+    assert (stuck.stuck(project).room, stuck.stuck(project).short_by) == (2, 1)
+    short.grade_all(second)
+    full = stuck.stuck(project)
+    assert (full.total, full.room, full.short_by, full.short_text) == (1, 0, 1, "")
+    short.change(3)
+    assert (stuck.stuck(project).room, stuck.stuck(project).short_by) == (2, 0)
+    short.change(None)
+    assert (stuck.stuck(project).room, stuck.stuck(project).short_by) == (0, 0)
+
+
 def test_the_limit_is_not_named_where_a_higher_one_would_not_help(short, database):
     project, stuck = short.world.project, StuckService(database)
     skipped = ids(short.queue(short.world.raters[0]))[0]
@@ -435,9 +462,11 @@ def test_a_command_tells_the_pairs_that_no_share_has_room_for(sqlite_database, c
     with sqlite_database.session() as session:
         for rater in office.world.raters:
             session.get(User, rater).password_hash = "$argon2id$x"
+    url = str(sqlite_database.engine.url)
+    assert main(["project", "show", "News", "--database-url", url]) == 0
+    assert "room for 2 of the 3 grades that are still to be given out: raise it" in capsys.readouterr().out
     for rater in office.world.raters:
         office.grade_all(rater)
-    url = str(sqlite_database.engine.url)
     assert main(["project", "show", "News", "--database-url", url]) == 0
     assert (
         "too few raters left for them: 1. All raters have reached the limit of 1 pair per rater: raise it "
@@ -446,3 +475,4 @@ def test_a_command_tells_the_pairs_that_no_share_has_room_for(sqlite_database, c
     assert main(["project", "show", "News", "--json", "--database-url", url]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["most_per_rater"], shown["stuck"]["pairs"], shown["stuck"]["by_limit"]) == (1, 1, 1)
+    assert shown["stuck"]["short_by"] == 1
