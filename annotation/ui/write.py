@@ -17,6 +17,7 @@ from annotation.notes import LONGEST_NOTE
 from annotation.scale import CLSS_POINTS
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
+from annotation.services.writing_plan import SENT_BACK_TIME
 from annotation.types import Project, Role, User
 from annotation.ui.asking import asked_project
 from annotation.ui.guidelines import scale_html
@@ -58,7 +59,7 @@ def form_html(project: Project, user: User) -> str:
         f"{_BAR}"
         '<div id="write-notices"></div>'
         '<div id="write-message" class="empty" role="status">Loading your item.</div>'
-        f'<div id="write-work" hidden>{_request_html(types, project)}{_ITEMS}{_ACTIONS}</div>'
+        f'<div id="write-work" hidden>{_request_html(types, project)}{_BACK}{_ITEMS}{_ACTIONS}</div>'
         f"{_guidelines_html(project)}{_RECENT}{_BLANK}</div>"
     )
 
@@ -96,8 +97,12 @@ def _request_html(types: list[ComparisonType], project: Project) -> str:
     )
 
 
+_BACK = f"""
+<div id="write-back" class="note" hidden><p></p>
+<p class="small">It stays yours for {SENT_BACK_TIME.days} days after your last change;
+then others may be given it.</p></div>
+"""
 _ITEMS = """
-<div id="write-back" class="note" hidden><p></p></div>
 <div class="rate-items">
 <section class="rate-item"><h2 id="write-larger"></h2>
 <div id="write-left" class="rate-text" dir="auto" lang="" tabindex="0" role="group"

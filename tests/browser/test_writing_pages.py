@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from annotation.types import ProjectSettings, Role
 from tests.writers import TYPE, new_items
 
-PEOPLE = {"wim": Role.WRITER, "wes": Role.WRITER, "eda": Role.EDITOR, "ana": Role.RATER}
+PEOPLE = {"wim": Role.WRITER, "wes": Role.WRITER, "wyn": Role.WRITER, "eda": Role.EDITOR, "ana": Role.RATER}
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +93,28 @@ def test_a_text_is_not_lost_when_the_server_cannot_be_reached(site, browser, pro
     page.reload()
     expect(page.locator("#write-text")).to_have_value("a noon departure")
     expect(page.locator("#write-saved")).to_contain_text("Saved")
+
+
+def test_a_text_that_was_sent_back_comes_with_the_note_and_the_time_that_it_waits(site, browser, project):
+    path = f"?project={project.id}"
+    wyn = site.page(browser, "wyn", f"/annotate/write{path}")
+    left = wyn.locator("#write-left").inner_text()
+    expect(wyn.locator("#write-back")).to_be_hidden()
+    wyn.locator("#write-text").fill("some quick boats")
+    wyn.locator("#write-text").press("Control+Enter")
+    expect(wyn.locator("#write-counts")).to_contain_text("You wrote 1 text")
+
+    eda = site.page(browser, "eda", f"/annotate/review{path}")
+    expect(eda.locator("#review-item .rate-text")).to_have_text(left)
+    eda.get_by_label("Note to the writer").fill("Three words,\nplease.")
+    eda.get_by_role("button", name="Send back").click()
+    expect(eda.locator("#review-item")).to_contain_text("No texts are awaiting review")
+
+    again = site.page(browser, "wyn", f"/annotate/write{path}")
+    expect(again.locator("#write-left")).not_to_have_text(left)  # what wyn was at comes first
+    again.locator("#write-text").fill("going somewhere else")
+    again.locator("#write-text").press("Control+Enter")
+    expect(again.locator("#write-left")).to_have_text(left)
+    note = again.locator("#write-back")
+    expect(note).to_contain_text("An editor sent this back: Three words,")
+    expect(note).to_contain_text("stays yours for 7 days after your last change; then others may be given it.")
