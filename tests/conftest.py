@@ -143,6 +143,14 @@ def postgresql_database(tmp_path: Path) -> Iterator[Database]:
     yield from empty_database("postgresql", tmp_path)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_schema_is_left() -> Iterator[None]:
+    yield
+    from tests.databases import drop_idle_schemas
+
+    drop_idle_schemas()
+
+
 def empty_database(system: str, folder: Path) -> Iterator[Database]:
     """A database of its own: a file, or a new schema on the PostgreSQL server."""
     from tests.databases import new_database
