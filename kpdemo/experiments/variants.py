@@ -21,7 +21,7 @@ from kpdemo.types import Document
 
 if TYPE_CHECKING:
     from kpdemo.terminal import ProgressLine
-    from kpdemo.training.extractor import ExtractorTraining
+    from kpdemo.training.extractor_config import ExtractorTraining
     from kpdemo.training.sources import Source
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ _PLACES = ("name", "data", "output", "cache", "device")
 def validation_texts(path: Path, overrides: Mapping[str, str]) -> set[str]:
     """The texts that choose weights and threshold by the configuration; none without its file."""
     from kpdemo.config import load_section
-    from kpdemo.training.extractor import ExtractorTraining
+    from kpdemo.training.extractor_config import ExtractorTraining
     from kpdemo.training.sources import read_source
 
     config = load_section(path, "extractor", ExtractorTraining, overrides)
@@ -162,7 +162,7 @@ class _Run:
     @cached_property
     def _configured(self) -> ExtractorTraining:
         from kpdemo.config import load_section
-        from kpdemo.training.extractor import ExtractorTraining
+        from kpdemo.training.extractor_config import ExtractorTraining
         from kpdemo.training.labeller import LabellerTraining
         from kpdemo.training.one2seq import One2SeqTraining
 

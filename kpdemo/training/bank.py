@@ -29,7 +29,7 @@ from kpdemo.storage import replace_file
 from kpdemo.training.bank_model import BankModel
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.bounds import Positive, Rate, Share
-from kpdemo.training.extractor import set_dropout
+from kpdemo.training.freezing import set_dropout
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.pair_encoder import PairObjective, PairPart, Rates
 from kpdemo.training.pairs import PairCache, cached_pairs

@@ -34,19 +34,13 @@ from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
 from kpdemo.simckp.targets import IGNORED, pad_targets, shifted
 from kpdemo.training.example_cache import ExampleCache
-from kpdemo.training.extractor import (
-    ExamplePart,
-    ExtractorTraining,
-    ValidationSet,
-    chosen_weights,
-    run_identity,
-    set_dropout,
-    trained_parameters,
-    training_examples,
-)
+from kpdemo.training.example_parts import ExamplePart, chosen_weights, trained_parameters, training_examples
+from kpdemo.training.extractor_config import ExtractorTraining, run_identity
+from kpdemo.training.freezing import set_dropout
 from kpdemo.training.generation import GenerationValidation
 from kpdemo.training.labelling import absent_keyphrases
 from kpdemo.training.loop import Metrics, Progress, train
+from kpdemo.training.present_validation import ValidationSet
 from kpdemo.training.sources import read_source
 
 logger = logging.getLogger(__name__)

@@ -20,16 +20,9 @@ from kpdemo.evaluation.protocol import evaluate
 from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.simckp.labeller import BEGIN, INSIDE, OUTSIDE, LabellerConfig, SequenceLabeller, as_predictor
 from kpdemo.training.example_cache import ExampleCache
-from kpdemo.training.extractor import (
-    ExamplePart,
-    ExtractorTraining,
-    chosen_weights,
-    freeze,
-    run_identity,
-    set_dropout,
-    trained_parameters,
-    training_examples,
-)
+from kpdemo.training.example_parts import ExamplePart, chosen_weights, trained_parameters, training_examples
+from kpdemo.training.extractor_config import ExtractorTraining, run_identity
+from kpdemo.training.freezing import freeze, set_dropout
 from kpdemo.training.labelling import LabelledExample
 from kpdemo.training.loop import Metrics, Progress, train
 from kpdemo.training.sources import read_source

@@ -10,7 +10,8 @@ import torch
 from kpdemo.simckp.decoder import KeyphraseDecoder
 from kpdemo.simckp.model import ExtractorConfig
 from kpdemo.simckp.predictor import Selection
-from kpdemo.training.extractor import ExtractorTraining, TrainedExtractor
+from kpdemo.training.extractor import TrainedExtractor
+from kpdemo.training.extractor_config import ExtractorTraining
 from kpdemo.training.generator import GeneratorTraining, TrainedGenerator
 from kpdemo.training.labeller import LabellerTraining, TrainedLabeller
 from kpdemo.training.loop import Metrics

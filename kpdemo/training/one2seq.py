@@ -22,7 +22,8 @@ from kpdemo.simckp.one2seq import One2SeqPredictor
 from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
 from kpdemo.simckp.targets import pad_targets
 from kpdemo.training.example_cache import ExampleCache
-from kpdemo.training.extractor import ExamplePart, run_identity, trained_parameters, training_examples
+from kpdemo.training.example_parts import ExamplePart, trained_parameters, training_examples
+from kpdemo.training.extractor_config import run_identity
 from kpdemo.training.generation import GenerationValidation
 from kpdemo.training.generator import GeneratorBatch, GeneratorTraining, build_generator, written_loss
 from kpdemo.training.labelling import LabelledExample, absent_keyphrases

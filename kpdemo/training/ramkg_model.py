@@ -20,7 +20,7 @@ from kpdemo.ramkg.writer import Writer
 from kpdemo.simckp.backbone import load_encoder_decoder, longest_reading
 from kpdemo.simckp.hub_download import fetch
 from kpdemo.storage import replace_file
-from kpdemo.training.extractor import set_dropout
+from kpdemo.training.freezing import set_dropout
 from kpdemo.types import Document
 
 SAMPLED = 3_000

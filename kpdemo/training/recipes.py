@@ -25,7 +25,8 @@ class Recipe:
 
 def _extractor() -> Recipe:
     from kpdemo.simckp.checkpoint import save_checkpoint
-    from kpdemo.training.extractor import ExtractorTraining, TrainedExtractor, train_extractor
+    from kpdemo.training.extractor import TrainedExtractor, train_extractor
+    from kpdemo.training.extractor_config import ExtractorTraining
     from kpdemo.training.model_card import extractor_card
 
     def save(folder: Path, config: ExtractorTraining, trained: TrainedExtractor, card: str) -> None:

@@ -23,7 +23,7 @@ from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.reranker import RerankerConfig, RerankerModel
 from kpdemo.training.bounds import Count, Positive, Rate, Share
 from kpdemo.training.candidates import proposed_documents
-from kpdemo.training.extractor import set_dropout
+from kpdemo.training.freezing import set_dropout
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.reranker_part import CandidateReader, Rates, RerankerPart, RerankerValidation
 from kpdemo.training.sources import Source, draw_documents, read_source, source_hashes

@@ -19,7 +19,7 @@ from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.sums import SUMS
-from kpdemo.training.extractor import ValidationSet
+from kpdemo.training.present_validation import ValidationSet
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 

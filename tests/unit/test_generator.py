@@ -261,7 +261,7 @@ class TestMasking:
 
 def part_of(config: GeneratorTraining) -> GeneratorPart:
     """The part as `train_generator` makes it, with nothing to validate."""
-    from kpdemo.training.extractor import training_examples
+    from kpdemo.training.example_parts import training_examples
     from kpdemo.training.generator import build_generator
 
     torch.manual_seed(1)

@@ -14,7 +14,7 @@ from torch import nn
 from kpdemo.errors import ConfigError, TrainingError
 from kpdemo.simckp.folders import WEIGHTS
 from kpdemo.training import run
-from kpdemo.training.extractor import ExtractorTraining
+from kpdemo.training.extractor_config import ExtractorTraining
 from kpdemo.training.interpolation import copied_weights, interpolate
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.sources import Source

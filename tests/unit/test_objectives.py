@@ -14,7 +14,7 @@ from kpdemo.simckp.losses import binary_loss, in_batch_loss
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.threshold import Calibration
-from kpdemo.training.extractor import ExtractorTraining
+from kpdemo.training.extractor_config import ExtractorTraining
 from kpdemo.training.generator import GeneratorTraining
 from kpdemo.training.labeller import LabellerTraining
 from kpdemo.training.labelling import ExampleSettings, label_document

@@ -20,7 +20,7 @@ from kpdemo.simckp.batches import collate
 from kpdemo.training import bank, reranker, run
 from kpdemo.training.bank import BankTraining
 from kpdemo.training.example_cache import ExampleCache, cached_examples
-from kpdemo.training.extractor import ExtractorTraining, run_identity
+from kpdemo.training.extractor_config import ExtractorTraining, run_identity
 from kpdemo.training.labelling import ExampleSettings, gold_candidates, label_document
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.reranker import RerankerTraining

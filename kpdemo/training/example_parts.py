@@ -1,0 +1,87 @@
+"""What the trainings of extractor, generator and labeller share: batches of examples, parameter groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from kpdemo.errors import ConfigError
+from kpdemo.simckp.model import Batch
+from kpdemo.training.batching import length_bucketed
+from kpdemo.training.example_cache import ExampleCache, cached_examples
+from kpdemo.training.extractor_config import ExtractorTraining
+from kpdemo.training.labelling import ExampleSettings
+
+
+def training_examples(config: ExtractorTraining) -> ExampleCache:
+    """The cached examples of the configuration's sources, made first when they are missing."""
+    settings = ExampleSettings(
+        config.backbone,
+        config.model.window,
+        config.model.overlap,
+        1,  # window of each document: a cached example has one
+        config.model.candidates,
+        random_negatives=config.negatives == "random",
+    )
+    return cached_examples(
+        config.train, config.data, settings, config.cache, documents=config.pool, seed=config.loop.seed
+    )
+
+
+def chosen_weights(examples: ExampleCache, chosen: NDArray[np.bool_], need: str) -> NDArray[np.int32]:
+    """How often each example stands in an epoch of those `chosen`, (N,) bool.
+
+    Raises:
+        ConfigError: there are none; the sentence says that no document has `need`.
+    """
+    if not chosen.any():
+        raise ConfigError(f"No training document has {need}: check the sources.")
+    return np.where(chosen, examples.weights, 0)
+
+
+def trained_parameters(
+    module: nn.Module, pretrained: Iterable[nn.Parameter], config: ExtractorTraining
+) -> list[dict[str, Any]]:
+    """All parameters that are not frozen: those of the backbone with its own learning rate, and the heads."""
+    known = {id(parameter) for parameter in pretrained}
+    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    groups = [
+        ([parameter for parameter in parameters if id(parameter) in known], config.learning_rate),
+        ([parameter for parameter in parameters if id(parameter) not in known], config.head_learning_rate),
+    ]
+    return [
+        {"params": group, "lr": rate, "weight_decay": config.weight_decay} for group, rate in groups if group
+    ]
+
+
+class ExamplePart:
+    """What the training of extractor and generator have in common: batches of cached examples."""
+
+    def __init__(
+        self, config: ExtractorTraining, examples: ExampleCache, weights: NDArray[np.int32], padding: int
+    ) -> None:
+        """Args:
+        weights: (N,) how often each example stands in an epoch.
+        padding: the tokenizer's id for it.
+        """
+        self._config = config
+        self._examples = examples
+        self._weights = weights
+        self._padding = padding
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        loop = self._config.loop
+        return length_bucketed(
+            self._examples.lengths, self._weights, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
+        )
+
+    def __getitem__(self, index: int) -> int:
+        return index  # a batch is cut from the cache in one go: a GPU waits for one put together by items
+
+    def documents(self, numbers: Sequence[int]) -> Batch:
+        """The examples of these numbers as the extractor reads them."""
+        return self._examples.batch(numbers, padding=self._padding)

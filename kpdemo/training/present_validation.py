@@ -1,0 +1,93 @@
+"""Validation of present keyphrases: the rule of choice that fits the present weights, and its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from kpdemo.candidates.chunks import Candidate, mine_candidates, present_keyphrase
+from kpdemo.candidates.tagger import load_tagger
+from kpdemo.evaluation.protocol import evaluate
+from kpdemo.selection import keep
+from kpdemo.simckp.counting import Counting, learn_expected_f1
+from kpdemo.simckp.examples import Example, build_example
+from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
+from kpdemo.simckp.predictor import Second, Selection, score_examples
+from kpdemo.simckp.threshold import learn_calibration, learn_threshold
+from kpdemo.training.labelling import gold_candidates
+from kpdemo.training.loop import Metrics
+from kpdemo.types import Document, Prediction
+
+
+class ValidationSet:
+    """Documents with gold, read once and scored often."""
+
+    def __init__(
+        self,
+        documents: Iterable[Document],
+        tokenizer: Tokenizer,
+        config: ExtractorConfig,
+        counting: Counting = "expected F1",
+        *,
+        padding: int,
+    ) -> None:
+        """Args:
+        padding: the tokenizer's id for it.
+        """
+        tagger = load_tagger()
+        self.documents: list[Document] = list(documents)
+        self._padding = padding
+        self._minimum = config.minimum
+        self._counting = counting
+        self._candidates: list[list[Candidate]] = []
+        self._examples: list[Example] = []
+        self._positive: list[NDArray[np.bool_]] = []
+        for document in self.documents:
+            mined = mine_candidates(document, tagger, config.candidates)
+            self._candidates.append(mined)
+            self._examples.append(
+                build_example(document, mined, tokenizer, window=config.window, overlap=config.overlap)
+            )
+            self._positive.append(gold_candidates(document, mined))
+
+    def select(self, module: ContrastiveExtractor, second: Second | None = None) -> tuple[Selection, Metrics]:
+        """The threshold, calibration and counting that fit the present weights, and their figures.
+
+        Where the number of keyphrases is learnt, F1@M by the paper's one threshold is told too.
+        """
+        scores = score_examples(module, self._examples, padding=self._padding, second=second)
+        pairs = list(zip(scores, self._positive, strict=True))
+        threshold = learn_threshold(pairs)
+        calibration = learn_calibration(np.concatenate(scores), np.concatenate(self._positive))
+        by_threshold = Selection(threshold, calibration)
+        figures = self._figures(scores, by_threshold)
+        if self._counting == "threshold":
+            return by_threshold, figures | {"threshold": threshold}
+        counting = learn_expected_f1(pairs, calibration, minimum=self._minimum)
+        selection = Selection(threshold, calibration, counting)
+        papers = {"threshold": threshold, "F1@M by threshold": figures["F1@M"]}
+        return selection, self._figures(scores, selection) | papers
+
+    def _figures(self, scores: Sequence[NDArray[np.float32]], selection: Selection) -> Metrics:
+        predictions = [self._predict(index, score, selection) for index, score in enumerate(scores)]
+        figures = evaluate(self.documents, predictions).present.skip_empty
+        metrics = {
+            "F1@5": figures.f1_5,
+            "F1@M": figures.f1_m,
+            "P@M": figures.precision_m,
+            "R@M": figures.recall_m,
+        }
+        return {name: value or 0.0 for name, value in metrics.items()}
+
+    def _predict(self, index: int, scores: NDArray[np.float32], selection: Selection) -> Prediction:
+        document, mined, values = self.documents[index], self._candidates[index], scores.tolist()
+        own = selection.count(values, self._minimum)
+        return Prediction(
+            tuple(
+                present_keyphrase(document, mined[number], values[number])
+                for number in keep(values, top_k=None, threshold=None, own=own)
+            )
+        )
