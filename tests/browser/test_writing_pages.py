@@ -8,16 +8,23 @@ from playwright.sync_api import expect
 from annotation.types import ProjectSettings, Role
 from tests.writers import TYPE, new_items
 
-PEOPLE = {"wim": Role.WRITER, "wes": Role.WRITER, "wyn": Role.WRITER, "eda": Role.EDITOR, "ana": Role.RATER}
+PEOPLE = {"wim": Role.WRITER, "wes": Role.WRITER, "eda": Role.EDITOR, "ana": Role.RATER}
 
 
 @pytest.fixture(scope="module")
 def project(site):
-    root = site.services.accounts.user("root")
-    project = site.services.projects.create(ProjectSettings("ferries", types=(TYPE,)), created_by=root)
-    for name, role in PEOPLE.items():
+    for name in PEOPLE:
         site.add_user(name)
-        site.services.projects.add_member(project.id, name, role, by=root)
+    return new_project(site)
+
+
+def new_project(site):
+    """Ten larger items for the people, whom there are accounts of."""
+    root = site.services.accounts.user("root")
+    name = f"ferries {len(site.services.projects.list())}"
+    project = site.services.projects.create(ProjectSettings(name, types=(TYPE,)), created_by=root)
+    for person, role in PEOPLE.items():
+        site.services.projects.add_member(project.id, person, role, by=root)
     site.services.items.import_items(project.id, new_items(10), by=root)
     return project
 
@@ -30,6 +37,7 @@ def test_what_a_writer_writes_and_an_editor_accepts_comes_to_the_rater(site, bro
     field.press_sequentially("gulls <b>שלום</b> 🦜 after", delay=5)
     expect(wim.locator("#write-saved")).to_contain_text("Saved")
     expect(wim.locator("#write-size")).to_contain_text("3 words, 1 sentence. Wanted: 2 to 15 words.")
+    expect(wim.locator("#write-left")).to_contain_text("Ferry")
     left = wim.locator("#write-left").inner_text()
 
     second = site.page(browser, "wim", f"/annotate/write{path}")  # another browser finds the draft
@@ -96,13 +104,14 @@ def test_a_text_is_not_lost_when_the_server_cannot_be_reached(site, browser, pro
 
 
 def test_a_text_that_was_sent_back_comes_with_the_note_and_the_time_that_it_waits(site, browser, project):
-    path = f"?project={project.id}"
-    wyn = site.page(browser, "wyn", f"/annotate/write{path}")
-    left = wyn.locator("#write-left").inner_text()
-    expect(wyn.locator("#write-back")).to_be_hidden()
-    wyn.locator("#write-text").fill("some quick boats")
-    wyn.locator("#write-text").press("Control+Enter")
-    expect(wyn.locator("#write-counts")).to_contain_text("You wrote 1 text")
+    path = f"?project={new_project(site).id}"
+    wes = site.page(browser, "wes", f"/annotate/write{path}")
+    expect(wes.locator("#write-left")).to_contain_text("Ferry")
+    left = wes.locator("#write-left").inner_text()
+    expect(wes.locator("#write-back")).to_be_hidden()
+    wes.locator("#write-text").fill("some quick boats")
+    wes.locator("#write-text").press("Control+Enter")
+    expect(wes.locator("#write-counts")).to_contain_text("You wrote 1 text")
 
     eda = site.page(browser, "eda", f"/annotate/review{path}")
     expect(eda.locator("#review-item .rate-text")).to_have_text(left)
@@ -110,8 +119,9 @@ def test_a_text_that_was_sent_back_comes_with_the_note_and_the_time_that_it_wait
     eda.get_by_role("button", name="Send back").click()
     expect(eda.locator("#review-item")).to_contain_text("No texts are awaiting review")
 
-    again = site.page(browser, "wyn", f"/annotate/write{path}")
-    expect(again.locator("#write-left")).not_to_have_text(left)  # what wyn was at comes first
+    again = site.page(browser, "wes", f"/annotate/write{path}")
+    expect(again.locator("#write-left")).to_contain_text("Ferry")
+    expect(again.locator("#write-left")).not_to_have_text(left)  # what wes was at comes first
     again.locator("#write-text").fill("going somewhere else")
     again.locator("#write-text").press("Control+Enter")
     expect(again.locator("#write-left")).to_have_text(left)
