@@ -95,7 +95,7 @@ class Schema:
 
     name: str
     parts: str
-    """A hash of its columns, constraints and triggers when it was made."""
+    """A hash of its columns, constraints, triggers and revision when it was made."""
 
 
 @cache
@@ -153,6 +153,8 @@ SELECT md5(string_agg(part, ' ' ORDER BY part)), max(tuples), sum(bytes) FROM (
   SELECT concat_ws(' ', tgrelid::regclass, tgname, tgenabled), -1, 0
   FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid WHERE c.relnamespace = current_schema()::regnamespace
   AND NOT tgisinternal
+  UNION ALL
+  SELECT version_num, -1, 0 FROM alembic_version
 ) parts
 """
 _LARGEST_KEPT = 10_000_000

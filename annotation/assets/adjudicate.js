@@ -6,6 +6,7 @@
   const form = () => by("adjudicate-form");
   let grade = null; // quarters
   let waiting = 0; // a timer while an answer is due
+  let later = null; // where to go once the answer that is due has come
   let shownData = null; // of the form as it was drawn last; Gradio changes it in place
 
   // Drafts outlive an error, a reload and a lost sign-in; the tab keeps them, not the server.
@@ -93,10 +94,14 @@
   const rest = () => { clearTimeout(waiting); waiting = 0; if (form()) paint(); };
 
   const ask = (what, more = {}) => {
-    if (waiting) return;
+    if (waiting) {
+      if (what === "show") later = more;
+      return;
+    }
     const queue = document.querySelector(".adj-queue")?.dataset ?? {};
     const asked = { what, which: queue.which, type: queue.type, shown: queue.shown, ...more };
     waiting = setTimeout(() => {
+      later = null;
       rest();
       say("The server does not answer, and it is not known whether this was saved: look at the connection and try again. What you chose and wrote is kept.", "problem");
     }, PATIENCE);
@@ -198,5 +203,8 @@
     comes = waiting !== 0 && said?.dataset.kind !== "problem";
     rest();
     drawn();
+    const then = said?.dataset.kind === "problem" ? null : later;
+    later = null;
+    if (then) ask("show", then);
   });
 })();

@@ -206,6 +206,22 @@ def test_n_and_p_walk_and_rest_while_writing(bench):
     page.get_by_label("Use keys").check()
 
 
+def test_of_pairs_clicked_one_after_the_other_the_last_is_shown(bench):
+    desk = bench(3)
+    page = desk.open()
+    heading(page, "p3")
+    for id in ("p1", "p3", "p2"):
+        page.locator(f".adj-queue [data-pair='{desk.pair_id(id)}']").evaluate("pair => pair.click()")
+    heading(page, "p2")
+    page.keyboard.press("3")
+    choose_cause(page)
+    page.get_by_role("button", name="Save and next").click()
+    page.locator(f".adj-queue [data-pair='{desk.pair_id('p3')}']").click()
+    expect(page.locator("#adjudicate-value b")).to_have_text("")
+    heading(page, "p3")
+    assert desk.item("p2").decision.grade == 3
+
+
 def test_what_was_chosen_and_typed_is_a_draft_until_it_is_saved(bench):
     page = bench(2).open()
     page.keyboard.press("3")
