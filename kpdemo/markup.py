@@ -102,6 +102,12 @@ def without_markup(document: Document) -> Document:
     )
 
 
+def plain_text(text: str) -> str:
+    """A piece of text as `without_markup` reads it, and single blanks where it read some."""
+    read = _read(text).text
+    return text if read == text else " ".join(read.split())
+
+
 def spans_as_given(document: Document, spans: Sequence[Span]) -> tuple[Span, ...]:
     """Where these places of a document's text stood before its markup was read.
 

@@ -6,6 +6,7 @@ English has the words and stems of the released evaluation of SimCKP; see `kpdem
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
@@ -57,13 +58,13 @@ def word_spans(text: str, language: str = "") -> list[Span]:
 
 
 def stem(word: str, language: str = "") -> str:
-    """In English the Porter stem of the lower-cased word (NLTK's default mode, as in SimCKP)."""
+    """In English the Porter stem of the lower-cased word (NLTK's default mode, as in SimCKP), in NFC."""
     return _english_stem(word) if _is_english(language) else wording.stem(word, language)
 
 
 @lru_cache(maxsize=200_000)
 def _english_stem(word: str) -> str:
-    return str(_porter().stem(word, to_lowercase=True))
+    return str(_porter().stem(unicodedata.normalize("NFC", word), to_lowercase=True))
 
 
 @lru_cache(maxsize=1)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
 
+from kpdemo.errors import InputError
 from kpdemo.file_kinds import COMPRESSIONS, document_suffix
 from kpdemo.files import decode_text, file_errors, open_bytes
 from kpdemo.lines import join_cut_words, with_title_line
@@ -21,6 +23,13 @@ def read_whole(path: Path, *, title: str = "") -> Document:
     Raises:
         InputError: the file cannot be read.
     """
+    try:
+        path.name.encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(path).decode("utf-8", "replace")
+        raise InputError(
+            f"{shown}: the name of the file, which becomes an id, is not UTF-8; rename it."
+        ) from None
     with file_errors(path):
         document, may_begin_with_title = _parse_whole(path, document_suffix(path))
     if title:

@@ -3,7 +3,8 @@
 Phrases are compared by `phrase_key`: punctuation set apart, Porter stems; in a document of another language
 than English by its own words and stems. Gold is split into present and absent by `StemmedText`. Of the
 predictions, the present list keeps what the document holds and the absent list and its candidates what it
-does not; the others are dropped before any cut, as in SimCKP.
+does not; the others are dropped before any cut, as in SimCKP. Documents and phrases are read as models read
+them, see `kpdemo.markup`: a phrase that stands in a text is present whether "ﬁ" or "fi" is written.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from kpdemo.evaluation.metrics import (
     score_sets,
 )
 from kpdemo.languages.names import ENGLISH, known_language
+from kpdemo.markup import plain_text, without_markup
 from kpdemo.text import StemmedText
 from kpdemo.types import Document, Prediction
 
@@ -88,20 +90,25 @@ def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
     Raises:
         InputError: the document is in a language that is not known; see `evaluate`.
     """
-    gold = _in_known_language(gold)
+    gold = without_markup(_in_known_language(gold))
     source = StemmedText(gold)
-    wanted = split_phrases(gold.keyphrases, source)
-    present = [keyphrase.text for keyphrase in prediction.present]
-    absent = [keyphrase.text for keyphrase in prediction.absent]
-    candidates = prediction.absent_candidates or absent
+    keyphrases = _plain(gold.keyphrases)
+    wanted = split_phrases(keyphrases, source)
+    present = _plain(keyphrase.text for keyphrase in prediction.present)
+    absent = _plain(keyphrase.text for keyphrase in prediction.absent)
+    candidates = _plain(prediction.absent_candidates) or absent
     return DocumentScores(
         present=score_kind(wanted.present, split_phrases(present, source).present),
         absent=score_kind(
             wanted.absent, split_phrases(absent, source).absent, split_phrases(candidates, source).absent
         ),
-        pooled=score_sets(gold.keyphrases, [*present, *absent]),
+        pooled=score_sets(keyphrases, [*present, *absent]),
         language=gold.language,
     )
+
+
+def _plain(phrases: Iterable[str]) -> list[str]:
+    return list(map(plain_text, phrases))
 
 
 def _in_known_language(gold: Document) -> Document:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from kpdemo.languages.scripts import HAN, UNSPACED
+from kpdemo.languages.wording import word_spans
 
 if TYPE_CHECKING:
     from kiwipiepy import Kiwi
@@ -41,6 +42,21 @@ def segments(text: str, language: str) -> list[Segment]:
 
 
 def _chinese(text: str) -> Iterator[Segment]:
+    """The words of jieba, joined where it cuts a word of other letters: it knows no "ö" in "Schrödinger"."""
+    inside = {place for start, end in word_spans(text) for place in range(start + 1, end)}
+    joined: Segment | None = None
+    for piece in _jieba(text):
+        if joined and piece.start in inside:
+            joined = Segment(joined.start, piece.end, joined.content or piece.content)
+            continue
+        if joined:
+            yield joined
+        joined = piece
+    if joined:
+        yield joined
+
+
+def _jieba(text: str) -> Iterator[Segment]:
     import rjieba  # here, as Kiwi below: only for texts of their language
 
     start = 0

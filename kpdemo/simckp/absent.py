@@ -43,9 +43,8 @@ def merge_candidates(
     """All phrases that either source proposes and the text does not hold, each once.
 
     Phrases are the same when their `term_key` is: of several the first spelling is kept, and the best
-    score of each source. The bank was told what stands in the text and retrieved nothing of it. What the
-    generator alone proposes is held by the text in the sense of `StemmedText` or of `term_key`, so that
-    neither "long-term" nor "long term" is called absent from a text with the other.
+    score of each source. A text holds a phrase in the sense of `StemmedText` or of `term_key`: neither
+    "long-term" nor "long term" is called absent from a text with the other.
 
     Returns:
         Retrieved ones first, each source in its own order.
@@ -82,8 +81,8 @@ def _higher(first: float | None, second: float | None) -> float | None:
 
 def _absent(document: Document, merged: dict[str, AbsentCandidate]) -> list[AbsentCandidate]:
     text = StemmedText(document)
-    written = [key for key, candidate in merged.items() if candidate.retrieved is None]
-    held = {written[number] for number in TermIndex(written).read(document).numbers} if written else set()
+    keys = list(merged)
+    held = {keys[number] for number in TermIndex(keys).read(document).numbers} if keys else set()
     left = [candidate for key, candidate in merged.items() if key not in held]
     spelt = spelt_as(document, (candidate.text for candidate in left))
     return [

@@ -6,8 +6,9 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from kpdemo.text import phrase_key, stem, word_spans
+from kpdemo.text import stem, word_spans
 from kpdemo.types import Document, Span
 
 LONGEST = 6
@@ -16,12 +17,14 @@ LONGEST = 6
 _JOINT = re.compile(r"[^\S\n]*(?:-?\n[^\S\n]*)?|[-‐‑'’./&]")  # no blank line; one blank is matched one way
 
 
+@lru_cache(maxsize=50_000)
 def term_key(text: str) -> str:
     """What makes two spellings one term: the stems of the words, every punctuation mark left out.
 
-    It merges more than `phrase_key`: "real-time system" and "real time systems" are one term.
+    It merges more than `phrase_key`: "real-time system" and "real time systems" are one term, and so are
+    "Alzheimer's disease" and "Alzheimer’s disease".
     """
-    return " ".join(key for key in phrase_key(text).split(" ") if any(map(str.isalnum, key)))
+    return " ".join(word.stem for word in _words(text))
 
 
 @dataclass(frozen=True, slots=True)

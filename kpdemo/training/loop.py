@@ -256,7 +256,11 @@ class _Run:
             raise TrainingError(f"The loss is {value} at step {self.progress.step}: lower the learning rate.")
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(module.parameters(), self._config.clip)
+        norm = nn.utils.clip_grad_norm_(module.parameters(), self._config.clip).item()
+        if not math.isfinite(norm):
+            raise TrainingError(
+                f"The gradients are {norm} at step {self.progress.step}: lower the learning rate."
+            )
         self._optimizer.step()
         self._schedule.step()
         return value

@@ -92,8 +92,12 @@ class ModelWorker:
             self._replace(process)
             process = self._started()
             process.send(request)
-        while isinstance(answer := process.receive(), Told):
-            tell(answer.share, answer.what)
+        try:
+            while isinstance(answer := process.receive(), Told):
+                tell(answer.share, answer.what)
+        except BaseException:
+            self._replace(process)  # what it answers yet would be taken for the answer to the next request
+            raise
         if answer is None:
             raise ModelStoppedError(
                 f"The model stopped before it had answered ({self._replace(process)}), and starts again: "

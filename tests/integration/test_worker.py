@@ -64,6 +64,18 @@ def test_how_far_a_long_work_is_comes_before_its_answer(worker):
     assert heard == [(0.5, READING)]
 
 
+def test_a_listener_that_breaks_off_leaves_no_answer_for_the_next_request(own_worker):
+    remote = own_worker.open("obedient")
+    process = process_of(own_worker)
+
+    def break_off(share, what):
+        raise KeyboardInterrupt
+
+    with heard_by(break_off), pytest.raises(KeyboardInterrupt):
+        remote.predict(["tell"])
+    assert remote.predict([TEXT, TEXT, TEXT])[2].absent_candidates != (str(process),)
+
+
 def test_a_model_shows_its_vectors_if_it_has_any(worker):
     [space] = worker.open("obedient").vectors(Document("space"))
     assert space.name == "space"

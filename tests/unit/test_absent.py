@@ -51,6 +51,15 @@ def test_what_stands_in_the_text_or_has_no_word_is_left_out(phrase):
     assert merge_candidates(DOCUMENT, [GeneratedPhrase(phrase, -1.0)], []) == []
 
 
+@pytest.mark.parametrize("mark", ["'", "’", "’ ", "‘"])
+def test_marks_of_print_make_no_other_phrase(mark):
+    spellings = ["Alzheimer’s disease", "Alzheimer's disease", "Alzheimer’ s disease"]
+    retrieved = [Retrieved(text, 0.5, 0.5) for text in spellings]
+    assert texts(merge_candidates(DOCUMENT, [], retrieved)) == spellings[:1]
+    text = Document(f"What we know of Alzheimer{mark}s disease.")
+    assert merge_candidates(text, [GeneratedPhrase(spellings[1], -1.0)], retrieved) == []
+
+
 def test_a_phrase_that_would_straddle_title_and_body_is_absent():
     assert texts(merge_candidates(DOCUMENT, [GeneratedPhrase("kernels we study", -1.0)], [])) == [
         "kernels we study"

@@ -142,6 +142,29 @@ def test_kinds_of_absent_phrases_go_by_the_words_of_a_segmenter():
     assert kind("语音识别") is Kind.UNSEEN
 
 
+@given(
+    st.lists(
+        st.sampled_from(["Schrödinger", "e\u0301tude", "naïve", "14nm", "A股", "方程", "研究", "–", " "])
+    ).map("".join)
+)
+def test_no_chinese_segment_ends_within_a_word(text):
+    ends = {end for _, end, _ in segments(text, "zh")}
+    assert not any(start < end < behind for start, behind in word_spans(text, "zh") for end in ends)
+
+
+def test_a_chinese_segment_in_other_letters_is_content():
+    text = "研究Schrödinger方程"
+    assert [text[start:end] for start, end, content in segments(text, "zh") if content] == [
+        "研究",
+        "Schrödinger",
+        "方程",
+    ]
+
+
+def test_accents_are_the_same_composed_or_not():
+    assert phrase_key("Caf\u00e9 na\u00efve") == phrase_key("Cafe\u0301 nai\u0308ve")
+
+
 def test_korean_particles_are_no_content():
     text = "기계 학습을 이용한다."
     assert [text[start:end] for start, end, content in segments(text, "ko") if content] == [

@@ -31,6 +31,7 @@ class Points:
         *,
         stop_at: int | None = None,
         broken_at: int | None = None,
+        steep_at: int | None = None,
         frozen: bool = False,
     ):
         torch.manual_seed(0)
@@ -39,7 +40,8 @@ class Points:
         self.inputs = torch.randn(count, 3, generator=torch.Generator().manual_seed(1))
         self.targets = self.inputs.sum(1, keepdim=True) * 2
         self.calls = 0
-        self._stop_at, self._broken_at, self._frozen = stop_at, broken_at, frozen
+        self._stop_at, self._broken_at, self._steep_at = stop_at, broken_at, steep_at
+        self._frozen = frozen
 
     def parameter_groups(self):
         return [{"params": list(self.module.parameters()), "lr": 0.0 if self._frozen else 0.01}]
@@ -62,6 +64,8 @@ class Points:
         if self.calls == self._stop_at:
             os.kill(os.getpid(), signal.SIGTERM)
         loss = nn.functional.mse_loss(self.module(batch[:, :3]), batch[:, 3:])
+        if self.calls == self._steep_at:
+            return (loss - loss.detach()).sqrt()  # 0, and of no finite slope
         return loss * math.nan if self.calls == self._broken_at else loss
 
     def evaluate(self):
@@ -173,6 +177,13 @@ def test_a_run_that_no_longer_improves_stops_early(tmp_path):
 def test_a_loss_that_is_no_number_is_explained(tmp_path):
     with pytest.raises(TrainingError, match="The loss is nan at step 2"):
         train(Points(broken_at=3), CONFIG, tmp_path, CPU, identity="a")
+
+
+def test_gradients_that_are_no_numbers_are_explained_and_spoil_no_weight(tmp_path):
+    part = Points(steep_at=3)
+    with pytest.raises(TrainingError, match="The gradients are nan at step 2"):
+        train(part, CONFIG, tmp_path, CPU, identity="a")
+    assert weights(part).isfinite().all()
 
 
 def test_epochs_are_as_many_visits_of_each_document(tmp_path):

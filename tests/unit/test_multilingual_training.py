@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -215,6 +216,19 @@ def test_a_query_is_not_told_from_its_own_passage_wherever_that_stands():
     assert not (drawn == own[:, None]).any()
     alone = RetrieverPart(tower, config, pairs[:1], [pairs[0].passage], pairs)
     assert alone[0][2] == []
+
+
+def test_a_retriever_that_tells_no_passage_from_another_finds_none():
+    pairs = [Translation(Document(f"texte {number}"), Document(f"text {number}")) for number in range(40)]
+    config = RetrieverTraining((), (), LoopConfig(documents=6))
+    tokenizer = train_tokenizer([pair.passage.text for pair in pairs] * 3, 100)
+    tower = SubwordTower(SubwordEncoder(tokenizer.get_vocab_size(), 8), tokenizer, 10)
+    part = RetrieverPart(tower, config, pairs, [pair.passage for pair in pairs], pairs)
+    for weight in (0.0, math.nan):
+        with torch.no_grad():
+            for value in part.module.parameters():
+                value.fill_(weight)
+        assert set(part.evaluate().values()) == {0.0}
 
 
 def test_a_pair_that_is_trained_on_no_longer_makes_another_run():

@@ -137,6 +137,12 @@ def test_predictions_in_the_wrong_list_earn_nothing():
     assert scores.present.precision_m == scores.absent.precision_m == 0.0
 
 
+def test_documents_and_phrases_are_read_as_models_read_them():
+    gold = Document("An eﬃcient net&shy;work for CO<sub>2</sub>.", keyphrases=("eﬃcient network", "CO2"))
+    scores = score_document(gold, predict(["efficient network", "CO<sub>2</sub>"]))
+    assert scores.present.recall_m == scores.present.precision_m == scores.pooled.f1 == 1.0
+
+
 def test_what_is_not_in_the_text_is_dropped_before_the_cut_at_five():
     outside = [f"unheard thing {number}" for number in range(5)]
     scores = score_document(DOCUMENT, predict([*outside, "graph kernels"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -57,17 +58,19 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(folder: Path, tmp_pat
     (folder / "1.txt").write_bytes(b"caf\xe9 networks")
     (folder / "d.csv").write_text(f"id,text\nrow,{TEXT}\n", encoding="utf-8")
     (folder / "e.txt").write_text(" ", encoding="utf-8")
+    Path(os.fsdecode(bytes(folder / "f") + b"\xe9.txt")).write_text(TEXT, encoding="utf-8")
     told: list[str] = []
     output = tmp_path / "out.jsonl"
     summary = predict_file(
         FakePredictor(), folder, output, on_error=lambda problem: told.append(problem.message)
     )
-    assert (summary.done, summary.failed) == (3, 4)
+    assert (summary.done, summary.failed) == (3, 5)
     assert written(output) == ["a", "b", "row"]
     assert f"{folder}/0.docx: files that end in .docx cannot be read" in told[0]
     assert f"{folder}/1.txt: not UTF-8 text" in told[1]
     assert f'{folder}/d.csv, line 2: the id "row" is that of an earlier document' in told[2]
-    assert told[3].startswith(f"{folder}/e.txt: The text is empty")
+    assert told[4].startswith(f"{folder}/e.txt: The text is empty")
+    assert told[3] == f"{folder}/f�.txt: the name of the file, which becomes an id, is not UTF-8; rename it."
 
 
 def test_a_folder_is_resumed_as_a_file_is(folder: Path, tmp_path: Path) -> None:
