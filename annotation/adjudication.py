@@ -90,6 +90,14 @@ class Decision:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class ItemComment:
+    """What one rater said of a pair; the text may be empty where they marked it as a problem."""
+
+    text: str
+    is_problem: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class AdjudicationItem:
     """A pair with what its raters said, without who said it."""
@@ -101,7 +109,7 @@ class AdjudicationItem:
     right: str
     grades: tuple[Decimal, ...]
     """From the lowest to the highest."""
-    comments: tuple[str, ...]
+    comments: tuple[ItemComment, ...]
     spread: Decimal
     is_flagged: bool
     is_changed: bool
@@ -130,9 +138,13 @@ def is_flagged(grades: Sequence[Decimal], threshold: Decimal) -> bool:
     return len(grades) > 1 and spread(grades) >= threshold
 
 
-def shuffled(comments: Iterable[str], pair_id: int) -> tuple[str, ...]:
+def shuffled(comments: Iterable[ItemComment], pair_id: int) -> tuple[ItemComment, ...]:
     """Comments in an order that hangs on the pair and their words, not on who wrote them or when."""
-    return tuple(sorted(comments, key=lambda text: (sha256(f"{pair_id}:{text}".encode()).digest(), text)))
+
+    def place(comment: ItemComment) -> tuple[bytes, ItemComment]:
+        return sha256(f"{pair_id}:{comment.text}".encode()).digest(), comment
+
+    return tuple(sorted(comments, key=place))
 
 
 def beginning(text: str, length: int = BEGINNING_LENGTH) -> str:

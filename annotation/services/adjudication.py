@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import exists, func, select, tuple_
+from sqlalchemy import exists, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from annotation.adjudication import (
@@ -14,6 +14,7 @@ from annotation.adjudication import (
     AdjudicationItem,
     ConflictError,
     Decision,
+    ItemComment,
     QueuePage,
     Which,
     check_decision,
@@ -177,9 +178,11 @@ def _item(session: Session, pair: Pair, project: Project) -> AdjudicationItem:
     grades = session.scalars(
         select(Rating.quarters).where(Rating.pair_id == pair.id).order_by(Rating.quarters)
     ).all()
-    comments = session.scalars(
-        select(Comment.text).where(Comment.pair_id == pair.id, Comment.text != "")
-    ).all()
+    comments = session.execute(
+        select(Comment.text, Comment.is_flagged).where(
+            Comment.pair_id == pair.id, or_(Comment.is_flagged, Comment.text != "")
+        )
+    )
     standing = _standing(session, pair.id)
     history = _history(session, pair.id)
     return AdjudicationItem(
@@ -189,7 +192,7 @@ def _item(session: Session, pair: Pair, project: Project) -> AdjudicationItem:
         left=pair.left,
         right=pair.right,
         grades=tuple(from_quarters(quarters) for quarters in grades),
-        comments=shuffled(comments, pair.id),
+        comments=shuffled((ItemComment(*row) for row in comments), pair.id),
         spread=from_quarters(pair.spread_quarters),
         is_flagged=pair.spread_quarters >= project.threshold_quarters,
         is_changed=standing is not None and _is_changed(session, standing),

@@ -217,7 +217,10 @@ def _line_html(item: AdjudicationItem) -> str:
 def _comments_html(item: AdjudicationItem) -> str:
     if not item.comments:
         return ""
-    listed = "".join(f'<li dir="auto">{escape(comment)}</li>' for comment in item.comments)
+    listed = "".join(
+        f'<li dir="auto">{"<b>Problem</b> " if comment.is_problem else ""}{escape(comment.text)}</li>'
+        for comment in item.comments
+    )
     return f'<section class="adj-comments"><h3>Comments of raters</h3><ul>{listed}</ul></section>'
 
 

@@ -10,15 +10,16 @@ from decimal import Decimal
 import pytest
 from sqlalchemy import select
 
-from annotation.adjudication import AdjudicationError, AdjudicationItem, ConflictError, Which
+from annotation.adjudication import AdjudicationError, AdjudicationItem, ConflictError, ItemComment, Which
 from annotation.cli import main
 from annotation.commands.options import open_database
 from annotation.errors import GradeError, NotFoundError
 from annotation.services.accounts import AccountService
-from annotation.services.adjudication import AdjudicationService
+from annotation.services.adjudication import AdjudicationService, Neighbours
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, Role
+from annotation.ui.adjudicate_html import item_html
 from annotation.ui.project_html import counts_html
 from db.models import Adjudication, AdjudicationChange
 from tests.rated import pair, rated_project
@@ -205,14 +206,21 @@ def test_of_many_who_decide_at_once_one_wins_and_all_others_are_told(rated, serv
 
 def test_an_adjudicator_learns_nothing_of_who_said_what(rated, service, database):
     accounts, projects = AccountService(database), ProjectService(database)
-    for name, words in (("ana", "I see a harbour"), ("ben", "I see no harbour")):
+    for name, words, is_flagged in (("ana", "I see a harbour", False), ("ben", "", True)):
         rater = accounts.user(name)
         projects.add_member(rated.id, name, Role.RATER)
-        RatingService(database, rated.clock).comment(rated.pair_id("far"), rater.id, words)
+        RatingService(database, rated.clock).comment(
+            rated.pair_id("far"), rater.id, words, is_flagged=is_flagged
+        )
     item = service.item(rated.id, rated.pair_id("far"))
     assert item.grades == (0, 4)
     assert service.item(rated.id, rated.pair_id("also-far")).grades == (0, 4)
-    assert sorted(item.comments) == ["I see a harbour", "I see no harbour"]
+    assert sorted(item.comments) == [
+        ItemComment("", is_problem=True),
+        ItemComment("I see a harbour"),
+    ]
+    page = item_html(item, rated.project, rated.adjudicator, Neighbours(None, None))
+    assert page.count("<b>Problem</b>") == 1
     shown = [getattr(item, field.name) for field in fields(AdjudicationItem)]
     assert not any(name in repr(shown) for name in ("ana'", "ben'"))
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from annotation.adjudication import (
     CAUSES,
     Decision,
+    ItemComment,
     beginning,
     check_decision,
     conflict_sentence,
@@ -46,7 +47,7 @@ def test_the_spread_of_no_grades_is_nought():
     assert spread([]) == 0
 
 
-@given(st.lists(st.text(min_size=1), max_size=6), st.integers(1, 10**6), st.randoms())
+@given(st.lists(st.builds(ItemComment), max_size=6), st.integers(1, 10**6), st.randoms())
 def test_the_order_of_comments_says_nothing_of_who_wrote_first(comments, pair_id, random):
     other_order = comments[:]
     random.shuffle(other_order)
@@ -55,10 +56,8 @@ def test_the_order_of_comments_says_nothing_of_who_wrote_first(comments, pair_id
 
 
 def test_the_same_two_comments_stand_in_either_order_on_different_pairs():
-    assert {shuffled(["too far", "close"], pair_id) for pair_id in range(20)} == {
-        ("too far", "close"),
-        ("close", "too far"),
-    }
+    far, close = ItemComment("too far"), ItemComment("close", is_problem=True)
+    assert {shuffled([far, close], pair_id) for pair_id in range(20)} == {(far, close), (close, far)}
 
 
 def test_a_version_changes_with_a_grade_its_time_and_a_decision():
