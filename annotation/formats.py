@@ -213,7 +213,7 @@ def _format_of(name: str, first: tuple[int, str]) -> FileFormat:
 
 def _has_no_header(first: tuple[int, str]) -> bool:
     """A line of single words is taken for a header too: imported as a pair, it would go to raters unseen."""
-    names = column_names(first[1], "\t") - {""}
+    names = {*column_names(first[1], "\t")} - {""}
     known = PAIR_FIELDS | RATING_FIELDS | {"type", "genre", "intended", "source", "ratings"}
     are_words = all(_COLUMN_NAME.fullmatch(name) for name in names)
     return not ("id" in names or are_words or len(names & known) > 1)

@@ -79,7 +79,9 @@ def number_of(value: object, where: str, noun: str) -> float:
     """
     number = _as_float(value)
     if number is None:
-        raise ScoreFileError(f"{where}: {shown(value)} is no number; write a {noun} such as 2.75.")
+        pointed = value.strip().replace(",", ".", 1) if isinstance(value, str) else ""
+        example = pointed if is_number(pointed) else "2.75"
+        raise ScoreFileError(f"{where}: {shown(value)} is no number; write a {noun} such as {example}.")
     if not abs(number) < float("inf"):
         raise ScoreFileError(f"{where}: {shown(value)} is not finite; write a {noun} such as 2.75.")
     return number

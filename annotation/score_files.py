@@ -91,6 +91,7 @@ def _read_score_file(file: Path, gold: Sequence[GoldPair]) -> Iterator[tuple[tup
         )
     of_type = type in types
     wanted = [pair for pair in gold if not of_type or pair.type == type]
+    _refuse_header(file, lines)
     _refuse_ids(file, lines, wanted)
     found = list(numbers_of_lines(file, lines, "score"))
     what = f"the gold grades of {type} have" if of_type else "the gold grades have"
@@ -105,6 +106,17 @@ def _table(file: Path, lines: Sequence[tuple[int, str]]) -> Iterator[Row] | None
     if not {"id", "score"}.issubset(column_names(first, delimiter)):
         return None
     return only_rows(table_rows(str(file), lines, delimiter, first, needs=lambda _: ""))
+
+
+def _refuse_header(file: Path, lines: Sequence[tuple[int, str]]) -> None:
+    """Columns of other names than `id` and `score`: each line would be called no number."""
+    number, first = next(((number, text) for number, text in lines if text.strip()), (1, ""))
+    names = column_names(first, separator(first))
+    if len(names) > 1 and not is_number(names[0]):
+        raise ScoreFileError(
+            f"{file}, line {number}: the columns are {', '.join(map(shown, names))}; name the ones with the "
+            "ids and the scores id and score."
+        )
 
 
 def _refuse_ids(file: Path, lines: Sequence[tuple[int, str]], wanted: Sequence[GoldPair]) -> None:

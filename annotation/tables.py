@@ -108,9 +108,9 @@ def _problem(name: str, number: int, cells: list[str], width: int, is_plain: boo
     return None
 
 
-def column_names(text: str, delimiter: str) -> set[str]:
+def column_names(text: str, delimiter: str) -> list[str]:
     """Those of a header, in lower case."""
-    return {cell.strip().strip('"').strip().lower() for cell in text.split(delimiter)}
+    return [cell.strip().strip('"').strip().lower() for cell in text.split(delimiter)]
 
 
 def separator(header: str) -> str:

@@ -181,7 +181,12 @@ def test_ids_of_two_types_need_the_type(tmp_path):
     ("name", "content", "message"),
     [
         ("run.tsv", "1\nx\n3\n", "run.tsv, line 2: 'x' is no number; write a score such as 2.75."),
-        ("run.tsv", "1\n2,5\n3\n", "run.tsv, line 2: '2,5' is no number; write a score such as 2.75."),
+        ("run.tsv", "1\n2,5\n3\n", "run.tsv, line 2: '2,5' is no number; write a score such as 2.5."),
+        (
+            "run.csv", "id,Similarity\nNews-1,2.5\n",
+            "run.csv, line 1: the columns are 'id', 'similarity'; name the ones with the ids and the scores "
+            "id and score.",
+        ),
         ("run.tsv", "1\nnan\n3\n", "run.tsv, line 2: 'nan' is no number; write a score such as 2.75."),
         ("run.tsv", "1\n1e999\n3\n", "run.tsv, line 2: '1e999' is not finite; write a score such as 2.75."),
         (
