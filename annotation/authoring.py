@@ -105,6 +105,8 @@ class WritingDesk:
     """Nothing now, but others hold items that may come back."""
     balance: tuple[int, ...] | None
     """How often the grades 1 to 4 were requested in the group of their item."""
+    has_genre: bool
+    """Whether the group is of a type and a genre, not of a type alone."""
 
 
 @dataclass(frozen=True, slots=True)

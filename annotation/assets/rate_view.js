@@ -107,6 +107,9 @@
     if (text.value !== comment) text.value = comment;
     root.querySelector("#rate-flag").checked = isFlagged;
     root.querySelector("[data-rate=keep-comment]").disabled = !isCommentNew;
+    const isKept = !isCommentNew && (comment || isFlagged);
+    const isSent = !session.sender.outbox.some((entry) => entry.kind === "comment" && entry.pair === session.form.pair.id);
+    setText(root.querySelector("#rate-comment-saved"), isKept ? (isSent ? "Saved" : "Saving…") : "");
     root.querySelector("[data-rate=comment]").setAttribute("aria-expanded", String(!panel.hidden));
   };
 

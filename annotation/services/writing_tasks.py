@@ -41,6 +41,7 @@ def writer_desk(
         unwritten=count_open(session, project.id, writer_id),
         is_waiting=task is None and _is_anything_out(session, project.id, writer_id),
         balance=None if balance is None else balance.counts[1:],
+        has_genre=genre is not None,
     )
 
 

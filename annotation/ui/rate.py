@@ -219,7 +219,8 @@ _COMMENT = f"""
 <textarea id="rate-comment-text" rows="3" dir="auto" maxlength="{LONGEST_COMMENT}"></textarea>
 <p class="rate-row"><label><input type="checkbox" id="rate-flag">
  Problem: something is wrong with this pair</label>
-<button type="button" class="keep" data-rate="keep-comment">Save comment</button></p>
+<span><output id="rate-comment-saved" class="small"></output>
+<button type="button" class="keep" data-rate="keep-comment">Save comment</button></span></p>
 <p class="small">It is saved with the grade. Raters do not see each other’s comments.</p>
 </div>
 """

@@ -85,6 +85,7 @@ def _desk(desk: WritingDesk) -> Answer:
         "unwritten": desk.unwritten,
         "waiting": desk.is_waiting,
         "balance": None if desk.balance is None else list(desk.balance),
+        "has_genre": desk.has_genre,
     }
 
 

@@ -662,6 +662,22 @@ def test_a_pair_is_skipped_with_a_reason_by_keys_alone_and_can_still_be_graded(o
 # Typing
 
 
+def test_a_comment_that_is_saved_before_the_grade_is_told_to_be(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    press(page, "c")
+    page.keyboard.type("Is 3 meant?")
+    expect(page.locator("#rate-comment-saved")).to_have_text("")
+    page.get_by_role("button", name="Save comment").click()
+    expect(page.locator("#rate-comment-saved")).to_have_text("Saved")
+    page.get_by_label("Comment on this pair").press("End")
+    page.keyboard.type("!")
+    expect(page.locator("#rate-comment-saved")).to_have_text("")
+    press(page, "Escape", "2", "Enter")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.comments() == {"late train 1": "Is 3 meant?!"}
+
+
 def test_keys_rest_while_a_comment_is_written(open_desk):
     desk = open_desk()
     page = desk.open()

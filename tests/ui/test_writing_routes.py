@@ -51,7 +51,7 @@ def test_a_writer_gets_an_item_keeps_a_draft_and_submits_it(office, client):
     assert task["grade"] in (1, 2, 3, 4)
     assert task["guidance"] == "2 to 15 words"
     assert set(desk) == {
-        "task", "submitted", "accepted", "sent_back", "unwritten", "waiting", "balance",
+        "task", "submitted", "accepted", "sent_back", "unwritten", "waiting", "balance", "has_genre",
     }  # fmt: skip
     assert not {"genre", "source", "id_in_file", "external_id"} & set(task)
     path, text = f"{API}/writings/{task['id']}", {"text": "gulls", "version": 0, "seconds": 3.5}
