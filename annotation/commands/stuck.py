@@ -32,14 +32,15 @@ def _show_pairs(stuck: StuckPairs) -> None:
         show_line(f"\n{said}{links}")
         return
     limit = f"{stuck.limit_text}: raise it with `project change`. Or invite" if stuck.by_limit else "Invite"
+    broken = f" {stuck.broken_text} with `pairs withdraw`." if stuck.broken else ""
     lower = ", or lower the number of raters per pair" if stuck.fewer_would_do else ""
     show_line(
         f"\nPairs that lack grades, with too few raters left for them: {stuck.total:,}. "
-        f"{limit} another rater, or let one who is paused go on{lower}.{links}"
+        f"{limit} another rater, or let one who is paused go on{lower}.{broken}{links}"
     )
-    figures = ("Grades", "Missing", "Raters left", "Skips")
+    figures = ("Grades", "Missing", "Raters left", "Skips", "As broken")
     rows = [
-        (pair.external_id, pair.type, pair.grades, pair.missing, pair.raters_left, pair.skips)
+        (pair.external_id, pair.type, pair.grades, pair.missing, pair.raters_left, pair.skips, pair.broken)
         for pair in stuck.items
     ]
     show_table(("Pair", "Type", *figures), rows, right=figures)

@@ -7,18 +7,31 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.services.desk import HAS_SLOT, NOT_NEW
 from annotation.services.projects import find_project
 from annotation.services.share import read_shares
-from annotation.types import Role
+from annotation.types import Role, SkipReason
 from db import Database
-from db.models import Adjudication, Assignment, Invitation, Membership, Pair, RaterState, User
+from db.models import Adjudication, Assignment, Invitation, Membership, Pair, RaterState, Skip, User
 
 PAGE_LENGTH = 50
+
+_BROKEN = (
+    select(func.count(Skip.rater_id.distinct()))
+    .join(Assignment, and_(Assignment.pair_id == Skip.pair_id, Assignment.rater_id == Skip.rater_id))
+    .where(
+        Skip.pair_id == Pair.id,
+        Skip.reason == SkipReason.BROKEN_TEXT.value,
+        Assignment.state == "skipped",
+    )
+    .correlate(Pair)
+    .scalar_subquery()
+)
+"""Of a pair, the raters whose skip of it stands and who called its text broken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +45,8 @@ class StuckPair:
     raters_left: int
     """Who may still grade it: fewer than `missing`."""
     skips: int
+    broken: int
+    """Raters who skipped it and said that its text is broken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +68,8 @@ class StuckPairs:
     """How many pairs the limit of pairs per rater lets the raters still be given; 0 without a limit."""
     short_by: int
     """How many of the grades that no rater has before them are more than that; 0 without a limit."""
+    broken: int
+    """How many of the pairs a rater skipped as broken."""
     items: tuple[StuckPair, ...]
     """In the order of import; the first ones."""
 
@@ -86,6 +103,15 @@ class StuckPairs:
             who = "1 rater has" if self.full == 1 else f"{self.full:,} raters have"
         which = "" if self.by_limit == self.total else f", which keeps {self.by_limit:,} of them back"
         return f"{who} reached the limit of {self._most_text} per rater{which}"
+
+    @property
+    def broken_text(self) -> str:
+        """That a rater found some to be unfit; nothing where none did."""
+        if not self.broken:
+            return ""
+        which = "1 of them was" if self.broken == 1 else f"{self.broken:,} of them were"
+        which = "It was" if self.total == 1 else which
+        return f"{which} skipped for a broken text: a pair that cannot be graded can be withdrawn"
 
     @property
     def links_text(self) -> str:
@@ -130,11 +156,8 @@ class StuckService:
             listing = _lacking(project.id, left)
             total = _count(session, listing)
             others = _count(session, _lacking(project.id, raters)) if len(left) < len(raters) else total
+            broken = _count(session, listing.where(_BROKEN > 0)) if total else 0
             rows = session.execute(listing.limit(limit)).all() if total else []
-        items = tuple(
-            StuckPair(row.external_id, row.type, row.rating_count, row.open_slots, row.raters_left, row.skips)
-            for row in rows
-        )
         lowest = 0 if fewest is None else project.raters_per_pair - fewest
         return StuckPairs(
             total,
@@ -147,7 +170,8 @@ class StuckService:
             open_links=links,
             room=room,
             short_by=short_by,
-            items=items,
+            broken=broken,
+            items=tuple(StuckPair(*row) for row in rows),
         )
 
 
@@ -222,8 +246,9 @@ def _lacking(project_id: int, raters: Sequence[int]) -> Select[*tuple[Any, ...]]
             Pair.type,
             Pair.rating_count,
             Pair.open_slots,
-            left.label("raters_left"),
-            of_pair(Assignment.state == "skipped").label("skips"),
+            left,
+            of_pair(Assignment.state == "skipped"),
+            _BROKEN,
         )
         .where(*_undecided(project_id), left < Pair.open_slots)
         .order_by(Pair.import_order)

@@ -43,21 +43,23 @@ def _stuck_html(stuck: StuckPairs, project_id: int) -> str:
     limit = f"{escape(stuck.limit_text)}{raised}. Or " if stuck.by_limit else ""
     invite = "invite another rater" if stuck.by_limit else "Invite another rater"
     lower = f' Or <a href="{there}&amp;tab=settings">lower the number of raters per pair</a>.'
+    broken = escape(f" {stuck.broken_text} under All pairs.") if stuck.broken else ""
     items = "".join(f'<li dir="auto">{escape(stuck_text(pair))}</li>' for pair in stuck.items[:MOST_SHOWN])
     rest = stuck.total - min(stuck.total, MOST_SHOWN)
     more = f'<p class="small">And {grouped(rest)} more.</p>' if rest else ""
     return (
         f'<div class="note" role="status" id="project-stuck"><p>{escape(said)}. '
         f'{limit}<a href="{there}&amp;tab=members">{invite}</a>, or let one who is paused go on.'
-        f"{lower if stuck.fewer_would_do else ''}{links}</p>"
+        f"{lower if stuck.fewer_would_do else ''}{broken}{links}</p>"
         f"<details><summary>Which pairs</summary><ul>{items}</ul>{more}</details></div>"
     )
 
 
 def stuck_text(pair: StuckPair) -> str:
-    """p-17, Sentence to phrase: 1 grade, 1 more needed, 0 raters left, 1 skip"""
+    """p-17, Sentence to phrase: 1 grade, 1 more needed, 0 raters left, 2 skips, 1 as broken"""
+    broken = f", {pair.broken} as broken" if pair.broken else ""
     return (
         f"{pair.external_id}, {comparison_type(pair.type).label}: {counted(pair.grades, 'grade')}, "
         f"{pair.missing} more needed, {counted(pair.raters_left, 'rater')} left, "
-        f"{counted(pair.skips, 'skip')}"
+        f"{counted(pair.skips, 'skip')}{broken}"
     )

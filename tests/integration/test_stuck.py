@@ -51,10 +51,12 @@ def work(services: Services, name: str, *, skips: str) -> None:
 
 def test_a_pair_that_everybody_graded_or_skipped_is_told_until_somebody_can_grade_it(services, database):
     work(services, "Ana", skips="a")
-    assert services.stuck.stuck(1).items == (StuckPair("a", TYPE, 0, missing=2, raters_left=1, skips=1),)
+    assert services.stuck.stuck(1).items == (
+        StuckPair("a", TYPE, 0, missing=2, raters_left=1, skips=1, broken=0),
+    )
     work(services, "Ben", skips="")
     stuck = services.stuck.stuck(1)
-    assert stuck.items == (StuckPair("a", TYPE, 1, missing=1, raters_left=0, skips=1),)
+    assert stuck.items == (StuckPair("a", TYPE, 1, missing=1, raters_left=0, skips=1, broken=0),)
     assert not stuck.fewer_would_do  # the other pair has two grades
     assert "1 pair lacks grades" in stuck_html(stuck, 1)
     assert "lower" not in stuck_html(stuck, 1)
@@ -77,6 +79,16 @@ def test_a_pair_that_everybody_graded_or_skipped_is_told_until_somebody_can_grad
     assert services.stuck.stuck(1).total == 1
 
 
+def test_pairs_that_raters_found_broken_are_told_to_be_withdrawn(services):
+    for name, reason in (("Ana", SkipReason.BROKEN_TEXT), ("Ben", SkipReason.OTHER)):
+        rater = services.accounts.user(name).id
+        for pair in services.assignment.queue(1, rater).pairs:
+            services.assignment.skip(pair.id, rater, reason)
+    stuck = services.stuck.stuck(1)
+    assert [(pair.skips, pair.broken) for pair in stuck.items] == [(2, 1), (2, 1)]
+    assert "2 of them were skipped for a broken text" in stuck_html(stuck, 1)
+
+
 def test_a_command_lists_the_pairs_that_nobody_is_left_for(sqlite_database, capsys):
     services = two_pairs(sqlite_database)
     for name in ("Ana", "Ben"):
@@ -87,7 +99,15 @@ def test_a_command_lists_the_pairs_that_nobody_is_left_for(sqlite_database, caps
         "pairs": 1,
         "open_links": 0,
         "items": [
-            {"external_id": "b", "type": TYPE, "grades": 0, "missing": 2, "raters_left": 0, "skips": 2}
+            {
+                "external_id": "b",
+                "type": TYPE,
+                "grades": 0,
+                "missing": 2,
+                "raters_left": 0,
+                "skips": 2,
+                "broken": 0,
+            }
         ],
     }
     assert main(["project", "show", "News", "--database-url", url]) == 0
