@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, cast
 
 from sqlalchemy import Table, func, select
 from sqlalchemy.orm import Session
 
 from annotation.assignment import position_of
+from annotation.clock import Clock
 from annotation.errors import ImportFileError
 from annotation.exchange import fingerprint
 from annotation.pair_senses import senses_as_json
@@ -59,11 +59,11 @@ class _Part:
 class PairImporter:
     """The transaction of one import."""
 
-    def __init__(self, session: Session, project: Project, now: datetime, wrong: WrongLines) -> None:
+    def __init__(self, session: Session, project: Project, clock: Clock, wrong: WrongLines) -> None:
         self._session = session
         self._project = project
         self._wrong = wrong
-        self._ratings = RatingWriter(session, project, now)
+        self._ratings = RatingWriter(session, project, clock)
         self._shelf = shelf_of(session, project.id)
         last = session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project.id))
         self._first_order = self._order = 0 if last is None else last + 1

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from typing import cast
 
 from sqlalchemy import (
@@ -21,6 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
+from annotation.clock import Clock
 from annotation.errors import ImportFileError, SettingsError
 from annotation.names import LONGEST_NAME
 from annotation.services.bulk import insert_rows
@@ -64,11 +64,11 @@ class _Pairs:
 class RatingWriter:
     """Writes the ratings of one import."""
 
-    def __init__(self, session: Session, project: Project, now: datetime) -> None:
+    def __init__(self, session: Session, project: Project, clock: Clock) -> None:
         self.written = 0
         self._session = session
         self._project = project
-        self._now = now
+        self._clock = clock
         self._accounts: dict[str, int] = {}
         self._members = set(
             session.scalars(
@@ -184,14 +184,15 @@ class RatingWriter:
         if not ratings:
             return
         connection = self._session.connection()
-        same = {"project_id": self._project.id, "created_at": self._now, "updated_at": self._now}
+        now = self._clock()  # once the pairs are locked: a decision made meanwhile was made before
+        same = {"project_id": self._project.id, "created_at": now, "updated_at": now}
         rows = [
             {**same, "pair_id": rating.pair_id, "rater_id": rater_id, "quarters": rating.quarters}
             for rater_id, rating in ratings
         ]
         insert_rows(self._session, _RATINGS, rows)
         for statement in (_KEEP_HISTORY, _TURN_RATED, _ASSIGN):
-            connection.execute(statement, {"ids": list({row["pair_id"] for row in rows}), "now": self._now})
+            connection.execute(statement, {"ids": list({row["pair_id"] for row in rows}), "now": now})
         self.written += len(rows)
 
     def _account(self, rating: ImportedRating) -> int:
@@ -203,7 +204,7 @@ class RatingWriter:
         row = find_user(self._session, name)
         if row is None:
             try:
-                row = new_user(self._session, name, self._now)
+                row = new_user(self._session, name, self._clock())
             except SettingsError as error:
                 raise ImportFileError(f"{rating.place}, rater {rating.rater!r}: {error}") from None
         if row.id not in self._members:

@@ -6,7 +6,6 @@ A part is looked up in the database first, then inserted in bulk. Nothing of it 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
 
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
@@ -73,13 +72,12 @@ class ImportService:
             ImportFileError: an item cannot be used; the message begins with its place.
             WrongLinesError: several cannot; the message tells how many, and the first few.
         """
-        now = self._clock()
         with self._database.session() as session:
             project = as_project(find_project(session, project_id, lock=True))
-            summary = import_within(session, project, items, now, progress=progress)
+            summary = import_within(session, project, items, self._clock, progress=progress)
             record(
                 session,
-                now,
+                self._clock(),
                 "pairs imported",
                 user_id=None if by is None else by.id,
                 project_id=project_id,
@@ -95,7 +93,7 @@ def import_within(
     session: Session,
     project: Project,
     items: Iterable[ReadItem],
-    now: datetime,
+    clock: Clock,
     *,
     progress: Callable[[int], None] | None = None,
 ) -> ImportSummary:
@@ -109,7 +107,7 @@ def import_within(
     if counts_rows:
         session.execute(_BY_INDEX)
     wrong = WrongLines()
-    importer = PairImporter(session, project, now, wrong)
+    importer = PairImporter(session, project, clock, wrong)
     for number, read in enumerate(_parts(items), start=1):
         part = [_checked(item, project.settings) for item in read]
         importer.add(part)

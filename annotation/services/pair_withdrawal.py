@@ -86,8 +86,8 @@ class PairWithdrawalService:
 
         def transaction() -> int:
             with self._database.session() as session:
-                now = self._clock()
                 project = find_project(session, project_id, lock=True)
+                now = self._clock()  # once an import has let go of the project: leases run on meanwhile
                 found = find_pairs(session, project.id, ids, type)
                 changed = _mark(session, sorted(found.values()), now if is_withdrawn else None)
                 if is_withdrawn:

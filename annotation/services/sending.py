@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import cast
 
 from sqlalchemy import Table, delete, select
@@ -73,13 +72,12 @@ class SendService:
             NotFoundError: there is no such project.
             ImportFileError: there is no document, or one cannot be used.
         """
-        now = self._clock()
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
             if TYPE not in project.types:
                 project.types = [*project.types, TYPE]
                 session.flush()
-            sending = _Sending(session, project, now)
+            sending = _Sending(session, project, self._clock)
             for document in documents:
                 sending.add(document)
                 if progress is not None and sending.documents % _BETWEEN_CALLS == 0:
@@ -91,7 +89,7 @@ class SendService:
             summary = sending.summary()
             record(
                 session,
-                now,
+                self._clock(),
                 "predictions sent",
                 user_id=id_of(by),
                 project_id=project_id,
@@ -144,7 +142,7 @@ class _Sending:
 
     session: Session
     project: models.Project
-    now: datetime
+    clock: Clock
     documents: int = 0
     pairs: int = 0
     known: int = 0
@@ -188,7 +186,7 @@ class _Sending:
             body=document.body,
             language=document.language[:16],
             fingerprint=document.fingerprint,
-            created_at=self.now,
+            created_at=self.clock(),
         )
         self.session.add(row)
         self.session.flush()
@@ -207,7 +205,7 @@ class _Sending:
             NewPair(pair_name(name, phrase.key), TYPE, document.text, phrase.text, source=name)
             for phrase in new
         ]
-        self.pairs += import_within(self.session, as_project(self.project), pairs, self.now).pairs
+        self.pairs += import_within(self.session, as_project(self.project), pairs, self.clock).pairs
         prints = [fingerprint(pair.type, pair.left, pair.right) for pair in pairs]
         of_project = Pair.project_id == self.project.id
         found = self.session.execute(

@@ -59,16 +59,16 @@ class SenseService:
         if not CLSS.allows(grade):
             raise GradeError(f"A grade is 0 to 4 in steps of {CLSS.step}, not {grade}: choose one.")
         wanted = chosen_pair(choice, grade, "", self._dictionary.open())
-        now = self._clock()
         with self._database.session() as session:
             project = as_project(find_project(session, project_id, lock=True))
             pair = replace(wanted, id=_free_id(session, project_id))
-            summary = import_within(session, project, [pair], now)
+            summary = import_within(session, project, [pair], self._clock)
             if summary.duplicates:
                 raise SenseError(
                     f"The pair of {pair.left} and {pair.right} is there already: choose another sense."
                 )
             row = session.scalars(_named(project_id, pair.id)).one()
+            now = self._clock()
             bar(session, row, [by.id], now)
             record(session, now, "pairs imported", user_id=by.id, project_id=project_id, pairs=1)
         return pair

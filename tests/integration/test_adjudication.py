@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from decimal import Decimal
 
@@ -16,9 +17,10 @@ from annotation.commands.options import open_database
 from annotation.errors import GradeError, NotFoundError
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService, Neighbours
+from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
-from annotation.types import Cause, Role
+from annotation.types import Cause, NewRating, Role
 from annotation.ui.adjudicate_html import item_html
 from annotation.ui.project_html import counts_html
 from db.models import Adjudication, AdjudicationChange
@@ -144,6 +146,37 @@ def test_a_rating_after_the_decision_opens_the_pair_again(rated, service, databa
     assert item.is_changed
     assert item.is_open
     assert not decide(rated, service, "far").is_open
+
+
+def test_a_rating_whose_import_waited_for_a_decision_opens_the_pair_again(database, monkeypatch):
+    rated = rated_project(database, [pair("far", "0", "4")], raters_per_pair=3)
+    service = AdjudicationService(database, clock=rated.clock)
+
+    def session_after_the_decision():
+        monkeypatch.undo()
+        decide(rated, service, "far")
+        rated.clock.move()
+        return database.session()
+
+    monkeypatch.setattr(database, "session", session_after_the_decision)
+    rated.rate("far", cleo="4")
+    item = service.item(rated.id, rated.pair_id("far"))
+    assert (item.decision.grade, item.is_changed, item.is_open) == (2, True, True)
+
+
+def test_a_rating_whose_file_was_read_during_a_decision_opens_the_pair_again(postgresql_database):
+    rated = rated_project(postgresql_database, [pair("far", "0", "4")], raters_per_pair=3)
+    service = AdjudicationService(rated.database, clock=rated.clock)
+
+    def lines():
+        yield NewRating("far", "cleo", Decimal(4))
+        with ThreadPoolExecutor(1) as adjudicator:  # the import's own thread is in its transaction
+            adjudicator.submit(decide, rated, service, "far").result()
+        rated.clock.move()
+
+    ImportService(rated.database, clock=rated.clock).import_pairs(rated.id, lines())
+    item = service.item(rated.id, rated.pair_id("far"))
+    assert (item.decision.grade, item.is_changed, item.is_open) == (2, True, True)
 
 
 def test_a_rating_that_ends_the_disagreement_leaves_the_decision_standing(rated, service, database):
