@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from db.errors import DatabaseError, UnreachableError, UrlError
 
 DEFAULT_URL = "sqlite:///data/kpdemo.db"
 BUSY_SECONDS = 10
+WAIT_SECONDS = 15
+"""How long writing waits for others of the process: a browser that sends a grade gives up after 20."""
 RETRY_SECONDS = 0.02
 POOL_SIZE = 40
 FRESH_SECONDS = 5.0
@@ -50,30 +52,46 @@ class Database:
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.engine = self._sqlite() if self.is_sqlite else self._postgresql()
         # Waiting in SQLite itself is unfair: with 50 raters some wait for seconds. A lock serves in turn.
-        self._writing: AbstractContextManager[Any] = threading.Lock() if self.is_sqlite else nullcontext()
+        self._writing = threading.Lock() if self.is_sqlite else None
         self._thread = threading.local()
 
     @contextmanager
-    def session(self) -> Iterator[Session]:
+    def session(self, *, waits: bool = True) -> Iterator[Session]:
         """One transaction that may write: committed at the end, undone by an exception.
 
         What is read in it stays true until it is written: SQLite takes its write lock at the beginning;
         on PostgreSQL lock the rows that you decide on, with `with_for_update`.
 
+        Args:
+            waits: for whoever else writes to SQLite; otherwise it is told at once that there is somebody.
+
         Raises:
-            UnreachableError: there is no connection, or another program holds the write lock for too long.
+            UnreachableError: there is no connection, or somebody else holds the write lock for too long.
             RuntimeError: the thread is in one already, and would wait for itself.
         """
         if getattr(self._thread, "writes", False):
             raise RuntimeError("session() inside session(): hand the first one on")
-        with self._writing, Session(self.engine, expire_on_commit=False) as session, session.begin():
+        with self._turn(waits), Session(self.engine, expire_on_commit=False) as session, session.begin():
             with self.reached():
-                session.connection(execution_options={"writes": True})
+                session.connection(execution_options={"writes": True, "waits": waits})
             self._thread.writes = True
             try:
                 yield session
             finally:
                 self._thread.writes = False
+
+    @contextmanager
+    def _turn(self, waits: bool) -> Iterator[None]:
+        """One of this process writes to SQLite, and the others stand in line."""
+        if self._writing is None:
+            yield
+            return
+        if not self._writing.acquire(timeout=WAIT_SECONDS if waits else 0):
+            raise UnreachableError(f"{self} is being written to, as by a long import; try again in a moment.")
+        try:
+            yield
+        finally:
+            self._writing.release()
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -260,4 +278,15 @@ def _begin_sqlite(connection: Connection) -> None:
     options = connection.get_execution_options()
     driver: Any = connection.connection.driver_connection
     driver.execute(f"PRAGMA query_only = {int(options.get('reads', False))}")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
+    with nullcontext() if options.get("waits", True) else _without_patience(driver):
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
+
+
+@contextmanager
+def _without_patience(driver: Any) -> Iterator[None]:
+    [before] = driver.execute("PRAGMA busy_timeout").fetchone()
+    driver.execute("PRAGMA busy_timeout = 0")
+    try:
+        yield
+    finally:
+        driver.execute(f"PRAGMA busy_timeout = {before}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from sqlalchemy import select
 
@@ -73,6 +75,17 @@ def test_a_session_is_written_to_at_most_every_five_minutes(ana, database, clock
         with database.reading() as session:
             ends.append(session.scalar(select(UserSession.expires_at)))
     assert len(set(ends)) == 5  # as it began, and four times
+
+
+def test_a_session_is_known_while_an_import_writes_and_renewed_afterwards(ana, database, clock, monkeypatch):
+    monkeypatch.setattr("db.database.WAIT_SECONDS", 3600)
+    token = ana.sign_in("Ana", PASSWORD, HERE)
+    clock.forward(hours=6)
+    with ThreadPoolExecutor(1) as browser, database.session():
+        assert browser.submit(ana.user_of, token).result(60).name == "Ana"
+    ana.user_of(token)
+    clock.forward(hours=11)
+    assert ana.user_of(token).name == "Ana"
 
 
 def test_sessions_that_ran_out_are_cleared_away(ana, database, clock):

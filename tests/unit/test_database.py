@@ -10,8 +10,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -101,6 +102,46 @@ def test_a_write_lock_that_another_program_keeps_is_told_in_a_sentence(sqlite_da
         with pytest.raises(UnreachableError, match=r"database is locked\)"), sqlite_database.session():
             pass
     add_user(sqlite_database, "ana")  # and it is over when the other one is
+
+
+@contextmanager
+def this_process_writes(database: Database) -> Iterator[None]:
+    with database.session():
+        yield
+
+
+@contextmanager
+def another_program_writes(database: Database) -> Iterator[None]:
+    with closing(sqlite3.connect(database.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+
+
+def write(database: Database, **options: bool) -> None:
+    with database.session(**options):
+        pass
+
+
+def test_writing_waits_for_others_of_the_process_no_longer_than_the_limit(sqlite_database, monkeypatch):
+    monkeypatch.setattr("db.database.WAIT_SECONDS", 0.01)
+    with ThreadPoolExecutor(1) as writer, this_process_writes(sqlite_database):
+        refused = writer.submit(write, sqlite_database)
+        with pytest.raises(UnreachableError, match="is being written to, as by a long import; try again"):
+            refused.result(60)
+    add_user(sqlite_database, "ana")
+
+
+@pytest.mark.parametrize("somebody_writes", [this_process_writes, another_program_writes])
+def test_who_does_not_wait_for_a_writer_is_told_at_once(sqlite_database, monkeypatch, somebody_writes):
+    monkeypatch.setattr("db.database.WAIT_SECONDS", 3600)
+    monkeypatch.setattr("db.database._PRAGMAS", ("PRAGMA busy_timeout = 3600000",))
+    sqlite_database.dispose()
+    with ThreadPoolExecutor(1) as writer, somebody_writes(sqlite_database):
+        refused = writer.submit(write, sqlite_database, waits=False)
+        with pytest.raises(UnreachableError):
+            refused.result(60)
+    with sqlite_database.session() as session:  # the next on the same connection is patient again
+        assert session.scalar(text("PRAGMA busy_timeout")) == 3_600_000
 
 
 def test_the_first_connection_waits_for_another_process_that_makes_the_tables(tmp_path):
