@@ -152,8 +152,8 @@ class Candidate:
     """The id of the larger item that it belongs to: never its partner."""
     text: str
     source: str | None
-    writer_id: int | None = None
-    """Who wrote it; None for a text of the corpus."""
+    larger_id: int = 0
+    """The same in the database."""
 
 
 def next_grade(taken: Mapping[int, int], *, seed: int, group: str, has_zeros: bool = True) -> int:

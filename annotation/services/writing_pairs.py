@@ -24,7 +24,7 @@ from annotation.services.in_use import IN_USE
 from annotation.services.pair_texts import senses_of
 from annotation.services.projects import as_project, find_project
 from annotation.services.writing_plan import read_plan
-from annotation.services.writing_rows import same_group
+from annotation.services.writing_rows import same_group, viewers_of
 from annotation.types import QUARTERS_PER_POINT, Project
 from db.models import Assignment, LargerItem, Pair, Writing
 
@@ -139,7 +139,7 @@ def make_zeros(session: Session, project_id: int, now: datetime) -> Zeros:
         )
         for zero, partner in partners:
             item = items[zero.id]
-            barred = () if partner.writer_id is None else (partner.writer_id,)
+            barred = viewers_of(session, item.id, partner.larger_id)
             item.pair_id = add_pair(session, project, item, partner.text, UNRELATED, barred, now)
             there.add(fingerprint(type, item.text, partner.text))
             made += 1
@@ -167,25 +167,25 @@ def _free_id(session: Session, project_id: int, item: LargerItem) -> str:
 def _candidates(session: Session, project: Project, type: str, genre: str | None) -> Iterator[Candidate]:
     """Accepted texts of the type and genre, and larger items of other types that are of the right kind."""
     written = session.execute(
-        select(LargerItem.external_id, Pair.right, LargerItem.source, Writing.writer_id)
+        select(LargerItem.external_id, Pair.right, LargerItem.source, LargerItem.id)
         .join(Pair, Pair.id == LargerItem.pair_id)
         .join(Writing, Writing.item_id == LargerItem.id)
         .where(same_group(project.id, type, genre), Writing.state == "accepted", IN_USE)
         .order_by(LargerItem.import_order)
     )
-    for item_id, text, source, writer_id in written:
-        yield Candidate(item_id, text, source, writer_id)
+    for item_id, text, source, larger_id in written:
+        yield Candidate(item_id, text, source, larger_id)
     smaller = comparison_type(type).smaller
     for other in project.settings.types:
         if other == type or comparison_type(other).larger != smaller:
             continue
         corpus = session.execute(
-            select(LargerItem.external_id, LargerItem.text, LargerItem.source)
+            select(LargerItem.external_id, LargerItem.text, LargerItem.source, LargerItem.id)
             .where(same_group(project.id, other, genre), LargerItem.withdrawn_at.is_(None))
             .order_by(LargerItem.import_order)
         )
-        for item_id, text, source in corpus:
-            yield Candidate(f"{other} {item_id}", text, source)
+        for item_id, text, source, larger_id in corpus:
+            yield Candidate(f"{other} {item_id}", text, source, larger_id)
 
 
 def _used(session: Session, project_id: int, type: str, genre: str | None) -> list[str]:

@@ -113,14 +113,14 @@ def remember_viewer(session: Session, item_id: int, user_id: int, now: datetime)
     connection.execute(_ADD_VIEWER[connection.dialect.name], values)
 
 
-def viewers_of(session: Session, item_id: int) -> set[int]:
-    """Everybody who saw a grade that was requested for the item: writers who had it, editors of its texts.
+def viewers_of(session: Session, *item_ids: int) -> set[int]:
+    """Everybody who saw a grade that was requested for an item: writers who had it, editors of its texts.
 
     Also those who left it blank or let their lease run out: of each item they know what was asked.
     """
     seen = union(
-        select(Writing.writer_id).where(Writing.item_id == item_id),
-        select(WritingChange.user_id).where(WritingChange.item_id == item_id),
-        select(GradeViewer.user_id).where(GradeViewer.item_id == item_id),
+        select(Writing.writer_id).where(Writing.item_id.in_(item_ids)),
+        select(WritingChange.user_id).where(WritingChange.item_id.in_(item_ids)),
+        select(GradeViewer.user_id).where(GradeViewer.item_id.in_(item_ids)),
     )
     return set(session.scalars(seen))

@@ -27,12 +27,13 @@ from annotation.services.editing import Zeros
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.withdrawal import WithdrawalService
 from annotation.services.writing_reports import WritingReportService
+from annotation.services.writing_rows import remember_viewer
 from annotation.sizes import Bounds, PairBounds
 from annotation.types import NewRating, Role
 from db.checks import check
 from db.models import LargerItem, Pair, Writing, WritingChange
 from tests.people import at_once
-from tests.writers import TYPE, new_items, open_office, sentence
+from tests.writers import PEOPLE, TYPE, new_items, open_office, sentence
 
 
 @pytest.fixture
@@ -402,6 +403,23 @@ def test_zeros_are_paired_with_other_items_texts_and_always_the_same(database):
         assert {pair for pair, _, _ in zeros} <= set(office.queue("ana"))
     assert made[0] == made[1]
     assert check(database).problems == ()
+
+
+def test_whoever_saw_a_grade_requested_for_either_item_never_grades_their_pair_of_grade_0(database):
+    office = open_office(database, items=5)
+    office.projects.add_member(office.project.id, "wes", Role.RATER)
+    office.projects.add_member(office.project.id, "ben", Role.EDITOR)
+    while office.writing.desk(office.project.id, office.id("wim")).task:
+        task = office.submit("wim")
+    office.editing.text(office.project.id, task.id, office.id("ben"))
+    office.editing.accept(office.project.id, task.id, office.id("eda"), version=1)
+    with database.session() as session:
+        zero = session.scalars(select(LargerItem).where(LargerItem.grade == 0)).one()
+        remember_viewer(session, zero.id, office.id("wes"), office.clock())  # before it was set aside
+    assert office.editing.make_zeros(office.project.id) == Zeros(1, 0)
+    with database.reading() as session:
+        pair = session.scalars(select(Pair.id).where(Pair.intended_quarters == 0)).one()
+    assert [name for name in PEOPLE if pair in office.queue(name)] == ["ana"]
 
 
 def test_a_larger_item_whose_pair_of_grade_0_is_there_already_gets_the_next_best_partner(office):
