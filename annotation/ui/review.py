@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
-from annotation.errors import AnnotationError, WritingError
+from annotation.errors import AnnotationError, NotFoundError, WritingError
 from annotation.numbers import whole_in
 from annotation.services.accounts import AccountService
-from annotation.services.editing import EDITORS, EditingService
+from annotation.services.editing import EDITORS, EditingService, Submitted
 from annotation.types import User
 from annotation.ui.asking import asked_project
 from annotation.ui.items import ItemsHandlers, build_items_section
@@ -81,15 +82,12 @@ class ReviewHandlers:
 
     def _shown(self, project_id: int, user: User, chosen: int | None = None) -> tuple[Any, ...]:
         """Queue, item, text, note, token and the row of buttons."""
-        queue = self.editing.queue(project_id, user.id)
-        ids = [each.id for each in queue]
-        current = chosen if chosen in ids else next(iter(ids), None)
+        queue, text = self._read(project_id, user, chosen)
         choices = [(queue_label(place, each), each.id) for place, each in enumerate(queue, start=1)]
-        dropdown = gr.Dropdown(choices=choices, value=current, visible=bool(queue))
-        if current is None:
+        dropdown = gr.Dropdown(choices=choices, value=None if text is None else text.id, visible=bool(queue))
+        if text is None:
             hidden = gr.Textbox(value="", visible=False)
             return dropdown, empty_html(NOTHING), hidden, hidden, "", gr.Row(visible=False)
-        text = self.editing.text(project_id, current, user.id)
         return (
             dropdown,
             text_html(text),
@@ -98,6 +96,16 @@ class ReviewHandlers:
             f"{text.id}:{text.version}",
             gr.Row(visible=True),
         )
+
+    def _read(
+        self, project_id: int, user: User, chosen: int | None
+    ) -> tuple[tuple[Submitted, ...], Submitted | None]:
+        """The queue with the chosen or first text of it; None when it is empty."""
+        while queue := self.editing.queue(project_id, user.id):
+            current = chosen if chosen in [each.id for each in queue] else queue[0].id
+            with suppress(NotFoundError):  # another editor took it meanwhile, and others are next
+                return queue, self.editing.text(project_id, current, user.id)
+        return (), None
 
 
 def build_review_page(

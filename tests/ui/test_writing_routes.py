@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 from annotation.cli import main
 from annotation.services.bundle import open_services
 from annotation.services.sessions import start_session
+from annotation.types import Role
 from annotation.ui.items import ItemsHandlers
 from annotation.ui.review import ReviewHandlers
 from annotation.ui.write import WriteHandlers
@@ -112,6 +113,29 @@ def test_pages_are_for_their_roles(office):
         with pytest.raises(gr.Error, match="No text is chosen"):
             review.accept(asks("eda"), "text", token)
     assert "grade" not in str(review.open(asks("eda"))[1])
+
+
+@pytest.mark.parametrize(("waiting", "shown"), [(3, "gulls 2"), (2, "No texts are awaiting review")])
+def test_review_goes_on_where_another_editor_takes_the_next_text(office, monkeypatch, waiting, shown):
+    services = open_services(office.database)
+    review = ReviewHandlers(services.accounts, services.editing)
+    asked = SimpleNamespace(username="eda", query_params={"project": str(office.project.id)})
+    office.projects.add_member(office.project.id, "ben", Role.EDITOR)
+    for number in range(waiting):
+        office.submit("wim", f"gulls {number}")
+    token = review.open(asked)[5]
+    read = services.editing.text
+
+    def read_after_the_other(project_id, writing_id, editor_id):
+        monkeypatch.undo()
+        office.editing.accept(project_id, writing_id, office.id("ben"), version=1)
+        return read(project_id, writing_id, editor_id)
+
+    monkeypatch.setattr(services.editing, "text", read_after_the_other)
+    said, _, item, text, *_ = review.accept(asked, "gulls 0", token)
+    assert "Accepted" in said
+    assert shown in f"{item} {text.value}"
+    assert services.editing.waiting(office.project.id) == waiting - 2
 
 
 def test_an_editor_withdraws_items_and_gives_them_out_again(office):
