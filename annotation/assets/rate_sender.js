@@ -48,13 +48,12 @@
     }
 
     adopt() {
-      this.outbox.unshift(...this.store.adopt());
-      this.store.keepOutbox(this.outbox);
+      this.#keep([...this.store.adopt(), ...this.outbox]);
     }
 
     add(...entries) {
-      for (const entry of entries) this.outbox.push({ id: parts.random(), at: Date.now(), ...entry });
-      this.store.keepOutbox(this.outbox);
+      this.store.supersede(entries);
+      this.#keep([...this.outbox, ...entries.map((entry) => ({ id: parts.random(), at: Date.now(), ...entry }))]);
       this.run();
     }
 
@@ -99,7 +98,10 @@
     get #hasWork() { return !this.isStopped && (this.outbox.length > 0 || this.wantsQueue); }
 
     async #run() {
-      while (this.#hasWork) await this.#step(this.outbox[0]);
+      while (this.#hasWork) {
+        this.#keep(this.outbox);
+        await this.#step(this.outbox[0]);
+      }
     }
 
     async #step(entry) {
@@ -129,16 +131,16 @@
       this.changed();
     }
 
+    // Also says that this page lives.
     #keep(outbox) {
-      this.outbox = outbox;
-      this.store.keepOutbox(outbox);
+      this.outbox = this.store.keepOutbox(outbox);
+      if (this.outbox.length < outbox.length) this.wantsQueue = true;  // another tab took the rest
     }
 
     // Again after 1, 2, 4 … seconds, or as soon as the browser says that it is online.
     async #pause() {
       const wait = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** this.failures);
       this.failures += 1;
-      this.store.keepOutbox(this.outbox);  // says that this page lives
       this.changed();
       await new Promise((resolve) => {
         this.wake = resolve;

@@ -6,6 +6,7 @@
   const DRAFT_DAYS = 30;
   const OWNER_SILENT = 180_000;  // a hidden tab may wake once a minute only
   const OPTIONS = "kpdemo-rate-options";
+  const SLOTS = { rating: "answer", skip: "answer", comment: "comment" };  // the later one of a pair stands
 
   const random = () => Array.from(crypto.getRandomValues(new Uint32Array(2)), (part) => part.toString(36)).join("");
 
@@ -48,26 +49,48 @@
     keepDraft(pair, draft) { this.write(`draft:${pair}`, { ...draft, at: Date.now() }); }
     dropDraft(pair) { this.remove(`draft:${pair}`); }
 
-    keepOutbox(entries) {
-      if (entries.length) this.write(`outbox:${this.tab}`, { entries, seen: Date.now() });
-      else this.remove(`outbox:${this.tab}`);
+    // Those of the entries that no other tab took while this one was asleep.
+    keepOutbox(entries, seen = Date.now()) {
+      const key = `outbox:${this.tab}`;
+      const taken = new Set(this.read(key)?.taken);
+      const kept = entries.filter(({ id }) => !taken.has(id));
+      if (kept.length) this.write(key, { entries: kept, seen });
+      else this.remove(key);
+      return kept;
     }
 
     // A page that goes leaves its answers to the next one, of this tab or another.
-    leave(entries) {
-      if (entries.length) this.write(`outbox:${this.tab}`, { entries, seen: 0 });
-    }
+    leave(entries) { this.keepOutbox(entries, 0); }
 
-    // The answers that closed or reloaded pages left, oldest first.
+    // The answers that closed, reloaded or sleeping pages left, oldest first.
     adopt() {
       const found = [];
-      for (const key of this.#keys("outbox:")) {
-        const box = this.read(key);
-        if (!box || key === `outbox:${this.tab}` || Date.now() - box.seen < OWNER_SILENT) continue;
-        found.push(...box.entries);
-        this.remove(key);
+      for (const [key, box] of this.#otherBoxes()) {
+        const silent = Date.now() - box.seen;
+        if (silent < OWNER_SILENT) continue;
+        found.push(...this.#take(key, box, () => true));
+        if (silent > DRAFT_DAYS * DAY) this.remove(key);
       }
       return found.sort((one, other) => one.at - other.at);
+    }
+
+    // What other tabs have not sent yet of pairs that are answered anew here.
+    supersede(entries) {
+      const isOld = (old) => entries.some((entry) => old.pair === entry.pair && SLOTS[old.kind] === SLOTS[entry.kind]);
+      for (const [key, box] of this.#otherBoxes()) this.#take(key, box, (old) => old.kind in SLOTS && isOld(old));
+    }
+
+    // Its owner, who may only be asleep, reads there what not to send.
+    #take(key, { entries, seen, taken = [] }, isMeant) {
+      const mine = entries.filter(isMeant);
+      const left = entries.filter((entry) => !isMeant(entry));
+      if (mine.length) this.write(key, { entries: left, seen, taken: [...taken, ...mine.map(({ id }) => id)] });
+      return mine;
+    }
+
+    #otherBoxes() {
+      const keys = this.#keys("outbox:").filter((key) => key !== `outbox:${this.tab}`);
+      return keys.map((key) => [key, this.read(key)]).filter(([, box]) => box);
     }
 
     #keys(start) {

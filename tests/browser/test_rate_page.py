@@ -406,6 +406,31 @@ def test_two_tabs_of_one_rater_show_the_same_pair_and_grade_each_once(open_desk)
     assert desk.grades() == {f"late train {number}": number for number in (1, 2, 3)}
 
 
+@pytest.mark.parametrize("is_asleep", [False, True])
+def test_a_grade_that_a_tab_could_not_send_gives_way_to_a_newer_one(open_desk, is_asleep):
+    desk = open_desk()
+    first = desk.open()
+    if is_asleep:  # nothing was heard of the tab for ten minutes: the next one sends its answers
+        first.evaluate("() => { const { now } = Date; Date.now = () => now() - 600_000; }")
+    first.route("**/annotate/api/**", lambda route: route.abort())
+    press(first, "1", "Enter")
+    expect(first.locator("#rate-saved")).to_contain_text("Not saved")
+    second = desk.another_tab()
+    if not is_asleep:
+        press(second, "4", "Enter")
+    expect(second.locator("#rate-saved")).to_have_text(SAVED)
+    if is_asleep:
+        ratings = desk.site.services.ratings
+        [pair] = ratings.recent(desk.project.id, desk.rater.id)
+        assert pair.grade == 1
+        ratings.rate(pair.id, desk.rater.id, Decimal(4))
+    first.unroute_all()
+    first.evaluate("dispatchEvent(new Event('online'))")
+    expect(first.locator("#rate-saved")).not_to_contain_text("Not saved")
+    expect(first.locator("#rate-right")).to_have_text("late train 2")
+    assert desk.grades() == {"late train 1": 4}
+
+
 def test_keys_for_a_pair_that_another_tab_took_away_grade_no_other_and_the_count_follows(open_desk):
     desk = open_desk(6)
     first = desk.open()
