@@ -11,3 +11,6 @@ class UrlError(DatabaseError, ValueError):
 
 class UnreachableError(DatabaseError):
     """The server or the file system refused: no such server, not a database, damaged, locked."""
+
+    for_users = "The database is not responding: try again in a moment."
+    """Names neither the address of the server nor its files, which are not for everybody."""

@@ -23,7 +23,7 @@ PUBLIC = (f"{PREFIX}/assets/", f"{PREFIX}/static/", f"{PREFIX}/theme.css")
 
 FOR_PROGRAMS = (f"{PREFIX}/api/", f"{PREFIX}/gradio_api/")
 
-BUSY = "The database is not responding: try again in a moment."
+BUSY = UnreachableError.for_users
 _SECONDS_TO_WAIT = 5
 _USER_IN_SCOPE = "kpdemo.user"
 _NO_STORE = "no-store"

@@ -55,11 +55,18 @@ class QuestionFields:
 
 @contextmanager
 def shown_to_user(kind: type[Exception]) -> Iterator[None]:
-    """Make our errors toasts; any other exception is a bug and stays loud."""
+    """Make our errors toasts; any other exception is a bug and stays loud.
+
+    One that brings a sentence `for_users`, as a database does that nobody reaches, is both.
+    """
     try:
         yield
     except kind as error:
         raise gr.Error(html.escape(str(error)), print_exception=False) from error
+    except Exception as error:
+        if told := getattr(error, "for_users", ""):
+            raise gr.Error(html.escape(told)) from error
+        raise
 
 
 def section_heading(text: str, elem_id: str) -> gr.HTML:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from types import SimpleNamespace
 
@@ -136,6 +137,20 @@ def test_review_goes_on_where_another_editor_takes_the_next_text(office, monkeyp
     assert "Accepted" in said
     assert shown in f"{item} {text.value}"
     assert services.editing.waiting(office.project.id) == waiting - 2
+
+
+def test_a_page_says_to_try_again_while_an_import_keeps_the_database(office, monkeypatch):
+    monkeypatch.setattr("db.database.WAIT_SECONDS", 0.01)
+    services = open_services(office.database)
+    review = ReviewHandlers(services.accounts, services.editing)
+    asked = SimpleNamespace(username="eda", query_params={"project": str(office.project.id)})
+    office.submit("wim", "gulls at sea")
+    token = review.open(asked)[5]
+    with ThreadPoolExecutor(1) as editor, office.database.session():
+        refused = editor.submit(review.accept, asked, "gulls at sea", token)
+        with pytest.raises(gr.Error, match="not responding: try again in a moment"):
+            refused.result(60)
+    assert "Accepted" in review.accept(asked, "gulls at sea", token)[0]
 
 
 def test_an_editor_withdraws_items_and_gives_them_out_again(office):
