@@ -35,7 +35,8 @@ class ReviewHandlers:
             raise gr.Error(escape(str(error)), visible=False, print_exception=False) from error
         asked = request.query_params.get("tab", "")
         tabs = gr.Tabs(visible=True, selected=asked if asked in TABS else TABS[0])
-        return tabs, *self._shown(project_id, user)
+        with shown_to_user(AnnotationError):  # showing a text writes, which may have to wait for an import
+            return tabs, *self._shown(project_id, user)
 
     def explain(self, request: gr.Request) -> str:
         """Why the page stays closed."""

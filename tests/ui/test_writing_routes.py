@@ -147,9 +147,9 @@ def test_a_page_says_to_try_again_while_an_import_keeps_the_database(office, mon
     office.submit("wim", "gulls at sea")
     token = review.open(asked)[5]
     with ThreadPoolExecutor(1) as editor, office.database.session():
-        refused = editor.submit(review.accept, asked, "gulls at sea", token)
-        with pytest.raises(gr.Error, match="not responding: try again in a moment"):
-            refused.result(60)
+        for call in ((review.open, asked), (review.accept, asked, "gulls at sea", token)):
+            with pytest.raises(gr.Error, match="not responding: try again in a moment"):
+                editor.submit(*call).result(60)
     assert "Accepted" in review.accept(asked, "gulls at sea", token)[0]
 
 
