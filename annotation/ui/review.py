@@ -16,10 +16,10 @@ from annotation.types import User
 from annotation.ui.asking import asked_project
 from annotation.ui.items import ItemsHandlers, build_items_section
 from annotation.ui.review_html import NOTHING, queue_label, text_html
-from annotation.ui.writing_report import ReportHandlers, build_report_section
+from annotation.ui.writing_report import REPORT_TAB, ReportHandlers, build_report_section
 from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, shown_to_user, unseen_box
 
-TABS = ("review", "report", "items")
+TABS = ("review", REPORT_TAB, "items")
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def build_review_page(
                 accept = gr.Button("Accept", variant="primary", elem_id="review-accept", min_width=120)
                 send_back = gr.Button("Send back", elem_id="review-send-back", min_width=120)
                 hand_on = gr.Button("Give to another writer", elem_id="review-hand-on", min_width=160)
-        with gr.Tab("Report", id="report") as report_tab:
+        with gr.Tab("Report", id=REPORT_TAB) as report_tab:
             report_section = build_report_section(report)
         with gr.Tab("Larger items", id="items") as items_tab:
             items_section = build_items_section(items)

@@ -36,6 +36,8 @@ GRADES = ("0", "1", "2", "3", "4")
 NO_ITEMS = "No larger items yet: the balance appears once they are imported."
 NO_GRADES = "No written pair has a gold grade yet: requested against obtained appears with the first."
 CHART = "writing-grades-chart"
+REPORT_TAB = "report"
+PARTS = 6
 SAYS = "Obtained grades by type, and the share of pairs up to each grade"
 
 
@@ -44,6 +46,12 @@ class ReportHandlers:
     accounts: AccountService
     reports: WritingReportService
     editing: EditingService
+
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
+        """The report where the address opens its tab: making it reads all grades of the project."""
+        if request.query_params.get("tab") != REPORT_TAB:
+            return tuple(gr.skip() for _ in range(PARTS))
+        return self.show(request)
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """Every part of the report."""
@@ -102,7 +110,7 @@ def build_report_section(handlers: ReportHandlers) -> ReportSection:
     )
 
     def show_after(event: Any) -> None:
-        event.success(handlers.show, outputs=shown, api_name="show_writing_report", **QUIETLY)
+        event.success(handlers.open, outputs=shown, api_name="show_writing_report", **QUIETLY)
 
     def show_when(listener: Any) -> None:
         listener(handlers.show, outputs=shown, api_name="show_writing_report_again", **QUIETLY)
