@@ -12,7 +12,7 @@ from annotation.errors import InvitationError, SettingsError
 from annotation.names import check_name
 from annotation.services import sessions
 from annotation.services.audit import record
-from annotation.services.open_invitations import OpenInvitation, open_invitations, take_back
+from annotation.services.open_invitations import MAKER_MAY, OpenInvitation, open_invitations, take_back
 from annotation.services.projects import find_project
 from annotation.services.roles import has_administrator, lock_administrators
 from annotation.services.sessions import new_token, token_hash
@@ -77,7 +77,7 @@ def find_invitation(session: Session, token: str, now: datetime, *, lock: bool =
     """The link of that token while it can be used; locked, nobody else uses it meanwhile.
 
     Raises:
-        InvitationError: it was used, it ended, or there is none.
+        InvitationError: it was used, it ended, its maker may no longer make it, or there is none.
     """
     statement = select(models.Invitation).where(models.Invitation.token_hash == token_hash(token))
     row = session.scalar(statement.with_for_update() if lock else statement)
@@ -88,6 +88,8 @@ def find_invitation(session: Session, token: str, now: datetime, *, lock: bool =
     if row.expires_at <= now:
         ended = f"{row.expires_at.day} {row.expires_at:%B}"
         raise InvitationError(f"This link ended on {ended}: {_ASK}.")
+    if not session.scalar(select(MAKER_MAY).where(models.Invitation.id == row.id)):
+        raise InvitationError(f"Whoever made this link may no longer make it: {_ASK}.")
     return row
 
 

@@ -5,14 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from annotation.errors import NotFoundError
 from annotation.numbers import is_id
 from annotation.services.roles import has_administrator
 from annotation.types import Role
-from db.models import Invitation, Project, User
+from db.models import Invitation, Membership, Project, User
+
+_MAKER, _LEADS = aliased(User), aliased(Membership)
+_LEADS_PROJECT = and_(
+    _LEADS.user_id == _MAKER.id,
+    _LEADS.project_id == Invitation.project_id,
+    _LEADS.role == Role.ADMINISTRATOR.value,
+)
+_SETS_NO_PASSWORD = Invitation.user_id.is_(None)
+MAKER_MAY: ColumnElement[bool] = or_(
+    Invitation.created_by.is_(None),
+    select(_MAKER.id)
+    .outerjoin(_LEADS, _LEADS_PROJECT)
+    .where(
+        _MAKER.id == Invitation.created_by,
+        _MAKER.disabled_at.is_(None),
+        or_(_MAKER.is_administrator, and_(_SETS_NO_PASSWORD, _LEADS.user_id.is_not(None))),
+    )
+    .exists(),
+)
+"""Of a link: it comes from the command line, or whoever made it could make it today."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +51,11 @@ class OpenInvitation:
     expires_at: datetime
 
 
+def is_open(now: datetime) -> ColumnElement[bool]:
+    """Of a link: nobody has used it, it has not ended, and its maker stands behind it."""
+    return and_(Invitation.used_at.is_(None), Invitation.expires_at > now, MAKER_MAY)
+
+
 def open_invitations(session: Session, now: datetime) -> list[OpenInvitation]:
     """The newest first, without those of no use: for disabled accounts, for a set-up that is done."""
     invited, maker = aliased(User), aliased(User)
@@ -39,7 +64,7 @@ def open_invitations(session: Session, now: datetime) -> list[OpenInvitation]:
         .outerjoin(invited, invited.id == Invitation.user_id)
         .outerjoin(Project, Project.id == Invitation.project_id)
         .outerjoin(maker, maker.id == Invitation.created_by)
-        .where(Invitation.used_at.is_(None), Invitation.expires_at > now, invited.disabled_at.is_(None))
+        .where(is_open(now), invited.disabled_at.is_(None))
         .order_by(Invitation.created_at.desc(), Invitation.id.desc())
     )
     if has_administrator(session):

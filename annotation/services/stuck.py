@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.services.desk import HAS_SLOT, NOT_NEW
+from annotation.services.open_invitations import is_open
 from annotation.services.projects import find_project
 from annotation.services.share import read_shares
 from annotation.types import Role, SkipReason
@@ -193,8 +194,7 @@ def _open_links(project_id: int, now: datetime) -> Select[int]:
         .where(
             Invitation.project_id == project_id,
             Invitation.role == Role.RATER.value,
-            Invitation.used_at.is_(None),
-            Invitation.expires_at > now,
+            is_open(now),
             User.disabled_at.is_(None),
             ~rates,
         )
@@ -203,9 +203,7 @@ def _open_links(project_id: int, now: datetime) -> Select[int]:
 
 def _may_grade(project_id: int, now: datetime) -> Select[int]:
     """The ids of the raters who can be given pairs, now or once they have opened their link."""
-    link = exists().where(
-        Invitation.user_id == User.id, Invitation.used_at.is_(None), Invitation.expires_at > now
-    )
+    link = exists().where(Invitation.user_id == User.id, is_open(now))
     paused = exists().where(
         RaterState.project_id == project_id,
         RaterState.user_id == User.id,

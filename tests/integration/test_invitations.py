@@ -10,9 +10,10 @@ from annotation.errors import (
     SettingsError,
     SignInError,
 )
+from annotation.services.projects import ProjectService
 from annotation.types import Role
 from db.models import Membership, User, UserSession
-from tests.people import HERE, OTHER, PASSWORD, at_once, count
+from tests.people import HERE, OTHER, PASSWORD, at_once, count, give
 
 
 def test_the_set_up_link_makes_the_first_administrator_once(accounts):
@@ -168,6 +169,35 @@ def test_of_eight_who_set_up_a_server_at_once_exactly_one_does(accounts, databas
     assert count(database, User, User.is_administrator) == 1
 
 
+@pytest.mark.parametrize(
+    "shut_out", [lambda ana: ana.disable("Eve"), lambda ana: ana.set_administrator("Eve", False)]
+)
+def test_who_no_longer_administers_the_server_has_no_way_back_by_their_links(ana, project, shut_out):
+    eve = ana.add_user("Eve", PASSWORD, is_administrator=True)
+    ana.set_administrator("Ana", True)
+    links = ana.invite("Ana", by=eve), ana.invite(project_id=project, role=Role.ADMINISTRATOR, by=eve)
+    kept = ana.invite(project_id=project, role=Role.RATER)  # on the command line
+    shut_out(ana)
+    for link in links:
+        with pytest.raises(InvitationError, match=r"may no longer make it: ask your administrator"):
+            ana.accept_invitation(link, "Mallory", OTHER)
+    ana.sign_in("Ana", PASSWORD, HERE)
+    assert [link.role for link in ana.open_invitations()] == [Role.RATER]
+    ana.accept_invitation(kept, "Cleo", PASSWORD)
+
+
+def test_the_links_of_a_project_end_with_the_role_of_who_made_them(ana, database, project):
+    eve, leader = ana.add_user("Eve", PASSWORD), ana.user("Ana")
+    for user in (eve, leader):
+        give(database, project, user.id, Role.ADMINISTRATOR)
+    void, good = (ana.invite(project_id=project, role=Role.ADMINISTRATOR, by=user) for user in (eve, leader))
+    ProjectService(database).remove_member(project, "Eve", Role.ADMINISTRATOR)
+    give(database, project, eve.id, Role.RATER)
+    with pytest.raises(InvitationError, match="may no longer make it"):
+        ana.join(void, "Eve")
+    ana.join(good, "Eve")
+
+
 def test_links_that_let_nobody_in_are_not_listed(ana, clock):
     ana.setup_token()
     ana.invite("Ana")
@@ -182,8 +212,9 @@ def test_links_that_let_nobody_in_are_not_listed(ana, clock):
 
 def test_open_links_are_listed_until_they_are_used_ended_or_revoked(ana, project, clock):
     ana.setup_token()
+    root = ana.add_user("root", is_administrator=True)  # without a password, so that the set-up is open
     used, kept = (ana.invite(project_id=project, role=role) for role in (Role.EDITOR, Role.RATER))
-    ana.invite("Ana", by=ana.user("Ana"))
+    ana.invite("Ana", by=root)
     ana.join(used, "Ana")
     listed = ana.open_invitations()
     assert [(link.user_name, link.project, link.role, link.is_set_up) for link in listed] == [
@@ -191,7 +222,7 @@ def test_open_links_are_listed_until_they_are_used_ended_or_revoked(ana, project
         (None, "News", Role.RATER, False),
         (None, None, None, True),
     ]
-    assert (listed[0].created_by, listed[1].created_by) == ("Ana", None)
+    assert (listed[0].created_by, listed[1].created_by) == ("root", None)
     assert listed[1].expires_at == ana.invitation(kept).expires_at
     ana.revoke(listed[0].id)
     with pytest.raises(NotFoundError, match="no open link with the number"):

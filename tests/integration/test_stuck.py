@@ -127,6 +127,7 @@ def test_open_links_for_raters_are_told_beside_pairs_that_nobody_is_left_for(ser
         accounts.add_user(name)
     accounts.invite("Ana", project_id=1, role=Role.RATER)  # who is one already
     accounts.invite(project_id=1, role=Role.EDITOR)
+    accounts.invite(project_id=1, role=Role.RATER, by=accounts.user("Dora"))  # who may not make it
     assert "open link" not in stuck_html(services.stuck.stuck(1), 1)
     accounts.invite("Cleo", project_id=1, role=Role.RATER)
     accounts.invite("Dora", project_id=1, role=Role.RATER)
