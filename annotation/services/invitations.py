@@ -172,20 +172,27 @@ class InvitationService(SignInService):
             record(session, now, "invitation made", user_id=id_of(by), project_id=project_id, **detail)
             return token
 
-    def open_invitations(self) -> list[OpenInvitation]:
-        """The links that can still be used, the newest first."""
-        with self._database.reading() as session:
-            return open_invitations(session, self._clock())
+    def open_invitations(self, project_id: int | None = None) -> list[OpenInvitation]:
+        """The links that can still be used, the newest first.
 
-    def revoke(self, invitation_id: int, *, by: User | None = None) -> None:
+        Args:
+            project_id: only those that its administrators may see.
+        """
+        with self._database.reading() as session:
+            return open_invitations(session, self._clock(), project_id)
+
+    def revoke(self, invitation_id: int, project_id: int | None = None, *, by: User | None = None) -> None:
         """Let nobody in by an open link any more.
 
+        Args:
+            project_id: the link is one that the administrators of this project may see.
+
         Raises:
-            NotFoundError: there is no open link with that number.
+            NotFoundError: there is no such open link with that number.
         """
         now = self._clock()
         with self._database.session() as session:
-            row = take_back(session, invitation_id, now)
+            row = take_back(session, invitation_id, now, project_id)
             user = None if row.user_id is None else session.get_one(models.User, row.user_id)
             detail = {"name": None if user is None else user.name, "role": row.role}
             record(session, now, "invitation revoked", user_id=id_of(by), project_id=row.project_id, **detail)

@@ -56,15 +56,20 @@ def is_open(now: datetime) -> ColumnElement[bool]:
     return and_(Invitation.used_at.is_(None), Invitation.expires_at > now, MAKER_MAY)
 
 
-def open_invitations(session: Session, now: datetime) -> list[OpenInvitation]:
-    """The newest first, without those of no use: for disabled accounts, for a set-up that is done."""
+def open_invitations(session: Session, now: datetime, project_id: int | None = None) -> list[OpenInvitation]:
+    """The newest first, without those of no use: for disabled accounts, for a set-up that is done.
+
+    Args:
+        project_id: only those that are for its administrators to see: into the project, and for nobody's
+            account, whose password they would set.
+    """
     invited, maker = aliased(User), aliased(User)
     statement = (
         select(Invitation, invited.name, Project.name, maker.name)
         .outerjoin(invited, invited.id == Invitation.user_id)
         .outerjoin(Project, Project.id == Invitation.project_id)
         .outerjoin(maker, maker.id == Invitation.created_by)
-        .where(is_open(now), invited.disabled_at.is_(None))
+        .where(is_open(now), invited.disabled_at.is_(None), *_of_project(project_id))
         .order_by(Invitation.created_at.desc(), Invitation.id.desc())
     )
     if has_administrator(session):
@@ -84,17 +89,29 @@ def open_invitations(session: Session, now: datetime) -> list[OpenInvitation]:
     ]
 
 
-def take_back(session: Session, invitation_id: int, now: datetime) -> Invitation:
+def take_back(
+    session: Session, invitation_id: int, now: datetime, project_id: int | None = None
+) -> Invitation:
     """Delete the row of an open link, which lets nobody in any more; its row as it was.
+
+    Args:
+        project_id: only if it is for the administrators of this project to see.
 
     Raises:
         NotFoundError: there is none, or it was used or ended meanwhile.
     """
     statement = select(Invitation).where(
-        Invitation.id == invitation_id, Invitation.used_at.is_(None), Invitation.expires_at > now
+        Invitation.id == invitation_id,
+        Invitation.used_at.is_(None),
+        Invitation.expires_at > now,
+        *_of_project(project_id),
     )
     row = session.scalar(statement.with_for_update()) if is_id(invitation_id) else None
     if row is None:
         raise NotFoundError(f"There is no open link with the number {invitation_id}: see the list of them.")
     session.delete(row)
     return row
+
+
+def _of_project(project_id: int | None) -> tuple[ColumnElement[bool], ...]:
+    return () if project_id is None else (Invitation.project_id == project_id, _SETS_NO_PASSWORD)

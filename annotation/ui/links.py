@@ -1,16 +1,88 @@
-"""Links that let somebody in: shown once, with a button to copy; then only whom they are for."""
+"""Links that let somebody in: shown once, with a button to copy; then whom they are for, to be revoked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import gradio as gr
 
+from annotation.errors import AnnotationError, SettingsError
+from annotation.services.accounts import AccountService
 from annotation.services.open_invitations import OpenInvitation
+from annotation.types import Role, User
+from annotation.ui.asking import asked_project
 from annotation.ui.wording import time_html
-from kpdemo.ui.widgets import empty_html, escape
+from kpdemo.ui.widgets import done_html, empty_html, escape, keep_reason, section_heading, shown_to_user
 
 NO_OPEN_LINKS = "No links are open. A link is listed here until it is used, ends or is revoked."
+
+
+@dataclass(frozen=True)
+class LinksHandlers:
+    accounts: AccountService
+    in_project: bool
+    """For the administrators of the project that the address names, or of the server, who see all links."""
+
+    def choose_link(self, request: gr.Request, link: int | None) -> gr.Button:
+        """Whether there is a link to revoke."""
+        with shown_to_user(AnnotationError):
+            self._asked(request)
+            return gr.Button(interactive=link is not None)
+
+    def revoke_link(self, request: gr.Request, link: int | None) -> tuple[Any, ...]:
+        """Let nobody in by an open link any more."""
+        with shown_to_user(AnnotationError):
+            project_id, by = self._asked(request)
+            if link is None:
+                raise SettingsError("No link is chosen: choose one.")
+            self.accounts.revoke(int(link), project_id, by=by)
+            said = done_html("The link is revoked: nobody can use it any more.")
+            return said, *shown_links(self.accounts, project_id)
+
+    def _asked(self, request: gr.Request) -> tuple[int | None, User]:
+        project_id = asked_project(request) if self.in_project else None
+        return project_id, self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+
+
+@dataclass(frozen=True)
+class LinksSection:
+    places: tuple[Any, ...]
+    """What `shown_links` fills: the list, the choice of one, and its button."""
+    revoking: Any
+    """The event of revoking a link."""
+
+
+def build_links_section(handlers: LinksHandlers, prefix: str) -> LinksSection:
+    """The open links, the choice of one, and the button that revokes it.
+
+    Args:
+        prefix: of the page, for the ids of its parts and the names of its events.
+    """
+    section_heading("Open links", f"{prefix}-links-heading")
+    listing = gr.HTML("", elem_id=f"{prefix}-links", elem_classes="open-links", js_on_load=None)
+    with gr.Row(elem_classes="form-row"):
+        link = gr.Dropdown([], label="Link", elem_id=f"{prefix}-open-link", scale=3)
+        revoke = gr.Button("Revoke", interactive=False, elem_id=f"{prefix}-revoke", scale=1, min_width=120)
+    revoked = gr.HTML("", elem_id=f"{prefix}-revoked", js_on_load=None)
+    places = (listing, link, revoke)
+    link.input(
+        handlers.choose_link, link, revoke, api_name=f"choose_link_of_{prefix}", show_progress="hidden"
+    )
+    revoking = revoke.click(
+        handlers.revoke_link, link, [revoked, *places], api_name=f"revoke_link_of_{prefix}"
+    )
+    keep_reason(revoking, revoked)
+    return LinksSection(places, revoking)
+
+
+def shown_links(accounts: AccountService, project_id: int | None) -> tuple[str, gr.Dropdown, gr.Button]:
+    """What the section shows: of one project, or of the whole server."""
+    links = accounts.open_invitations(project_id)
+    choices = [(f"{link_for(link)}: {link_gives(link)}, number {link.id}", link.id) for link in links]
+    choice = gr.Dropdown(choices=choices, value=None)
+    return open_links_html(links), choice, gr.Button(interactive=False)
 
 
 def invitation_address(request: gr.Request, token: str) -> str:

@@ -1,4 +1,4 @@
-"""Who works in a project: the list, adding an account, inviting by a link, taking a role away."""
+"""Who works in a project: the list, adding an account, links that invite, taking a role away."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import Role, User
 from annotation.ui.asking import asked_project
-from annotation.ui.links import invitation_address, link_html
+from annotation.ui.links import (
+    LinksHandlers,
+    build_links_section,
+    invitation_address,
+    link_html,
+    shown_links,
+)
 from annotation.ui.wording import ROLE_ORDER, roles_text
 from kpdemo.ui.widgets import (
     QUIETLY,
@@ -39,8 +45,8 @@ class MembersHandlers:
     projects: ProjectService
     quality: QualityService
 
-    def show(self, request: gr.Request) -> tuple[str, gr.Dropdown, gr.Dropdown]:
-        """The members; the accounts that can be added; the roles that can be taken away."""
+    def show(self, request: gr.Request) -> tuple[Any, ...]:
+        """The members; the accounts that can be added; the roles that can be taken away; the open links."""
         with shown_to_user(AnnotationError):
             project_id = asked_project(request)
             self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
@@ -57,18 +63,19 @@ class MembersHandlers:
             said = f"{member.user.name} is {roles_text(member.roles)} now."
             return done_html(said), *self._shown(project_id)
 
-    def invite(self, request: gr.Request, role: str) -> str:
+    def invite(self, request: gr.Request, role: str) -> tuple[Any, ...]:
         """A link that makes an account, or takes one that exists, into the project."""
         with shown_to_user(AnnotationError):
             project_id = asked_project(request)
             user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
             chosen = _role(role)
             token = self.accounts.invite(project_id=project_id, role=chosen, by=user)
-        said = (
-            f"Send this link to one person. Whoever makes an account with it first, within "
-            f"{LASTS.days} days, becomes {chosen.value}. It is shown only now."
-        )
-        return link_html(invitation_address(request, token), said)
+            said = (
+                f"Send this link to one person. Whoever makes an account with it first, within "
+                f"{LASTS.days} days, becomes {chosen.value}. It is shown only now."
+            )
+            link = link_html(invitation_address(request, token), said)
+            return link, *shown_links(self.accounts, project_id)
 
     def remove(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Take a role away; what its user graded stays."""
@@ -105,7 +112,7 @@ class MembersHandlers:
             raise SettingsError("No member is chosen: choose the rater to pause or resume.")
         return project_id, user, name
 
-    def _shown(self, project_id: int) -> tuple[str, gr.Dropdown, gr.Dropdown]:
+    def _shown(self, project_id: int) -> tuple[Any, ...]:
         members = self.projects.members(project_id)
         accounts = [user.name for user in self.accounts.users() if user.has_password and not user.is_disabled]
         held = [
@@ -118,6 +125,7 @@ class MembersHandlers:
             members_html(members, self.quality.paused(project_id)),
             gr.Dropdown(choices=accounts, value=None),
             gr.Dropdown(choices=held, value=None),
+            *shown_links(self.accounts, project_id),
         )
 
 
@@ -128,7 +136,7 @@ class MembersSection:
     show_after: Callable[[Any], None]
     """Fills the section when the event of the argument has succeeded."""
     changed: tuple[Any, ...]
-    """The events that change who is a member."""
+    """The events that change who is a member, or may become one."""
 
 
 def build_members_section(handlers: MembersHandlers) -> MembersSection:
@@ -136,13 +144,18 @@ def build_members_section(handlers: MembersHandlers) -> MembersSection:
         with gr.Column(scale=6, min_width=320):
             listed = _build_list()
         with gr.Column(scale=5, min_width=320):
-            inviting = _build_invitation(handlers)
+            invitation = _build_invitation()
             added = _build_addition()
-    shown = [listed.members, added.account, listed.held]
+            links = build_links_section(LinksHandlers(handlers.accounts, in_project=True), "members")
+    shown = [listed.members, added.account, listed.held, *links.places]
 
     def show_after(event: Any) -> None:
         event.success(handlers.show, outputs=shown, api_name="show_members", **QUIETLY)
 
+    inviting = invitation.run.click(
+        handlers.invite, invitation.role, [invitation.link, *links.places], api_name="invite_member"
+    )
+    keep_reason(inviting, invitation.link)
     said, held = listed.said, listed.held
     adding = added.run.click(
         handlers.add, [added.account, added.role], [added.said, *shown], api_name="add_member"
@@ -155,7 +168,7 @@ def build_members_section(handlers: MembersHandlers) -> MembersSection:
     )
     for event in changes:
         keep_reason(event, said)
-    return MembersSection(show_after, (adding, *changes, inviting))
+    return MembersSection(show_after, (adding, *changes, inviting, links.revoking))
 
 
 @dataclass(frozen=True)
@@ -181,8 +194,14 @@ def _build_list() -> _MemberList:
     return _MemberList(said, members, held, remove, pause, resume)
 
 
-def _build_invitation(handlers: MembersHandlers) -> Any:
-    """The event of making a link."""
+@dataclass(frozen=True)
+class _Invitation:
+    role: gr.Dropdown
+    run: gr.Button
+    link: gr.HTML
+
+
+def _build_invitation() -> _Invitation:
     section_heading("Invite by a link", "members-invite-heading")
     with gr.Row(elem_classes="form-row"):
         role = gr.Dropdown(
@@ -193,10 +212,7 @@ def _build_invitation(handlers: MembersHandlers) -> Any:
         f'<p class="small">A link lets one person in, within {LASTS.days} days.</p>',
         elem_id="members-link-hint",
     )
-    link = gr.HTML("", elem_id="members-link", js_on_load=None)
-    inviting = invite.click(handlers.invite, role, link, api_name="invite_member")
-    keep_reason(inviting, link)
-    return inviting
+    return _Invitation(role, invite, gr.HTML("", elem_id="members-link", js_on_load=None))
 
 
 @dataclass(frozen=True)

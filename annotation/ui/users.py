@@ -14,7 +14,13 @@ from annotation.services.accounts import Account, AccountService
 from annotation.services.invitations import LASTS
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User
-from annotation.ui.links import invitation_address, link_for, link_gives, link_html, open_links_html
+from annotation.ui.links import (
+    LinksHandlers,
+    build_links_section,
+    invitation_address,
+    link_html,
+    shown_links,
+)
 from annotation.ui.wording import ROLE_ORDER, roles_text, time_html
 from kpdemo.ui.widgets import (
     QUIETLY,
@@ -77,22 +83,7 @@ class UsersHandlers:
             chosen = _role(role)
             token = self.accounts.invite(project_id=int(project_id), role=chosen, by=by)
             said = f"Whoever opens this link first gets the role {chosen.value} in the project. {_SENT}"
-            return link_html(invitation_address(request, token), said), *self._links()
-
-    def choose_link(self, request: gr.Request, link: int | None) -> gr.Button:
-        """Whether there is a link to revoke."""
-        with shown_to_user(AnnotationError):
-            self._administrator(request)
-            return gr.Button(interactive=link is not None)
-
-    def revoke(self, request: gr.Request, link: int | None) -> tuple[Any, ...]:
-        """Let nobody in by an open link any more."""
-        with shown_to_user(AnnotationError):
-            by = self._administrator(request)
-            if link is None:
-                raise SettingsError("No link is chosen: choose one.")
-            self.accounts.revoke(int(link), by=by)
-            return done_html("The link is revoked: nobody can use it any more."), *self._links()
+            return link_html(invitation_address(request, token), said), *shown_links(self.accounts, None)
 
     def renew(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """A link with which the owner of an account chooses another password."""
@@ -155,13 +146,7 @@ class UsersHandlers:
         names = [account.user.name for account in accounts]
         user = next((account.user for account in accounts if account.user.name == chosen), None)
         choice = gr.Dropdown(choices=names, value=chosen)
-        return accounts_html(accounts), choice, *_buttons(user), *self._links()
-
-    def _links(self) -> tuple[str, gr.Dropdown, gr.Button]:
-        links = self.accounts.open_invitations()
-        choices = [(f"{link_for(link)}: {link_gives(link)}, number {link.id}", link.id) for link in links]
-        choice = gr.Dropdown(choices=choices, value=None)
-        return open_links_html(links), choice, gr.Button(interactive=False)
+        return accounts_html(accounts), choice, *_buttons(user), *shown_links(self.accounts, None)
 
 
 def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
@@ -192,7 +177,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
                 role = gr.Dropdown(ROLES, value=Role.RATER.value, label="Role", elem_id="users-role", scale=2)
             invite = gr.Button("Make a link", elem_id="users-invite")
             invited = gr.HTML("", elem_id="users-invited", js_on_load=None)
-            links = _build_links(handlers)
+            links = build_links_section(LinksHandlers(handlers.accounts, in_project=False), "users").places
     buttons = [renew, disable, enable, promote, demote]
     shown = [listing, chosen, *buttons, *links]
     page.load(handlers.open, outputs=[closed, body, *shown, project], api_name="open_users", **QUIETLY)
@@ -208,21 +193,6 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
     for button, handler in zip(buttons, _changes(handlers), strict=True):
         change = button.click(handler, chosen, [changed, *shown], api_name=f"{handler.__name__}_user")
         keep_reason(change, changed)
-
-
-def _build_links(handlers: UsersHandlers) -> list[Any]:
-    """The open links, the choice of one, and the button that revokes it."""
-    section_heading("Open links", "users-links-heading")
-    listing = gr.HTML("", elem_id="users-links", js_on_load=None)
-    with gr.Row(elem_classes="form-row"):
-        link = gr.Dropdown([], label="Link", elem_id="users-link", scale=3)
-        revoke = gr.Button("Revoke", interactive=False, elem_id="users-revoke", scale=1, min_width=120)
-    revoked = gr.HTML("", elem_id="users-revoked", js_on_load=None)
-    places = [listing, link, revoke]
-    link.input(handlers.choose_link, link, revoke, api_name="choose_link", show_progress="hidden")
-    revoking = revoke.click(handlers.revoke, link, [revoked, *places], api_name="revoke_link")
-    keep_reason(revoking, revoked)
-    return places
 
 
 def accounts_html(accounts: Sequence[Account]) -> str:

@@ -28,7 +28,8 @@ PROJECT = "/annotate/project?project={}&tab={}"
 def project(site: Site, request: pytest.FixtureRequest) -> int:
     """A project of the test's own with twelve pairs, the rater Ana and the adjudicator Ben."""
     root = site.services.accounts.user("root")
-    settings = ProjectSettings(request.node.name[:100], types=("sentence2phrase",), guidelines="Be *kind*.")
+    name = f"{request.node.name[:100]} {len(site.services.projects.list())}"  # another when it is run again
+    settings = ProjectSettings(name, types=("sentence2phrase",), guidelines="Be *kind*.")
     project = site.services.projects.create(settings, created_by=root)
     pairs = [NewPair(str(n), "sentence2phrase", f"left {n}", f"right {n}", genre="news") for n in range(12)]
     site.services.importing.import_pairs(project.id, pairs)
@@ -173,6 +174,25 @@ def test_roles_are_given_and_taken(site, browser, project):
     page.get_by_role("tab", name="Events").click()
     expect(page.locator("#project-events")).to_contain_text("member removed")
     expect(page.locator("#project-events tbody tr").first).to_contain_text(re.compile(r"today \d\d:\d\d"))
+
+
+def test_a_leader_of_a_project_revokes_a_link(site, browser, project):
+    site.services.projects.add_member(project, "Ben", Role.ADMINISTRATOR)
+    page = site.page(browser, "Ben", PROJECT.format(project, "members"))
+    open_links = page.locator("#members-links")
+    expect(open_links).to_contain_text("No links are open.")
+    page.get_by_role("button", name="Make a link").click()
+    link = page.locator("#members-link code").inner_text()
+    expect(open_links.get_by_role("row")).to_have_count(2)
+    open_annotation_page(page, page.url)
+    expect(open_links).to_contain_text("whoever opens it first")
+    page.get_by_label("Link", exact=True).click()
+    page.get_by_role("option", name="whoever opens it first").click()
+    page.get_by_role("button", name="Revoke").click()
+    expect(page.locator("#members-revoked")).to_contain_text("nobody can use it any more")
+    expect(open_links).to_contain_text("No links are open.")
+    page.goto(link)
+    expect(page.get_by_role("alert")).to_contain_text("This link is not, or no longer, known")
 
 
 def test_what_raters_said_is_read_as_text_and_saved(site, browser, project):

@@ -11,7 +11,10 @@ import pytest
 from annotation.errors import InvitationError
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
+from annotation.services.quality import QualityService
 from annotation.types import ProjectSettings, Role
+from annotation.ui.links import LinksHandlers
+from annotation.ui.members import MembersHandlers
 from annotation.ui.users import UsersHandlers, accounts_html
 from tests.people import CHEAP, PASSWORD
 
@@ -21,6 +24,10 @@ ORIGIN = "https://rate.example"
 
 def asked_by(name: str | None) -> gr.Request:
     return gr.Request(username=name, headers={"origin": ORIGIN})
+
+
+def asked_in_project(name: str) -> gr.Request:
+    return gr.Request(username=name, headers={"origin": ORIGIN}, query_params={"project": "1"})
 
 
 @pytest.fixture
@@ -34,10 +41,15 @@ def handlers(sqlite_database) -> UsersHandlers:
     return UsersHandlers(accounts, projects)
 
 
+def links_of(handlers: UsersHandlers, *, in_project: bool = False) -> LinksHandlers:
+    return LinksHandlers(handlers.accounts, in_project)
+
+
 VALUES = {"link": 1, "name": "Ana", "is_administrator": True, "project_id": 1, "role": "rater"}
 BUTTONS = [
     name
-    for name, function in inspect.getmembers(UsersHandlers, inspect.isfunction)
+    for section in (UsersHandlers, LinksHandlers)
+    for name, function in inspect.getmembers(section, inspect.isfunction)
     if not name.startswith("_") and name != "open"
 ]
 
@@ -45,7 +57,7 @@ BUTTONS = [
 @pytest.mark.parametrize("name", BUTTONS)
 @pytest.mark.parametrize("who", [None, "nobody", "Ana"])
 def test_nobody_but_an_administrator_of_the_server_gets_anything(handlers, name, who):
-    handler = getattr(handlers, name)
+    handler = getattr(handlers if hasattr(handlers, name) else links_of(handlers), name)
     asked = [p for p in inspect.signature(handler).parameters if p != "request"]
     before = handlers.accounts.accounts()
     with pytest.raises(gr.Error, match=r"not signed in|administrators of the server"):
@@ -68,7 +80,7 @@ def test_the_buttons_that_are_tried_are_all_of_them():
         "add",
         "invite_to_project",
         "choose_link",
-        "revoke",
+        "revoke_link",
         "renew",
         "disable",
         "enable",
@@ -102,13 +114,50 @@ def test_an_open_link_is_listed_and_lets_nobody_in_once_it_is_revoked(handlers):
     assert "<small>a password</small>" in listing
     assert "<img" not in listing
     newest = choice.choices[0][1]
-    _, listing, choice, button = handlers.revoke(asked_by("root"), newest)
+    _, listing, choice, button = links_of(handlers).revoke_link(asked_by("root"), newest)
     assert "News" not in listing
     assert len(choice.choices) == 1
     assert not button.interactive
     with pytest.raises(InvitationError, match="no longer, known"):
         handlers.accounts.invitation(link_in(invited))
     assert handlers.accounts.invitation(link_in(added)).user_name == EVIL
+
+
+def test_who_administers_a_project_sees_and_revokes_its_links_and_no_others(handlers, sqlite_database):
+    accounts, projects = handlers.accounts, handlers.projects
+    other = projects.create(ProjectSettings(name="Other")).id
+    accounts.invite("root", project_id=1, role=Role.RATER)  # chooses a password for root
+    accounts.invite("root")
+    accounts.invite(project_id=other, role=Role.RATER)
+    before = accounts.open_invitations()
+    asked = asked_in_project("Ana")
+    members = MembersHandlers(accounts, projects, QualityService(sqlite_database))
+    made, listing, choice, _ = members.invite(asked, "editor")
+    assert "whoever opens it first<small>editor in News</small>" in listing
+    assert members.show(asked)[-2].choices == choice.choices
+    [(_, own)] = choice.choices
+    links = links_of(handlers, in_project=True)
+    for link in before:
+        with pytest.raises(gr.Error, match=f"no open link with the number {link.id}"):
+            links.revoke_link(asked, link.id)
+    _, listing, *_ = links.revoke_link(asked, own)
+    assert "No links are open" in listing
+    with pytest.raises(InvitationError, match="no longer, known"):
+        accounts.invitation(link_in(made))
+    assert accounts.open_invitations() == before
+
+
+@pytest.mark.parametrize("role", [role for role in Role if role is not Role.ADMINISTRATOR])
+def test_other_members_of_a_project_revoke_nothing(handlers, role):
+    handlers.accounts.add_user("Ben", PASSWORD)
+    handlers.projects.add_member(1, "Ben", role)
+    handlers.accounts.invite(project_id=1, role=Role.RATER)
+    [link] = handlers.accounts.open_invitations()
+    links = links_of(handlers, in_project=True)
+    for deed in (links.choose_link, links.revoke_link):
+        with pytest.raises(gr.Error, match="needs the role administrator"):
+            deed(asked_in_project("Ben"), link.id)
+    assert handlers.accounts.open_invitations() == [link]
 
 
 @pytest.mark.parametrize(
@@ -124,8 +173,8 @@ def test_an_open_link_is_listed_and_lets_nobody_in_once_it_is_revoked(handlers):
         (lambda h, r: h.invite_to_project(r, None, "rater"), "No project is chosen"),
         (lambda h, r: h.invite_to_project(r, 99, "rater"), "no project"),
         (lambda h, r: h.invite_to_project(r, 1, "owner"), "no role"),
-        (lambda h, r: h.revoke(r, None), "No link is chosen"),
-        (lambda h, r: h.revoke(r, 99), "no open link with the number 99"),
+        (lambda h, r: links_of(h).revoke_link(r, None), "No link is chosen"),
+        (lambda h, r: links_of(h).revoke_link(r, 99), "no open link with the number 99"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(handlers, call, sentence):
