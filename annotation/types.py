@@ -141,6 +141,8 @@ class ImportSummary:
     ratings: int
     duplicates: tuple[str, ...] = field(default=())
     """Ids that were already there, or whose texts were, and were left out."""
+    joined: tuple[str, ...] = field(default=())
+    """Names of accounts that were there before and were no raters of the project."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ import typer
 from annotation.commands.options import DatabaseOption, JsonOption, WordNetOption, open_database
 from annotation.dictionary import Dictionary
 from annotation.exchange import FileFormat, Source, open_source, open_stream, read_items_or_errors
+from annotation.joined import joined_text
 from annotation.made_ids import MadeIds
 from annotation.pair_senses import with_senses
 from annotation.services.importing import ImportService
@@ -87,13 +88,14 @@ def import_files(
                 "ratings": summary.ratings,
                 "duplicates": list(summary.duplicates),
                 "made_ids": sum(made.count for made in reader.made_ids.values()),
+                "joined": list(summary.joined),
             }
         )
         return
     show_line(summary_text(summary, into.name))
-    for name, made in reader.made_ids.items():
-        if said := made.sentence(name):
-            show_line(said)
+    told = [made.sentence(name) for name, made in reader.made_ids.items()]
+    for said in filter(None, [*told, joined_text(summary.joined)]):
+        show_line(said)
 
 
 def summary_text(summary: ImportSummary, project: str) -> str:

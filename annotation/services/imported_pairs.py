@@ -73,7 +73,8 @@ class PairImporter:
 
     def summary(self) -> ImportSummary:
         pairs = self._order - self._first_order
-        return ImportSummary(pairs, self._ratings.written, tuple(self._duplicates))
+        ratings = self._ratings
+        return ImportSummary(pairs, ratings.written, tuple(self._duplicates), tuple(ratings.joined))
 
     def add(self, items: Sequence[ReadItem]) -> None:
         """Import a part, but for its wrong lines, which are put among those of the import.

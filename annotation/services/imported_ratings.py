@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
@@ -66,10 +66,14 @@ class RatingWriter:
 
     def __init__(self, session: Session, project: Project, clock: Clock) -> None:
         self.written = 0
+        self.joined: list[str] = []
+        """Names of accounts that were there before and became raters of the project."""
         self._session = session
         self._project = project
         self._clock = clock
         self._accounts: dict[str, int] = {}
+        self._names: dict[int, str] = {}
+        """Of the accounts that were there before."""
         self._members = set(
             session.scalars(
                 select(Membership.user_id).where(
@@ -183,6 +187,7 @@ class RatingWriter:
         """Rows of ratings with their raters; history and assignments follow from them within the database."""
         if not ratings:
             return
+        self._join(dict.fromkeys(rater_id for rater_id, _ in ratings))
         connection = self._session.connection()
         now = self._clock()  # once the pairs are locked: a decision made meanwhile was made before
         same = {"project_id": self._project.id, "created_at": now, "updated_at": now}
@@ -195,8 +200,21 @@ class RatingWriter:
             connection.execute(statement, {"ids": list({row["pair_id"] for row in rows}), "now": now})
         self.written += len(rows)
 
+    def _join(self, rater_ids: Iterable[int]) -> None:
+        """Make raters of the project of those who are none."""
+        for rater_id in rater_ids:
+            if rater_id in self._members:
+                continue
+            self._members.add(rater_id)
+            self._session.add(
+                Membership(project_id=self._project.id, user_id=rater_id, role=Role.RATER.value)
+            )
+            if rater_id in self._names:
+                self.joined.append(self._names[rater_id])
+        self._session.flush()
+
     def _account(self, rating: ImportedRating) -> int:
-        """The account of the rater, a member of the project; a new one cannot sign in until it is invited."""
+        """The account of the rater; a new one cannot sign in until it is invited."""
         found = self._accounts.get(rating.rater)
         if found is not None:
             return found
@@ -207,10 +225,8 @@ class RatingWriter:
                 row = new_user(self._session, name, self._clock())
             except SettingsError as error:
                 raise ImportFileError(f"{rating.place}, rater {rating.rater!r}: {error}") from None
-        if row.id not in self._members:
-            self._members.add(row.id)
-            self._session.add(Membership(project_id=self._project.id, user_id=row.id, role=Role.RATER.value))
-            self._session.flush()
+        else:
+            self._names[row.id] = row.name
         self._accounts[rating.rater] = row.id
         return row.id
 

@@ -85,6 +85,7 @@ class ImportService:
                 ratings=summary.ratings,
                 duplicates=len(summary.duplicates),
                 files=list(files),
+                joined=list(summary.joined),
             )
         return summary
 

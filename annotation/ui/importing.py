@@ -14,6 +14,7 @@ from annotation.dictionary import Dictionary
 from annotation.errors import AnnotationError, ImportFileError
 from annotation.exchange import open_source, read_items_or_errors
 from annotation.formats import SUFFIXES
+from annotation.joined import joined_text
 from annotation.pair_senses import with_senses
 from annotation.services.accounts import AccountService
 from annotation.services.importing import ImportService
@@ -86,9 +87,9 @@ class ImportHandlers:
         except AnnotationError as error:
             return refused(error, upload)
         path.unlink(missing_ok=True)
-        said = source.made_ids.sentence(path.name)
-        note = note_html(said) if said and summary.pairs else ""
-        return f"{summary_html(summary)}{note}", gr.File(value=None)
+        told = [source.made_ids.sentence(path.name) if summary.pairs else "", joined_text(summary.joined)]
+        notes = "".join(note_html(said) for said in told if said)
+        return f"{summary_html(summary)}{notes}", gr.File(value=None)
 
 
 @dataclass(frozen=True)

@@ -133,8 +133,8 @@ class MembersHandlers:
 class MembersSection:
     """The section, for the page around it."""
 
-    show_after: Callable[[Any], None]
-    """Fills the section when the event of the argument has succeeded."""
+    show_after: Callable[..., None]
+    """Fills the section whenever one of the events given has succeeded."""
     changed: tuple[Any, ...]
     """The events that change who is a member, or may become one."""
 
@@ -149,8 +149,9 @@ def build_members_section(handlers: MembersHandlers) -> MembersSection:
             links = build_links_section(LinksHandlers(handlers.accounts, in_project=True), "members")
     shown = [listed.members, added.account, listed.held, *links.places]
 
-    def show_after(event: Any) -> None:
-        event.success(handlers.show, outputs=shown, api_name="show_members", **QUIETLY)
+    def show_after(*events: Any) -> None:
+        for event in events:
+            event.success(handlers.show, outputs=shown, api_name="show_members", **QUIETLY)
 
     inviting = invitation.run.click(
         handlers.invite, invitation.role, [invitation.link, *links.places], api_name="invite_member"

@@ -139,7 +139,7 @@ def build_project_page(
     )
     opened.failure(handlers.explain, outputs=closed, api_name="explain_project", **QUIETLY)
     pairs_changed = (opened, settings.saving, *pairs_tab.changed)
-    members_section.show_after(opened)
+    members_section.show_after(opened, pairs_tab.imported)
     pairs_tab.show_after(opened, pairs_changed)
     counted_anew = (*pairs_changed, *members_section.changed, *quality_section.changed)
     _show_counts(handlers, [pairs_tab.counts, events], counted_anew, events_tab)
@@ -152,6 +152,8 @@ def build_project_page(
 @dataclass(frozen=True)
 class _PairsTab:
     counts: gr.HTML
+    imported: Any
+    """The event of an import."""
     changed: tuple[Any, ...]
     """The events that change which pairs there are."""
     show_after: Callable[[Any, Sequence[Any]], None]
@@ -174,7 +176,8 @@ def _build_pairs_tab(imports: ImportHandlers, pairs: PairListHandlers, remarks: 
             remarks_section.show_after(event)
             pair_list.show_after(event)
 
-    return _PairsTab(counts, (import_section.imported, *pair_list.changed), show_after)
+    imported = import_section.imported
+    return _PairsTab(counts, imported, (imported, *pair_list.changed), show_after)
 
 
 @dataclass(frozen=True)

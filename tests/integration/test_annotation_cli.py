@@ -92,6 +92,23 @@ def test_ids_that_an_import_makes_up_are_told(call):
     assert json.loads(call("import", "news", "bare.tsv", "--json")[1])["made_ids"] == 2
 
 
+def test_accounts_that_an_import_makes_raters_are_named(call):
+    call("project", "create", "News", "--types", "sentence2phrase", "--raters", "10")
+    call("project", "create", "Fables", "--types", "sentence2phrase", "--raters", "10")
+    names = [f"rater {letter}" for letter in "abcdefg"]
+    for name in names:
+        call("user", "add", name)
+    names.append("New")
+    row = {**ROWS[0], "ratings": ";".join(f"{name}=1" for name in names)}
+    Path("many.jsonl").write_text(json.dumps(row) + "\n")
+    assert call("import", "News", "many.jsonl")[1] == (
+        "Imported 1 pair and 8 ratings into News.\n"
+        "7 accounts that were there became raters of the project: rater a, rater b, rater c, rater d, "
+        "rater e and 2 more. Take the role away where that is not meant.\n"
+    )
+    assert json.loads(call("import", "Fables", "many.jsonl", "--json")[1])["joined"] == names
+
+
 @pytest.mark.parametrize(
     ("name", "way"), [("nws", "take 'News', or another of"), ("weather", "see"), ("\ud800", "see")]
 )
@@ -111,7 +128,9 @@ def test_files_are_imported_together_and_shown(call):
         "",
     )
     again = json.loads(call("import", "news", "pairs.jsonl", "--json")[1])
-    assert again == {"project": "News", "pairs": 0, "ratings": 0, "duplicates": ["a", "b"], "made_ids": 0}
+    assert again == {
+        "project": "News", "pairs": 0, "ratings": 0, "duplicates": ["a", "b"], "made_ids": 0, "joined": []
+    }  # fmt: skip
     assert "2 pairs were there already and were left out: a, b." in call("import", "news", "pairs.jsonl")[1]
     Path("one.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
     assert "1 pair was there already and was left out: a." in call("import", "news", "one.jsonl")[1]

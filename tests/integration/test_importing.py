@@ -142,6 +142,24 @@ def test_an_account_that_is_there_is_used_however_its_name_is_written(database):
     assert graded(database) == {("p1", "Ana"): 1, ("p2", "Ana"): 2}
 
 
+def test_accounts_that_became_raters_are_told_once_and_in_the_audit(database):
+    for name in ("Ana", "Ben"):
+        AccountService(database).add_user(name)
+    projects = ProjectService(database)
+    project, summary = import_into(database, [pair(1, {"ana": "1", "Cleo": "2"}), pair(2)])
+    assert summary.joined == ("Ana",)
+    projects.add_member(project.id, "Ben", Role.ADJUDICATOR)
+    ratings = [rating(2, "Ana", "1"), rating(2, "Ben", "1")]
+    assert ImportService(database).import_pairs(project.id, ratings).joined == ("Ben",)
+    projects.remove_member(project.id, "Ben", Role.RATER)
+    assert ImportService(database).import_pairs(project.id, ratings).joined == ()
+    roles = {member.user.name: member.roles for member in projects.members(project.id)}
+    assert roles == {"Ana": {Role.RATER}, "Ben": {Role.ADJUDICATOR}, "Cleo": {Role.RATER}}
+    with database.reading() as session:
+        events = session.scalars(select(AuditEvent).where(AuditEvent.action == "pairs imported"))
+        assert [event.detail["joined"] for event in events] == [["Ana"], ["Ben"], []]
+
+
 def test_numbered_raters_are_the_projects_own(database):
     import_into(database, [pair(1, {"1": "0", "rater 2": "1"})])
     import_into(database, [pair(1, {"1": "2"})], name="x" * 120)
@@ -159,7 +177,7 @@ def test_an_import_is_written_down(database):
     with database.reading() as session:
         [event] = session.scalars(select(AuditEvent).where(AuditEvent.action == "pairs imported"))
     assert (event.user_id, event.project_id) == (ana.id, project.id)
-    assert event.detail == {"pairs": 1, "ratings": 0, "duplicates": 1, "files": ["a.tsv"]}
+    assert event.detail == {"pairs": 1, "ratings": 0, "duplicates": 1, "files": ["a.tsv"], "joined": []}
 
 
 # Ratings in long form

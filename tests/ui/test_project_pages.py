@@ -364,6 +364,16 @@ def test_ids_that_an_import_makes_up_are_told_on_the_page(imports, tmp_path):
     assert "first sentence2phrase-1." in said
 
 
+def test_an_account_that_an_import_makes_a_rater_is_named_on_the_page(imports, tmp_path):
+    imports.accounts.add_user(EVIL)
+    path = tmp_path / "ratings.csv"
+    quoted = EVIL.replace('"', '""')
+    path.write_text(f'id,rater,grade\n0,Ana,1\n0,"{quoted}",2\n', encoding="utf-8")
+    said, _ = import_file(imports, path)
+    assert "1 account that was there became a rater of the project: &lt;img src=x" in said
+    assert "<img" not in said
+
+
 def test_an_import_of_nothing_new_is_no_success(imports, tmp_path):
     path = tmp_path / "new.tsv"
     rows = "id\ttype\tleft\tright\n0\tsentence2phrase\tleft 0\tright 0\n"

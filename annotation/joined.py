@@ -1,0 +1,23 @@
+"""Accounts that an import of ratings made raters of the project, told to whoever imports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+MOST_NAMED = 5
+
+
+def joined_text(names: Sequence[str]) -> str:
+    """How many they are and who, the first few by name; nothing where there are none.
+
+    >>> joined_text(["Ana"])
+    '1 account that was there became a rater of the project: Ana. Take the role away where that is not meant.'
+    """
+    if not names:
+        return ""
+    one = "1 account that was there became a rater"
+    many = f"{len(names):,} accounts that were there became raters"
+    more = len(names) - MOST_NAMED
+    named = ", ".join(names[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    became = one if len(names) == 1 else many
+    return f"{became} of the project: {named}. Take the role away where that is not meant."
