@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_EVEN, Decimal
 from enum import StrEnum
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from typing import Any
 
 from annotation.adjudication import spread
@@ -175,18 +175,19 @@ def gold_row(pair: RatedPair, settings: ProjectSettings, labels: Mapping[str, st
 
 
 def rater_numbers(
-    raters: Iterable[int], seed: int, known: Mapping[int, int], used: Iterable[int] = ()
+    raters: Iterable[int], key: bytes, known: Mapping[int, int], used: Iterable[int] = ()
 ) -> dict[int, int]:
     """A number for each rater, 1 and up, that says nothing of name, account or order of arrival.
 
     Args:
         raters: ids of the accounts that rated in a project.
-        seed: the project's.
+        key: a secret of the server's, another for each project: who has a gold set and knows the ids must
+            not be able to count the numbers again. At most 64 bytes.
         known: the numbers of earlier exports, which stay.
         used: other numbers that nobody gets any more.
     """
     newcomers = sorted(
-        set(raters) - set(known), key=lambda rater: sha256(f"{seed}:rater:{rater}".encode()).digest()
+        set(raters) - set(known), key=lambda rater: blake2b(str(rater).encode(), key=key).digest()
     )
     first = max((*known.values(), *used), default=0) + 1
     return {**known, **{rater: number for number, rater in enumerate(newcomers, first)}}

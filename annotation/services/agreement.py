@@ -28,6 +28,7 @@ from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.planning import Plan, check_width, plan_pairs
 from annotation.services.audit import PAIRS_CHANGED
 from annotation.services.in_use import IN_USE, count_withdrawn, of_pair_in_use
+from annotation.services.keys import KeyService
 from annotation.services.numbering import numbers_of
 from annotation.services.projects import find_project
 from annotation.types import QUARTERS_PER_POINT
@@ -81,6 +82,7 @@ class AgreementService:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._keys = KeyService(database)
         self._kept: OrderedDict[Question, _Kept] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -112,14 +114,14 @@ class AgreementService:
         Raises:
             NotFoundError: there is no such project.
         """
-        kept = self._place(project_id, resamples, seed)
+        kept, key = self._place(project_id, resamples, seed), self._keys.raters(project_id)
         # Who opens the page while somebody else's report is being made waits for that one.
         with kept.lock, self._database.reading() as session:
             project = find_project(session, project_id)
             version = _version(session, project)
             if kept.report is None or kept.version != version:
                 started = time.monotonic()
-                read = _read_grades(session, project)
+                read = _read_grades(session, project, key)
                 report = build_report(read.data, resamples=resamples, seed=seed)
                 kept.report = replace(
                     report,
@@ -154,8 +156,9 @@ class AgreementService:
             SettingsError: no interval can be so wide.
         """
         check_width(target)
+        key = self._keys.raters(project_id)
         with self._database.reading() as session:
-            data = _read_grades(session, find_project(session, project_id)).data
+            data = _read_grades(session, find_project(session, project_id), key).data
         plan = plan_pairs(data.grades, target, resamples=resamples, seed=seed)
         return plan, len(data.decided) - plan.pairs
 
@@ -199,7 +202,7 @@ def _version(session: Session, project: Project) -> Version:
     )
 
 
-def _read_grades(session: Session, project: Project) -> _Read:
+def _read_grades(session: Session, project: Project, key: bytes) -> _Read:
     """The pairs in the order of import, the raters in an order that tells nothing of them; no texts."""
     pairs = session.execute(
         select(Pair.id, Pair.type, Pair.genre)
@@ -216,7 +219,7 @@ def _read_grades(session: Session, project: Project) -> _Read:
             Adjudication.project_id == project.id, of_pair_in_use(Adjudication.pair_id, project.id)
         )
     ).all()
-    numbered = numbers_of(session, project)
+    numbered = numbers_of(session, project, key)
     rater_ids = tuple(sorted(numbered, key=lambda rater: numbered[rater]))
     data = _numbered_grades(project, rater_ids, pairs, ratings, decided)
     pair_ids = np.fromiter((row[0] for row in pairs), np.int64, len(pairs))

@@ -39,6 +39,7 @@ from annotation.services.gold_rows import (
     stream_pairs,
 )
 from annotation.services.in_use import count_withdrawn
+from annotation.services.keys import KeyService
 from annotation.services.numbering import NUMBERS, are_free, numbers_of
 from annotation.services.projects import as_project, find_project
 from annotation.types import ProjectSettings
@@ -83,6 +84,7 @@ class GoldService:
     def __init__(self, database: Database, *, clock: Clock = utcnow) -> None:
         self._database = database
         self._clock = clock
+        self._keys = KeyService(database, clock)
 
     def counts(self, project_id: int) -> GoldCounts:
         """How many pairs have a gold grade, and what the others lack."""
@@ -135,10 +137,11 @@ class GoldService:
         progress: Callable[[int], None] | None,
     ) -> ExportedGold | None:
         """Write and publish the files; None, and nothing, where another export took the numbers of raters."""
+        key = self._keys.raters(project_id)
         with self._database.reading() as session:
             project = find_project(session, project_id)
             counts = _checked_counts(session, project, options)
-            numbers = _numbers(session, project, options)
+            numbers = numbers_of(session, project, key) if options.raters is RaterColumns.ANONYMOUS else None
             labels = _labels(session, project, options, numbers)
             settings = as_project(project).settings
             written = _write(session, project_id, target.partial, settings, options, labels, progress)
@@ -273,11 +276,6 @@ def _missing_text(counts: GoldCounts, first: tuple[str, str] | None) -> str:
         f"{count:,} {'lacks' if count == 1 else 'lack'} {what}" for count, what in needs if count
     )
     return f"{missing:,} of {counts.pairs:,} pairs {have} no gold grade yet{where}; {lacks}"
-
-
-def _numbers(session: Session, project: Project, options: ExportOptions) -> dict[int, int] | None:
-    """The number of each rater, where raters are numbered."""
-    return numbers_of(session, project) if options.raters is RaterColumns.ANONYMOUS else None
 
 
 def _labels(

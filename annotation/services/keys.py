@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from hashlib import blake2b
 from typing import cast
 
 from sqlalchemy import Table
@@ -24,6 +25,10 @@ class KeyService:
     def pairs(self) -> bytes:
         """The key of `PairNames`."""
         return self._key("pairs")
+
+    def raters(self, project_id: int) -> bytes:
+        """The key of the numbers of a project's raters."""
+        return blake2b(str(project_id).encode(), key=self._key("raters")).digest()
 
     def _key(self, name: str) -> bytes:
         with self._database.reading() as session:

@@ -15,14 +15,17 @@ NUMBERS = "rater_numbers"
 """Where an export keeps, among its options, the numbers that it used."""
 
 
-def numbers_of(session: Session, project: Project) -> dict[int, int]:
+def numbers_of(session: Session, project: Project, key: bytes) -> dict[int, int]:
     """The number of each rater's account, from 1, not always without gaps; those of a gold set stay for ever.
 
     Where gold sets disagree, as those that were exported at once used to, the earliest stands: whoever has
     the number of somebody else in a later one gets another, which no gold set has used.
+
+    Args:
+        key: `KeyService.raters` of the project.
     """
     known, used = _given(session, project)
-    return rater_numbers(rater_ids(session, project.id), project.seed, known, used)
+    return rater_numbers(rater_ids(session, project.id), key, known, used)
 
 
 def are_free(session: Session, project: Project, numbers: Mapping[int, int]) -> bool:

@@ -7,12 +7,12 @@ import subprocess
 import sys
 from collections import Counter
 from decimal import Decimal
-from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import delete
 
 from annotation.cli import main
 from annotation.clock import utcnow
@@ -31,10 +31,11 @@ from annotation.services.gold import GoldService
 from annotation.services.gold_rows import first_unfinished
 from annotation.services.importing import ImportService
 from annotation.services.judgements import JudgementService
+from annotation.services.keys import KeyService
 from annotation.services.numbering import NUMBERS
 from annotation.services.projects import ProjectService, find_project
 from annotation.types import Cause, NewPair, NewRating, ProjectSettings
-from db.models import Adjudication, Comment, Export
+from db.models import Adjudication, Comment, Export, ServerKey
 from tests.predicted import pairs_of, sent_project
 from tests.rated import pair, rated_pairs, rated_project
 
@@ -229,13 +230,31 @@ def test_numbers_of_raters_stay_when_another_rater_joins(database, tmp_path):
     assert after == {**before, 3.0: "rater 4"}
 
 
+def test_the_numbers_of_raters_hang_on_a_secret_of_the_server_only(sqlite_database, tmp_path):
+    """Servers with the same accounts, seed and grades order raters each in its own way, and keep to it."""
+    grades = pair("x", "0", "1", "2", "3")
+    rated = rated_project(sqlite_database, [grades], raters_per_pair=4, threshold=Decimal(4))
+
+    def numbers(name, *forgotten):
+        with sqlite_database.session() as session:
+            for table in (Export, *forgotten):  # an export keeps numbers too
+                session.execute(delete(table))
+        export(rated, tmp_path / name)
+        return raters_in(tmp_path / name)
+
+    found = [(numbers(f"{n}", ServerKey), numbers(f"{n} again")) for n in range(8)]
+    assert all(first == again for first, again in found)
+    assert len({tuple(sorted(first.items())) for first, _ in found}) > 1
+
+
 @pytest.fixture
-def two_raters(database):
+def two_raters(database, monkeypatch):
     """A pair that ana graded with 2, in a project that gives ben the number 1 as soon as he grades."""
     accounts = AccountService(database)
     ana, ben = (accounts.add_user(name).id for name in ("ana", "ben"))
-    seed = next(seed for seed in count() if rater_numbers((ana, ben), seed, {})[ben] == 1)
-    return rated_project(database, [pair("x", "2")], seed=seed)
+    key = next(key for key in map(bytes, range(1, 64)) if rater_numbers((ana, ben), key, {})[ben] == 1)
+    monkeypatch.setattr(KeyService, "raters", lambda self, project_id: key)
+    return rated_project(database, [pair("x", "2")])
 
 
 def raters_in(folder):

@@ -31,6 +31,7 @@ from annotation.services.desk import open_desk
 from annotation.services.gold import GoldService
 from annotation.services.importing import ImportService
 from annotation.services.judgements import JudgementService
+from annotation.services.keys import KeyService
 from annotation.services.overview import OverviewService
 from annotation.services.pair_list import PairListService, PairState
 from annotation.services.pair_withdrawal import PairWithdrawalService
@@ -62,7 +63,10 @@ def restore(rated: Rated, *ids: str, **asked: object) -> int:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_project_without_the_pairs_and_one_that_withdrew_them_are_the_same(database, tmp_path, seed):
+def test_a_project_without_the_pairs_and_one_that_withdrew_them_are_the_same(
+    database, tmp_path, monkeypatch, seed
+):
+    monkeypatch.setattr(KeyService, "raters", lambda self, project_id: b"of both projects")
     study = random_study(seed)
     twin = build_study(database, study, without=study.withdrawn)
     wanted = shown(twin)

@@ -240,17 +240,17 @@ def test_unfinished_pairs_are_listed_with_their_reason(tmp_path, format):
         assert ("n\t7" in (tmp_path / name).read_text()) is (format is Format.CSV)
 
 
-@given(st.sets(st.integers(1, 50)), st.sets(st.integers(1, 50)), st.integers())
-def test_numbers_of_raters_are_1_to_n_and_stay_when_others_join(first, later, seed):
-    numbers = rater_numbers(first, seed, {})
+@given(st.sets(st.integers(1, 50)), st.sets(st.integers(1, 50)), st.binary(min_size=1, max_size=64))
+def test_numbers_of_raters_are_1_to_n_and_stay_when_others_join(first, later, key):
+    numbers = rater_numbers(first, key, {})
     assert sorted(numbers.values()) == list(range(1, len(first) + 1))
-    grown = rater_numbers(first | later, seed, numbers)
+    grown = rater_numbers(first | later, key, numbers)
     assert grown.items() >= numbers.items()
     assert sorted(grown.values()) == list(range(1, len(first | later) + 1))
 
 
 def test_numbers_of_raters_do_not_follow_their_accounts():
-    first = {rater_numbers(range(1, 6), seed, {})[1] for seed in range(50)}
+    first = {rater_numbers(range(1, 6), bytes([key]), {})[1] for key in range(50)}
     assert first == {1, 2, 3, 4, 5}
 
 
