@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kpdemo.errors import InputError
 from kpdemo.json_rows import ReportLine, line_name, report
+from kpdemo.keyphrase_texts import SEPARATOR, keyphrase_field
 from kpdemo.text import SURROGATE
 from kpdemo.types import Document
 
 BODY_FIELDS = ("abstract", "text")
-_KEYPHRASE_FIELDS = ("keyphrases", "keyword", "keywords")
+
+SeeRow = Callable[[Mapping[str, Any]], None]
+"""Called with the row of each document that can be used."""
 
 
 def document_from_row(row: Mapping[str, Any], *, where: str, default_id: str = "") -> Document:
@@ -40,7 +43,10 @@ def document_from_row(row: Mapping[str, Any], *, where: str, default_id: str = "
 
 
 def documents_from_rows(
-    rows: Iterable[tuple[int, Mapping[str, Any]]], name: str, on_error: ReportLine | None
+    rows: Iterable[tuple[int, Mapping[str, Any]]],
+    name: str,
+    on_error: ReportLine | None,
+    on_row: SeeRow | None = None,
 ) -> Iterator[tuple[int, Document]]:
     """The documents of rows with their line numbers; one without an id has that for one."""
     for number, row in rows:
@@ -49,6 +55,8 @@ def documents_from_rows(
         except InputError as error:
             report(error, number, on_error)
         else:
+            if on_row is not None:
+                on_row(row)
             yield number, document
 
 
@@ -73,12 +81,11 @@ def _id_field(row: Mapping[str, Any], where: str) -> str:
 
 
 def _keyphrase_field(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    name = next((name for name in _KEYPHRASE_FIELDS if row.get(name) is not None), None)
-    if name is None:
+    name, value = keyphrase_field(row)
+    if value is None:
         return ()
-    value = row[name]
     if isinstance(value, str):
-        value = value.split(";")
+        value = value.split(SEPARATOR)
     if not isinstance(value, list):
         raise InputError(
             f'{where}: "{name}" is {_short(value)}, not a list of texts; fix or delete the line.'

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
-from kpdemo.document_rows import BODY_FIELDS, documents_from_rows
+from kpdemo.document_rows import BODY_FIELDS, SeeRow, documents_from_rows
 from kpdemo.errors import InputError
 from kpdemo.files import open_bytes
 from kpdemo.json_rows import ReportLine, line_name, report
@@ -21,7 +21,9 @@ _BAD_BYTE = re.compile("[\udc80-\udcff]")  # as `surrogateescape` reads it
 _LARGEST_CELL = 64 * 1024 * 1024  # csv refuses cells over 128 KiB unless told otherwise
 
 
-def read_table(path: Path, suffix: str, on_error: ReportLine | None) -> Iterator[tuple[int, Document]]:
+def read_table(
+    path: Path, suffix: str, on_error: ReportLine | None, on_row: SeeRow | None = None
+) -> Iterator[tuple[int, Document]]:
     """The documents of a table, each with the line where its row begins.
 
     Raises:
@@ -29,7 +31,8 @@ def read_table(path: Path, suffix: str, on_error: ReportLine | None) -> Iterator
     """
     # A bad byte becomes half a character, which spoils its own row and no other.
     with io.TextIOWrapper(open_bytes(path), "utf-8-sig", errors="surrogateescape", newline="") as stream:
-        yield from documents_from_rows(_table_rows(stream, path, suffix, on_error), str(path), on_error)
+        rows = _table_rows(stream, path, suffix, on_error)
+        yield from documents_from_rows(rows, str(path), on_error, on_row)
 
 
 def _table_rows(

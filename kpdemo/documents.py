@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from kpdemo.document_rows import documents_from_rows
+from kpdemo.document_rows import SeeRow, documents_from_rows
 from kpdemo.document_tables import read_table
 from kpdemo.errors import InputError
 from kpdemo.file_kinds import (
@@ -49,22 +49,28 @@ def read_documents(path: str | Path, *, on_error: ReportLine | None = None) -> I
     return (document for _, document in read_numbered(path, on_error=on_error))
 
 
-def read_numbered(path: str | Path, *, on_error: ReportLine | None = None) -> Iterator[tuple[int, Document]]:
-    """As `read_documents`, each with the number of the line where it begins."""
+def read_numbered(
+    path: str | Path, *, on_error: ReportLine | None = None, on_row: SeeRow | None = None
+) -> Iterator[tuple[int, Document]]:
+    """As `read_documents`, each with the number of the line where it begins; `on_row` sees those of rows."""
     path = Path(path)
     suffix = document_suffix(path)
     with file_errors(path):
         if suffix in WHOLE_SUFFIXES:
             yield 1, read_whole(path)
         elif suffix in TABLE_SUFFIXES:
-            yield from read_table(path, suffix, on_error)
+            yield from read_table(path, suffix, on_error, on_row)
         else:
             with open_bytes(path) as stream:
-                yield from parse_documents(stream, name=str(path), on_error=on_error)
+                yield from parse_documents(stream, name=str(path), on_error=on_error, on_row=on_row)
 
 
 def parse_documents(
-    lines: Iterable[bytes], *, name: str, on_error: ReportLine | None = None
+    lines: Iterable[bytes],
+    *,
+    name: str,
+    on_error: ReportLine | None = None,
+    on_row: SeeRow | None = None,
 ) -> Iterator[tuple[int, Document]]:
     """The documents of open JSON Lines, with their line numbers.
 
@@ -72,7 +78,7 @@ def parse_documents(
         InputError: as `read_documents`; also where the first line tells that none will hold a document.
     """
     rows = parse_rows(_of_this_kind(lines, name), name=name, on_error=on_error)
-    return documents_from_rows(rows, name, on_error)
+    return documents_from_rows(rows, name, on_error, on_row)
 
 
 def _of_this_kind(lines: Iterable[bytes], name: str) -> Iterator[bytes]:

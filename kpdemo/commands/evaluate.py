@@ -63,7 +63,11 @@ def register(app: typer.Typer) -> None:
 def evaluate(
     gold: Annotated[
         list[str],
-        typer.Option(metavar="FILE", help="Documents with their keyphrases; may be given several times."),
+        typer.Option(
+            metavar="FILE",
+            help="Documents with their keyphrases, in CSV separated by semicolons; may be given several "
+            "times.",
+        ),
     ],
     prediction_files: Annotated[
         list[str] | None,

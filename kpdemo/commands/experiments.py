@@ -23,8 +23,8 @@ from kpdemo.commands.options import (
     progress_line,
     say,
 )
-from kpdemo.documents import read_documents
 from kpdemo.errors import InputError
+from kpdemo.evaluation.gold import read_gold
 from kpdemo.types import Document
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _model_runs(call: _Call, gold: Sequence[str]) -> ModelRuns:
     files: dict[str, GoldFile] = {}
     for file, name in dataset_names(gold).items():
         path = Path(file)
-        documents = list(read_documents(path))
+        documents = read_gold(path)
         fair = without(documents, chose)
         if not any(document.keyphrases for document in fair):
             raise InputError(f'{file}: no document has gold "keyphrases" and is not a validation document.')

@@ -10,6 +10,7 @@ from kpdemo.documents import read_numbered
 from kpdemo.errors import InputError
 from kpdemo.file_kinds import COMPRESSIONS, DOCUMENT_SUFFIXES
 from kpdemo.json_rows import ReportLine
+from kpdemo.keyphrase_texts import KeyphraseTexts
 from kpdemo.types import Document
 
 
@@ -32,9 +33,14 @@ def read_gold(
     """The documents, all in `language` where one is given.
 
     Raises:
-        InputError: the file cannot be read or has no keyphrases; without `on_error`, also the first bad line.
+        InputError: the file cannot be read, has no keyphrases, or separates them by another mark than ";";
+            without `on_error`, also the first bad line.
     """
-    documents = [document for _, document in islice(read_numbered(path, on_error=on_error), limit)]
+    texts = KeyphraseTexts()
+    numbered = islice(read_numbered(path, on_error=on_error, on_row=texts.see), limit)
+    documents = [document for _, document in numbered]
     if not any(document.keyphrases for document in documents):
         raise InputError(f'{path}: no document has gold "keyphrases"; give a file that has them.')
+    if problem := texts.problem():
+        raise InputError(f"{path}: {problem}")
     return [replace(document, language=language) for document in documents] if language else documents

@@ -35,7 +35,8 @@ from kpdemo.ui.widgets import (
 
 EMPTY = "No figures yet. Choose a gold file and predictions files, then press Evaluate."
 HELP = (
-    "<p>A gold file is JSON Lines or CSV, a document a line with its <code>keyphrases</code>. Predictions of "
+    "<p>A gold file is JSON Lines or CSV, a document a line with its <code>keyphrases</code>, in CSV "
+    "separated by semicolons. Predictions of "
     "these documents come from <em>Download predictions</em> on the tab Files, or from "
     "<code>python -m kpdemo predict --input GOLD --output FILE</code>. Another system's are lines of "
     '<code>{"id": …, "keyphrases": […]}</code>, best first.</p>'

@@ -1,0 +1,44 @@
+"""Gold files whose keyphrases are one text: which marks separate them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kpdemo.errors import InputError
+from kpdemo.evaluation.gold import read_gold
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write keyphrases, a document for each, as CSV or as JSON Lines."""
+
+    def writing(name, *keyphrases):
+        path = tmp_path / name
+        if name.endswith(".csv"):
+            lines = ["text,keyphrases", *(f'A text.,"{one}"' for one in keyphrases)]
+        else:
+            lines = [json.dumps({"text": "A text.", "keyphrases": one}) for one in keyphrases]
+        path.write_text("\n".join(lines), encoding="utf-8")
+        return path
+
+    return writing
+
+
+@pytest.mark.parametrize("name", ["gold.csv", "gold.jsonl"])
+@pytest.mark.parametrize("mark", [", ", " | ", "，"])
+def test_lists_with_another_mark_are_no_phrases(write, name, mark):
+    path = write(name, f"graph kernels{mark}molecules", f"speech{mark}noise", "sorting")
+    with pytest.raises(InputError) as refusal:
+        read_gold(path)
+    assert str(refusal.value).startswith(
+        f'{path}: the keyphrases of 2 of 3 documents hold "{mark.strip()}" and none ";", so that each list'
+    )
+
+
+def test_a_phrase_may_hold_a_comma(write):
+    texts = ["Paris, France;", "Rome, Italy; speech", "London, England"]
+    assert read_gold(write("gold.csv", *texts))[0].keyphrases == ("Paris, France",)
+    assert read_gold(write("few.csv", "Paris, France", "speech"))
+    assert read_gold(write("gold.jsonl", ["Paris, France"]))[0].keyphrases == ("Paris, France",)
