@@ -25,6 +25,7 @@ from kpdemo.commands.options import (
     print_json,
     progress_line,
     read_language,
+    say,
 )
 from kpdemo.errors import InputError
 from kpdemo.evaluation.gold import read_gold
@@ -105,6 +106,7 @@ def evaluate(
     names = dataset_names(gold)
     code = "" if language is None else read_language(language)
     files = [check_file(file, LINE_SUFFIXES) for file in predictions]
+    from kpdemo.evaluation.measuring import without_gold_message
     from kpdemo.evaluation.runs import Run
 
     predictor = None if model is None else open_predictor(model, device)
@@ -119,6 +121,8 @@ def evaluate(
             runs = [Run("", replace(report, identity=model_identity(str(model))))]
         else:
             runs = _evaluate_files(datasets, files, problems, limit)
+    for name, ids in runs[0].report.without_gold.items():
+        say(without_gold_message(name, ids, len(datasets[name])))
     _print_runs(runs, as_json=as_json, as_markdown=as_markdown)
     if problems.count:
         raise typer.Exit(1)
@@ -132,7 +136,7 @@ def _evaluate_model(
     problems: Problems,
 ) -> Report:
     from kpdemo.batch import batch_size_for, predict_each
-    from kpdemo.evaluation.measuring import measure
+    from kpdemo.evaluation.measuring import measure, without_gold
     from kpdemo.evaluation.report import Report
 
     started = time.perf_counter()
@@ -152,7 +156,13 @@ def _evaluate_model(
             progress.show(done)
         figures[name] = measure(documents, predictions)
     seconds = round(time.perf_counter() - started, 3)
-    return Report(figures, model=predictor.name, device=predictor.device, seconds=seconds)
+    return Report(
+        figures,
+        model=predictor.name,
+        device=predictor.device,
+        seconds=seconds,
+        without_gold=without_gold(datasets),
+    )
 
 
 def _evaluate_files(

@@ -70,16 +70,40 @@ def measure_file(
             on_missing(name, missing)
         found = {document.id: predictions.get(document.id, Prediction(())) for document in documents}
         figures[name] = measure(documents, found, before_each)
-    return Report(figures, model=recorded_model(path) or _named_model(path))
+    model = recorded_model(path) or _named_model(path)
+    return Report(figures, model=model, without_gold=without_gold(datasets))
+
+
+def without_gold(datasets: Mapping[str, Sequence[Document]]) -> dict[str, list[str]]:
+    """The ids of the documents that have no gold keyphrases, of each dataset that has such."""
+    ids = {
+        name: [document.id for document in documents if not document.keyphrases]
+        for name, documents in datasets.items()
+    }
+    return {name: found for name, found in ids.items() if found}
 
 
 def missing_message(dataset: str, ids: Sequence[str]) -> str:
     """A sentence on documents without a prediction."""
-    named = ", ".join(f'"{id}"' for id in ids[:SHOWN_MISSING])
+    named = _named(ids)
     if len(ids) == 1:
         return f"{dataset}, document {named}: no prediction; counted as empty."
-    more = "" if len(ids) <= SHOWN_MISSING else " and others"
-    return f"{dataset}: no prediction for {len(ids):,} documents, {named}{more}; counted as empty."
+    return f"{dataset}: no prediction for {len(ids):,} documents, {named}; counted as empty."
+
+
+def without_gold_message(dataset: str, ids: Sequence[str], documents: int) -> str:
+    """A sentence on those of so many documents that have no gold keyphrases."""
+    have, them = ("has", "it") if len(ids) == 1 else ("have", "them")
+    return (
+        f"{dataset}: {len(ids):,} of {documents:,} documents {have} no gold keyphrases, {_named(ids)}; "
+        f"skip_empty leaves {them} out, count_empty counts {them} as zero."
+    )
+
+
+def _named(ids: Sequence[str]) -> str:
+    """The first few."""
+    named = ", ".join(f'"{id}"' for id in ids[:SHOWN_MISSING])
+    return named if len(ids) <= SHOWN_MISSING else f"{named} and others"
 
 
 def _check_ids(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kpdemo.evaluation.metrics import Convention, MacroFigures
@@ -45,7 +45,8 @@ class Report:
     """The figures of one model on named datasets.
 
     `model`, `device` and `seconds` are None when predictions came from a file that does not say. `identity`
-    is that of `kpdemo.identity`, empty without weights.
+    is that of `kpdemo.identity`, empty without weights. `without_gold` has the ids of the documents without
+    gold keyphrases, of each dataset that has such.
     """
 
     datasets: Mapping[str, DatasetFigures]
@@ -53,12 +54,16 @@ class Report:
     device: str | None = None
     seconds: float | None = None
     identity: str = ""
+    without_gold: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def report_to_json(report: Report) -> dict[str, Any]:
     """Everything measured, fractions of 1, undefined figures as None."""
     return {
-        "datasets": {name: _dataset_to_json(figures) for name, figures in report.datasets.items()},
+        "datasets": {
+            name: _dataset_to_json(figures) | _without_gold_to_json(report.without_gold.get(name, ()))
+            for name, figures in report.datasets.items()
+        },
         "model": report.model,
         "identity": report.identity,
         "device": report.device,
@@ -104,6 +109,10 @@ def with_languages(datasets: Mapping[str, DatasetFigures]) -> Iterator[tuple[str
         if len(figures.languages) > 1:
             for code, part in figures.languages.items():
                 yield f"{name}, {language_name(code)}", part
+
+
+def _without_gold_to_json(ids: Sequence[str]) -> dict[str, list[str]]:
+    return {"without_gold": list(ids)} if ids else {}
 
 
 def _dataset_to_json(figures: DatasetFigures) -> dict[str, Any]:

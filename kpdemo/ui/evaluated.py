@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kpdemo.errors import InputError
 from kpdemo.evaluation.gold import dataset_name, read_gold
-from kpdemo.evaluation.measuring import measure_file, missing_message
+from kpdemo.evaluation.measuring import measure_file, missing_message, without_gold_message
 from kpdemo.evaluation.metrics import Convention
 from kpdemo.evaluation.protocol import DatasetFigures
 from kpdemo.evaluation.report import CAPTIONS, POOLED_NOTE, caption_of_f1
@@ -92,8 +92,12 @@ def _by_their_names(files: Sequence[Path]) -> Iterator[None]:
 
 def evaluation_html(evaluation: Evaluation) -> str:
     """A table for each convention, of which the style sheet shows the chosen one, and what was missing."""
-    documents = counted(evaluation.files[0].report.datasets[evaluation.dataset].documents, "document")
-    parts = [f'<p id="evaluate-summary">Measured on {documents} of {escape(evaluation.dataset)}.</p>']
+    name, report = evaluation.dataset, evaluation.files[0].report
+    number = report.datasets[name].documents
+    measured = f"Measured on {counted(number, 'document')} of {escape(name)}."
+    parts = [f'<p id="evaluate-summary">{measured}</p>']
+    if ids := report.without_gold.get(name):
+        parts.append(note_html(without_gold_message(name, ids, number), role="status"))
     parts += [_missing_html(file) for file in evaluation.files if file.missing]
     parts += [_convention_html(evaluation, convention) for convention in CAPTIONS]
     meanings = "; ".join(f"{name} is {meaning}" for name, meaning in MEANINGS.items())

@@ -589,6 +589,20 @@ class TestEvaluate:
         assert "gold.test.jsonl, line 3: not JSON" in result.err
         assert json.loads(result.out)["datasets"]["gold.test"]["documents"] == 2
 
+    @pytest.mark.parametrize("by", ["model", "file"])
+    def test_documents_without_gold_keyphrases_are_named(
+        self, run: Run, gold: Path, tmp_path: Path, by: str
+    ) -> None:
+        lines = gold.read_text(encoding="utf-8") + '{"id": "none", "text": "Word vectors."}\n'
+        gold.write_text(lines, encoding="utf-8")
+        found = tmp_path / "found.jsonl"
+        run("predict", "--input", gold, "--output", found)
+        given = ["--model", "fake"] if by == "model" else ["--predictions", found]
+        result = run("evaluate", "--gold", gold, *given, "--json")
+        assert result.status == 0
+        assert 'gold.test: 1 of 3 documents has no gold keyphrases, "none"; skip_empty leaves' in result.err
+        assert json.loads(result.out)["datasets"]["gold.test"]["without_gold"] == ["none"]
+
     def test_gold_without_keyphrases_is_explained(self, run: Run, documents: Path) -> None:
         result = run("evaluate", "--gold", documents, "--model", "fake")
         assert result.status == 1

@@ -12,7 +12,7 @@ import pytest
 
 from kpdemo import cli
 from kpdemo.evaluation.gold import read_gold
-from kpdemo.evaluation.measuring import measure_file, missing_message
+from kpdemo.evaluation.measuring import measure_file, missing_message, without_gold_message
 from kpdemo.evaluation.report import caption_of_f1
 from kpdemo.ui import evaluated
 from kpdemo.ui.evaluate import STOPPED, EvaluateHandlers
@@ -177,6 +177,24 @@ def test_a_document_without_a_prediction_counts_as_empty_and_is_named(handlers, 
 def test_documents_without_a_prediction_are_told_in_one_sentence(count, told):
     message = missing_message("gold", list("abcde")[:count])
     assert message == f"gold: no prediction for {count} documents, {told}; counted as empty."
+
+
+@pytest.mark.parametrize(
+    ("ids", "told"),
+    [
+        ("b", '1 of 9 documents has no gold keyphrases, "b"; skip_empty leaves it out, '),
+        ("abcd", '4 of 9 documents have no gold keyphrases, "a", "b", "c" and others; skip_empty leaves '),
+    ],
+)
+def test_documents_without_gold_are_told_in_one_sentence(ids, told):
+    assert without_gold_message("gold", list(ids), 9).startswith(f"gold: {told}")
+
+
+def test_a_document_without_gold_keyphrases_is_named(handlers, write):
+    gold = [GOLD[0], {"id": "b", "abstract": "Speech is noisy."}]
+    html, [line] = run(handlers, write("gold.jsonl", gold), write("found.jsonl", FOUND))
+    assert "gold: 1 of 2 documents has no gold keyphrases, &quot;b&quot;; " in html
+    assert line["datasets"]["gold"]["without_gold"] == ["b"]
 
 
 def refused(handlers, gold, *predictions):

@@ -1,6 +1,7 @@
 """The shape of the JSON that scripts rely on, and the Markdown that people read."""
 
 import json
+from dataclasses import replace
 
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.evaluation.report import Report, report_to_json, report_to_markdown
@@ -78,3 +79,8 @@ def test_every_row_has_as_many_cells_as_the_header():
     rows = [line.replace("\\|", "") for line in written.splitlines() if line.startswith("|")]
     assert len(rows) == 4
     assert {row.count("|") for row in rows} == {9}
+
+
+def test_documents_without_gold_are_named_where_there_are_some():
+    report = replace(small_report(), without_gold={"tiny": ["b"]})
+    assert report_to_json(report)["datasets"]["tiny"]["without_gold"] == ["b"]
