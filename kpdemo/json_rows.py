@@ -1,4 +1,4 @@
-"""JSON Lines: an object a line, and what to do where a line holds none."""
+"""JSON Lines: an object a line, or one array of objects, and what to do where a line holds none."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from kpdemo.errors import InputError
 from kpdemo.files import UTF8_MARK, file_errors, open_bytes
+from kpdemo.json_arrays import array_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ def read_rows(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a JSON Lines file with their line numbers, from 1; blank lines are skipped.
 
+    A file that is one JSON array of objects is read too, see `kpdemo.json_arrays`.
+
     Raises:
         InputError: the file cannot be read; without `on_error`, also the first line that is no object.
     """
@@ -40,8 +43,8 @@ def parse_rows(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """As `read_rows`, from the lines of an open stream; `name` is what messages call it."""
     with file_errors(name):
-        for number, line in enumerate(lines, start=1):
-            content = (line.removeprefix(UTF8_MARK) if number == 1 else line).strip()
+        for number, line in array_lines(_without_mark(lines), name=name):
+            content = line.strip()
             if not content:
                 continue
             try:
@@ -50,6 +53,11 @@ def parse_rows(
                 report(error, number, on_error)
             else:
                 yield number, row
+
+
+def _without_mark(lines: Iterable[bytes]) -> Iterator[bytes]:
+    for number, line in enumerate(lines):
+        yield line if number else line.removeprefix(UTF8_MARK)
 
 
 def line_name(name: str, line: int) -> str:

@@ -14,7 +14,7 @@ import typer
 
 from kpdemo.errors import InputError, KpdemoError, ModelLoadError
 from kpdemo.file_kinds import LINE_SUFFIXES, document_suffix, is_whole
-from kpdemo.files import count_lines
+from kpdemo.files import UTF8_MARK, count_lines, read_head
 from kpdemo.json_rows import LineError
 from kpdemo.sources import folder_files
 from kpdemo.types import Predictor
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "python -m kpdemo"
 STDIN = STDOUT = "-"
+_HEAD = 1024  # bytes
 INTERRUPTED = 130
 """The exit status after Ctrl+C."""
 
@@ -88,7 +89,12 @@ def quick_count(path: Path) -> int | None:
         counts = [1 if is_whole(file.name) else quick_count(file) for file in folder_files(path)]
         return None if None in counts else sum(filter(None, counts))
     quick = path.suffix.lower() in LINE_SUFFIXES and path.is_file()  # a pipe can be read only once
-    return count_lines(path) if quick else None
+    return count_lines(path) if quick and not _begins_as_array(path) else None
+
+
+def _begins_as_array(path: Path) -> bool:
+    """Whether the file is one JSON array, which has other lines than documents."""
+    return read_head(path, _HEAD).removeprefix(UTF8_MARK).lstrip().startswith(b"[")
 
 
 @contextmanager

@@ -129,6 +129,41 @@ class TestJsonLines:
         assert all(f"docs.jsonl, line {problem.line}: " in problem.message for problem in problems)
         assert "byte 0xff at offset 1" in problems[2].message
 
+    @pytest.mark.parametrize(
+        ("array", "numbers"),
+        [
+            ('\ufeff[\n  {"text": "[A,\\n]"},\n\n  {"text": "é"}\n]\n', [2, 4]),
+            ('[{"text": "[A,\\n]"}, {"text": "é"}]', [1, 2]),
+            ("\n[]", []),
+        ],
+    )
+    def test_an_array_is_read_as_the_objects_in_it(
+        self, tmp_path: Path, array: str, numbers: list[int]
+    ) -> None:
+        found = list(read_numbered(write(tmp_path / "docs.json", array)))
+        assert [number for number, _ in found] == numbers
+        assert [document.body for _, document in found] == ["[A,\n]", "é"][: len(numbers)]
+
+    def test_what_is_no_object_in_an_array_is_named_by_its_line(self, tmp_path: Path) -> None:
+        problems: list[LineError] = []
+        path = write(tmp_path / "docs.json", '[{"text": "A"},\n7,\n{"text": "B"}]')
+        assert [document.body for document in read_documents(path, on_error=problems.append)] == ["A", "B"]
+        assert [problem.message.partition(";")[0] for problem in problems] == [
+            f'{path}, line 2: not a JSON object like {{"text": "…"}}'
+        ]
+
+    def test_a_broken_array_is_one_sentence(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "docs.json", '[\n{"text": "A"}\n{"text": "B"}\n')
+        told = r"docs\.json: begins with \[ as a JSON array, but is not JSON \(.* line 3 .*\); mend it"
+        with pytest.raises(InputError, match=told):
+            list(read_documents(path, on_error=unexpected))
+
+    def test_a_first_line_that_is_an_array_by_itself_costs_no_other(self, tmp_path: Path) -> None:
+        problems: list[LineError] = []
+        path = write(tmp_path / "docs.jsonl", '[1]\n{"text": "B"}\n')
+        assert [document.id for document in read_documents(path, on_error=problems.append)] == ["2"]
+        assert [problem.line for problem in problems] == [1]
+
     def test_a_damaged_archive_is_explained(self, tmp_path: Path) -> None:
         whole = gzip.compress(json.dumps({"text": "many words " * 500}).encode())
         path = write(tmp_path / "docs.jsonl.gz", whole[:-12])
