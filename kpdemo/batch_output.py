@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from kpdemo.errors import KpdemoError
-from kpdemo.file_kinds import COMPRESSIONS
+from kpdemo.file_kinds import COMPRESSIONS, LINE_SUFFIXES, file_suffix, names_other_kind
 from kpdemo.refused import Refusal, RefusedDocuments, refused_path
 from kpdemo.resuming import BatchSettings, DoneDocuments, ResumeError, resume
 from kpdemo.sources import Source
@@ -110,6 +110,10 @@ def _output_errors(name: str) -> Iterator[None]:
 def _check_output(path: Path, source: Source) -> None:
     if path.suffix.lower() in COMPRESSIONS:
         raise ResumeError(f"{path}: compressed output cannot be resumed; name a file that ends in .jsonl.")
+    if names_other_kind(path, LINE_SUFFIXES):
+        raise ResumeError(
+            f"{path}: predictions are JSON Lines, not {file_suffix(path)}; name a file that ends in .jsonl."
+        )
     if path.is_dir():
         raise ResumeError(f"{path}: a folder, not a file; name a file in it.")
     if not isinstance(source, (str, Path)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from kpdemo.errors import InputError
@@ -41,6 +42,12 @@ def file_suffix(path: Path) -> str:
     if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
+
+
+def names_other_kind(path: Path, suffixes: Sequence[str]) -> bool:
+    """Whether the name promises a kind of file that is none of `suffixes`; most names promise nothing."""
+    suffix = file_suffix(path)
+    return suffix in (*DOCUMENT_SUFFIXES, *OTHER_SUFFIXES) and suffix not in suffixes
 
 
 def is_whole(name: str) -> bool:

@@ -88,7 +88,8 @@ InputOption = Annotated[
 OutputOption = Annotated[
     str | None,
     typer.Option(
-        metavar="FILE", help="The predictions, - for standard output; a file begun earlier is continued."
+        metavar="FILE",
+        help="The predictions as JSON Lines, - for standard output; a file begun earlier is continued.",
     ),
 ]
 TopKOption = Annotated[

@@ -324,6 +324,17 @@ class TestManyDocuments:
         assert result.status == 2
         assert is_one_sentence(result.err)
 
+    @pytest.mark.parametrize("name", ["out.csv", "out.TSV", "out.txt", "out.xlsx"])
+    def test_predictions_are_json_lines_whatever_the_name_promises(
+        self, run: Run, documents: Path, tmp_path: Path, name: str
+    ) -> None:
+        output = tmp_path / name
+        result = run("predict", "--input", documents, "--output", output)
+        assert (result.status, output.exists()) == (2, False)
+        told = f"predictions are JSON Lines, not {output.suffix.lower()}; name a file that ends in .jsonl"
+        assert result.err == f"{output}: {told}.\n"
+        assert run("predict", "--input", documents, "--output", tmp_path / "predictions").status == 0
+
     def test_other_weights_of_the_same_model_are_refused(
         self, run: Run, documents: Path, tmp_path: Path
     ) -> None:
