@@ -104,6 +104,8 @@ def restore(database: Database, file: Path, *, overwrite: bool = False) -> Resto
     Raises:
         DatabaseError: `file` is no backup or not whole, or the database is in use or not empty.
     """
+    if file.is_dir():
+        raise DatabaseError(f"{file} is a folder, not a file: give the file of a backup.")
     if not file.is_file():
         raise DatabaseError(f"{file} is not there: give the file of a backup.")
     if database.path is not None and database.path.exists() and file.samefile(database.path):

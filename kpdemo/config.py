@@ -58,6 +58,8 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ConfigError(f"No configuration at {path}: check the --config path.") from error
+    except IsADirectoryError as error:
+        raise ConfigError(f"{path}: a folder, not a file; name a file in it.") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} is not a TOML file ({error}): correct that line.") from error
 

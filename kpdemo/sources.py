@@ -44,20 +44,15 @@ def read_located(source: Source, *, on_error: ReportLine | None = None) -> Itera
     """The documents of a file as in `read_documents`, of each file of a folder, or of another source.
 
     Raises:
-        InputError: nothing can be read at all; without `on_error`, also the first bad line or file.
+        InputError: nothing can be read at all, or nothing is in it; without `on_error`, also the first bad
+            line or file.
     """
     if isinstance(source, Located):
         yield source
-        return
-    if not isinstance(source, (str, Path)):
-        numbered = parse_documents(source, name=name_of(source), on_error=on_error)
-    elif Path(source).is_dir():
+    elif isinstance(source, (str, Path)) and Path(source).is_dir():
         yield from _of_folder(Path(source), on_error)
-        return
     else:
-        numbered = read_numbered(source, on_error=on_error)
-    for line, document in numbered:
-        yield Located(document, name_of(source), line)
+        yield from _of_file(source, on_error)
 
 
 def folder_files(folder: Path) -> list[Path]:
@@ -79,15 +74,42 @@ def folder_files(folder: Path) -> list[Path]:
     return found
 
 
+def _of_file(source: str | Path | BinaryIO, on_error: ReportLine | None) -> Iterator[Located]:
+    problems = None if on_error is None else _Problems(on_error)
+    name = name_of(source)
+    if isinstance(source, (str, Path)):
+        numbered = read_numbered(source, on_error=problems)
+    else:
+        numbered = parse_documents(source, name=name, on_error=problems)
+    is_empty = True
+    for line, document in numbered:
+        is_empty = False
+        yield Located(document, name, line)
+    if is_empty and not (problems and problems.told):
+        raise InputError(f"{name}: no document in it; give a file with a document a line.")
+
+
+class _Problems:
+    """Passes on what is wrong with lines, and remembers that something was."""
+
+    def __init__(self, on_error: ReportLine) -> None:
+        self._on_error = on_error
+        self.told = False
+
+    def __call__(self, problem: LineError) -> None:
+        self.told = True
+        self._on_error(problem)
+
+
 def _of_folder(folder: Path, on_error: ReportLine | None) -> Iterator[Located]:
     files = folder_files(folder)
     names = Counter(_plain_name(path) for path in files if file_suffix(path) in WHOLE_SUFFIXES)
     for path in files:
         try:
-            for line, document in read_numbered(path, on_error=on_error):
+            for one in _of_file(path, on_error):
                 # paper.txt and paper.pdf are two documents
                 clash = is_whole(path.name) and names[_plain_name(path)] > 1
-                yield Located(replace(document, id=path.name) if clash else document, str(path), line)
+                yield replace(one, document=replace(one.document, id=path.name)) if clash else one
         except InputError as error:
             if on_error is None:
                 raise

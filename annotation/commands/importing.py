@@ -13,7 +13,7 @@ from typing import Annotated, BinaryIO, cast
 
 import typer
 
-from annotation.commands.options import DatabaseOption, JsonOption, WordNetOption, open_database
+from annotation.commands.options import DatabaseOption, JsonOption, WordNetOption, check_file, open_database
 from annotation.dictionary import Dictionary
 from annotation.exchange import FileFormat, Source, open_source, open_stream, read_items_or_errors
 from annotation.joined import joined_text
@@ -165,12 +165,7 @@ def file_size(name: str) -> int | None:
     """
     if name == STDIN:
         return None
-    path = Path(name)
-    if path.is_dir():
-        raise CallError(f"{name}: a folder, not a file; name the files in it.")
-    if not path.exists():
-        raise CallError(f"{name}: no such file; check the name.")
-    return path.stat().st_size
+    return check_file(name).stat().st_size
 
 
 def number_of(count: int, noun: str) -> str:

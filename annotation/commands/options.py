@@ -11,6 +11,7 @@ import typer
 from annotation.baselines import Similarities
 from annotation.phrases import PhraseKey
 from db import DEFAULT_URL, Database
+from db.command import CallError
 from db.schema import prepare, refuse_missing
 
 
@@ -42,6 +43,20 @@ WordNetOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def check_file(name: str | Path) -> Path:
+    """The path of a file, or a pipe, that is there.
+
+    Raises:
+        CallError: there is none, or it is a folder.
+    """
+    path = Path(name)
+    if path.is_dir():
+        raise CallError(f"{name}: a folder, not a file; name the files in it.")
+    if not path.exists():
+        raise CallError(f"{name}: no such file; check the name.")
+    return path
 
 
 def open_database(url: str = DEFAULT_URL, *, may_make: bool = False) -> Database:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.options import DatabaseOption, HandedIn, JsonOption, open_database
+from annotation.commands.options import DatabaseOption, HandedIn, JsonOption, check_file, open_database
 from annotation.judgements import CUT, THRESHOLD, JudgedPool, JudgingOptions, check_options, figures_json
 from annotation.prediction_files import read_prediction_files
 from annotation.predictions import TYPE, PredictedDocument
@@ -67,8 +67,7 @@ def send(
     """Make pairs of predicted keyphrases: those of all models in one pool, or nothing."""
     named = [_named(text) for text in predictions]
     for path in (documents, *(path for _, path in named)):
-        if not path.is_file():
-            raise CallError(f"{path}: no such file; check the name.")
+        check_file(path)
     database = open_database(database_url)
     projects = ProjectService(database)
     into = projects.get(project)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from annotation.commands.options import DatabaseOption, JsonOption, WordNetOption, open_database
+from annotation.commands.options import DatabaseOption, JsonOption, WordNetOption, check_file, open_database
 from annotation.dictionary import Dictionary
 from annotation.errors import SettingsError
 from annotation.exchange import open_source, read_known_pairs
@@ -21,7 +21,6 @@ from annotation.services.quality import QualityOverview, QualityService, Standin
 from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project, ReadKnownPair
 from db import DEFAULT_URL
-from db.command import CallError
 
 _FIELDS = """
 Files have the fields id, type, left, right and grade (the known one) and, if wished, explanation.
@@ -153,9 +152,7 @@ def quality(
 
 
 def _read(file: str, project: Project, type: str | None, wordnet: Path | None) -> list[ReadKnownPair]:
-    if not Path(file).is_file():
-        raise CallError(f"{file}: no such file; check the name.")
-    with open_source(Path(file)) as source:
+    with open_source(check_file(file)) as source:
         pairs = read_known_pairs(source, type=type, only_type=project.settings.only_type)
         return list(known_with_senses(pairs, Dictionary(wordnet).open_or_none))
 

@@ -191,7 +191,7 @@ def _count_documents(path: Path) -> int:
             count += 1
     except InputError:
         count += 1  # the prediction itself reports it
-    return count
+    return count or 1  # so it does an empty file
 
 
 def _predict_upload(

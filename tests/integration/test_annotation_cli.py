@@ -240,6 +240,8 @@ def test_members_are_added_and_removed(call):
         (("import", "Olds", "pairs.jsonl"), 1, "There is no project 'Olds'"),
         (("import", "News", "gone.tsv"), 2, "gone.tsv: no such file; check the name."),
         (("import", "News", "."), 2, ".: a folder, not a file"),
+        (("send", "News", "--documents", ".", "--predictions", "."), 2, ".: a folder, not a file"),
+        (("training", "import", "News", "."), 2, ".: a folder, not a file"),
         (("import", "News", "-", "-"), 2, "Standard input can be read once"),
         (("import", "News"), 2, "Missing argument"),
         (("export", "News", "--format", "xls"), 2, "'--format': 'xls' is not one of 'semeval', 'jsonl'"),

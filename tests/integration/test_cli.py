@@ -227,6 +227,7 @@ class TestWrongCalls:
             (["evaluate", "--gold", "x.jsonl", "--model", "m"], "x.jsonl: no such file"),
             (["evaluate", "--gold", "x", "--model", "m", "--json", "--markdown"], "--json and --markdown"),
             (["train"], "Missing argument 'PART'"),
+            (["train", "extractor", "--config", "tests"], "tests: a folder, not a file; name a file in it"),
             (["train", "extractor", "--set", "seed"], "--set seed: not KEY=VALUE"),
         ],
     )  # fmt: skip
@@ -334,6 +335,11 @@ class TestManyDocuments:
         told = f"predictions are JSON Lines, not {output.suffix.lower()}; name a file that ends in .jsonl"
         assert result.err == f"{output}: {told}.\n"
         assert run("predict", "--input", documents, "--output", tmp_path / "predictions").status == 0
+
+    def test_an_input_without_documents_is_told(self, run: Run, tmp_path: Path) -> None:
+        result = run("predict", "--input", "-", "--output", "-", stdin="\n")
+        assert (result.status, result.out) == (1, "")
+        assert result.err == "standard input: no document in it; give a file with a document a line.\n"
 
     def test_other_weights_of_the_same_model_are_refused(
         self, run: Run, documents: Path, tmp_path: Path

@@ -280,6 +280,8 @@ def test_a_file_that_is_no_backup_is_refused(database, tmp_path, content):
     assert file.read_bytes() == content
     with pytest.raises(DatabaseError, match="is not there: give the file of a backup"):
         restore(database, tmp_path / "none.db")
+    with pytest.raises(DatabaseError, match="is a folder, not a file: give the file of a backup"):
+        restore(database, tmp_path)
 
 
 def test_what_postgresql_cannot_hold_changes_nothing(sqlite_database, postgresql_database, tmp_path):

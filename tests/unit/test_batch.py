@@ -466,13 +466,6 @@ def test_streams_are_read_and_written(source: Path, output: Path) -> None:
     assert target.getvalue() == output.read_bytes()
 
 
-def test_no_documents_give_an_empty_file(tmp_path: Path, output: Path) -> None:
-    source = tmp_path / "docs.jsonl"
-    source.touch()
-    assert predict_file(FakePredictor(), source, output) == BatchSummary()
-    assert output.read_bytes() == b""
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_explained(source: Path) -> None:
     with pytest.raises(OutputError, match=r"/dev/full: cannot be written \(No space left on device\)"):

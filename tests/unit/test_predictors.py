@@ -67,6 +67,13 @@ def test_a_refusal_names_models_that_read_the_script(text):
         assert load_predictor(name).predict([text])[0].present
 
 
+@pytest.mark.parametrize("nested", [True, False])
+@pytest.mark.parametrize("name", ["default", "yake"])
+def test_what_is_no_document_is_refused_in_a_sentence(name, nested):
+    with pytest.raises(TypeError, match=r"documents\[1\] is None, neither a string nor a Document: give its"):
+        load_predictor(name, nested=nested).predict(["Graph kernels compare molecules.", None])
+
+
 @pytest.mark.parametrize("given", ["Graph kernels compare molecules.", Document("Graph kernels compare.")])
 @pytest.mark.parametrize("name", ["default", "english", "multilingual", "tfidf", "yake"])
 def test_one_document_that_is_in_no_list_is_refused_in_a_sentence(name, given):

@@ -73,6 +73,19 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(folder: Path, tmp_pat
     assert told[3] == f"{folder}/f�.txt: the name of the file, which becomes an id, is not UTF-8; rename it."
 
 
+@pytest.mark.parametrize(("name", "content"), [("d.jsonl", "\n"), ("d.json", "[]"), ("d.csv", "id,text\n")])
+def test_a_file_without_a_document_is_told(folder: Path, tmp_path: Path, name: str, content: str) -> None:
+    output, empty = tmp_path / "out.jsonl", folder / name
+    empty.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=rf"{name}: no document in it; give a file with"):
+        predict_file(FakePredictor(), empty, output, on_error=pytest.fail)
+    assert not output.exists()
+    told: list[str] = []
+    predict_file(FakePredictor(), folder, output, on_error=lambda problem: told.append(problem.message))
+    assert [f"{name}: no document in it" in one for one in told] == [True]
+    assert written(output) == ["a", "b", "row"]
+
+
 def test_a_folder_is_resumed_as_a_file_is(folder: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
     predict_file(FakePredictor(), folder, output)
