@@ -37,6 +37,10 @@ LEGEND = (
     "“2 of 4” beside a keyphrase: so many of the models give it. A list that two models share, as one bank "
     "of phrases makes it for both, counts once."
 )
+OWN_SCALES = (
+    "Each model has a scale of its own: its scores rank the keyphrases in its column, and say nothing beside "
+    "those of another."
+)
 UNCOUNTED = "Its keyphrases, which are not counted"
 STOPPED = "Stopped before this model had answered."
 FIRST_TICKED = frozenset({"indexer", "tfidf", "multipartite"})
@@ -88,8 +92,10 @@ def columns_html(columns: Sequence[Column]) -> str:
     shared = any(votes > 1 for tally in (present, absent) for votes in tally.votes.values())
     legend = f'<p class="small">{LEGEND}</p>' if shared or present.same or absent.same else ""
     read = [column.answer.prediction for column in columns if column.answer]
+    scales = f'<p class="small">{OWN_SCALES}</p>' if len(read) > 1 else ""
     given = (keyphrase for one in read for keyphrase in (*one.present, *one.absent))
-    return f'{legend}{filler_note(given)}<div class="compare-columns" id="compare-columns">{sections}</div>'
+    notes = f"{scales}{legend}{filler_note(given)}"
+    return f'{notes}<div class="compare-columns" id="compare-columns">{sections}</div>'
 
 
 def _made_for_others(columns: Sequence[Column]) -> set[str]:

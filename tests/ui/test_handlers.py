@@ -20,7 +20,7 @@ from kpdemo.errors import LanguageError, ModelLoadError, ModelStoppedError
 from kpdemo.languages import detect
 from kpdemo.types import Keyphrase, Prediction
 from kpdemo.ui.chosen import MOST_FILES, readable_copies
-from kpdemo.ui.compare import STOPPED, UNCOUNTED, Column, CompareHandlers, columns_html
+from kpdemo.ui.compare import OWN_SCALES, STOPPED, UNCOUNTED, Column, CompareHandlers, columns_html
 from kpdemo.ui.files import SHOWN_ABSENT, STOPPED_EARLY, FilesHandlers
 from kpdemo.ui.footer import FooterHandlers
 from kpdemo.ui.models import ModelShelf
@@ -278,6 +278,11 @@ def test_compare_tells_fillers_in_the_columns_and_once_what_they_are():
     assert all('<li class="filler">' in one and ">filler</span>" in one for one in fillers)
     assert html.count("A filler falls short of the model&#x27;s own rule") == 1
     assert "filler" not in columns_html([column])
+
+
+def test_several_models_are_told_to_have_scales_of_their_own():
+    assert columns_html([answered("a", "tree"), answered("b", "forest")]).count(OWN_SCALES) == 1
+    assert OWN_SCALES not in columns_html([answered("a", "tree"), Column("b", problem="It failed.")])
 
 
 def test_agreement_is_counted_by_stems():
