@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,37 +13,54 @@ from numpy.typing import NDArray
 NARROW, WIDE, LINE_HEIGHT = 7.0, 14.0, 16.0
 """Pixels of a character, of a Chinese one, and of a line, in the font of charts."""
 
-NARROWER = 2
-"""A phone's chart is so many times as narrow, with letters of the same size."""
+GAP = 10.0  # from the middle of a point to a name beside it
+AWAY = (24.0, 38.0, 52.0, 68.0, 84.0, 104.0, 128.0, 156.0, 190.0)
+"""Farther from it, where a line leads to the name."""
 
-GAP = 10.0  # from the middle of a point to its name
+DIRECTIONS = 16
+COVERED = 6.0  # a name goes so many pixels farther away rather than over a point
+STEPS = 12  # along a line that leads to a name, to see what it crosses
+
+Point = tuple[float, float]
+Points = NDArray[np.float32]
+"""(N, 2) in pixels."""
 
 Box = tuple[float, float, float, float]
 """Left, lower, right and upper edge."""
 
 
-def place_labels(labels: Mapping[int, str], places: NDArray[np.float32], area: Box) -> dict[int, str]:
-    """The side of its point on which each name goes, as plotly.js calls it; with no free side there is none.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a name begins, or ends where it stands on the left of it, at half its height, in pixels."""
+
+    x: float
+    y: float
+    is_left: bool
+    is_away: bool
+    """Whether a line leads from the point to it."""
+
+
+def place_labels(labels: Mapping[int, str], places: Points, area: Box) -> dict[int, Place]:
+    """The place of each name near its point; one for which there is no room has none.
 
     Args:
-        labels: names by the row of their points, those that matter most first. The first has a side in any
-            case, the one towards the middle if it can, and room in a chart `NARROWER` times as narrow.
-        places: (N, 2) in pixels.
+        labels: names by the row of their points, those that matter most first. The first has a place in any
+            case.
+        places: of all points; names lie over as few of them as can be, and over none that has a name.
         area: names stay inside.
     """
-    taken = [_around(*places[row]) for row in labels]  # the named points themselves
-    chosen: dict[int, str] = {}
+    chart = _Chart(places, [_around(*places[row]) for row in labels])
+    chosen: dict[int, Place] = {}
     for row, text in labels.items():
-        shown = text if chosen else NARROWER * text  # that of the first is seen in a narrow chart too
-        fitting = [(side, box) for side, box in _boxes(shown, *places[row]) if _inside(box, area)]
-        if not chosen and places[row][0] > (area[0] + area[2]) / 2:
-            fitting.sort(key=lambda place: "right" in place[0])
-        free = [place for place in fitting if not any(_overlap(place[1], other) for other in taken)]
-        if not free and not chosen:
-            free = fitting
-        for side, box in free[:1]:
-            chosen[row] = side
-            taken.append(box)
+        point = (float(places[row][0]), float(places[row][1]))
+        width = text_width(text)
+        fitting = [place for place in _around_point(point) if _is_inside(_box(place, width), area)]
+        best = chart.best(fitting, width, point)
+        if best is None and not chosen:
+            best = next(iter(fitting), None)
+        if best is not None:
+            chosen[row] = best
+            chart.take(best, width, point)
     return chosen
 
 
@@ -49,18 +68,73 @@ def text_width(text: str) -> float:
     return sum(WIDE if unicodedata.east_asian_width(letter) in "WF" else NARROW for letter in text)
 
 
-def _boxes(text: str, x: float, y: float) -> Iterable[tuple[str, Box]]:
-    width, half = text_width(text), LINE_HEIGHT / 2
-    return (
-        ("middle right", (x + GAP, y - half, x + GAP + width, y + half)),
-        ("middle left", (x - GAP - width, y - half, x - GAP, y + half)),
-        ("top center", (x - width / 2, y + GAP, x + width / 2, y + GAP + LINE_HEIGHT)),
-        ("bottom center", (x - width / 2, y - GAP - LINE_HEIGHT, x + width / 2, y - GAP)),
-        ("top right", (x + GAP, y + GAP, x + GAP + width, y + GAP + LINE_HEIGHT)),
-        ("top left", (x - GAP - width, y + GAP, x - GAP, y + GAP + LINE_HEIGHT)),
-        ("bottom right", (x + GAP, y - GAP - LINE_HEIGHT, x + GAP + width, y - GAP)),
-        ("bottom left", (x - GAP - width, y - GAP - LINE_HEIGHT, x - GAP, y - GAP)),
-    )
+class _Chart:
+    """What is in the chart already: points, and names with the lines that lead to them."""
+
+    def __init__(self, points: Points, markers: list[Box]) -> None:
+        self._points = points
+        self._markers = markers  # of the points that have a name, or will have one
+        self._names: list[Box] = []
+        self._lines: list[Points] = []
+
+    def best(self, fitting: Sequence[Place], width: float, point: Point) -> Place | None:
+        """The free one that costs least of places in the order of their distance, which is a part of it."""
+        found, least = None, math.inf
+        for place in fitting:
+            if _distance(place, point) >= least:
+                break
+            if self._is_free(place, width, point) and (cost := self._cost(place, width, point)) < least:
+                found, least = place, cost
+        return found
+
+    def _is_free(self, place: Place, width: float, point: Point) -> bool:
+        box, line = _box(place, width), _line(place, point)
+        if any(_overlap(box, other) for other in (*self._markers, *self._names)):
+            return False
+        return not any(_inside(line, name) for name in self._names) and not any(
+            _inside(other, box) for other in self._lines
+        )
+
+    def _cost(self, place: Place, width: float, point: Point) -> float:
+        """The distance, and more for what it covers and for points with names that its line runs through."""
+        line = _line(place, point)[STEPS // 4 :]
+        crossed = sum(1 for marker in self._markers if _inside(line, marker))
+        return _distance(place, point) + COVERED * (_inside(self._points, _box(place, width)) + 2 * crossed)
+
+    def take(self, place: Place, width: float, point: Point) -> None:
+        self._names.append(_box(place, width))
+        self._lines.append(_line(place, point))
+
+
+def _around_point(point: Point) -> Iterator[Place]:
+    """Beside the point, then farther and farther away on all sides."""
+    x, y = point
+    yield Place(x + GAP, y, is_left=False, is_away=False)
+    yield Place(x - GAP, y, is_left=True, is_away=False)
+    for away in AWAY:
+        for number in range(DIRECTIONS):
+            angle = 2 * math.pi * (number + 0.5) / DIRECTIONS
+            right, up = math.cos(angle), math.sin(angle)
+            yield Place(x + away * right, y + away * up, is_left=right < 0, is_away=True)
+
+
+def _distance(place: Place, point: Point) -> float:
+    return math.dist((place.x, place.y), point)
+
+
+def _line(place: Place, point: Point) -> Points:
+    """Points of the line that leads to a name; of a name beside its point there is none."""
+    if not place.is_away:
+        return np.zeros((0, 2), dtype=np.float32)
+    steps = np.linspace(0, 1, STEPS, dtype=np.float32)[:, None]
+    start, end = np.array([point, (place.x, place.y)], dtype=np.float32)
+    line: Points = start + steps * (end - start)
+    return line
+
+
+def _box(place: Place, width: float) -> Box:
+    left = place.x - width if place.is_left else place.x
+    return left, place.y - LINE_HEIGHT / 2, left + width, place.y + LINE_HEIGHT / 2
 
 
 def _around(x: float, y: float) -> Box:
@@ -68,7 +142,12 @@ def _around(x: float, y: float) -> Box:
     return x - reach, y - reach, x + reach, y + reach
 
 
-def _inside(box: Box, area: Box) -> bool:
+def _inside(points: Points, box: Box) -> int:
+    """How many of the points."""
+    return int(((points > box[:2]) & (points < box[2:])).all(axis=1).sum())
+
+
+def _is_inside(box: Box, area: Box) -> bool:
     return box[0] >= area[0] and box[1] >= area[1] and box[2] <= area[2] and box[3] <= area[3]
 
 

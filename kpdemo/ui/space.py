@@ -47,7 +47,10 @@ READINGS = {
     Method.TSNE: "t‑SNE keeps neighbours together. The axes, the sizes of groups and the distances between "
     "groups mean nothing.",
 }
-NAMES = "Point at a point, or tap it, to see what it is: a name stands beside it only where there is room."
+NAMES = (
+    "The document and the best keyphrases have their names, as far as there is room; point at another point, "
+    "or tap it, to see what it is."
+)
 TOO_FEW = "The points are too few for t‑SNE, so that they are laid out by PCA."
 SHOWN_TITLE = 80
 
@@ -122,8 +125,7 @@ def _parts(name: str, space: VectorSpace | None, method: Method) -> tuple[Any, .
     shown = most_telling(space)
     plane = project(shown.vectors, method)
     cosines = document_cosines(shown)
-    sentences = [MEANINGS[name], READINGS[plane.method]]
-    sentences.append(NAMES)
+    sentences = [MEANINGS[name], READINGS[plane.method], NAMES]
     if plane.method is not method:
         sentences.append(TOO_FEW)
     if len(shown.points) < len(space.points):

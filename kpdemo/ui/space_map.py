@@ -20,19 +20,18 @@ from kpdemo.ui.charts import (
     escaped,
     figure,
     plain_layout,
-    short,
     titled_axis,
 )
 from kpdemo.ui.figures import score_html
-from kpdemo.ui.label_places import place_labels
 from kpdemo.ui.marks import escape
+from kpdemo.ui.space_names import NAMES, by_weight, name_traces
 
 MOST_POINTS = 500
 """Of a long document: a chart with more is a cloud, and t-SNE would take minutes."""
 
 TABLE_CANDIDATES = 20
 LONGEST_HOVER = 80
-WIDTH, HEIGHT = 640, 440  # pixels that names are placed for; a chart may be narrower, or wider
+WIDTH, HEIGHT = 640, 440  # pixels of the frame that the axes are made for; a chart may be narrower, or wider
 MARGINS = (0.12, 0.06)  # of the extent, beside the outermost points, where a name has room, and above them
 
 
@@ -59,7 +58,7 @@ def most_telling(space: VectorSpace, most: int = MOST_POINTS) -> VectorSpace:
     """The space with at most so many points: the document, the keyphrases, then the best candidates."""
     if len(space.points) <= most:
         return space
-    kept = sorted(_by_weight(space.points)[:most])
+    kept = sorted(by_weight(space.points)[:most])
     return VectorSpace(space.name, tuple(space.points[row] for row in kept), space.vectors[kept])
 
 
@@ -71,33 +70,22 @@ def document_cosines(space: VectorSpace) -> list[float]:
 
 
 def map_chart(space: VectorSpace, plane: Plane, cosines: Sequence[float]) -> Chart:
-    """The points where `plane` has them; the document with its name, keyphrases where there is room."""
-    ranges, pixels = _frame(plane.places)
-    names = {
-        row: "document" if space.points[row].kind is PointKind.DOCUMENT else short(space.points[row].text)
-        for row in _by_weight(space.points)
-        if space.points[row].kind is not PointKind.CANDIDATE
-    }
-    sides = place_labels(names, pixels, (0, 0, WIDTH, HEIGHT))
+    """The points where `plane` has them; the document and the best keyphrases with their names."""
+    ranges = _ranges(plane.places)
     traces = []
     for kind, look in LOOKS.items():
         rows = [row for row, point in enumerate(space.points) if point.kind is kind]
         if rows:
-            trace = _markers(look, plane.places[rows])
-            trace["customdata"] = [_hover(space.points[row], cosines[row]) for row in rows]
-            if kind is PointKind.DOCUMENT:
-                trace["uid"] = kind.value  # its name is shown on a phone too, see style.css
-            if kind is not PointKind.CANDIDATE:
-                trace["mode"] = "markers+text"
-                trace["text"] = [escaped(names[row]) if row in sides else "" for row in rows]
-                trace["textposition"] = [sides.get(row, "middle right") for row in rows]
-            traces.append(trace)
+            hovers = [_hover(space.points[row], cosines[row]) for row in rows]
+            traces.append({**_markers(look, plane.places[rows]), "customdata": hovers, "legendgroup": kind})
+    for names in NAMES:
+        traces += name_traces(space, plane.places, ranges, names)
     return figure(traces, _layout(plane, ranges))
 
 
 def map_table_html(space: VectorSpace, cosines: Sequence[float]) -> str:
     """The keyphrases and the best candidates with their scores and cosines, nearest to the document first."""
-    rows = [row for row in _by_weight(space.points) if space.points[row].kind is not PointKind.DOCUMENT]
+    rows = [row for row in by_weight(space.points) if space.points[row].kind is not PointKind.DOCUMENT]
     keyphrases = sum(space.points[row].kind is not PointKind.CANDIDATE for row in rows)
     shown = sorted(rows[: keyphrases + TABLE_CANDIDATES], key=lambda row: -cosines[row])
     lines = "".join(_line(space.points[row], cosines[row]) for row in shown)
@@ -112,16 +100,8 @@ def map_table_html(space: VectorSpace, cosines: Sequence[float]) -> str:
     )
 
 
-def _by_weight(points: Sequence[VectorPoint]) -> list[int]:
-    """The rows of the points: the document, present keyphrases, absent ones, candidates, each best first."""
-    order = [PointKind.DOCUMENT, PointKind.PRESENT, PointKind.ABSENT, PointKind.CANDIDATE]
-    return sorted(
-        range(len(points)), key=lambda row: (order.index(points[row].kind), -(points[row].score or 0.0))
-    )
-
-
-def _frame(places: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """What the axes show, (2, 2) lowest and highest of each, and the points in pixels, (N, 2).
+def _ranges(places: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What the axes show, (2, 2) lowest and highest of each.
 
     One unit is as long on both axes: a distance must look the same in every direction.
     """
@@ -130,8 +110,8 @@ def _frame(places: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np
     scale = float(min(WIDTH / extent[0], HEIGHT / extent[1]))
     half = np.array([WIDTH, HEIGHT]) / scale / 2
     middle = (low + high) / 2
-    ranges = np.stack([middle - half, middle + half], axis=1)
-    return ranges.astype(np.float32), ((places - ranges[:, 0]) * scale).astype(np.float32)
+    ranges: NDArray[np.float32] = np.stack([middle - half, middle + half], axis=1).astype(np.float32)
+    return ranges
 
 
 def _markers(look: Look, places: NDArray[np.float32]) -> Chart:
