@@ -58,9 +58,13 @@ NOTE_ANSWER = """() => {
 }"""
 
 
+MEGABYTE_PATIENCE = 60_000
+"""Milliseconds: Gradio's field takes seconds for a text of a megabyte, and more beside other tests."""
+
+
 def write(page: Page, body: str, title: str = "") -> None:
     page.locator("#predict-title textarea").fill(title)
-    page.locator("#predict-document textarea").fill(body)
+    page.locator("#predict-document textarea").fill(body, timeout=MEGABYTE_PATIENCE)
 
 
 def predict(page: Page, body: str, title: str = "") -> None:
