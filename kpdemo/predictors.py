@@ -172,7 +172,6 @@ class LazyPredictor:
         top_k: int | None = None,
         threshold: float | None = None,
     ) -> list[Prediction]:
-        _check_kinds(documents)
         return self._predictor().predict(documents, top_k=top_k, threshold=threshold)
 
     @property
@@ -191,7 +190,6 @@ class LazyPredictor:
         threshold: float | None = None,
     ) -> list[RetrievalPrediction]:
         """See `kpdemo.types.RetrievalPredictor`."""
-        _check_kinds(documents)
         return read_with_passages(self._predictor(), documents, top_k=top_k, threshold=threshold)
 
     @property
@@ -219,18 +217,6 @@ class LazyPredictor:
             if self._loaded is None:
                 self._loaded = self._load()
             return self._loaded
-
-
-def _check_kinds(documents: Sequence[Document | str]) -> None:
-    """Raises:
-    TypeError: one of the documents is something else, such as an empty cell of a table.
-    """
-    for number, document in enumerate(documents if isinstance(documents, Sequence) else ()):
-        if not isinstance(document, str | Document):
-            raise TypeError(
-                f"documents[{number}] is {document!r:.80}, neither a string nor a Document: give its text, "
-                "or leave it out."
-            )
 
 
 def takes_index(model: str | Path) -> bool:

@@ -135,11 +135,18 @@ def readable_documents(documents: Sequence[Document | str]) -> list[Document]:
     Errors as in `check_readable`.
 
     Raises:
-        TypeError: a single document is given where a list of them is taken.
+        TypeError: a single document is given where a list of them is taken, or one of them is something else,
+            such as an empty cell of a table.
     """
     if isinstance(documents, str | Document):
         kind = "one string" if isinstance(documents, str) else "one Document"
         raise TypeError(f"The documents must be a list, not {kind}: put it into one, as in predict([text]).")
+    for number, document in enumerate(documents):
+        if not isinstance(document, str | Document):
+            raise TypeError(
+                f"documents[{number}] is {document!r:.80}, neither a string nor a Document: give its text, "
+                "or leave it out."
+            )
     given = [Document(document) if isinstance(document, str) else document for document in documents]
     read = [without_markup(document) for document in given]
     for document in read:
