@@ -114,8 +114,8 @@ def _refuse_header(file: Path, lines: Sequence[tuple[int, str]]) -> None:
     names = column_names(first, separator(first))
     if len(names) > 1 and not is_number(names[0]):
         raise ScoreFileError(
-            f"{file}, line {number}: the columns are {', '.join(map(shown, names))}; name the ones with the "
-            "ids and the scores id and score."
+            f"{file}, line {number}: {shown(first.strip())} is neither a score nor a header with id and "
+            "score; begin the file with a line that names these columns."
         )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
 
@@ -129,7 +129,7 @@ def check_readable(document: Document) -> None:
     _check_length(text)
 
 
-def readable_documents(documents: Sequence[Document | str]) -> list[Document]:
+def readable_documents(documents: Iterable[Document | str]) -> list[Document]:
     """The documents, each with its language and without markup; a plain string is one without a title.
 
     Errors as in `check_readable`.
@@ -141,17 +141,21 @@ def readable_documents(documents: Sequence[Document | str]) -> list[Document]:
     if isinstance(documents, str | Document):
         kind = "one string" if isinstance(documents, str) else "one Document"
         raise TypeError(f"The documents must be a list, not {kind}: put it into one, as in predict([text]).")
-    for number, document in enumerate(documents):
-        if not isinstance(document, str | Document):
-            raise TypeError(
-                f"documents[{number}] is {document!r:.80}, neither a string nor a Document: give its text, "
-                "or leave it out."
-            )
-    given = [Document(document) if isinstance(document, str) else document for document in documents]
-    read = [without_markup(document) for document in given]
+    read = [without_markup(_document(number, document)) for number, document in enumerate(documents)]
     for document in read:
         check_readable(document)
     return [identified(document) for document in read]
+
+
+def _document(number: int, given: Document | str) -> Document:
+    if isinstance(given, str):
+        return Document(given)
+    if not isinstance(given, Document):
+        raise TypeError(
+            f"documents[{number}] is {given!r:.80}, neither a string nor a Document: give its text, or leave "
+            "it out."
+        )
+    return given
 
 
 def _check_length(text: str) -> None:

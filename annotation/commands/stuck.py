@@ -22,7 +22,10 @@ def show_stuck(stuck: StuckPairs) -> None:
         _show_pairs(stuck)
     if stuck.short_text:
         links = f" {stuck.links_text}" if stuck.open_links and not stuck.total else ""
-        show_line(f"\n{stuck.short_text}: raise it with `project change`, or invite another rater.{links}")
+        show_line(
+            f"\n{stuck.short_text}: raise it with `project change`, invite another rater, or let one who is "
+            f"paused go on.{links}"
+        )
 
 
 def _show_pairs(stuck: StuckPairs) -> None:

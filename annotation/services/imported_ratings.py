@@ -74,6 +74,7 @@ class RatingWriter:
         self._accounts: dict[str, int] = {}
         self._names: dict[int, str] = {}
         """Of the accounts that were there before."""
+        self._made: set[int] = set()
         self._members = set(
             session.scalars(
                 select(Membership.user_id).where(
@@ -225,7 +226,8 @@ class RatingWriter:
                 row = new_user(self._session, name, self._clock())
             except SettingsError as error:
                 raise ImportFileError(f"{rating.place}, rater {rating.rater!r}: {error}") from None
-        else:
+            self._made.add(row.id)
+        elif row.id not in self._made:  # else it is another spelling of a name of this file
             self._names[row.id] = row.name
         self._accounts[rating.rater] = row.id
         return row.id

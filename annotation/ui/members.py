@@ -145,8 +145,8 @@ def build_members_section(handlers: MembersHandlers) -> MembersSection:
             listed = _build_list()
         with gr.Column(scale=5, min_width=320):
             invitation = _build_invitation()
-            added = _build_addition()
             links = build_links_section(LinksHandlers(handlers.accounts, in_project=True), "members")
+            added = _build_addition()
     shown = [listed.members, added.account, listed.held, *links.places]
 
     def show_after(*events: Any) -> None:

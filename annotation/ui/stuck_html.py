@@ -22,8 +22,9 @@ def _short_html(stuck: StuckPairs, project_id: int) -> str:
     links = escape(f" {stuck.links_text}") if stuck.open_links and not stuck.total else ""
     return (
         f'<p class="note" role="status" id="project-short">{escape(stuck.short_text)}: '
-        f'<a href="{there}&amp;tab=settings">raise the limit</a>, or '
-        f'<a href="{there}&amp;tab=members">invite another rater</a>.{links}</p>'
+        f'<a href="{there}&amp;tab=settings">raise the limit</a>, '
+        f'<a href="{there}&amp;tab=members">invite another rater</a>, or let one who is paused go on.'
+        f"{links}</p>"
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import string
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -124,8 +125,8 @@ def macro_average(scores: Iterable[KindScores], convention: Convention) -> Macro
 
 
 def plain_key(phrase: str) -> str:
-    """RAMKG's normal form: lower case, no ASCII punctuation, single spaces, no stemming."""
-    return " ".join(phrase.lower().translate(_NO_PUNCTUATION).split())
+    """RAMKG's normal form: lower case, no ASCII punctuation, single spaces, no stemming; accents in NFC."""
+    return " ".join(unicodedata.normalize("NFC", phrase).lower().translate(_NO_PUNCTUATION).split())
 
 
 def score_sets(gold: Iterable[str], predicted: Iterable[str]) -> SetScores | None:

@@ -7,6 +7,7 @@ the bank, D width of the vectors.
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -30,6 +31,9 @@ from kpdemo.storage import replace_file
 
 FORMAT = 1
 VECTORS = "vectors"
+
+_MARKED = re.compile(r"[^\x00-\x7f]|[\[\]_\\]")
+"""Terms with such have their keys made anew: banks built up to 0.1.0 have marks of print as parts of words."""
 
 _LEVEL = 9  # of zlib, part of the file format: the same bank gives the same bytes
 
@@ -305,7 +309,11 @@ class PhraseBank:
     @classmethod
     def _of(cls, header: Mapping[str, Any], tensors: dict[str, Tensor]) -> PhraseBank:
         """From what a file holds."""
-        texts, keys = _unpacked(tensors["texts"]), _unpacked(tensors["keys"])
+        texts, stored_keys = _unpacked(tensors["texts"]), _unpacked(tensors["keys"])
+        keys = tuple(
+            term_key(text) if _MARKED.search(text) else key
+            for text, key in zip(texts, stored_keys, strict=True)
+        )
         frequency = tensors["log_frequency"].float().numpy()
         stored = {name: value for name, value in tensors.items() if name.startswith(VECTORS)}
         associations = Associations.unpacked(tensors, header["documents"])

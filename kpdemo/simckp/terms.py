@@ -58,12 +58,15 @@ class TermIndex:
     """Finds which of many terms stand in a document, by `term_key`.
 
     Args:
-        keys: of the terms.
+        keys: of the terms; of those that share one the first is found.
         texts: their spellings, by which acronyms are told from words; without them all are words.
     """
 
     def __init__(self, keys: Sequence[str], texts: Sequence[str] = ()) -> None:
-        self.numbers: Mapping[str, int] = {key: number for number, key in enumerate(keys)}
+        numbers: dict[str, int] = {}
+        for number, key in enumerate(keys):
+            numbers.setdefault(key, number)
+        self.numbers: Mapping[str, int] = numbers
         self._texts = texts
 
     def __len__(self) -> int:

@@ -18,7 +18,7 @@ from kpdemo.simckp.terms import term_key
 from kpdemo.training.terms import bare
 from kpdemo.types import Document
 
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 
 
 @dataclass(frozen=True)

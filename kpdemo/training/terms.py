@@ -21,7 +21,7 @@ from kpdemo.simckp.terms import LONGEST, term_key
 from kpdemo.storage import replace_file
 from kpdemo.training.sources import Source, chosen, source_hashes, source_rows
 
-CACHE_VERSION = 3
+CACHE_VERSION = 4
 LONGEST_TEXT = 80  # characters: what is longer is a sentence that stands among the keyphrases
 
 _BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")

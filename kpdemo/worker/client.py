@@ -7,6 +7,7 @@ when they run out of memory. Standard library only.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 from types import TracebackType
@@ -96,7 +97,10 @@ class ModelWorker:
             while isinstance(answer := process.receive(), Told):
                 tell(answer.share, answer.what)
         except BaseException:
-            self._replace(process)  # what it answers yet would be taken for the answer to the next request
+            with suppress(ModelStoppedError):
+                self._replace(
+                    process
+                )  # what it answers yet would be taken for the answer to the next request
             raise
         if answer is None:
             raise ModelStoppedError(

@@ -146,7 +146,7 @@ def test_accounts_that_became_raters_are_told_once_and_in_the_audit(database):
     for name in ("Ana", "Ben"):
         AccountService(database).add_user(name)
     projects = ProjectService(database)
-    project, summary = import_into(database, [pair(1, {"ana": "1", "Cleo": "2"}), pair(2)])
+    project, summary = import_into(database, [pair(1, {"ana": "1", "Cleo": "2"}), pair(2, {"cleo": "2"})])
     assert summary.joined == ("Ana",)
     projects.add_member(project.id, "Ben", Role.ADJUDICATOR)
     ratings = [rating(2, "Ana", "1"), rating(2, "Ben", "1")]

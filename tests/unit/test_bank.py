@@ -172,6 +172,16 @@ class TestFile:
             PhraseBank.load(tmp_path / "bank", encoder=bank.encoder)
 
 
+def test_keys_that_an_earlier_version_stored_with_marks_of_print_are_made_anew(tmp_path):
+    texts = ["Alzheimer's disease", "Alzheimer’s disease", "benzo[a]pyrene"]
+    old = ("alzheim s diseas", "alzheimer’ diseas", "benzo[a]pyren")
+    built = PhraseBank.build(texts, np.array([2.0, 1.0, 0.5]), torch.eye(3), encoder="e")
+    replace(built, keys=old).save(tmp_path / "bank")
+    bank = PhraseBank.load(tmp_path / "bank", encoder="e")
+    assert [bank.frequency_of(text) for text in texts] == [2.0, 2.0, 0.5]
+    assert bank.terms.read(Document("The benzo[a]pyrene of Alzheimer’s disease")).numbers == (0, 2)
+
+
 class TestTerms:
     @pytest.mark.parametrize(
         ("one", "other"), [("Real-time systems", "real time system"), ("CSMA/CA", "csma ca"), ("C++", "c")]

@@ -100,6 +100,7 @@ def test_without_any_gold_nothing_is_defined(convention):
         ("C++", "c"),
         ("...", ""),
         ("networks", "networks"),  # no stemming
+        ("nai\u0308ve", "na\u00efve"),
         ("关键词、抽取", "关键词、抽取"),  # only ASCII punctuation goes
     ],
 )

@@ -74,6 +74,11 @@ def test_what_is_no_document_is_refused_in_a_sentence(name, nested):
         load_predictor(name, nested=nested).predict(["Graph kernels compare molecules.", None])
 
 
+@pytest.mark.parametrize("name", ["default", "yake"])
+def test_documents_may_come_one_after_the_other(name):
+    assert len(load_predictor(name).predict(text for text in ["Graph kernels compare molecules."])) == 1
+
+
 @pytest.mark.parametrize("given", ["Graph kernels compare molecules.", Document("Graph kernels compare.")])
 @pytest.mark.parametrize("name", ["default", "english", "multilingual", "tfidf", "yake"])
 def test_one_document_that_is_in_no_list_is_refused_in_a_sentence(name, given):

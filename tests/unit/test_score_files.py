@@ -184,8 +184,8 @@ def test_ids_of_two_types_need_the_type(tmp_path):
         ("run.tsv", "1\n2,5\n3\n", "run.tsv, line 2: '2,5' is no number; write a score such as 2.5."),
         (
             "run.csv", "id,Similarity\nNews-1,2.5\n",
-            "run.csv, line 1: the columns are 'id', 'similarity'; name the ones with the ids and the scores "
-            "id and score.",
+            "run.csv, line 1: 'id,Similarity' is neither a score nor a header with id and score; begin the "
+            "file with a line that names these columns.",
         ),
         ("run.tsv", "1\nnan\n3\n", "run.tsv, line 2: 'nan' is no number; write a score such as 2.75."),
         ("run.tsv", "1\n1e999\n3\n", "run.tsv, line 2: '1e999' is not finite; write a score such as 2.75."),
