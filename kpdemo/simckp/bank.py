@@ -33,7 +33,7 @@ FORMAT = 1
 VECTORS = "vectors"
 
 _MARKED = re.compile(r"[^\x00-\x7f]|[\[\]_\\]")
-"""Terms with such have their keys made anew: banks built up to 0.1.0 have marks of print as parts of words."""
+"""Terms with such get new keys: banks built up to 0.1.0 have marks of print as parts of words."""
 
 _LEVEL = 9  # of zlib, part of the file format: the same bank gives the same bytes
 
