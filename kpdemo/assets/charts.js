@@ -19,6 +19,18 @@
     if (button) saved(button);
   });
 
+  // What a narrow chart has widened stays wide when a phone is turned: names stand too close then.
+  const restored = () => {
+    for (const chart of document.querySelectorAll(".js-plotly-plot")) {
+      if (chart.layout?.meta) window.Plotly?.relayout(chart, structuredClone(chart.layout.meta));
+    }
+  };
+  let waiting = 0; // a timer: Plotly resizes its charts first
+  addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(restored, 300);
+  });
+
   // A screen reader is told what a chart shows, and where the same figures are to be read.
   const named = () => {
     for (const bar of document.querySelectorAll("[data-chart-name]")) {

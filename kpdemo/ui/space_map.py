@@ -152,6 +152,8 @@ def _layout(plane: Plane, ranges: NDArray[np.float32]) -> Chart:
         frame = {"showline": True, "mirror": True, "linecolor": GRID, "showticklabels": False}
         layout[name] = {**titled_axis(title), **frame, "range": shown, "showgrid": False, "fixedrange": True}
     layout["yaxis"]["scaleanchor"] = "x"
+    # Plotly widens a range where the chart is narrow; charts.js sets them again when its width changes.
+    layout["meta"] = {f"{name}.range": layout[name]["range"] for name in ("xaxis", "yaxis")}
     layout["legend"]["traceorder"] = "reversed"
     layout["hoverlabel"] = {
         "bgcolor": "#ffffff",

@@ -29,6 +29,11 @@ OVERLAPPING = """chart => {
   return names.filter((_, i) => boxes.some((box, j) => j > i && over(boxes[i], box))).map(e => e.textContent);
 }"""
 
+HAS_ITS_HEIGHT = """() => {
+  const { _fullLayout: shown, layout } = document.querySelector(".js-plotly-plot");
+  return shown.yaxis.range.every((end, at) => Math.abs(end - layout.meta["yaxis.range"][at]) < 1e-3);
+}"""
+
 
 def load(name):
     if name == "words":
@@ -197,4 +202,9 @@ def test_a_phone_shows_the_map_without_scrolling_sideways(browser, space_address
         force=True
     )
     expect(chart.locator(".hoverlayer")).to_contain_text("cosine with the document")
+
+    assert not page.evaluate(HAS_ITS_HEIGHT)
+    page.set_viewport_size({"width": 844, "height": 390})
+    page.wait_for_function(HAS_ITS_HEIGHT)
+    assert chart.evaluate(OVERLAPPING) == []
     context.close()
