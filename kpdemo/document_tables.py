@@ -12,12 +12,13 @@ from typing import Any, TextIO
 
 from kpdemo.document_rows import BODY_FIELDS, SeeRow, documents_from_rows
 from kpdemo.errors import InputError
-from kpdemo.files import open_bytes
+from kpdemo.files import NOT_UTF8, open_bytes
 from kpdemo.json_rows import ReportLine, line_name, report
 from kpdemo.row_lines import may_be_rows
 from kpdemo.types import Document
 
 _BAD_BYTE = re.compile("[\udc80-\udcff]")  # as `surrogateescape` reads it
+_UTF16_MARKS = ("\udcff\udcfe", "\udcfe\udcff")  # as `surrogateescape` reads them
 _LARGEST_CELL = 64 * 1024 * 1024  # csv refuses cells over 128 KiB unless told otherwise
 
 
@@ -43,6 +44,8 @@ def _table_rows(
     delimiter = _delimiter(header_line, suffix)
     may_swallow = delimiter == "\t" and '"' not in header_line
     reader = csv.reader(chain([header_line], stream), delimiter=delimiter, strict=True)
+    if header_line.startswith(_UTF16_MARKS) or "\x00" in header_line:
+        raise InputError(f"{path}: {NOT_UTF8}")
     header = [name.strip().lower() for name in _next_row(reader, line_name(str(path), 1)) or ()]
     if not set(BODY_FIELDS) & set(header):
         raise InputError(f'{path}: no column "abstract" or "text" in the first line; name the columns there.')

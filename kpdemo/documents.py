@@ -21,7 +21,7 @@ from kpdemo.file_kinds import (
     document_suffix,
     file_suffix,
 )
-from kpdemo.files import UTF8_MARK, file_errors, open_bytes
+from kpdemo.files import NOT_UTF8, UTF8_MARK, file_errors, open_bytes
 from kpdemo.json_rows import ReportLine, parse_rows
 from kpdemo.types import Document
 from kpdemo.whole_files import read_whole
@@ -94,7 +94,7 @@ def _of_this_kind(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
 def _refuse_another_kind(first: bytes, name: str) -> None:
     """Raise InputError for a file that the first line tells to be no JSON Lines in UTF-8."""
     if first.startswith(_UTF16_MARKS) or b"\x00" in first[:2]:
-        raise InputError(f"{name}: not UTF-8 but UTF-16 text, or none; save it as UTF-8.")
+        raise InputError(f"{name}: {NOT_UTF8}")
     if first.startswith(b"{"):
         return  # one that is broken costs its own document alone
     suffix = file_suffix(Path(name))

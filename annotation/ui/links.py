@@ -126,8 +126,9 @@ def link_gives(link: OpenInvitation) -> str:
 
 
 def _row_html(link: OpenInvitation) -> str:
+    gives = f"{link_gives(link)}, number {link.id}"
     return (
-        f'<tr><th scope="row" dir="auto">{escape(link_for(link))}<small>{escape(link_gives(link))}</small>'
+        f'<tr><th scope="row" dir="auto">{escape(link_for(link))}<small>{escape(gives)}</small>'
         f"</th><td>{time_html(link.created_at)}</td>"
         f'<td dir="auto">{escape(link.created_by or "command line")}</td>'
         f"<td>{time_html(link.expires_at)}</td></tr>"

@@ -106,7 +106,7 @@ def evaluate(
     names = dataset_names(gold)
     code = "" if language is None else read_language(language)
     files = [check_file(file, LINE_SUFFIXES) for file in predictions]
-    from kpdemo.evaluation.measuring import without_gold_message
+    from kpdemo.evaluation.measuring import not_in_text_message, without_gold_message
     from kpdemo.evaluation.runs import Run
 
     predictor = None if model is None else open_predictor(model, device)
@@ -123,6 +123,10 @@ def evaluate(
             runs = _evaluate_files(datasets, files, problems, limit)
     for name, ids in runs[0].report.without_gold.items():
         say(without_gold_message(name, ids, len(datasets[name])))
+    for run in runs:
+        for name, figures in run.report.datasets.items():
+            if said := not_in_text_message(f"{run.file}, {name}" if len(runs) > 1 else name, figures):
+                say(said)
     _print_runs(runs, as_json=as_json, as_markdown=as_markdown)
     if problems.count:
         raise typer.Exit(1)

@@ -100,6 +100,22 @@ def without_gold_message(dataset: str, ids: Sequence[str], documents: int) -> st
     )
 
 
+def not_in_text_message(dataset: str, figures: DatasetFigures) -> str:
+    """A sentence on predictions that earn nothing whatever the gold; nothing where there are none."""
+    count = figures.not_in_text
+    if not count:
+        return ""
+    those = (
+        "1 keyphrase that was predicted as present is"
+        if count == 1
+        else (f"{count:,} keyphrases that were predicted as present are")
+    )
+    return (
+        f"{dataset}: {those} not in the text by the rule of docs/evaluation.md, as in curved quotation "
+        "marks, and counted as if not predicted."
+    )
+
+
 def _named(ids: Sequence[str]) -> str:
     """The first few."""
     named = ", ".join(f'"{id}"' for id in ids[:SHOWN_MISSING])

@@ -43,6 +43,7 @@ class DatasetFigures:
     """Everything measured on one dataset.
 
     Attributes:
+        not_in_text: how many of the keyphrases predicted as present the documents do not hold; see above.
         languages: the same for the documents of each language, by its code; the figures of the whole are
             their averages weighted by documents (for the pooled ones, by those with gold).
     """
@@ -52,6 +53,7 @@ class DatasetFigures:
     absent: KindFigures
     pooled: PooledFigures
     pooled_with_gold: int
+    not_in_text: int = 0
     languages: Mapping[str, DatasetFigures] = field(default_factory=dict)
 
 
@@ -63,6 +65,7 @@ class DocumentScores:
     absent: KindScores
     pooled: SetScores | None
     language: str = ENGLISH
+    not_in_text: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +100,13 @@ def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
     present = _plain(keyphrase.text for keyphrase in prediction.present)
     absent = _plain(keyphrase.text for keyphrase in prediction.absent)
     candidates = _plain(prediction.absent_candidates) or absent
+    found, others = split_phrases(present, source), split_phrases(absent, source)
     return DocumentScores(
-        present=score_kind(wanted.present, split_phrases(present, source).present),
-        absent=score_kind(
-            wanted.absent, split_phrases(absent, source).absent, split_phrases(candidates, source).absent
-        ),
+        present=score_kind(wanted.present, found.present),
+        absent=score_kind(wanted.absent, others.absent, split_phrases(candidates, source).absent),
         pooled=score_sets(keyphrases, [*present, *absent]),
         language=gold.language,
+        not_in_text=len({*found.absent} - {*others.absent}),  # a list given whole is on both sides
     )
 
 
@@ -153,6 +156,7 @@ def summarise(scores: Sequence[DocumentScores]) -> DatasetFigures:
         absent=_kind_figures([document.absent for document in scores]),
         pooled=pooled_average(pooled),
         pooled_with_gold=sum(document is not None for document in pooled),
+        not_in_text=sum(document.not_in_text for document in scores),
     )
 
 

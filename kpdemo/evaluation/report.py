@@ -120,6 +120,7 @@ def _dataset_to_json(figures: DatasetFigures) -> dict[str, Any]:
     languages = {code: _dataset_to_json(part) for code, part in figures.languages.items()}
     return {
         "documents": figures.documents,
+        "not_in_text": figures.not_in_text,
         "with_gold": {
             "present": figures.present.with_gold,
             "absent": figures.absent.with_gold,

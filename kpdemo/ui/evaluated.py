@@ -11,7 +11,12 @@ from pathlib import Path
 
 from kpdemo.errors import InputError
 from kpdemo.evaluation.gold import dataset_name, read_gold
-from kpdemo.evaluation.measuring import measure_file, missing_message, without_gold_message
+from kpdemo.evaluation.measuring import (
+    measure_file,
+    missing_message,
+    not_in_text_message,
+    without_gold_message,
+)
 from kpdemo.evaluation.metrics import Convention
 from kpdemo.evaluation.protocol import DatasetFigures
 from kpdemo.evaluation.report import CAPTIONS, POOLED_NOTE, caption_of_f1
@@ -99,6 +104,8 @@ def evaluation_html(evaluation: Evaluation) -> str:
     if ids := report.without_gold.get(name):
         parts.append(note_html(without_gold_message(name, ids, number), role="status"))
     parts += [_missing_html(file) for file in evaluation.files if file.missing]
+    told = [not_in_text_message(file.file, file.report.datasets[name]) for file in evaluation.files]
+    parts += [note_html(said, role="status") for said in told if said]
     parts += [_convention_html(evaluation, convention) for convention in CAPTIONS]
     meanings = "; ".join(f"{name} is {meaning}" for name, meaning in MEANINGS.items())
     parts += [f'<p class="small">{escape(text)}</p>' for text in (f"{meanings}.", POOLED_NOTE)]

@@ -424,6 +424,12 @@ class TestFiles:
         with pytest.raises(InputError, match=told):
             list(read_documents(path, on_error=unexpected))
 
+    @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+    def test_utf_16_of_a_spreadsheet_is_named(self, tmp_path: Path, encoding: str) -> None:
+        path = write(tmp_path / "docs.csv", "id\ttext\n1\tGraph kernels.\n".encode(encoding))
+        with pytest.raises(InputError, match=r"docs\.csv: not UTF-8 but UTF-16 text"):
+            list(read_documents(path, on_error=unexpected))
+
     @pytest.mark.parametrize("name", ["docs.jsonl", "run.pred", "stdin"])
     @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
     def test_utf_16_is_named(self, tmp_path: Path, name: str, encoding: str) -> None:

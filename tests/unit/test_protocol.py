@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kpdemo.errors import InputError
+from kpdemo.evaluation.measuring import not_in_text_message
 from kpdemo.evaluation.protocol import evaluate, score_document, split_phrases
 from kpdemo.languages.datasets import identified_together
 from kpdemo.text import StemmedText
@@ -147,6 +148,17 @@ def test_what_is_not_in_the_text_is_dropped_before_the_cut_at_five():
     outside = [f"unheard thing {number}" for number in range(5)]
     scores = score_document(DOCUMENT, predict([*outside, "graph kernels"]))
     assert scores.present.recall_5 == pytest.approx(1 / 3)
+
+
+def test_predictions_that_are_not_in_the_text_are_counted_and_told():
+    gold = Document("We study “sparse coding” and graph kernels.", id="a", keyphrases=("graph kernels",))
+    figures = evaluate([gold], [predict(["sparse coding", "Sparse Coding", "graph kernels"])])
+    assert figures.not_in_text == 1
+    told = not_in_text_message("gold", figures)
+    assert told.startswith(
+        "gold: 1 keyphrase that was predicted as present is not in the text by the rule of"
+    )
+    assert not_in_text_message("gold", evaluate([gold], [predict(["graph kernels"])])) == ""
 
 
 def test_recall_at_50_is_that_of_the_absent_candidates_that_are_not_in_the_text():

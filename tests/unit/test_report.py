@@ -27,7 +27,7 @@ def test_the_json_has_the_promised_shape():
     written = json.loads(json.dumps(report_to_json(small_report()), allow_nan=False))
     assert set(written) == {"datasets", "model", "identity", "device", "seconds"}
     tiny = written["datasets"]["tiny"]
-    assert set(tiny) == {"documents", "with_gold", "present", "absent", "pooled", "languages"}
+    assert set(tiny) == {"documents", "not_in_text", "with_gold", "present", "absent", "pooled", "languages"}
     assert set(tiny["languages"]) == {"en"}
     assert set(tiny["languages"]["en"]) == set(tiny) - {"languages"}
     assert set(tiny["present"]) == set(tiny["absent"]) == {"skip_empty", "count_empty"}
