@@ -294,6 +294,13 @@ def test_an_example_fills_the_boxes_and_is_predicted(demo, number):
     assert demo.locator("#predict-text").evaluate("e => e.textContent").endswith(body)
 
 
+def test_a_screen_reader_hears_words(demo):
+    predict(demo, BODY, TITLE)
+    heard = demo.locator("[role=status].sr-only", has_text=re.compile(r"\S"))
+    expect(heard.first).to_be_attached()
+    assert {text.strip() for text in heard.all_text_contents()} <= {"Loading", "Done"}
+
+
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
