@@ -32,6 +32,8 @@ _ASK = "ask your administrator for a new one"
 class Invitation:
     """What a link offers to whoever opens it."""
 
+    number: int
+    """By which it is known among the open ones."""
     expires_at: datetime
     is_set_up: bool = False
     """Makes the first administrator."""
@@ -97,6 +99,7 @@ def as_invitation(session: Session, row: models.Invitation) -> Invitation:
     user = None if row.user_id is None else session.get_one(models.User, row.user_id)
     project = None if row.project_id is None else session.get_one(models.Project, row.project_id)
     return Invitation(
+        number=row.id,
         expires_at=row.expires_at,
         is_set_up=row.is_administrator,
         user_name=None if user is None else user.name,

@@ -71,9 +71,10 @@ class MembersHandlers:
             chosen = _role(role)
             token = self.accounts.invite(project_id=project_id, role=chosen, by=user)
             article = "an" if chosen.value[0] in "ae" else "a"
+            number = self.accounts.invitation(token).number
             said = (
-                f"Send this link to one person. Whoever makes an account with it first, within "
-                f"{LASTS.days} days, becomes {article} {chosen.value}. It is shown only now."
+                f"Send this link, number {number} of the open ones, to one person. Whoever makes an "
+                f"account with it first, within {LASTS.days} days, becomes {article} {chosen.value}. It is shown only now."
             )
             link = link_html(invitation_address(request, token), said)
             return link, *shown_links(self.accounts, project_id)

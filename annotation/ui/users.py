@@ -82,7 +82,11 @@ class UsersHandlers:
                 raise SettingsError("No project is chosen: choose one, or make one first.")
             chosen = _role(role)
             token = self.accounts.invite(project_id=int(project_id), role=chosen, by=by)
-            said = f"Whoever opens this link first gets the role {chosen.value} in the project. {_SENT}"
+            number = self.accounts.invitation(token).number
+            said = (
+                f"Whoever opens this link first, number {number} of the open ones, gets the role "
+                f"{chosen.value} in the project. {_SENT}"
+            )
             return link_html(invitation_address(request, token), said), *shown_links(self.accounts, None)
 
     def renew(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
