@@ -74,7 +74,8 @@ class MembersHandlers:
             number = self.accounts.invitation(token).number
             said = (
                 f"Send this link, number {number} of the open ones, to one person. Whoever makes an "
-                f"account with it first, within {LASTS.days} days, becomes {article} {chosen.value}. It is shown only now."
+                f"account with it first, within {LASTS.days} days, becomes {article} {chosen.value}. It "
+                "is shown only now."
             )
             link = link_html(invitation_address(request, token), said)
             return link, *shown_links(self.accounts, project_id)
