@@ -10,6 +10,7 @@ import typer
 
 from annotation.baselines import Similarities
 from annotation.phrases import PhraseKey
+from annotation.services.keys import KeyService
 from db import DEFAULT_URL, Database
 from db.command import CallError
 from db.schema import prepare, refuse_missing
@@ -73,4 +74,5 @@ def open_database(url: str = DEFAULT_URL, *, may_make: bool = False) -> Database
     if not may_make:
         refuse_missing(database)
     prepare(database)
+    KeyService(database).make_missing()
     return database

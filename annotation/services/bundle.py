@@ -101,6 +101,8 @@ def open_services(
         wordnet: a folder of WordNet's files; None is the system's.
         similarities: what the system `embedding` asks; without it there is none.
     """
+    keys = KeyService(database)
+    keys.make_missing()
     assignment = AssignmentService(database)
     importing = ImportService(database)
     dictionary = Dictionary(wordnet)
@@ -134,7 +136,7 @@ def open_services(
         training=TrainingService(database),
         systems=SystemService(database, similarities=similarities),
         handovers=HandOvers(),
-        keys=KeyService(database),
+        keys=keys,
         dictionary=dictionary,
         senses=SenseService(database, dictionary, writing),
     )

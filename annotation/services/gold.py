@@ -137,11 +137,11 @@ class GoldService:
         progress: Callable[[int], None] | None,
     ) -> ExportedGold | None:
         """Write and publish the files; None, and nothing, where another export took the numbers of raters."""
-        key = self._keys.raters(project_id)
+        key = self._keys.raters(project_id) if options.raters is RaterColumns.ANONYMOUS else None
         with self._database.reading() as session:
             project = find_project(session, project_id)
             counts = _checked_counts(session, project, options)
-            numbers = numbers_of(session, project, key) if options.raters is RaterColumns.ANONYMOUS else None
+            numbers = None if key is None else numbers_of(session, project, key)
             labels = _labels(session, project, options, numbers)
             settings = as_project(project).settings
             written = _write(session, project_id, target.partial, settings, options, labels, progress)

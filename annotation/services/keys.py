@@ -1,18 +1,22 @@
-"""Secrets of the server, which are made when they are first needed and stay."""
+"""Secrets of the server, which are made when the database is opened and stay."""
 
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from hashlib import blake2b
 from typing import cast
 
-from sqlalchemy import Table
+from sqlalchemy import Table, select
+from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.services.desk import per_system
 from db import Database
+from db.errors import UnreachableError
 from db.models import ServerKey
 
+_NAMES = ("pairs", "raters")
 _BYTES = 32
 _ADD = per_system(cast(Table, ServerKey.__table__), lambda insert: insert.on_conflict_do_nothing())
 
@@ -21,6 +25,19 @@ class KeyService:
     def __init__(self, database: Database, clock: Clock = utcnow) -> None:
         self._database = database
         self._clock = clock
+
+    def make_missing(self) -> None:
+        """Make them beforehand, so that whoever only reads later need not wait for a long import.
+
+        Where somebody else writes at the moment, or nobody may, it is left to who first needs one.
+        """
+        with suppress(UnreachableError), self._database.reached():
+            with self._database.reading() as session:
+                missing = set(_NAMES) - set(session.scalars(select(ServerKey.name)))
+            if missing:
+                with self._database.session(waits=False) as session:
+                    for name in sorted(missing):
+                        self._make(session, name)
 
     def pairs(self) -> bytes:
         """The key of `PairNames`."""
@@ -35,8 +52,12 @@ class KeyService:
             row = session.get(ServerKey, name)
             if row is not None:
                 return bytes.fromhex(row.value)
-        with self._database.session() as session:  # another process may make it at the same moment
-            made = {"name": name, "value": secrets.token_hex(_BYTES), "created_at": self._clock()}
-            connection = session.connection()
-            connection.execute(_ADD[connection.dialect.name], made)
+        with self._database.session() as session:
+            self._make(session, name)
             return bytes.fromhex(session.get_one(ServerKey, name).value)
+
+    def _make(self, session: Session, name: str) -> None:
+        """Another process may make it at the same moment."""
+        made = {"name": name, "value": secrets.token_hex(_BYTES), "created_at": self._clock()}
+        connection = session.connection()
+        connection.execute(_ADD[connection.dialect.name], made)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import delete, event
 
 from annotation.cli import main
 from annotation.commands.options import open_database
@@ -23,6 +26,7 @@ from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewPair, ProjectSettings
+from db.models import ServerKey
 from tests.grade_tables import grades_of_table, krippendorff_alpha
 from tests.rated import pair, rated_project
 
@@ -376,6 +380,41 @@ def test_a_wrong_call_is_one_sentence(url, capsys, arguments, status, said):
     assert (found, out) == (status, "")
     assert said in err
     assert len(err.splitlines()) == 1
+
+
+def forget_the_keys(database):
+    with database.session() as session:
+        session.execute(delete(ServerKey))
+
+
+@pytest.mark.parametrize("opened", [open_services, lambda database: open_database(str(database.engine.url))])
+def test_agreement_is_read_while_an_import_writes_also_for_the_first_time(
+    sqlite_database, monkeypatch, opened
+):
+    project = rated_project(sqlite_database, PAIRS, raters_per_pair=3)
+    forget_the_keys(sqlite_database)
+    monkeypatch.setattr("db.database.WAIT_SECONDS", 0.01)
+    opened(sqlite_database)
+    agreement = AgreementService(sqlite_database)
+    with ThreadPoolExecutor(1) as page, sqlite_database.session():
+        assert page.submit(agreement.report, project.id).result(60).whole.ratings == 16
+        assert page.submit(agreement.plan, project.id, 0.5).result(60)
+
+
+def test_services_open_while_another_program_writes_and_make_their_keys_later(sqlite_database, monkeypatch):
+    monkeypatch.setattr("db.database._PRAGMAS", ("PRAGMA busy_timeout = 3600000",))
+    monkeypatch.setattr("db.database.WAIT_SECONDS", 3600)
+    project = rated_project(sqlite_database, PAIRS, raters_per_pair=3)
+    forget_the_keys(sqlite_database)
+    sqlite_database.dispose()
+    with (
+        ThreadPoolExecutor(1) as start,
+        closing(sqlite3.connect(sqlite_database.path, isolation_level=None)) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        services = start.submit(open_services, sqlite_database).result(60)
+        assert [each.id for each in services.projects.list()] == [project.id]
+    assert services.agreement.report(project.id, resamples=0).whole.ratings == 16
 
 
 def test_a_number_that_a_gold_set_has_used_stays_on_the_page(database, tmp_path):

@@ -36,6 +36,7 @@ from annotation.services.numbering import NUMBERS
 from annotation.services.projects import ProjectService, find_project
 from annotation.types import Cause, NewPair, NewRating, ProjectSettings
 from db.models import Adjudication, Comment, Export, ServerKey
+from tests.people import count
 from tests.predicted import pairs_of, sent_project
 from tests.rated import pair, rated_pairs, rated_project
 
@@ -245,6 +246,15 @@ def test_the_numbers_of_raters_hang_on_a_secret_of_the_server_only(sqlite_databa
     found = [(numbers(f"{n}", ServerKey), numbers(f"{n} again")) for n in range(8)]
     assert all(first == again for first, again in found)
     assert len({tuple(sorted(first.items())) for first, _ in found}) > 1
+
+
+def test_an_export_that_numbers_nobody_asks_for_no_secret(database, tmp_path):
+    rated = rated_project(database, [pair("x", "0", "1")], threshold=Decimal(4))
+    for raters, made in ((RaterColumns.NONE, 0), (RaterColumns.NAMED, 0), (RaterColumns.ANONYMOUS, 1)):
+        with database.session() as session:
+            session.execute(delete(ServerKey))
+        export(rated, tmp_path / raters.value, raters=raters)
+        assert count(database, ServerKey) == made
 
 
 @pytest.fixture
