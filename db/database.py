@@ -23,7 +23,7 @@ from db.errors import DatabaseError, UnreachableError, UrlError
 DEFAULT_URL = "sqlite:///data/kpdemo.db"
 BUSY_SECONDS = 10
 WAIT_SECONDS = 15
-"""How long writing waits for others of the process: a browser that sends a grade gives up after 20."""
+"""How long writing waits for all others: a browser that sends a grade gives up after 20."""
 RETRY_SECONDS = 0.02
 POOL_SIZE = 40
 FRESH_SECONDS = 5.0
@@ -71,9 +71,10 @@ class Database:
         """
         if getattr(self._thread, "writes", False):
             raise RuntimeError("session() inside session(): hand the first one on")
-        with self._turn(waits), Session(self.engine, expire_on_commit=False) as session, session.begin():
+        until = time.monotonic() + (WAIT_SECONDS if waits else 0)
+        with self._turn(until), Session(self.engine, expire_on_commit=False) as session, session.begin():
             with self.reached():
-                session.connection(execution_options={"writes": True, "waits": waits})
+                session.connection(execution_options={"writes": True, "until": until})
             self._thread.writes = True
             try:
                 yield session
@@ -81,17 +82,20 @@ class Database:
                 self._thread.writes = False
 
     @contextmanager
-    def _turn(self, waits: bool) -> Iterator[None]:
-        """One of this process writes to SQLite, and the others stand in line."""
+    def _turn(self, until: float) -> Iterator[None]:
+        """One of this process writes to SQLite, and the others stand in line, until that moment."""
         if self._writing is None:
             yield
             return
-        if not self._writing.acquire(timeout=WAIT_SECONDS if waits else 0):
-            raise UnreachableError(f"{self} is being written to, as by a long import; try again in a moment.")
+        if not self._writing.acquire(timeout=_left(until)):
+            raise self._busy()
         try:
             yield
         finally:
             self._writing.release()
+
+    def _busy(self) -> UnreachableError:
+        return UnreachableError(f"{self} is being written to, as by a long import; try again in a moment.")
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -145,6 +149,8 @@ class Database:
         try:
             yield
         except DBAPIError as error:
+            if _is_busy(error):
+                raise self._busy() from error
             reason = reason_of(error)
             advice = "that the file is a database" if self.is_sqlite else "that the server runs"
             raise UnreachableError(
@@ -207,6 +213,12 @@ def public_url(url: URL) -> str:
 def reason_of(error: DBAPIError) -> str:
     """What the driver says, in a line."""
     return (str(error.orig).strip() or type(error.orig).__name__).splitlines()[0]
+
+
+def _is_busy(error: DBAPIError) -> bool:
+    """Whether somebody else holds the lock of SQLite."""
+    code = getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_OK)
+    return code & 0xFF == sqlite3.SQLITE_BUSY  # the upper bits say in which way
 
 
 def make_private_file(path: Path) -> None:
@@ -278,15 +290,21 @@ def _begin_sqlite(connection: Connection) -> None:
     options = connection.get_execution_options()
     driver: Any = connection.connection.driver_connection
     driver.execute(f"PRAGMA query_only = {int(options.get('reads', False))}")
-    with nullcontext() if options.get("waits", True) else _without_patience(driver):
+    until = options.get("until")
+    with nullcontext() if until is None else _patience(driver, _left(until)):
         connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
 
 
 @contextmanager
-def _without_patience(driver: Any) -> Iterator[None]:
+def _patience(driver: Any, seconds: float) -> Iterator[None]:
     [before] = driver.execute("PRAGMA busy_timeout").fetchone()
-    driver.execute("PRAGMA busy_timeout = 0")
+    driver.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
     try:
         yield
     finally:
         driver.execute(f"PRAGMA busy_timeout = {before}")
+
+
+def _left(until: float) -> float:
+    """The seconds until that moment of `time.monotonic`."""
+    return max(0.0, until - time.monotonic())

@@ -94,16 +94,6 @@ def test_a_session_inside_a_session_is_refused_instead_of_waiting_for_itself(dat
     add_user(database, "ana")
 
 
-def test_a_write_lock_that_another_program_keeps_is_told_in_a_sentence(sqlite_database):
-    event.listen(sqlite_database.engine, "connect", lambda raw, _: raw.execute("PRAGMA busy_timeout = 50"))
-    other = sqlite3.connect(sqlite_database.path, isolation_level=None)
-    with closing(other):
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(UnreachableError, match=r"database is locked\)"), sqlite_database.session():
-            pass
-    add_user(sqlite_database, "ana")  # and it is over when the other one is
-
-
 @contextmanager
 def this_process_writes(database: Database) -> Iterator[None]:
     with database.session():
@@ -122,13 +112,43 @@ def write(database: Database, **options: bool) -> None:
         pass
 
 
-def test_writing_waits_for_others_of_the_process_no_longer_than_the_limit(sqlite_database, monkeypatch):
+@pytest.mark.parametrize("somebody_writes", [this_process_writes, another_program_writes])
+def test_writing_waits_for_others_no_longer_than_the_limit(sqlite_database, monkeypatch, somebody_writes):
     monkeypatch.setattr("db.database.WAIT_SECONDS", 0.01)
-    with ThreadPoolExecutor(1) as writer, this_process_writes(sqlite_database):
+    monkeypatch.setattr("db.database._PRAGMAS", ("PRAGMA busy_timeout = 3600000",))
+    sqlite_database.dispose()
+    said = r"test\.db is being written to, as by a long import; try again in a moment\.$"
+    with ThreadPoolExecutor(1) as writer, somebody_writes(sqlite_database):
         refused = writer.submit(write, sqlite_database)
-        with pytest.raises(UnreachableError, match="is being written to, as by a long import; try again"):
+        with pytest.raises(UnreachableError, match=said):
             refused.result(60)
-    add_user(sqlite_database, "ana")
+    add_user(sqlite_database, "ana")  # and it is over when the other one is
+
+
+class Line:
+    """A lock that is had after nine seconds, by a clock of its own."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def acquire(self, timeout: float) -> bool:
+        self.now += 9
+        return self.now <= timeout
+
+    def release(self) -> None:
+        pass
+
+
+def test_whoever_stood_in_line_waits_for_other_programs_only_as_long_as_is_left(sqlite_database, monkeypatch):
+    line, said = Line(), []
+    monkeypatch.setattr("db.database.time", line)
+    monkeypatch.setattr(sqlite_database, "_writing", line)
+    event.listen(sqlite_database.engine, "connect", lambda raw, _: raw.set_trace_callback(said.append))
+    write(sqlite_database)
+    began = said.index("BEGIN IMMEDIATE")
+    assert said[began - 1 : began + 2 : 2] == ["PRAGMA busy_timeout = 6000", "PRAGMA busy_timeout = 10000"]
 
 
 @pytest.mark.parametrize("somebody_writes", [this_process_writes, another_program_writes])
