@@ -47,11 +47,12 @@
     sender?.leave();
     const { project, user, storage, step, mayRevise } = form.dataset;
     store = new parts.Store(storage);
-    session = new parts.Session({ store, step: Number(step), mayRevise: mayRevise === "true", changed, say, opened });
+    session = new parts.Session({ store, step: Number(step), mayRevise: mayRevise === "true", changed, say, opened, loadHistory });
     sender = new parts.Sender({
       api: API, project, user, store, changed,
       received: (answer, entry) => session.received(answer, entry),
       refused: (entry, sentence) => session.refused(entry, sentence),
+      taken: (entries) => session.takenOver(entries),
       lost,
     });
     session.sender = sender;

@@ -36,8 +36,8 @@
   };
 
   class Sender {
-    constructor({ api, project, user, store, received, refused, lost, changed }) {
-      Object.assign(this, { api, project, user, store, received, refused, lost, changed });
+    constructor({ api, project, user, store, received, refused, taken, lost, changed }) {
+      Object.assign(this, { api, project, user, store, received, refused, taken, lost, changed });
       this.outbox = [];
       this.wantsQueue = false;
       this.running = null;
@@ -134,7 +134,10 @@
     // Also says that this page lives.
     #keep(outbox) {
       this.outbox = this.store.keepOutbox(outbox);
-      if (this.outbox.length < outbox.length) this.wantsQueue = true;  // another tab took the rest
+      if (this.outbox.length === outbox.length) return;
+      const taken = outbox.filter((entry) => !this.outbox.includes(entry));
+      this.wantsQueue = true;
+      queueMicrotask(() => this.taken(taken));  // the session may be about to add an answer
     }
 
     // Again after 1, 2, 4 … seconds, or as soon as the browser says that it is online.

@@ -8,8 +8,8 @@
   const ELSEWHERE = 60_000;
 
   class Session {
-    constructor({ store, step, mayRevise, changed, say, opened }) {
-      Object.assign(this, { store, step, mayRevise, changed, say, opened });
+    constructor({ store, step, mayRevise, changed, say, opened, loadHistory }) {
+      Object.assign(this, { store, step, mayRevise, changed, say, opened, loadHistory });
       this.sender = null;
       this.channel = null;
       this.progress = null;
@@ -18,6 +18,7 @@
       this.problem = "";
       this.ready = [];    // what the server has given out, the pair to grade first
       this.history = null;  // own answers, newest first, once they are known
+      this.isHistoryOld = false;  // another tab took over some of them
       this.answers = [];  // those of this page
       this.earlier = null;
       this.form = null;
@@ -149,7 +150,7 @@
       const pair = this.recent[at];
       if (pair) this.open(pair);
       else if (at) this.say(`Only your last ${this.recent.length} answers can be opened.`);
-      else this.say(this.history ? "There is no earlier answer." : "Your earlier answers are on their way.");
+      else this.say(this.history && !this.isHistoryOld ? "There is no earlier answer." : "Your earlier answers are on their way.");
     }
 
     open(pair, isOwn = true) {
@@ -171,6 +172,7 @@
     received(answer, entry) {
       this.problem = "";
       if (entry?.isNew || entry?.kind === "skip") this.channel?.postMessage({ saved: entry.pair });
+      if (!entry && this.isHistoryOld) this.loadHistory();
       if (answer.progress) this.progress = answer.progress;
       if (answer.training) {
         this.#takeTraining(answer, entry);
@@ -231,6 +233,29 @@
       this.#askAnew();
     }
 
+    // Another tab sends these, or has answered their pairs anew: what was answered here is no longer what counts.
+    takenOver(entries) {
+      const pending = this.sender.pending();
+      const gone = new Set(entries.map((entry) => entry.pair).filter((pair) => !pending.has(pair)));
+      const isLeft = (pair) => !gone.has(pair.id);
+      this.answers = this.answers.filter(isLeft);
+      this.history = this.history?.filter(isLeft) ?? null;
+      this.isHistoryOld = true;
+      if (this.last && !isLeft(this.last.pair)) this.last = null;
+      if (this.earlier && !isLeft(this.earlier)) this.#leaveEarlier();
+      this.changed();
+    }
+
+    #leaveEarlier() {
+      const { comment, isCommentNew, pair } = this.form;
+      Object.assign(this, { form: null, earlier: null });
+      this.store.dropDraft(pair.id);
+      this.keys.hold();
+      this.show();
+      const text = "The answer that was shown here is now another tab's: go back to see what is saved.";
+      this.notify(text, { copy: isCommentNew ? comment : "" });
+    }
+
     // Another tab of the same rater has answered this pair.
     answeredElsewhere(id) {
       this.elsewhere.set(id, Date.now());
@@ -265,7 +290,7 @@
     takeHistory(pairs, askedAt) {
       const pending = this.sender.pending();
       this.answers = this.answers.filter((pair) => pending.has(pair.id) || Date.parse(pair.rated_at) >= askedAt);
-      this.history = pairs;
+      Object.assign(this, { history: pairs, isHistoryOld: false });
       this.changed();
     }
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from annotation.types import ProjectSettings, Role
+from tests.browser.conftest import open_annotation_page
 from tests.writers import TYPE, new_items
 
 PEOPLE = {"wim": Role.WRITER, "wes": Role.WRITER, "eda": Role.EDITOR, "ana": Role.RATER}
@@ -129,3 +130,25 @@ def test_a_text_that_was_sent_back_comes_with_the_note_and_the_time_that_it_wait
     note = again.locator("#write-back")
     expect(note).to_contain_text("An editor sent this back: Three words,")
     expect(note).to_contain_text("stays yours for 7 days after your last change; then others")
+
+
+def test_review_opens_while_an_import_writes_and_shows_a_text_once_it_is_chosen(
+    site, browser, monkeypatch, project
+):
+    project = new_project(site)
+    services, wim = site.services, site.services.accounts.user("wim").id
+    task = services.writing.desk(project.id, wim).task
+    services.writing.submit(task.id, wim, "a boat on its way", task.version)
+    eda = site.page(browser, "eda")
+    monkeypatch.setattr("db.database.WAIT_SECONDS", 0.01)
+    with services.database.session():
+        open_annotation_page(eda, f"{site.address}/annotate/review?project={project.id}")
+        expect(eda.locator("#review-item")).to_contain_text("No text can be shown now")
+        expect(eda.locator("#review-accept")).to_be_hidden()
+        eda.get_by_role("tab", name="Larger items").click()
+        expect(eda.locator("#items-list")).to_contain_text("item 1")
+        eda.get_by_role("tab", name="Review").click()
+    eda.get_by_label("Texts awaiting review").click()
+    eda.get_by_role("option").click()
+    expect(eda.locator("#review-text textarea")).to_have_value("a boat on its way")
+    expect(eda.locator("#review-accept")).to_be_visible()

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from annotation.cli import main
-from annotation.services.bundle import open_services
+from annotation.services.bundle import UnreachableError, open_services
 from annotation.services.sessions import start_session
 from annotation.types import Role
 from annotation.ui.items import ItemsHandlers
@@ -139,18 +139,47 @@ def test_review_goes_on_where_another_editor_takes_the_next_text(office, monkeyp
     assert services.editing.waiting(office.project.id) == waiting - 2
 
 
-def test_a_page_says_to_try_again_while_an_import_keeps_the_database(office, monkeypatch):
+def test_review_opens_without_a_text_while_an_import_keeps_the_database(office, monkeypatch):
     monkeypatch.setattr("db.database.WAIT_SECONDS", 0.01)
     services = open_services(office.database)
     review = ReviewHandlers(services.accounts, services.editing)
     asked = SimpleNamespace(username="eda", query_params={"project": str(office.project.id)})
     office.submit("wim", "gulls at sea")
-    token = review.open(asked)[5]
     with ThreadPoolExecutor(1) as editor, office.database.session():
-        for call in ((review.open, asked), (review.accept, asked, "gulls at sea", token)):
-            with pytest.raises(gr.Error, match="not responding: try again in a moment"):
-                editor.submit(*call).result(60)
+        tabs, queue, item, text, _, token, buttons = editor.submit(review.open, asked).result(60)
+    assert (tabs.visible, queue.visible, text.visible, buttons.visible) == (True, True, False, False)
+    [(_, chosen)] = queue.choices
+    assert (queue.value, text.value, token) == (None, "", "")
+    assert "try again in a moment" in item
+    _, item, text, _, token, _ = review.show(asked, chosen)
+    assert (text.value, "try again" in item) == ("gulls at sea", False)
+    with ThreadPoolExecutor(1) as editor, office.database.session():
+        accepted = editor.submit(review.accept, asked, "gulls at sea", token)
+        with pytest.raises(gr.Error, match="not responding: try again in a moment"):
+            accepted.result(60)
     assert "Accepted" in review.accept(asked, "gulls at sea", token)[0]
+
+
+@pytest.mark.parametrize(
+    ("verb", "told"), [("accept", "Accepted"), ("send_back", "Sent back"), ("hand_on", "to another writer")]
+)
+def test_what_was_done_with_a_text_is_told_where_the_next_cannot_be_shown(office, monkeypatch, verb, told):
+    services = open_services(office.database)
+    review = ReviewHandlers(services.accounts, services.editing)
+    asked = SimpleNamespace(username="eda", query_params={"project": str(office.project.id)})
+    for number in range(2):
+        office.submit("wim", f"gulls {number}")
+    token = review.open(asked)[5]
+
+    def held_by_an_import(*_):
+        raise UnreachableError("test.db is being written to")
+
+    monkeypatch.setattr(services.editing, "text", held_by_an_import)
+    said, queue, item, *_, new_token, _ = getattr(review, verb)(asked, "gulls at sea", token)
+    assert told in said
+    assert (len(queue.choices), new_token) == (1, "")
+    assert "try again in a moment" in item
+    assert services.editing.waiting(office.project.id) == 1
 
 
 def test_an_editor_withdraws_items_and_gives_them_out_again(office):
