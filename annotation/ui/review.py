@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +10,14 @@ import gradio as gr
 from annotation.errors import AnnotationError, NotFoundError, WritingError
 from annotation.numbers import whole_in
 from annotation.services.accounts import AccountService
+from annotation.services.bundle import UnreachableError
 from annotation.services.editing import EDITORS, EditingService, Submitted
 from annotation.types import User
 from annotation.ui.asking import asked_project
 from annotation.ui.items import ItemsHandlers, build_items_section
-from annotation.ui.review_html import NOTHING, queue_label, text_html
+from annotation.ui.review_html import BUSY, NOTHING, queue_label, text_html
 from annotation.ui.writing_report import REPORT_TAB, ReportHandlers, build_report_section
-from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, shown_to_user, unseen_box
+from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, note_html, shown_to_user, unseen_box
 
 TABS = ("review", REPORT_TAB, "items")
 
@@ -35,7 +35,7 @@ class ReviewHandlers:
             raise gr.Error(escape(str(error)), visible=False, print_exception=False) from error
         asked = request.query_params.get("tab", "")
         tabs = gr.Tabs(visible=True, selected=asked if asked in TABS else TABS[0])
-        with shown_to_user(AnnotationError):  # showing a text writes, which may have to wait for an import
+        with shown_to_user(AnnotationError):
             return tabs, *self._shown(project_id, user)
 
     def explain(self, request: gr.Request) -> str:
@@ -88,7 +88,8 @@ class ReviewHandlers:
         dropdown = gr.Dropdown(choices=choices, value=None if text is None else text.id, visible=bool(queue))
         if text is None:
             hidden = gr.Textbox(value="", visible=False)
-            return dropdown, empty_html(NOTHING), hidden, hidden, "", gr.Row(visible=False)
+            why = note_html(BUSY) if queue else empty_html(NOTHING)
+            return dropdown, why, hidden, hidden, "", gr.Row(visible=False)
         return (
             dropdown,
             text_html(text),
@@ -101,11 +102,15 @@ class ReviewHandlers:
     def _read(
         self, project_id: int, user: User, chosen: int | None
     ) -> tuple[tuple[Submitted, ...], Submitted | None]:
-        """The queue with the chosen or first text of it; None when it is empty."""
+        """The queue with the chosen or first text of it; None when it is empty or none can be shown."""
         while queue := self.editing.queue(project_id, user.id):
             current = chosen if chosen in [each.id for each in queue] else queue[0].id
-            with suppress(NotFoundError):  # another editor took it meanwhile, and others are next
+            try:
                 return queue, self.editing.text(project_id, current, user.id)
+            except NotFoundError:  # another editor took it meanwhile, and others are next
+                continue
+            except UnreachableError:  # who sees a text is written down, and an import may be writing
+                return queue, None
         return (), None
 
 

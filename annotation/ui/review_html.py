@@ -12,6 +12,10 @@ from annotation.ui.wording import counted, time_html
 from kpdemo.ui.widgets import escape, note_html
 
 NOTHING = "No texts are awaiting review. They appear here as writers submit them."
+BUSY = (
+    "No text can be shown now, as something else is being saved, such as a long import: choose one from the "
+    "list to try again in a moment."
+)
 ACTIONS = {
     "submitted": "submitted",
     "blank": "left blank",
