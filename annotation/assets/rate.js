@@ -52,7 +52,7 @@
       api: API, project, user, store, changed,
       received: (answer, entry) => session.received(answer, entry),
       refused: (entry, sentence) => session.refused(entry, sentence),
-      taken: (entries) => session.takenOver(entries),
+      taken: (entries) => session.tabs.took(entries),
       lost,
     });
     session.sender = sender;
@@ -68,8 +68,8 @@
     session.channel?.close();
     session.channel = new BroadcastChannel(`kpdemo-rate:${name}`);
     session.channel.onmessage = ({ data }) => {
-      if (data.saved) session.savedElsewhere();
-      else session.answeredElsewhere(data.answered);
+      if (data.saved) session.tabs.saved();
+      else session.tabs.answered(data.answered);
     };
   };
 

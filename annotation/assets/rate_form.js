@@ -60,7 +60,8 @@
     }
     commentEntries() {
       const body = { text: this.comment, flagged: this.isFlagged };
-      return this.isCommentNew ? [{ kind: "comment", ...this.#named(), body }] : [];
+      const was = { comment: this.pair.comment ?? "", flagged: Boolean(this.pair.flagged) };  // again, if it is refused
+      return this.isCommentNew ? [{ kind: "comment", ...this.#named(), was, body }] : [];
     }
     skipEntry(reason, note) { return { kind: "skip", ...this.#named(), body: { reason, note } }; }
     #named() { return { pair: this.pair.id, about: about(this.pair) }; }

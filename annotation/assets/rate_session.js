@@ -5,7 +5,6 @@
   const AHEAD = 2;
   const RECENT = 20;
   const UNDO_TIME = 5000;
-  const ELSEWHERE = 60_000;
 
   class Session {
     constructor({ store, step, mayRevise, changed, say, opened, loadHistory }) {
@@ -25,7 +24,7 @@
       this.last = null;
       this.keys = new parts.Keys(this);
       this.notices = [];
-      this.elsewhere = new Map();
+      this.tabs = new parts.Tabs(this);
       this.training = new parts.Training();
       this.isResting = this.isReturned = false;  // stopped for today; what was at hand is given back
     }
@@ -205,7 +204,7 @@
     #take({ pairs, waiting, share_graded: isShareGraded }, isAll) {
       if (this.isResting) return;
       const pending = this.sender.pending();
-      const given = pairs.filter((pair) => !pending.has(pair.id) && !this.#isOnItsWayElsewhere(pair.id));
+      const given = pairs.filter((pair) => !pending.has(pair.id) && !this.tabs.isOnItsWay(pair.id));
       const [first] = this.ready;
       const wasShown = first && !this.earlier;
       const isGone = isAll && first && !given.some((pair) => pair.id === first.id) && !this.store.draft(first.id);
@@ -226,62 +225,29 @@
       const taken = isComment ? [entry] : [entry, ...this.sender.withdraw(entry.pair)];
       const comment = taken.find((other) => other.kind === "comment")?.body.text ?? "";
       const what = { rating: `Your grade ${entry.body.grade}`, training: `Your grade ${entry.body.grade}`, skip: "Your skip", comment: "Your comment" }[entry.kind];
+      for (const other of taken.toReversed()) if (other.kind === "comment") this.#takeBack(other);
       this.notify(`${what} for “${entry.about}” was refused. ${sentence}`, { copy: comment, isLasting: true });
       if (isComment) return;
       this.answers = this.answers.filter((pair) => pair.id !== entry.pair);
       if (this.last?.pair.id === entry.pair) this.last = null;
-      this.#askAnew();
+      this.askAnew();
     }
 
-    // Another tab sends these, or has answered their pairs anew: what was answered here is no longer what counts.
-    takenOver(entries) {
-      const pending = this.sender.pending();
-      const gone = new Set(entries.map((entry) => entry.pair).filter((pair) => !pending.has(pair)));
-      const isLeft = (pair) => !gone.has(pair.id);
-      this.answers = this.answers.filter(isLeft);
-      this.history = this.history?.filter(isLeft) ?? null;
-      this.isHistoryOld = true;
-      if (this.last && !isLeft(this.last.pair)) this.last = null;
-      if (this.earlier && !isLeft(this.earlier)) this.#leaveEarlier();
-      this.changed();
-    }
-
-    #leaveEarlier() {
-      const { comment, isCommentNew, pair } = this.form;
-      Object.assign(this, { form: null, earlier: null });
-      this.store.dropDraft(pair.id);
-      this.keys.hold();
-      this.show();
-      const text = "The answer that was shown here is now another tab's: go back to see what is saved.";
-      this.notify(text, { copy: isCommentNew ? comment : "" });
-    }
-
-    // Another tab of the same rater has answered this pair.
-    answeredElsewhere(id) {
-      this.elsewhere.set(id, Date.now());
-      if (!this.ready.some((pair) => pair.id === id)) return;
-      const isShown = this.ready[0].id === id && !this.earlier;
-      const comment = isShown && this.form.isCommentNew ? this.form.comment : "";
-      this.ready = this.ready.filter((pair) => pair.id !== id);
-      if (isShown) {
-        this.form = null;  // nothing of it is a draft any more
-        this.keys.hold();
+    // Pairs have their earlier comment again; what is typed into the form stays, as something to save.
+    #takeBack({ id, pair: of, was, body }) {
+      const later = this.sender.outbox.find((entry) => entry.kind === "comment" && entry.pair === of && entry.id !== id);
+      if (later) later.was = was;
+      for (const pair of new Set([this.earlier, ...this.ready, ...this.answers, ...(this.history ?? [])])) {
+        const isIt = pair?.id === of && (pair.comment ?? "") === body.text && Boolean(pair.flagged) === body.flagged;
+        if (isIt) Object.assign(pair, was);
       }
-      this.#askAnew();
-      this.show();
-      if (isShown) this.notify("You answered the pair that was shown here in another tab.", { copy: comment });
+      if (this.form?.pair.id === of) this.form.keep();
     }
-
-    // And the server has it: the count of answers is a newer one.
-    savedElsewhere() { this.look(); }
 
     // Whether there is something new; asking claims pairs, so that who has stopped does not.
     look() { if (!this.isResting) this.sender.askQueue(); }
 
-    // The server may not have it yet from the other tab, and give the pair out once more.
-    #isOnItsWayElsewhere(id) { return Date.now() - (this.elsewhere.get(id) ?? 0) < ELSEWHERE; }
-
-    #askAnew() {
+    askAnew() {
       if (!this.ready.length) this.isSynced = false;
       this.look();
     }

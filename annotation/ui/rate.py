@@ -35,6 +35,7 @@ RATE_SCRIPTS = tuple(
         "rate_training.js",
         "rate_sender.js",
         "rate_keys.js",
+        "rate_tabs.js",
         "rate_session.js",
         "rate_view.js",
         "rate.js",

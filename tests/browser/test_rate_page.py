@@ -415,6 +415,8 @@ def test_a_grade_that_a_tab_could_not_send_gives_way_to_a_newer_one(open_desk, i
     first.route("**/annotate/api/**", lambda route: route.abort())
     press(first, "1", "Enter")
     expect(first.locator("#rate-saved")).to_contain_text("Not saved")
+    first.get_by_text("My last 20 answers").click()
+    expect(first.get_by_role("button", name="1 late train 1")).to_be_visible()
     second = desk.another_tab()
     if not is_asleep:
         press(second, "4", "Enter")
@@ -428,7 +430,34 @@ def test_a_grade_that_a_tab_could_not_send_gives_way_to_a_newer_one(open_desk, i
     first.evaluate("dispatchEvent(new Event('online'))")
     expect(first.locator("#rate-saved")).not_to_contain_text("Not saved")
     expect(first.locator("#rate-right")).to_have_text("late train 2")
+    expect(first.get_by_role("button", name="4 late train 1")).to_be_visible()
+    press(first, "Backspace")
+    expect(first.locator("#rate-right")).to_have_text("late train 1")
+    expect(first.locator("#rate-value b")).to_have_text("4")
+    first.locator("#rate-submit").click()
+    expect(first.locator("#rate-right")).to_have_text("late train 2")
+    expect(first.locator("#rate-saved")).to_have_text(SAVED)
     assert desk.grades() == {"late train 1": 4}
+
+
+def test_an_answer_that_is_looked_at_while_another_tab_gives_a_newer_one_goes_from_the_page(open_desk):
+    desk = open_desk()
+    first = desk.open()
+    first.route("**/annotate/api/**", lambda route: route.abort())
+    press(first, "1", "Enter", "Backspace")
+    expect(first.locator("#rate-right")).to_have_text("late train 1")
+    second = desk.another_tab()
+    press(second, "4", "Enter")
+    expect(second.locator("#rate-saved")).to_have_text(SAVED)
+    first.unroute_all()
+    first.evaluate("dispatchEvent(new Event('online'))")
+    expect(first.locator("#rate-notices")).to_contain_text("is now another tab's")
+    expect(first.locator("#rate-right")).to_have_text("late train 2")
+    expect(first.locator("#rate-scale [role=radio] >> nth=0")).to_be_enabled()
+    press(first, "2", "Enter")
+    expect(first.locator("#rate-count")).to_have_text("2 graded, up to 3 left")
+    expect(first.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 4, "late train 2": 2}
 
 
 def test_keys_for_a_pair_that_another_tab_took_away_grade_no_other_and_the_count_follows(open_desk):
@@ -701,6 +730,55 @@ def test_a_comment_that_is_saved_before_the_grade_is_told_to_be(open_desk):
     press(page, "Escape", "2", "Enter")
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
     assert desk.comments() == {"late train 1": "Is 3 meant?!"}
+
+
+def refuse_comments(page: Page) -> None:
+    answer = {"error": "This pair takes no comments."}
+    page.route("**/comment", lambda route: route.fulfill(status=409, json=answer))
+
+
+def test_a_comment_that_was_refused_stays_typed_and_can_be_saved_again(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    text, saved = page.locator("#rate-comment-text"), page.locator("#rate-comment-saved")
+    save = page.get_by_role("button", name="Save comment")
+    press(page, "c")
+    text.fill("Is 2 meant?")
+    save.click()
+    expect(saved).to_have_text("Saved")
+    refuse_comments(page)
+    text.fill("Is 3 meant?")
+    page.get_by_label("Problem").check()
+    save.click()
+    expect(page.locator("#rate-notices")).to_contain_text("Your comment for “late train 1” was refused.")
+    expect(saved).to_have_text("")
+    expect(save).to_be_enabled()
+    expect(text).to_have_value("Is 3 meant?")
+    expect(page.get_by_label("Problem")).to_be_checked()
+    page.reload()
+    expect(text).to_have_value("Is 3 meant?")
+    expect(saved).to_have_text("")
+    page.unroute_all()
+    save.click()
+    expect(saved).to_have_text("Saved")
+    press(page, "Escape", "2", "Enter")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.comments() == {"late train 1": "Is 3 meant?"}
+
+
+def test_an_earlier_answer_shows_no_comment_that_was_refused(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    refuse_comments(page)
+    press(page, "2", "c")
+    page.keyboard.type("Is 3 meant?")
+    page.locator("#rate-submit").click()
+    expect(page.locator("#rate-notices")).to_contain_text("was refused")
+    press(page, "Backspace")
+    expect(page.locator("#rate-right")).to_have_text("late train 1")
+    expect(page.locator("#rate-comment-text")).to_have_value("")
+    expect(page.locator("#rate-comment-saved")).to_have_text("")
+    assert desk.grades() == {"late train 1": 2}
 
 
 def test_keys_rest_while_a_comment_is_written(open_desk):
