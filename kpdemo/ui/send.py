@@ -123,7 +123,7 @@ class SendHandlers:
     ) -> dict[int, dict[str, Prediction]]:
         """What each model says of each document, by its place; what it cannot read joins `problems`."""
         found: dict[int, dict[str, Prediction]] = {}
-        for model in models:
+        for model in models if documents else ():
             try:
                 predictor = self.shelf.open(model, stop)
                 for place, prediction in _predict(predictor, documents, folder, problems, progress):
