@@ -25,7 +25,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 ON_CI = os.environ.get("CI", "").lower() in ("1", "true")
 CHROMIUM_NAMES = (
-    "chromium-headless-shell",  # without the windows that nobody sees: a third faster
+    "chromium-headless-shell",  # without the windows that nobody sees, so faster
     "chromium",
     "chromium-browser",
     "google-chrome",

@@ -152,26 +152,19 @@ def test_no_chinese_segment_ends_within_a_word(text):
     assert not any(start < end < behind for start, behind in word_spans(text, "zh") for end in ends)
 
 
-def test_a_chinese_segment_in_other_letters_is_content():
-    text = "研究Schrödinger方程"
-    assert [text[start:end] for start, end, content in segments(text, "zh") if content] == [
-        "研究",
-        "Schrödinger",
-        "方程",
-    ]
-
-
 def test_accents_are_the_same_composed_or_not():
     assert phrase_key("Caf\u00e9 na\u00efve") == phrase_key("Cafe\u0301 nai\u0308ve")
 
 
-def test_korean_particles_are_no_content():
-    text = "기계 학습을 이용한다."
-    assert [text[start:end] for start, end, content in segments(text, "ko") if content] == [
-        "기계",
-        "학습",
-        "이용",
-    ]
+@pytest.mark.parametrize(
+    ("text", "language", "words"),
+    [
+        ("기계 학습을 이용한다.", "ko", ["기계", "학습", "이용"]),
+        ("研究Schrödinger方程。", "zh", ["研究", "Schrödinger", "方程"]),
+    ],
+)
+def test_particles_and_marks_are_no_content_and_words_in_other_letters_are(text, language, words):
+    assert [text[start:end] for start, end, content in segments(text, language) if content] == words
 
 
 def test_a_text_of_one_chinese_sentence_can_be_read_and_a_word_cannot():
