@@ -19,7 +19,7 @@ run: $(VENV)/.run ## Serve the pages on http://127.0.0.1:7860; accounts and rati
 	$(PYTHON_IN_VENV) app.py $(ARGS)
 
 test: $(VENV)/.dev chromium ## Run all tests; without PostgreSQL some are skipped (docs/architecture.md, Tests)
-	$(PYTHON_IN_VENV) -m pytest --numprocesses logical --maxprocesses 4 --dist loadscope $(ARGS)
+	$(PYTHON_IN_VENV) -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile $(ARGS)
 
 chromium: $(VENV)/.dev ## Find or install Chromium for the browser tests
 	@sh tools/chromium.sh

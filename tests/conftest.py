@@ -9,7 +9,7 @@ import signal
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from hypothesis import settings
@@ -68,37 +68,6 @@ def find_chromium() -> str | None:
     with sync_playwright() as playwright:
         path = playwright.chromium.executable_path
     return path if Path(path).is_file() else None
-
-
-@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A file at a time to each process of `make test`, those with a browser to one of them.
-
-    A browser takes a core by itself, and what it waits for comes late on a busy machine: the other processes
-    open browsers only when nothing else is left.
-    """
-    from xdist.scheduler import LoadScopeScheduling
-
-    class BrowserApart(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return nodeid.partition("::")[0]
-
-        def _assign_work_unit(self, node: Any) -> None:
-            browses = any(self._browses(other) for other in self.nodes if other is not node)
-            files = (file for file in self.workqueue if _has_browser(file) != browses)
-            if file := next(files, None):
-                self.workqueue.move_to_end(file, last=False)
-            super()._assign_work_unit(node)
-
-        def _browses(self, node: Any) -> bool:
-            given = self.assigned_work.get(node, {})
-            return any(_has_browser(file) and not all(tests.values()) for file, tests in given.items())
-
-    return BrowserApart(config, log)
-
-
-def _has_browser(file: str) -> bool:
-    return "/browser/" in file
 
 
 @pytest.fixture(scope="session")
