@@ -43,6 +43,7 @@
       session.history = session.history?.filter(isLeft) ?? null;
       session.isHistoryOld = true;
       if (session.last && !isLeft(session.last.pair)) session.last = null;
+      if (gone.has(session.training.asked)) session.training.asked = null;  // that tab shows what was expected
       if (session.earlier && !isLeft(session.earlier)) this.#leaveEarlier();
       session.changed();
     }

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 NUMBERS = count(1)
 SAVED = re.compile(r"^Saved \d\d:\d\d:\d\d$")
 LATENCY = 2000
+# As if nothing was heard of the tab for ten minutes: the next one sends its answers.
+ASLEEP = "() => { const { now } = Date; Date.now = () => now() - 600_000; }"
 
 
 def phrases(number: int) -> list[NewPair]:
@@ -410,8 +412,8 @@ def test_two_tabs_of_one_rater_show_the_same_pair_and_grade_each_once(open_desk)
 def test_a_grade_that_a_tab_could_not_send_gives_way_to_a_newer_one(open_desk, is_asleep):
     desk = open_desk()
     first = desk.open()
-    if is_asleep:  # nothing was heard of the tab for ten minutes: the next one sends its answers
-        first.evaluate("() => { const { now } = Date; Date.now = () => now() - 600_000; }")
+    if is_asleep:
+        first.evaluate(ASLEEP)
     first.route("**/annotate/api/**", lambda route: route.abort())
     press(first, "1", "Enter")
     expect(first.locator("#rate-saved")).to_contain_text("Not saved")
@@ -458,6 +460,29 @@ def test_an_answer_that_is_looked_at_while_another_tab_gives_a_newer_one_goes_fr
     expect(first.locator("#rate-count")).to_have_text("2 graded, up to 3 left")
     expect(first.locator("#rate-saved")).to_have_text(SAVED)
     assert desk.grades() == {"late train 1": 4, "late train 2": 2}
+
+
+def test_training_goes_on_in_a_tab_whose_answer_another_one_sent(open_desk):
+    desk = open_desk()
+    known = [
+        KnownPair(NewPair("t1", "sentence2phrase", "The cat sleeps.", "a sleeping cat"), Decimal(4)),
+        KnownPair(NewPair("t2", "sentence2phrase", "It rains.", "a red car"), Decimal(0)),
+    ]
+    desk.site.services.known_pairs.import_training(desk.project.id, known)
+    first = desk.open()
+    first.evaluate(ASLEEP)
+    first.route("**/annotate/api/**", lambda route: route.abort())
+    press(first, "1", "Enter")
+    expect(first.locator("#rate-saved")).to_contain_text("Not saved")
+    second = desk.another_tab()
+    expect(second.locator("#rate-notices")).to_contain_text("You gave 1; expected was 4")
+    expect(second.locator("#rate-right")).to_have_text("a red car")
+    first.unroute_all()
+    first.evaluate("dispatchEvent(new Event('online'))")
+    expect(first.locator("#rate-right")).to_have_text("a red car")
+    expect(first.locator("#rate-scale [role=radio] >> nth=0")).to_be_enabled()
+    press(first, "0", "Enter")
+    expect(first.locator("#rate-feedback")).to_contain_text("You gave 0, exactly as expected.")
 
 
 def test_keys_for_a_pair_that_another_tab_took_away_grade_no_other_and_the_count_follows(open_desk):
