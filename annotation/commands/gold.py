@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -76,6 +77,11 @@ def export(
     for file in files:
         show_line(f"{output / file['name']}: {file['rows']:,} rows, SHA-256 {file['sha256']}")
     show_line(f"{output / 'manifest.json'}: SHA-256 {exported.manifest_sha256}")
+    if marked := exported.manifest["counts"].get("marked_as_problem"):
+        show_line(
+            f"Pairs among them that a rater marked as a problem: {marked:,}; `python -m annotation remarks "
+            f"{shlex.quote(project)}` lists what was said, and `pairs withdraw` takes a pair out."
+        )
     if not any(file["rows"] for file in files if not file["name"].startswith("unfinished")):
         show_line("No pair has a gold grade yet: the gold set is empty until raters have graded enough.")
 

@@ -31,6 +31,7 @@ from annotation.gold_files import open_gold, open_unfinished
 from annotation.gold_folder import GoldFolder, describe_files, write_manifest
 from annotation.services.audit import record
 from annotation.services.gold_rows import (
+    count_problems,
     count_unfinished,
     first_unfinished,
     has_senses,
@@ -56,6 +57,8 @@ class GoldCounts:
     not_adjudicated: int
     withdrawn: int = 0
     """Pairs that none of the other figures counts."""
+    problems: int = 0
+    """Finished pairs that a rater has marked as a problem."""
 
     @property
     def finished(self) -> int:
@@ -89,8 +92,9 @@ class GoldService:
     def counts(self, project_id: int) -> GoldCounts:
         """How many pairs have a gold grade, and what the others lack."""
         with self._database.reading() as session:
-            counts = count_unfinished(session, find_project(session, project_id))
-            return GoldCounts(*counts, count_withdrawn(session, project_id))
+            project = find_project(session, project_id)
+            withdrawn, problems = count_withdrawn(session, project_id), count_problems(session, project)
+            return GoldCounts(*count_unfinished(session, project), withdrawn, problems)
 
     def check(self, project_id: int, options: ExportOptions) -> GoldCounts:
         """What an export would find.
@@ -236,12 +240,15 @@ def _write(
             if progress and done % 1000 == 0:
                 progress(done)
     rows = {**gold.rows, **(listed.rows if listed else {})}
-    withdrawn = count_withdrawn(session, project_id)
+    others = {
+        "withdrawn": count_withdrawn(session, project_id),
+        "marked_as_problem": count_problems(session, find_project(session, project_id)),
+    }
     return manifest(
         settings,
         options,
         version=__version__,
-        counts={**tally.as_json(), **({"withdrawn": withdrawn} if withdrawn else {})},
+        counts={**tally.as_json(), **{name: number for name, number in others.items() if number}},
         agreement=agreement.as_json(),
         files=describe_files(folder, rows),
     )

@@ -61,6 +61,14 @@ def count_unfinished(session: Session, project: Project) -> tuple[int, int, int]
     return pairs, without_ratings, without_decision
 
 
+def count_problems(session: Session, project: Project) -> int:
+    """How many pairs with a gold grade a rater has marked as a problem."""
+    few, flagged = lacks(project)
+    marked = exists().where(Comment.pair_id == Pair.id, Comment.is_flagged)
+    counted = select(func.count(Pair.id)).where(Pair.project_id == project.id, IN_USE, ~few, ~flagged, marked)
+    return session.scalar(counted) or 0
+
+
 def first_unfinished(session: Session, project: Project) -> tuple[str, str] | None:
     """Type and id of the first pair, in the order of import, without a gold grade."""
     row = session.execute(

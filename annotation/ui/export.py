@@ -124,11 +124,14 @@ def build_export_section(handlers: ExportHandlers) -> ExportSection:
 
 def counts_html(counts: GoldCounts) -> str:
     """How many pairs have a gold grade, and what the others lack."""
-    rows = (
+    rows: tuple[tuple[str, int, str], ...] = (
         ("Finished", counts.finished, "with an adjudicated grade, or with ratings that are close enough"),
         ("Too few ratings", counts.too_few_ratings, "fewer than the project asks for"),
         ("Not adjudicated", counts.not_adjudicated, "flagged, without a decision"),
     )
+    if counts.problems:
+        meaning = "of the finished: see Comments and skips, and withdraw what should not count"
+        rows = (*rows, ("Marked as a problem", counts.problems, meaning))
     body = "".join(
         f'<tr><th scope="row">{name}</th><td class="number">{grouped(number)}</td><td>{meaning}</td></tr>'
         for name, number, meaning in rows

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import delete
+from sqlalchemy import delete, select
 
 from annotation.cli import main
 from annotation.clock import utcnow
@@ -33,9 +33,12 @@ from annotation.services.importing import ImportService
 from annotation.services.judgements import JudgementService
 from annotation.services.keys import KeyService
 from annotation.services.numbering import NUMBERS
+from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService, find_project
+from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewPair, NewRating, ProjectSettings
-from db.models import Adjudication, Comment, Export, ServerKey
+from annotation.ui.export import counts_html as export_html
+from db.models import Adjudication, Comment, Export, Pair, ServerKey
 from tests.people import count
 from tests.predicted import pairs_of, sent_project
 from tests.rated import pair, rated_pairs, rated_project
@@ -440,6 +443,16 @@ def test_the_command_writes_a_folder_and_prints_its_manifest(url, tmp_path, caps
     assert not (target / "gold.csv").exists()
 
 
+def test_the_command_tells_how_many_pairs_were_marked_as_a_problem(url, tmp_path, capsys):
+    database = open_database(url)
+    ben = AccountService(database).user("ben").id
+    with database.reading() as session:
+        marked = session.scalar(select(Pair.id).where(Pair.external_id == "a-2"))
+    RatingService(database).comment(marked, ben, "", True)
+    assert main(["export", "harbour", "--output", str(tmp_path / "gold"), "--database-url", url]) == 0
+    assert "Pairs among them that a rater marked as a problem: 1;" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("to", [[], ["--output", "-"]])
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
 def test_without_a_folder_the_gold_set_is_printed(url, tmp_path, capsysbinary, monkeypatch, to, format):
@@ -561,6 +574,29 @@ def test_comments_of_raters_are_written_when_they_are_asked_for(finished, tmp_pa
     with pytest.raises(ExportError, match="SemEval has no place for comments"):
         export(finished, tmp_path / "task", comments=True, format=Format.SEMEVAL)
     assert GoldService(finished.database).exports(finished.id)[-1].options.comments
+
+
+def test_pairs_marked_as_a_problem_are_told_before_they_go_into_the_gold_set(database, tmp_path):
+    rated = rated_project(database, ALL)
+    service, ratings = GoldService(database), RatingService(database)
+    raters = {user.name: user.id for user in AccountService(database).users()}
+    assert "Marked as a problem" not in export_html(service.counts(rated.id))
+    for id, rater, is_flagged in (
+        ("b-1", "ana", True),
+        ("b-1", "ben", True),  # one pair, however many marked it
+        ("a-2", "ana", False),
+        ("d-4", "ana", True),  # it has no gold grade
+        ("c-3", "ben", True),  # neither has this one, before the decision
+    ):
+        ratings.comment(rated.pair_id(id), raters[rater], "Is it one word?", is_flagged)
+    assert service.counts(rated.id).problems == 1
+    with_decision(rated)
+    written = export(rated, tmp_path / "gold", unfinished=Unfinished.LEAVE_OUT).manifest
+    assert written["counts"]["marked_as_problem"] == service.counts(rated.id).problems == 2
+    row = '<th scope="row">Marked as a problem</th><td class="number">2</td>'
+    assert row in export_html(service.counts(rated.id))
+    PairWithdrawalService(database).withdraw(rated.id, ["b-1"])
+    assert service.counts(rated.id).problems == 1
 
 
 def lines_of_default(finished, tmp_path) -> str:
