@@ -162,5 +162,8 @@ def _known_key(id: str, type: object, types: Sequence[str], where: str) -> tuple
     chosen = types[0] if type is None and types else type
     if not isinstance(chosen, str) or chosen not in types:
         what = shown(id) if type is None else f"{shown(id)} of type {shown(type)}"
-        raise ScoreFileError(f"{where}: the gold grades have no {what}; mend or delete the line.")
+        raise ScoreFileError(
+            f"{where}: the gold grades have no {what}, be it unknown or without a gold grade so far; mend or "
+            "delete the line."
+        )
     return chosen, id

@@ -32,12 +32,20 @@ def unnested(phrases: Iterable[str], language: str = "") -> Iterator[int]:
     >>> list(unnested(["Graph kernels", "kernels", "support vectors", "fast graph kernel", "graphs"]))
     [0, 2]
     """
+    keys = (
+        " ".join(stem(word, language) for word in words(phrase, language) if any(map(str.isalnum, word)))
+        for phrase in phrases
+    )
+    return unnested_keys(keys)
+
+
+def unnested_keys(keys: Iterable[str]) -> Iterator[int]:
+    """The same of phrases that are given by their stems, with a blank between two."""
     kept: list[str] = []
-    for number, phrase in enumerate(phrases):
-        stems = [stem(word, language) for word in words(phrase, language) if any(map(str.isalnum, word))]
-        key = f" {' '.join(stems)} "
-        if not any(key in better or better in key for better in kept):
-            kept.append(key)
+    for number, key in enumerate(keys):
+        whole = f" {key} "
+        if not any(whole in better or better in whole for better in kept):
+            kept.append(whole)
             yield number
 
 

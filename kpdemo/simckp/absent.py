@@ -13,6 +13,7 @@ from kpdemo.text import StemmedText
 from kpdemo.types import Document, Source
 
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
+_ARTICLE = re.compile(r"the\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ def merge_candidates(
 
     Phrases are the same when their `term_key` is: of several the first spelling is kept, and the best
     score of each source. A text holds a phrase in the sense of `StemmedText` or of `term_key`: neither
-    "long-term" nor "long term" is called absent from a text with the other.
+    "long-term" nor "long term" is called absent from a text with the other, nor "the elderly" from one with
+    "elderly".
 
     Returns:
         Retrieved ones first, each source in its own order.
@@ -65,6 +67,12 @@ def spelt_as(document: Document, phrases: Iterable[str]) -> list[str]:
     return [phrase if hyphens else _HYPHEN.sub(" ", phrase) for phrase in phrases]
 
 
+def _bare(phrase: str) -> str:
+    """Without an article at its beginning."""
+    article = _ARTICLE.match(phrase)
+    return phrase[article.end() :] if article else phrase
+
+
 def _both(first: AbsentCandidate, second: AbsentCandidate) -> AbsentCandidate:
     return replace(
         first,
@@ -81,12 +89,13 @@ def _higher(first: float | None, second: float | None) -> float | None:
 
 def _absent(document: Document, merged: dict[str, AbsentCandidate]) -> list[AbsentCandidate]:
     text = StemmedText(document)
-    keys = list(merged)
-    held = {keys[number] for number in TermIndex(keys).read(document).numbers} if keys else set()
-    left = [candidate for key, candidate in merged.items() if key not in held]
+    keys = {key: term_key(_bare(candidate.text)) for key, candidate in merged.items()}
+    asked = list(keys.values())
+    held = {asked[number] for number in TermIndex(asked).read(document).numbers} if asked else set()
+    left = [candidate for key, candidate in merged.items() if keys[key] not in held]
     spelt = spelt_as(document, (candidate.text for candidate in left))
     return [
         replace(candidate, text=phrase)
         for candidate, phrase in zip(left, spelt, strict=True)
-        if not text.contains(phrase)
+        if not text.contains(_bare(phrase))
     ]

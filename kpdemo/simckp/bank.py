@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.nesting import unnested_keys
 from kpdemo.simckp.associations import Associations
 from kpdemo.simckp.quantized import pack, unpack
 from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
@@ -209,7 +210,7 @@ class PhraseBank:
                 self.texts[numbers[row]],
                 float(similarity[row]),
                 float(scores[row]),
-                tuple(text.spelt[number] for number in speaking.tolist()),
+                tuple(text.spelt[number] for number in speaking),
             )
             for row, speaking in zip(best, evidence, strict=True)
         ]
@@ -247,10 +248,15 @@ class PhraseBank:
         mean: NDArray[np.float32] = nearest.mean(axis=1)
         return mean
 
-    def _evidence(self, numbers: NDArray[np.int64], told: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each of K terms the nearest of the text's terms, best first."""
+    def _evidence(self, numbers: NDArray[np.int64], told: NDArray[np.int64]) -> list[list[int]]:
+        """For each of K terms the nearest of the text's terms, best first, none inside another."""
         cosine = _products(self.vectors[numbers], self.vectors[told].T)  # (K, S)
-        return told[np.argsort(-cosine, axis=1, kind="stable")[:, : self.score.nearest]]
+        nearest = told[np.argsort(-cosine, axis=1, kind="stable")[:, : 2 * self.score.nearest]].tolist()
+        apart = (unnested_keys(self.keys[number] for number in row) for row in nearest)
+        return [
+            [row[place] for place in islice(places, self.score.nearest)]
+            for row, places in zip(nearest, apart, strict=True)
+        ]
 
     def _votes(self, document: NDArray[np.float32], present: NDArray[np.int64]) -> NDArray[np.float32]:
         """(N,) what the terms of the text say of all terms, going by what documents use together."""

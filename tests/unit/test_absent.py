@@ -45,7 +45,8 @@ def test_a_phrase_of_one_source_says_which(generated, retrieved, source):
 
 
 @pytest.mark.parametrize(
-    "phrase", ["Graph kernel", "memory", "long-term memory", "long term memories", "–", " "]
+    "phrase",
+    ["Graph kernel", "memory", "long-term memory", "long term memories", "The  long term memory", "–", " "],
 )
 def test_what_stands_in_the_text_or_has_no_word_is_left_out(phrase):
     assert merge_candidates(DOCUMENT, [GeneratedPhrase(phrase, -1.0)], []) == []

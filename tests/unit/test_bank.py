@@ -117,6 +117,16 @@ def test_the_terms_of_the_text_are_the_evidence_nearest_first():
     assert (found.text, found.evidence) == ("d", ("As", "of c"))
 
 
+def test_evidence_does_not_say_the_same_twice():
+    vectors = torch.eye(WIDTH)[:4].clone()
+    vectors[3, :3] = torch.tensor([0.6, 0.8, 0.1])
+    texts = ["fractures", "hip fracture", "surgery", "osteoporosis"]
+    bank = PhraseBank.build(texts, np.zeros(4), vectors, encoder="e", score=BankScore(nearest=2))
+    text = TextTerms((0, 1, 2), spelt=dict(enumerate(texts[:3])))
+    [[found]] = bank.search(vectors[3:].numpy(), 1, [text])
+    assert (found.text, found.evidence) == ("osteoporosis", ("hip fracture", "surgery"))
+
+
 def test_a_bank_of_one_phrase_works(tmp_path):
     bank = bank_of(1, association=0.5)
     bank.save(tmp_path / "bank")

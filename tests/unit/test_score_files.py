@@ -243,12 +243,13 @@ def test_ids_of_two_types_need_the_type(tmp_path):
         ),
         (
             "run.jsonl", '{"id": "News-7", "score": 1}\n',
-            "run.jsonl, line 1: the gold grades have no 'News-7'; mend or delete the line.",
+            "run.jsonl, line 1: the gold grades have no 'News-7', be it unknown or without a gold grade so "
+            "far; mend or delete the line.",
         ),
         (
             "run.jsonl", '{"id": "News-1", "type": "word2sense", "score": 1}\n',
-            "run.jsonl, line 1: the gold grades have no 'News-1' of type 'word2sense'; mend or delete the "
-            "line.",
+            "run.jsonl, line 1: the gold grades have no 'News-1' of type 'word2sense', be it unknown or "
+            "without a gold grade so far; mend or delete the line.",
         ),
         (
             "run.jsonl", '{"id": "w2s-1", "score": 1}\n{"id": "w2s-1", "score": 1}\n',
