@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from annotation.gold_pairs import GoldPair, gold_digest
 from annotation.score_report import System
@@ -65,7 +65,7 @@ def pairs() -> Iterator[NewPair]:
             ("sentence2phrase", "phrase2word")[number % 2],
             f"{number} boats lie in the old harbour 漢字",
             f"{number} boats",
-            genre=("news", "fables")[number % 2],
+            genre=("everyday conversation", "fables")[number % 2],
             ratings=(("ana", grade), ("ben", far), ("cleo", min(Decimal(4), grade + Decimal("0.25")))),
         )
 
@@ -135,3 +135,31 @@ def test_axe_finds_nothing_serious_in_light_and_dark(site, places, tabs, name):
     found = serious_violations(page)
     button.click()
     assert found == []
+
+
+CUT_WORDS = """() => [...document.querySelectorAll("table :is(td, th)")]
+  .filter(cell => cell.checkVisibility())
+  .flatMap(cell => {
+    const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), cut = [];
+    for (let text; (text = walker.nextNode());) {
+      for (const word of text.data.matchAll(/[^\\s-]+/g)) {
+        const range = document.createRange();
+        range.setStart(text, word.index);
+        range.setEnd(text, word.index + word[0].length);
+        const lines = [...range.getClientRects()].map(({ top }) => Math.round(top));
+        if (new Set(lines).size > 1) cut.push(word[0]);
+      }
+    }
+    return cut;
+  })"""
+
+
+@pytest.mark.parametrize("name", ["pairs", "agreement"])
+def test_tables_cut_no_word_that_fits_on_a_phone(site, places, tabs, name):
+    page, (path, shown) = tabs[0], PAGES[name]
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(site.address + path.format(**places))
+    page.locator(shown).first.wait_for()
+    expect(page.get_by_role("cell", name="everyday conversation").first).to_be_visible()
+    assert page.evaluate(CUT_WORDS) == []
+    page.set_viewport_size({"width": 1280, "height": 720})
