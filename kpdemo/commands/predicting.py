@@ -36,6 +36,9 @@ from kpdemo.whole_files import plain_document, read_whole
 if TYPE_CHECKING:
     from kpdemo.batch import BatchSummary
 
+_WORDS_OF_A_TEXT = 4
+"""A name of no file that has so many words was meant as the text itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -145,6 +148,11 @@ def _read_one(file: str | None, title: str) -> Document:
     if file is None or file == STDIN:
         text = read_text(sys.stdin.buffer, name="standard input")
         return with_title_line(plain_document(text, title=title))
+    if len(file.split()) >= _WORDS_OF_A_TEXT and not _is_there(file):
+        raise CallError(
+            f"{' '.join(file.split()[:_WORDS_OF_A_TEXT])}…: no such file; a text itself goes to standard "
+            f'input: echo "TEXT" | {PROGRAM} predict -'
+        )
     many = f"`predict --input {file} --output predictions.jsonl`"
     if Path(file).is_dir():
         raise CallError(f"{file}: a folder, not a file; for all documents in it use {many}.")
@@ -154,6 +162,13 @@ def _read_one(file: str | None, title: str) -> Document:
             f"{file}: a file of one document ends in {', '.join(WHOLE_SUFFIXES)}; for one of many use {many}."
         )
     return read_whole(path, title=title)
+
+
+def _is_there(file: str) -> bool:
+    try:
+        return Path(file).exists()
+    except OSError:  # too long for a name
+        return False
 
 
 def _say_what_to_know(found: RetrievalPrediction, predictor: Predictor, *, has_index: bool) -> None:

@@ -273,6 +273,15 @@ class TestProcess:
             "missing.txt: no such file; check the name.\n",
         )
 
+    @pytest.mark.parametrize("times", [1, 500])
+    def test_a_text_in_place_of_a_file_is_told_its_way(self, run: Run, times: int) -> None:
+        result = run("predict", "Graph kernels compare molecules. " * times)
+        assert (result.status, result.out) == (2, "")
+        assert result.err == (
+            "Graph kernels compare molecules.…: no such file; a text itself goes to standard input: "
+            'echo "TEXT" | python -m kpdemo predict -\n'
+        )
+
     def test_an_empty_text_is_status_1(self) -> None:
         result = finish(command("predict", "-", program=FAKE_PROGRAM))
         assert (result.status, result.out) == (1, "")
