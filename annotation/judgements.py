@@ -12,6 +12,7 @@ lower ones that 32 bits hold, because trec_eval, which keeps no more of them, or
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -30,6 +31,7 @@ LEAST_THRESHOLD = Decimal("0.25")
 CUT = 10
 MOST_RANKS = 1_000
 _LEAST_STEP = np.float32(1e-9)
+_QUOTED = re.compile(r"\s|%(?=[0-9A-Fa-f]{2})")
 """Between tied scores near 0: the next lower number of 32 bits is 0 to programs that know no smaller ones."""
 
 
@@ -148,7 +150,7 @@ class JudgedPool:
         for document in self.documents:
             for phrase in document.phrases:
                 if phrase.grade is not None:
-                    yield f"{_word(document.id)} 0 {_word(phrase.pair)} {relevance(phrase.grade)}\n"
+                    yield f"{trec_id(document.id)} 0 {trec_id(phrase.pair)} {relevance(phrase.grade)}\n"
 
     def run_lines(self, model: str) -> Iterator[str]:
         """What a model ranked, also what has no grade yet.
@@ -167,7 +169,7 @@ class JudgedPool:
             ranked = document.runs.get(model, ())
             scores = run_scores(score for _, score in ranked)
             for rank, ((phrase, _), score) in enumerate(zip(ranked, scores, strict=True), start=1):
-                yield f"{_word(document.id)} Q0 {_word(names[phrase])} {rank} {score} {_word(model)}\n"
+                yield f"{trec_id(document.id)} Q0 {trec_id(names[phrase])} {rank} {score} {trec_id(model)}\n"
 
     def _score(self, model: str, options: JudgingOptions) -> ModelFigures:
         return score_model(
@@ -248,6 +250,6 @@ def _json_line(row: Mapping[str, Any]) -> str:
     return json.dumps(row, ensure_ascii=False) + "\n"
 
 
-def _word(text: str) -> str:
-    """An id without white space, which ends a field there."""
-    return "".join(quote(character) if character.isspace() else character for character in text)
+def trec_id(text: str) -> str:
+    """An id without white space, which ends a field there; `urllib.parse.unquote` gives the id back."""
+    return _QUOTED.sub(lambda found: quote(found[0]), text)

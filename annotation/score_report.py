@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -18,11 +18,11 @@ from annotation.scoring import (
     Resampled,
     Williams,
     bootstrap_p,
+    correlations,
+    correlations_between,
     estimate,
-    pearson,
     ranking,
     resample,
-    spearman,
     why_undefined,
     williams_test,
 )
@@ -111,36 +111,39 @@ class ScoreReport:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Group:
-    """Pairs that are measured together: grades (N,), scores (S, N), and what the resamples gave."""
+    """Pairs that are measured together: scores (S, N) and how they correlate with the grades."""
 
-    gold: Floats
+    pairs: int
     scores: Floats
     reasons: tuple[str, ...]
     """Of each system why it has no correlation here; empty where it has one."""
+    whole: Resampled
+    """Of all pairs, each once (S, 1)."""
     drawn: Resampled
 
     def part(self, system: int) -> Part:
-        pairs = len(self.gold)
         if reason := self.reasons[system]:
             undefined = Estimate(None, reason=reason)
-            return Part(undefined, undefined, pairs)
-        scores = self.scores[system]
+            return Part(undefined, undefined, self.pairs)
         return Part(
-            estimate(pearson(self.gold, scores), self.drawn.pearson[system]),
-            estimate(spearman(self.gold, scores), self.drawn.spearman[system]),
-            pairs,
+            estimate(float(self.whole.pearson[system, 0]), self.drawn.pearson[system]),
+            estimate(float(self.whole.spearman[system, 0]), self.drawn.spearman[system]),
+            self.pairs,
         )
 
-    def contrast(self, first: int, second: int) -> Contrast:
+    def between(self) -> Floats:
+        """Pearson's correlation (S, S) of the systems' scores with each other."""
+        return correlations_between(self.scores)
+
+    def contrast(self, first: int, second: int, between: Floats) -> Contrast:
         if reason := self.reasons[first] or self.reasons[second]:
             return Contrast(Estimate(None, reason=reason), None)
-        one, other = (pearson(self.gold, self.scores[system]) for system in (first, second))
+        one, other = (float(self.whole.pearson[system, 0]) for system in (first, second))
         drawn = self.drawn.pearson[first] - self.drawn.pearson[second]
-        between = pearson(self.scores[first], self.scores[second])
         return Contrast(
             estimate(one - other, drawn),
             bootstrap_p(drawn),
-            williams_test(one, other, between, len(self.gold)),
+            williams_test(one, other, float(between[first, second]), self.pairs),
         )
 
 
@@ -183,10 +186,7 @@ def score_systems(
         len(pairs),
         tuple(types),
         tuple(_system_report(system, place, by_type, by_genre) for place, system in enumerate(systems)),
-        tuple(
-            _difference(systems, first, second, by_type)
-            for first, second in combinations(range(len(systems)), 2)
-        ),
+        tuple(_differences(systems, by_type)),
         resamples,
         seed,
     )
@@ -195,11 +195,19 @@ def score_systems(
 def _group(grades: Floats, scores: Floats, resamples: int, seed: int, names: Sequence[str]) -> _Group:
     reasons = tuple(NOT_SCORED if np.isnan(row).any() else why_undefined(grades, row) for row in scores)
     usable = [place for place, reason in enumerate(reasons) if not reason]
-    pearsons, spearmans = np.full((2, len(scores), resamples), np.nan)
+    pearsons, spearmans = np.full((2, len(scores), 1 + resamples), np.nan)
     if usable:
+        whole = correlations(grades, scores[usable], np.ones((len(grades), 1)))
         drawn = resample(grades, scores[usable], resamples=resamples, seed=seed, group=names)
-        pearsons[usable], spearmans[usable] = drawn.pearson, drawn.spearman
-    return _Group(grades, scores, reasons, Resampled(pearsons, spearmans))
+        pearsons[usable] = np.hstack([whole.pearson, drawn.pearson])
+        spearmans[usable] = np.hstack([whole.spearman, drawn.spearman])
+    return _Group(
+        len(grades),
+        scores,
+        reasons,
+        Resampled(pearsons[:, :1], spearmans[:, :1]),
+        Resampled(pearsons[:, 1:], spearmans[:, 1:]),
+    )
 
 
 def _system_report(
@@ -230,19 +238,24 @@ def _sum(parts: Sequence[Estimate], drawn: Sequence[Floats]) -> Estimate:
     return estimate(sum(values), np.sum(drawn, axis=0))
 
 
-def _difference(
-    systems: Sequence[System], first: int, second: int, by_type: Mapping[str, _Group]
-) -> Difference:
-    types = {type: group.contrast(first, second) for type, group in by_type.items()}
+def _differences(systems: Sequence[System], by_type: Mapping[str, _Group]) -> Iterator[Difference]:
+    between = {type: group.between() for type, group in by_type.items()}
+    for first, second in combinations(range(len(systems)), 2):
+        types = {type: group.contrast(first, second, between[type]) for type, group in by_type.items()}
+        whole = _sum_of_contrasts(first, second, types, by_type)
+        yield Difference(systems[first].name, systems[second].name, types, whole)
+
+
+def _sum_of_contrasts(
+    first: int, second: int, types: Mapping[str, Contrast], by_type: Mapping[str, _Group]
+) -> Contrast:
     summed = [group for group in by_type.values() if not (group.reasons[first] and group.reasons[second])]
     reasons = [group.reasons[first] or group.reasons[second] for group in summed or by_type.values()]
     if reason := next(filter(None, reasons), ""):
-        whole = Contrast(Estimate(None, reason=reason), None)
-    else:
-        drawn = np.sum([group.drawn.pearson[first] - group.drawn.pearson[second] for group in summed], axis=0)
-        value = sum(part.difference.value or 0.0 for part in types.values())
-        whole = Contrast(estimate(value, drawn), bootstrap_p(drawn))
-    return Difference(systems[first].name, systems[second].name, types, whole)
+        return Contrast(Estimate(None, reason=reason), None)
+    drawn = np.sum([group.drawn.pearson[first] - group.drawn.pearson[second] for group in summed], axis=0)
+    value = sum(part.difference.value or 0.0 for part in types.values())
+    return Contrast(estimate(value, drawn), bootstrap_p(drawn))
 
 
 # As JSON

@@ -64,14 +64,13 @@ def why_undefined(gold: Floats, scores: Floats) -> str:
     return ""
 
 
-def pearson(first: Floats, second: Floats) -> float:
-    """Pearson's correlation of two rows (N,); nan where one has a single value only."""
-    return float(correlations(first, second[None], np.ones((len(first), 1))).pearson[0, 0])
-
-
-def spearman(first: Floats, second: Floats) -> float:
-    """Spearman's correlation of two rows (N,): Pearson's of their ranks, ties sharing the mean rank."""
-    return float(correlations(first, second[None], np.ones((len(first), 1))).spearman[0, 0])
+def correlations_between(rows: Floats) -> Floats:
+    """Pearson’s correlations (S, S) of S rows (N,) with each other; nan where one has a single value only."""
+    centred = np.array([_standard(row) for row in rows])
+    together = np.einsum("sn,tn->st", centred, centred)
+    squares = together.diagonal()
+    is_spread = squares > _ONE_VALUE
+    return _ratio(together, np.outer(squares, squares), np.outer(is_spread, is_spread))
 
 
 def resample(

@@ -72,7 +72,7 @@ class SystemService:
         self._clock = clock
         self._agreement = AgreementService(database)
         self._lock = threading.Lock()
-        """Of the two that follow, held for a moment; what counts for long holds the lock of its project."""
+        """Of `_counting` and `_boards`, held for a moment; counting a board holds its project's own."""
         self._counting: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         self._own: tuple[int, str, Gold] | None = None
         self._boards: OrderedDict[tuple[GoldVersion, tuple[Entry, ...]], Board] = OrderedDict()
@@ -84,8 +84,9 @@ class SystemService:
             NotFoundError: there is no such project.
         """
         version = self._agreement.version(project_id)
-        if self._own is not None and self._own[:2] == (project_id, version):
-            return self._own[2]
+        kept = self._own
+        if kept is not None and kept[:2] == (project_id, version):
+            return kept[2]
         with self._database.reading() as session:
             settings = as_project(find_project(session, project_id)).settings
             rows = (gold_row(pair, settings, None) for pair in stream_pairs(session, project_id))

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial, wraps
 from pathlib import Path
+from typing import ParamSpec
 from urllib.parse import quote
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, JSONResponse, Response
@@ -23,8 +26,22 @@ from annotation.services.projects import ProjectService
 from annotation.types import Role, User
 
 GOLD_PATH = "/annotate/download/{project_id}/gold.zip"
+MADE_AT_ONCE = 4
+"""Files of one route that are made at once."""
 _UNSAFE_IN_NAME = re.compile(r"[^\w.-]+")
 _PREFIX = "gold-"
+_P = ParamSpec("_P")
+
+
+def in_turn(make: Callable[_P, Response]) -> Callable[_P, Awaitable[Response]]:
+    """The route with threads of its own: whoever waits for a file takes none that other pages need."""
+    limiter = CapacityLimiter(MADE_AT_ONCE)
+
+    @wraps(make)
+    async def answer(*args: _P.args, **kwargs: _P.kwargs) -> Response:
+        return await to_thread.run_sync(partial(make, *args, **kwargs), limiter=limiter)
+
+    return answer
 
 
 def build_downloads(
@@ -41,6 +58,7 @@ def build_downloads(
     router = APIRouter()
 
     @router.get(GOLD_PATH)
+    @in_turn
     def download_gold(
         request: Request,
         project_id: str,

@@ -16,7 +16,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User
-from annotation.web.downloads import attachment, plain_name, project_number, refused
+from annotation.web.downloads import attachment, in_turn, plain_name, project_number, refused
 
 FOLDER = "/annotate/download/{project_id}/"
 """Where the files are: gold-keyphrases.jsonl, keyphrases.qrels, keyphrases.run."""
@@ -39,9 +39,9 @@ class JudgementDownloads:
         self._user_of = user_of
 
     def add_to(self, router: APIRouter) -> None:
-        router.add_api_route(FOLDER + "gold-keyphrases.jsonl", self.gold, methods=["GET"])
-        router.add_api_route(FOLDER + "keyphrases.qrels", self.qrels, methods=["GET"])
-        router.add_api_route(FOLDER + "keyphrases.run", self.run, methods=["GET"])
+        router.add_api_route(FOLDER + "gold-keyphrases.jsonl", in_turn(self.gold), methods=["GET"])
+        router.add_api_route(FOLDER + "keyphrases.qrels", in_turn(self.qrels), methods=["GET"])
+        router.add_api_route(FOLDER + "keyphrases.run", in_turn(self.run), methods=["GET"])
 
     def gold(self, request: Request, project_id: str, threshold: str = "") -> Response:
         def lines(number: int) -> str:

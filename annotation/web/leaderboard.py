@@ -16,7 +16,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.systems import Board, SystemService
 from annotation.types import Role, User
-from annotation.web.downloads import attachment, plain_name, project_number, refused
+from annotation.web.downloads import attachment, in_turn, plain_name, project_number, refused
 
 BOARD_PATH = "/annotate/download/{project_id}/leaderboard.{ending}"
 _TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
@@ -36,6 +36,7 @@ def build_board_downloads(
     router = APIRouter()
 
     @router.get(BOARD_PATH)
+    @in_turn
     def download_board(request: Request, project_id: str, ending: str, gold: str = "") -> Response:
         try:
             user = user_of(request)

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 
 from kpdemo.errors import InputError
 from kpdemo.ramkg.settings import IndexConfig
-from kpdemo.ramkg.structure import Found, build_structure, search_exactly, search_structure
+from kpdemo.ramkg.structure import (
+    Found,
+    build_structure,
+    choose_effort,
+    overlap,
+    search_exactly,
+    search_structure,
+)
 
 THRESHOLD = 1.03
 """RAMKG's, for LaBSE (section 5)."""
@@ -24,7 +31,9 @@ NEIGHBOURS = 4
 LARGEST_EXACT = 100_000
 """Passages of a side that are compared with all of the other; more are found by inverted lists."""
 
-_SHARE_OF_LISTS = 16
+_RECALL = 0.99
+"""Of the neighbours, where lists are looked through: those that are missed raise every margin."""
+_SAMPLE = 500
 _QUERIES = 16_384
 
 
@@ -65,7 +74,7 @@ def mine_pairs(
     source, target = _unit(source), _unit(target)
     forward = _nearest(source, target, neighbours)
     backward = _nearest(target, source, neighbours)
-    means = forward[0].mean(axis=1), backward[0].mean(axis=1)
+    means = _means(forward), _means(backward)
     candidates = {(x, y): margin for x, y, margin in _best(forward, *means)}
     candidates |= {(x, y): margin for y, x, margin in _best(backward, *means[::-1])}
     pairs = (MinedPair(x, y, margin) for (x, y), margin in candidates.items() if margin >= threshold)
@@ -115,14 +124,28 @@ def _nearest(queries: NDArray[np.float32], others: NDArray[np.float32], count: i
         return search_exactly(others, queries, count)
     config = IndexConfig("ivf")
     lists = build_structure(config, others)
-    effort = max(lists.nlist // _SHARE_OF_LISTS, 1)
-    parts = [
-        search_structure(lists, config, others, queries[first : first + _QUERIES], count, effort)
-        for first in range(0, len(queries), _QUERIES)
-    ]
+
+    def search(some: NDArray[np.float32], effort: int) -> Found:
+        return search_structure(lists, config, others, some, count, effort)
+
+    sample = queries[:: max(len(queries) // _SAMPLE, 1)][:_SAMPLE]
+    _, exact = search_exactly(others, sample, count)
+    effort, _ = choose_effort(
+        config, lists, lambda effort: overlap(exact, search(sample, effort)[1]), len(others), _RECALL
+    )
+    parts = [search(queries[first : first + _QUERIES], effort) for first in range(0, len(queries), _QUERIES)]
     cosines, places = (np.concatenate(part) for part in zip(*parts, strict=True))
     missing = places < 0  # the lists looked through held too few
-    return np.where(missing, np.float32(0), cosines), np.where(missing, 0, places)
+    return np.where(missing, -np.inf, cosines).astype(np.float32), np.where(missing, 0, places)
+
+
+def _means(found: Found) -> NDArray[np.float32]:
+    """(Q,) the mean cosine of the neighbours that were found."""
+    cosines, _ = found
+    known = np.isfinite(cosines)
+    sums = np.where(known, cosines, 0).sum(axis=1)
+    means: NDArray[np.float32] = (sums / np.maximum(known.sum(axis=1), 1)).astype(np.float32)
+    return means
 
 
 def _best(

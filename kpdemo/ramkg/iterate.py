@@ -22,6 +22,7 @@ from kpdemo.evaluation.report import percent
 from kpdemo.evaluation.retrieval import CUT_OFFS, rank_of, recall_at
 from kpdemo.types import Document
 
+_ROUNDING = 1e-9  # 0.8 - 0.75 is more than 0.05 in floating point
 Variant = Literal["union", "pretrain"]
 
 
@@ -190,7 +191,7 @@ def mine(
         if old is None or new is None:
             continue
         gains.append((old, new))
-        if passages and new - old > tau:
+        if passages and new - old > tau + _ROUNDING:
             pairs.append((document.id, passages[0].id))
     known = [(passage, truth[document]) for document, passage in pairs if document in truth]
     return Pseudo(

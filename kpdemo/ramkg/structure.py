@@ -135,9 +135,13 @@ def search_structure(
 
 
 def choose_effort(
-    config: IndexConfig, index: Any, recall_at: Callable[[int], float], passages: int
+    config: IndexConfig,
+    index: Any,
+    recall_at: Callable[[int], float],
+    passages: int,
+    wanted: float = RECALL_WANTED,
 ) -> tuple[int, float]:
-    """The nprobe or ef_search that is set, else the least power of two with a recall of `RECALL_WANTED`.
+    """The nprobe or ef_search that is set, else the least power of two with the recall that is wanted.
 
     Args:
         recall_at: measures the recall of an effort.
@@ -152,7 +156,7 @@ def choose_effort(
         fixed, effort, most = min(config.nprobe, index.nlist), 1, index.nlist
     if fixed:
         return fixed, recall_at(fixed)
-    while (recall := recall_at(effort)) < RECALL_WANTED and effort < most:
+    while (recall := recall_at(effort)) < wanted and effort < most:
         effort = min(2 * effort, most)
     return effort, recall
 

@@ -101,6 +101,15 @@ def test_inverted_lists_find_the_pairs_of_a_large_set(monkeypatch):
     assert len(found & {(int(x), y) for y, x in enumerate(order)}) >= 1450
 
 
+def test_inverted_lists_raise_no_margins(monkeypatch):
+    source, target = np.random.default_rng(0).normal(size=(2, 3000, 16)).astype(np.float32)
+    exact = mine_pairs(source, target, threshold=1.06)
+    monkeypatch.setattr(bitext, "LARGEST_EXACT", 100)
+    found = mine_pairs(source, target, threshold=1.06)  # nothing says the same: the hardest case
+    assert len(found) == pytest.approx(len(exact), rel=0.05)
+    assert found[0].margin == pytest.approx(exact[0].margin, rel=0.02)
+
+
 @pytest.mark.parametrize(("sources", "targets"), [(0, 3), (3, 0), (0, 0)])
 def test_an_empty_side_has_no_pairs(sources, targets):
     assert mine_pairs(SOURCE[:sources], TARGET[:targets]) == []

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 from itertools import pairwise
+from urllib.parse import unquote
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.gold import standing_of
-from annotation.judgements import relevance, run_scores
+from annotation.judgements import relevance, run_scores, trec_id
 
 QUARTERS = [Decimal(quarters) / 4 for quarters in range(17)]
 SCORES = st.sampled_from([0.0, 1e-12, 1e-9, 0.25, 0.5, 1 - 1e-12, 1.0]) | st.floats(0, 1)
@@ -34,3 +35,9 @@ def test_scores_that_differ_are_those_of_the_model():
 def test_a_mean_reaches_a_threshold_in_the_qrels_only_if_it_does_here(grades, threshold):
     mean = standing_of(grades).mean
     assert (relevance(mean) >= relevance(threshold)) is (mean >= threshold)
+
+
+@given(st.text(st.sampled_from("a %2059\u2003/é"), max_size=12))
+def test_ids_are_one_word_in_the_files_and_can_be_told_apart(id):
+    assert not any(map(str.isspace, trec_id(id)))
+    assert unquote(trec_id(id)) == id

@@ -130,6 +130,14 @@ def test_a_pair_is_kept_only_where_retrieval_helps_by_more_than_tau():
     assert mine(documents, found, base, augmented, tau=exactly, truth={}).label_accuracy is None
 
 
+def test_a_gain_of_exactly_tau_is_not_more_than_tau_whatever_floats_say():
+    document = Document("t", id="d", keyphrases=("a", "b", "c", "d"))
+    base = ["a", "b", "c", "x"]  # F1 0.75
+    augmented = ["a", "b", "c", "d", "x", "y"]  # F1 0.8, and 0.8 - 0.75 > 0.05 in floating point
+    mined = mine([document], [[Retrieved("p")]], [base], [augmented], tau=0.05, truth={})
+    assert (mined.base_f1, mined.f1, mined.pairs) == (0.75, 0.8, ())
+
+
 def test_recall_counts_each_pair_by_the_place_of_its_passage():
     pairs = [Pair(paper(0), "a"), Pair(paper(1), "b")]
     found = [[Retrieved("a")], [Retrieved("x"), Retrieved("y"), Retrieved("b")]]

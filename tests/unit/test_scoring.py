@@ -15,11 +15,10 @@ from annotation.score_report import System, report_to_json, score_systems
 from annotation.scoring import (
     bootstrap_p,
     correlations,
+    correlations_between,
     estimate,
-    pearson,
     ranking,
     resample,
-    spearman,
     why_undefined,
     williams_test,
 )
@@ -37,8 +36,21 @@ def grades_and_scores(draw):
 
 @given(grades_and_scores())
 def test_correlations_are_those_of_scipy_with_ties(columns):
-    assert pearson(*columns) == pytest.approx(stats.pearsonr(*columns).statistic, abs=1e-12)
-    assert spearman(*columns) == pytest.approx(stats.spearmanr(*columns).statistic, abs=1e-12)
+    gold, scores = columns
+    found = correlations(gold, scores[None], np.ones((len(gold), 1)))
+    assert found.pearson[0, 0] == pytest.approx(stats.pearsonr(*columns).statistic, abs=1e-12)
+    assert found.spearman[0, 0] == pytest.approx(stats.spearmanr(*columns).statistic, abs=1e-12)
+
+
+@given(st.integers(2, 5), st.integers(3, 30), st.integers(0, 2**32 - 1))
+def test_systems_correlate_with_each_other_as_in_numpy(systems, pairs, seed):
+    rng = np.random.default_rng(seed)
+    rows = np.round(rng.normal(size=(systems, pairs)), 1) * 10.0 ** rng.integers(-9, 9, (systems, 1))
+    rows[0] = 3.5
+    found = correlations_between(rows)
+    assert np.isnan(found[0]).all()
+    assume(all(row.min() < row.max() for row in rows[1:]))
+    assert found[1:, 1:] == pytest.approx(np.atleast_2d(np.corrcoef(rows[1:])), abs=1e-9)
 
 
 @given(grades_and_scores(), st.integers(0, 2**32 - 1))
@@ -57,14 +69,16 @@ def test_a_resample_correlates_as_its_pairs_written_out(columns, seed):
 @pytest.mark.parametrize("factor", [1e-200, 1.0, 1e200])
 def test_scores_of_any_size_correlate(factor):
     gold = np.array([0.0, 1, 2, 4])
-    assert pearson(gold, gold * factor + 3 * factor) == pytest.approx(1)
+    assert correlations_between(np.array([gold, gold * factor + 3 * factor])) == pytest.approx(1)
 
 
 def test_resamples_spread_as_those_drawn_pair_by_pair():
     rng = np.random.default_rng(3)
     gold, scores = rng.integers(0, 17, 40) / 4, rng.normal(size=40)
     drawn = resample(gold, scores[None], resamples=4000, seed=1)
-    by_hand = [pearson(gold[chosen], scores[chosen]) for chosen in rng.integers(40, size=(1000, 40))]
+    by_hand = [
+        stats.pearsonr(gold[chosen], scores[chosen]).statistic for chosen in rng.integers(40, size=(1000, 40))
+    ]
     assert drawn.pearson.mean() == pytest.approx(np.mean(by_hand), abs=0.02)
     assert drawn.pearson.std() == pytest.approx(np.std(by_hand), rel=0.1)
 
