@@ -42,6 +42,8 @@ class ProjectGrades:
     genre_of_pair: Integers
     decided: Mask
     """The pairs with an adjudication."""
+    changed: Mask
+    """Those of them with a rating that is younger: flagged, they are open again."""
     grades: Grades
     seconds: Floats
     """Of each rating; nan where nobody knows."""
@@ -67,6 +69,8 @@ class Part:
     """Pairs whose ratings differ by the threshold or more."""
     decided: int
     """Flagged pairs with an adjudication."""
+    reopened: int
+    """Those of them that were graded after it, and wait for another."""
     all: Alpha
     unadjudicated: Alpha
     """On the pairs that are neither flagged nor decided."""
@@ -190,6 +194,7 @@ class _Split:
             finished=int((chosen & (self._counts >= data.raters_per_pair)).sum()),
             flagged=int(flagged.sum()),
             decided=int((flagged & data.decided).sum()),
+            reopened=int((flagged & data.changed).sum()),
             all=whole,
             unadjudicated=self._measure(grades.only(settled[grades.pairs]), among),
             buckets=bucket_counts(grades.values),
@@ -240,6 +245,7 @@ def report_to_json(report: AgreementReport) -> dict[str, Any]:
         "finished": report.whole.finished,
         "flagged": report.whole.flagged,
         "decided": report.whole.decided,
+        "reopened": report.whole.reopened,
         "withdrawn": report.withdrawn,
         "threshold": report.threshold,
         "raters_per_pair": report.raters_per_pair,
@@ -287,6 +293,7 @@ def _part_json(part: Part) -> dict[str, Any]:
         "finished": part.finished,
         "flagged": part.flagged,
         "decided": part.decided,
+        "reopened": part.reopened,
     }
 
 

@@ -77,6 +77,11 @@ def export(
     for file in files:
         show_line(f"{output / file['name']}: {file['rows']:,} rows, SHA-256 {file['sha256']}")
     show_line(f"{output / 'manifest.json'}: SHA-256 {exported.manifest_sha256}")
+    if reopened := exported.manifest["counts"].get("reopened"):
+        show_line(
+            f"Pairs among them that were graded after their decision and are open again: {reopened:,}; "
+            f"`python -m annotation adjudications {shlex.quote(project)}` lists them."
+        )
     if marked := exported.manifest["counts"].get("marked_as_problem"):
         show_line(
             f"Pairs among them that a rater marked as a problem: {marked:,}; `python -m annotation remarks "

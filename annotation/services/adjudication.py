@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import exists, func, or_, select, tuple_
+from sqlalchemy import func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from annotation.adjudication import (
@@ -25,7 +25,7 @@ from annotation.adjudication import (
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError
 from annotation.pair_senses import senses_from_json
-from annotation.services.adjudication_queue import ORDER, Queue, entry_of
+from annotation.services.adjudication_queue import CHANGED, ORDER, Queue, entry_of
 from annotation.services.projects import find_project
 from annotation.types import Cause, from_quarters, to_quarters
 from db import Database
@@ -251,8 +251,7 @@ def _standing(session: Session, pair_id: int) -> Adjudication | None:
 
 
 def _is_changed(session: Session, standing: Adjudication) -> bool:
-    younger = exists().where(Rating.pair_id == standing.pair_id, Rating.updated_at > standing.decided_at)
-    return bool(session.scalar(select(younger)))
+    return bool(session.scalar(select(CHANGED).where(Adjudication.id == standing.id)))
 
 
 def _same(standing: Adjudication, wanted: tuple[int, int, str, str]) -> bool:

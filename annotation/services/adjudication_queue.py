@@ -15,7 +15,8 @@ from db.models import Adjudication, Pair, Project, Rating
 _READ_LENGTH = 4 * BEGINNING_LENGTH + 1
 
 ORDER: tuple[Any, ...] = (-Pair.spread_quarters, Pair.position, Pair.id)
-_CHANGED = exists().where(Rating.pair_id == Pair.id, Rating.updated_at > Adjudication.decided_at)
+CHANGED = exists().where(Rating.pair_id == Adjudication.pair_id, Rating.updated_at > Adjudication.decided_at)
+"""Of a decision: a rating came after it. While the pair is flagged it is open again."""
 
 
 class Queue:
@@ -23,8 +24,8 @@ class Queue:
 
     def __init__(self, project: Project) -> None:
         flagged, decided = Pair.spread_quarters >= project.threshold_quarters, Adjudication.id.is_not(None)
-        self.open = and_(flagged, or_(~decided, _CHANGED))
-        self.decided = and_(decided, ~and_(flagged, _CHANGED))
+        self.open = and_(flagged, or_(~decided, CHANGED))
+        self.decided = and_(decided, ~and_(flagged, CHANGED))
         # Most pairs are neither, and their texts make the table long: both kinds are found by an index.
         of_flagged = select(Pair.id).where(Pair.project_id == project.id, flagged)
         of_decided = select(Adjudication.pair_id).where(Adjudication.project_id == project.id)
@@ -54,7 +55,7 @@ class Queue:
             Pair.rating_count,
             Adjudication.quarters,
             case((self.open, 1), else_=0).label("is_open"),
-            case((and_(Adjudication.id.is_not(None), _CHANGED), 1), else_=0).label("is_changed"),
+            case((and_(Adjudication.id.is_not(None), CHANGED), 1), else_=0).label("is_changed"),
         )
         return self.select(*columns, which=which, type=type).order_by(*ORDER)
 

@@ -26,6 +26,7 @@ from annotation.agreement_report import (
 )
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.planning import Plan, check_width, plan_pairs
+from annotation.services.adjudication_queue import CHANGED
 from annotation.services.audit import PAIRS_CHANGED
 from annotation.services.in_use import IN_USE, count_withdrawn, of_pair_in_use
 from annotation.services.keys import KeyService
@@ -215,7 +216,7 @@ def _read_grades(session: Session, project: Project, key: bytes) -> _Read:
         )
     ).all()
     decided = session.execute(
-        select(Adjudication.pair_id, Adjudication.quarters).where(
+        select(Adjudication.pair_id, Adjudication.quarters, CHANGED).where(
             Adjudication.project_id == project.id, of_pair_in_use(Adjudication.pair_id, project.id)
         )
     ).all()
@@ -231,7 +232,7 @@ def _numbered_grades(
     raters: Sequence[int],
     pairs: Sequence[Row[int, str, str | None]],
     ratings: Sequence[Row[int, int, int, float | None, datetime]],
-    decided: Sequence[Row[int, int]],
+    decided: Sequence[Row[int, int, bool]],
 ) -> ProjectGrades:
     """What was read, as columns: pairs, raters, types and genres are numbers from 0.
 
@@ -240,7 +241,7 @@ def _numbered_grades(
         raters: their accounts, in the order that numbers them.
         pairs: id, type and genre, in the order that numbers them.
         ratings: pair, rater, quarters, seconds and moment.
-        decided: pair and quarters.
+        decided: pair, quarters, and whether a rating came after the decision.
     """
     places = {row[0]: place for place, row in enumerate(pairs)}
     rater_number = {rater: number for number, rater in enumerate(raters)}
@@ -248,10 +249,11 @@ def _numbered_grades(
     genres = tuple(sorted({row[2] or NO_GENRE for row in pairs}))
     type_number = {name: number for number, name in enumerate(types)}
     genre_number = {name: number for number, name in enumerate(genres)}
-    is_decided = np.zeros(len(pairs), dtype=np.bool_)
+    is_decided, is_changed = np.zeros((2, len(pairs)), dtype=np.bool_)
     decisions = np.full(len(pairs), np.nan)
-    for pair_id, quarters in decided:
+    for pair_id, quarters, has_changed in decided:
         is_decided[places[pair_id]] = True
+        is_changed[places[pair_id]] = has_changed
         decisions[places[pair_id]] = quarters / QUARTERS_PER_POINT
     return ProjectGrades(
         types=types,
@@ -259,6 +261,7 @@ def _numbered_grades(
         type_of_pair=np.array([type_number[row[1]] for row in pairs], np.int64),
         genre_of_pair=np.array([genre_number[row[2] or NO_GENRE] for row in pairs], np.int64),
         decided=is_decided,
+        changed=is_changed,
         grades=Grades(
             np.array([places[row[0]] for row in ratings], np.int64),
             np.array([rater_number[row[1]] for row in ratings], np.int64),

@@ -32,6 +32,7 @@ from annotation.gold_folder import GoldFolder, describe_files, write_manifest
 from annotation.services.audit import record
 from annotation.services.gold_rows import (
     count_problems,
+    count_reopened,
     count_unfinished,
     first_unfinished,
     has_senses,
@@ -59,6 +60,8 @@ class GoldCounts:
     """Pairs that none of the other figures counts."""
     problems: int = 0
     """Finished pairs that a rater has marked as a problem."""
+    reopened: int = 0
+    """Finished pairs that are to be adjudicated again, a grade being younger than their decision."""
 
     @property
     def finished(self) -> int:
@@ -93,8 +96,12 @@ class GoldService:
         """How many pairs have a gold grade, and what the others lack."""
         with self._database.reading() as session:
             project = find_project(session, project_id)
-            withdrawn, problems = count_withdrawn(session, project_id), count_problems(session, project)
-            return GoldCounts(*count_unfinished(session, project), withdrawn, problems)
+            return GoldCounts(
+                *count_unfinished(session, project),
+                count_withdrawn(session, project_id),
+                count_problems(session, project),
+                count_reopened(session, project),
+            )
 
     def check(self, project_id: int, options: ExportOptions) -> GoldCounts:
         """What an export would find.
@@ -240,9 +247,11 @@ def _write(
             if progress and done % 1000 == 0:
                 progress(done)
     rows = {**gold.rows, **(listed.rows if listed else {})}
+    project = find_project(session, project_id)
     others = {
         "withdrawn": count_withdrawn(session, project_id),
-        "marked_as_problem": count_problems(session, find_project(session, project_id)),
+        "marked_as_problem": count_problems(session, project),
+        "reopened": count_reopened(session, project),
     }
     return manifest(
         settings,

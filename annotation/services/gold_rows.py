@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Executable, Row, and_, case, exists, func,
 from sqlalchemy.orm import Session
 
 from annotation.pair_senses import senses_from_json
+from annotation.services.adjudication_queue import CHANGED
 from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.types import Cause, RatedPair, RaterComment, from_quarters
 from db.models import Adjudication, Comment, Pair, Project, Rating, User
@@ -66,6 +67,17 @@ def count_problems(session: Session, project: Project) -> int:
     few, flagged = lacks(project)
     marked = exists().where(Comment.pair_id == Pair.id, Comment.is_flagged)
     counted = select(func.count(Pair.id)).where(Pair.project_id == project.id, IN_USE, ~few, ~flagged, marked)
+    return session.scalar(counted) or 0
+
+
+def count_reopened(session: Session, project: Project) -> int:
+    """How many flagged pairs have a decision that is older than one of their ratings."""
+    counted = (
+        select(func.count(Pair.id))
+        .join(Adjudication, Adjudication.pair_id == Pair.id)
+        .where(Pair.project_id == project.id, IN_USE)
+        .where(Pair.spread_quarters >= project.threshold_quarters, CHANGED)
+    )
     return session.scalar(counted) or 0
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, and_, case, exists, func, or_, select
+from sqlalchemy import Select, and_, case, func, or_, select
 
 from annotation.errors import NotFoundError
 from annotation.projects import all_graded
+from annotation.services.adjudication_queue import CHANGED
 from annotation.services.in_use import IN_USE
 from annotation.services.users import find_user
 from annotation.types import Role, User
 from db import Database
-from db.models import Adjudication, LargerItem, Membership, Pair, Project, Rating, Writing
+from db.models import Adjudication, LargerItem, Membership, Pair, Project, Writing
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,6 @@ def _withdrawn(project_ids: list[int]) -> Select[int, int]:
 
 def to_adjudicate(project_ids: list[int]) -> Select[int, int]:
     """Flagged pairs without a decision, or with a rating that came after it."""
-    changed = exists().where(Rating.pair_id == Pair.id, Rating.updated_at > Adjudication.decided_at)
     return (
         select(Pair.project_id, func.count())
         .join(
@@ -145,7 +145,7 @@ def to_adjudicate(project_ids: list[int]) -> Select[int, int]:
             and_(Project.id == Pair.project_id, Pair.spread_quarters >= Project.threshold_quarters),
         )
         .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
-        .where(Pair.project_id.in_(project_ids), IN_USE, or_(Adjudication.id.is_(None), changed))
+        .where(Pair.project_id.in_(project_ids), IN_USE, or_(Adjudication.id.is_(None), CHANGED))
         .group_by(Pair.project_id)
     )
 

@@ -11,6 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from annotation.adjudication import beginning
 from annotation.characters import can_be_stored
+from annotation.services.adjudication_queue import CHANGED
 from annotation.services.in_use import IN_USE
 from annotation.services.projects import find_project
 from annotation.services.remarks import BEGINNING_LENGTH
@@ -28,7 +29,7 @@ class PairState(StrEnum):
     """It lacks grades."""
     GRADED = "fully graded"
     FLAGGED = "flagged"
-    """It has its grades, which are far apart, and no decision."""
+    """Its grades are far apart, and it waits for a decision, also where it lacks grades."""
     DECIDED = "decided"
     WITHDRAWN = "withdrawn"
     """Given to nobody and counted nowhere, however far it was."""
@@ -112,13 +113,15 @@ def _found(search: str) -> list[ColumnElement[bool]]:
 
 def _states(project: Project) -> dict[PairState, ColumnElement[bool]]:
     """The condition of each; every pair meets one."""
-    decided = exists().where(Adjudication.pair_id == Pair.id).correlate(Pair)
+    has_decision = exists().where(Adjudication.pair_id == Pair.id).correlate(Pair)
+    is_changed = exists().where(Adjudication.pair_id == Pair.id, CHANGED).correlate(Pair)
     graded = Pair.rating_count >= project.raters_per_pair
     flagged = Pair.spread_quarters >= project.threshold_quarters
+    decided = and_(has_decision, ~and_(flagged, is_changed))
     return {
-        PairState.OPEN: and_(IN_USE, ~decided, ~graded),
+        PairState.OPEN: and_(IN_USE, ~decided, ~graded, ~flagged),
         PairState.GRADED: and_(IN_USE, ~decided, graded, ~flagged),
-        PairState.FLAGGED: and_(IN_USE, ~decided, graded, flagged),
+        PairState.FLAGGED: and_(IN_USE, ~decided, flagged),
         PairState.DECIDED: and_(IN_USE, decided),
         PairState.WITHDRAWN: ~IN_USE,
     }

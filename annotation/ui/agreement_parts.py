@@ -34,9 +34,10 @@ HIGHER_BY_MAKING = (
 def figures_html(report: AgreementReport, project_id: int) -> str:
     """The three figures on top."""
     whole = report.whole
-    left = whole.flagged - whole.decided
+    settled = whole.decided - whole.reopened
+    left = whole.flagged - settled
     share = f" of {counted(whole.pairs, 'pair')}" if whole.pairs else ""
-    decided = f"{grouped(whole.decided)} decided, {grouped(left)} to adjudicate" if whole.flagged else ""
+    decided = f"{grouped(settled)} decided, {grouped(left)} to adjudicate" if whole.flagged else ""
     link = f' <a href="/annotate/adjudicate?project={project_id}">Adjudicate</a>' if left else ""
     flagged = (
         '<div class="figure" id="agreement-flagged"><h3>Pairs flagged</h3>'

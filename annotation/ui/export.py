@@ -129,6 +129,9 @@ def counts_html(counts: GoldCounts) -> str:
         ("Too few ratings", counts.too_few_ratings, "fewer than the project asks for"),
         ("Not adjudicated", counts.not_adjudicated, "flagged, without a decision"),
     )
+    if counts.reopened:
+        meaning = "of the finished: graded after the decision, which stands until Adjudicate changes it"
+        rows = (*rows, ("Open again", counts.reopened, meaning))
     if counts.problems:
         meaning = "of the finished: see Comments and skips, and withdraw what should not count"
         rows = (*rows, ("Marked as a problem", counts.problems, meaning))

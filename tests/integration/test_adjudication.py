@@ -15,13 +15,19 @@ from annotation.adjudication import AdjudicationError, AdjudicationItem, Conflic
 from annotation.cli import main
 from annotation.commands.options import open_database
 from annotation.errors import GradeError, NotFoundError
+from annotation.gold import ExportOptions, Unfinished
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService, Neighbours
+from annotation.services.agreement import AgreementService
+from annotation.services.gold import GoldService
 from annotation.services.importing import ImportService
+from annotation.services.pair_list import PairListService, PairState
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewRating, Role
 from annotation.ui.adjudicate_html import item_html
+from annotation.ui.agreement_parts import figures_html
+from annotation.ui.export import counts_html as export_html
 from annotation.ui.project_html import counts_html
 from db.models import Adjudication, AdjudicationChange
 from tests.rated import pair, rated_project
@@ -45,6 +51,44 @@ def rated(database):
 @pytest.fixture
 def service(rated):
     return AdjudicationService(rated.database, clock=rated.clock)
+
+
+def test_whatever_tells_of_open_and_decided_pairs_tells_the_same(database, tmp_path):
+    pairs = [
+        pair("calm", "2", "2", "2"),
+        pair("again", "0", "2"),
+        pair("lacking", "0", "3"),
+        pair("done", "0", "4", "4"),
+        pair("single", "1"),
+    ]
+    rated = rated_project(database, pairs, raters_per_pair=3)
+    service = AdjudicationService(database, clock=rated.clock)
+    for name in ("again", "done"):
+        decide(rated, service, name)
+    rated.clock.move()
+    rated.rate("again", cleo="4")  # after the decision
+
+    assert set(ids(service.queue(rated.id, Which.OPEN))) == {"again", "lacking"}
+    assert ids(service.queue(rated.id, Which.DECIDED)) == ["done"]
+    states = {line.external_id: line.state for line in PairListService(database).pairs(rated.id).items}
+    assert states == {
+        "calm": PairState.GRADED,
+        "again": PairState.FLAGGED,
+        "lacking": PairState.FLAGGED,
+        "done": PairState.DECIDED,
+        "single": PairState.OPEN,
+    }
+    report = AgreementService(database).report(rated.id)
+    assert (report.whole.flagged, report.whole.decided, report.whole.reopened) == (3, 2, 1)
+    assert "1 decided, 2 to adjudicate" in figures_html(report, rated.id)
+    gold = GoldService(database, clock=rated.clock)
+    counts = gold.counts(rated.id)
+    assert (counts.finished, counts.too_few_ratings, counts.reopened) == (3, 2, 1)
+    assert '<th scope="row">Open again</th><td class="number">1</td>' in export_html(counts)
+    options = ExportOptions(unfinished=Unfinished.LEAVE_OUT)
+    assert gold.export(rated.id, tmp_path / "gold", options).manifest["counts"]["reopened"] == 1
+    decide(rated, service, "again")
+    assert gold.counts(rated.id).reopened == 0
 
 
 def ids(page):

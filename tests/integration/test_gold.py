@@ -443,14 +443,18 @@ def test_the_command_writes_a_folder_and_prints_its_manifest(url, tmp_path, caps
     assert not (target / "gold.csv").exists()
 
 
-def test_the_command_tells_how_many_pairs_were_marked_as_a_problem(url, tmp_path, capsys):
+def test_the_command_tells_which_gold_grades_to_look_at_again(url, tmp_path, capsys):
     database = open_database(url)
     ben = AccountService(database).user("ben").id
     with database.reading() as session:
         marked = session.scalar(select(Pair.id).where(Pair.external_id == "a-2"))
     RatingService(database).comment(marked, ben, "", True)
+    project_id = ProjectService(database).get("harbour").id
+    ImportService(database).import_pairs(project_id, [NewRating("c-3", "cleo", Decimal(1))])
     assert main(["export", "harbour", "--output", str(tmp_path / "gold"), "--database-url", url]) == 0
-    assert "Pairs among them that a rater marked as a problem: 1;" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "Pairs among them that a rater marked as a problem: 1;" in told
+    assert "graded after their decision and are open again: 1;" in told
 
 
 @pytest.mark.parametrize("to", [[], ["--output", "-"]])
