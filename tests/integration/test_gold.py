@@ -447,10 +447,9 @@ def test_the_command_tells_which_gold_grades_to_look_at_again(url, tmp_path, cap
     database = open_database(url)
     ben = AccountService(database).user("ben").id
     with database.reading() as session:
-        marked = session.scalar(select(Pair.id).where(Pair.external_id == "a-2"))
-    RatingService(database).comment(marked, ben, "", True)
-    project_id = ProjectService(database).get("harbour").id
-    ImportService(database).import_pairs(project_id, [NewRating("c-3", "cleo", Decimal(1))])
+        pairs = dict(session.execute(select(Pair.external_id, Pair.id)).tuples().all())
+    RatingService(database).comment(pairs["a-2"], ben, "", True)
+    RatingService(database).rate(pairs["c-3"], ben, Decimal("3.5"))  # it was 4, and c-3 is decided
     assert main(["export", "harbour", "--output", str(tmp_path / "gold"), "--database-url", url]) == 0
     told = capsys.readouterr().out
     assert "Pairs among them that a rater marked as a problem: 1;" in told
