@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,6 +158,17 @@ class _SystemFields:
     add: gr.Button
 
 
+MEASURING = '<p class="note" role="status" id="system-measuring">Measuring the system…</p>'
+_INTERACTIVE = "{{__type__: 'update', interactive: {}}}"
+BEGIN = f"() => [{_INTERACTIVE.format('false')}, {_INTERACTIVE.format('false')}, {json.dumps(MEASURING)}]"
+"""JavaScript: button and name rest, since what was asked and typed meanwhile would be lost."""
+END = (
+    f"shown => [{_INTERACTIVE.format('true')}, {_INTERACTIVE.format('true')}, "
+    "shown.includes('system-measuring') ? '' : shown]"
+)
+"""JavaScript: they come back, whatever became of it."""
+
+
 def build_system_form(
     handlers: SystemFormHandlers, board: LeaderboardHandlers, shown: LeaderboardPage, page: gr.Blocks
 ) -> None:
@@ -175,7 +187,9 @@ def build_system_form(
     for number, field in enumerate(choices, 1):
         field.change(handlers.choose, choices, [*fields.boxes], api_name=f"choose_files_{number}", **QUIETLY)
     files, gold_files, training, taught = fields.boxes
-    added = fields.add.click(
+    resting = [fields.add, fields.name, result]
+    begun = fields.add.click(None, None, resting, js=BEGIN, api_name="begin_system", show_progress="hidden")
+    added = begun.then(
         handlers.add,
         [
             fields.name,
@@ -194,6 +208,7 @@ def build_system_form(
         concurrency_id="score",
         show_progress_on=result,
     )
+    added.then(None, result, resting, js=END, api_name="end_system", show_progress="hidden")
     removing = remove.click(handlers.remove, held, removed, api_name="remove_system")
     after = (
         added.success(

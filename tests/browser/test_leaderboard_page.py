@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import re
+import threading
 from decimal import Decimal
 
 import pytest
 from playwright.sync_api import expect
 
+from annotation.services.system_rows import Gold
 from annotation.types import NewPair, ProjectSettings, Role
 from annotation.ui.wording import time_in
 
@@ -55,6 +57,31 @@ def training(path):
     ]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return path
+
+
+def test_while_a_system_is_measured_no_other_is_asked_for_in_vain(site, browser, project, monkeypatch):
+    page = site.page(browser, "root", f"/annotate/leaderboard?project={project.id}")
+    go_on, own_gold = threading.Event(), site.services.systems.own_gold
+
+    def slowly(project_id: int) -> Gold:
+        assert go_on.wait(30)
+        return own_gold(project_id)
+
+    monkeypatch.setattr(site.services.systems, "own_gold", slowly)
+    name, add = page.locator("#system-name input"), page.locator("#system-add-run")
+    page.get_by_label("Greedy String Tiling (gst)").check()
+    name.fill("tiles")
+    add.click()
+    expect(page.locator("#system-result")).to_contain_text("Measuring the system…")
+    expect(add).to_be_disabled()
+    expect(name).to_be_disabled()
+    go_on.set()
+    expect(page.locator("#system-result")).to_contain_text("Added tiles: 28 scores.")
+    expect(add).to_be_enabled()
+    expect(name).to_have_value("")
+    [version, *_] = site.services.systems.golds(project.id)
+    [entry] = site.services.systems.board(project.id, version.id).entries
+    site.services.systems.remove(project.id, entry.id)
 
 
 def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, project, tmp_path):
