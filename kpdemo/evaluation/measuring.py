@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kpdemo.errors import InputError
-from kpdemo.evaluation.protocol import DatasetFigures, evaluate
+from kpdemo.evaluation.protocol import (
+    DatasetFigures,
+    DocumentScores,
+    score_documents,
+    summarise_languages,
+)
 from kpdemo.evaluation.report import Report
 from kpdemo.json_rows import LineError, ReportLine, read_rows
 from kpdemo.languages.datasets import identified_together
@@ -27,8 +32,17 @@ def measure(
     before_each: BeforeEach | None = None,
 ) -> DatasetFigures:
     """The figures of a dataset, each document in its language; predictions are as in `evaluate`."""
+    return summarise_languages(document_scores(documents, predictions, before_each))
+
+
+def document_scores(
+    documents: Sequence[Document],
+    predictions: Mapping[str, Prediction] | Sequence[Prediction],
+    before_each: BeforeEach | None = None,
+) -> list[DocumentScores]:
+    """What `measure` makes its figures of: each document's scores, in the language that it is measured in."""
     golds: Iterable[Document] = identified_together(documents)
-    return evaluate(golds if before_each is None else _told(golds, before_each), predictions)
+    return score_documents(golds if before_each is None else _told(golds, before_each), predictions)
 
 
 def measure_file(

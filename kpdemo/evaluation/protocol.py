@@ -138,8 +138,19 @@ def evaluate(
         InputError: a document has no prediction, a prediction has no document, or two documents
             share an id, or one is in a language that is not known.
     """
+    return summarise_languages(score_documents(golds, predictions))
+
+
+def score_documents(
+    golds: Iterable[Document], predictions: Mapping[str, Prediction] | Sequence[Prediction]
+) -> list[DocumentScores]:
+    """The scores of each document; arguments and errors are those of `evaluate`."""
     pairs = _by_id(golds, predictions) if isinstance(predictions, Mapping) else _in_order(golds, predictions)
-    scores = [score_document(gold, prediction) for gold, prediction in pairs]
+    return [score_document(gold, prediction) for gold, prediction in pairs]
+
+
+def summarise_languages(scores: Sequence[DocumentScores]) -> DatasetFigures:
+    """As `summarise`, with the figures of each language."""
     languages = {
         language: summarise([document for document in scores if document.language == language])
         for language in sorted({document.language for document in scores})

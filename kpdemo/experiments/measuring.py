@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from kpdemo.batch import ask_each
 from kpdemo.errors import InputError
-from kpdemo.evaluation.protocol import DocumentScores, score_document, summarise
+from kpdemo.evaluation.measuring import document_scores
+from kpdemo.evaluation.protocol import summarise
 from kpdemo.evaluation.report import Report, report_to_json
 from kpdemo.evaluation.uncertainty import standard_errors
 from kpdemo.experiments.refusals import Refusals, told_refusals
@@ -58,10 +59,7 @@ def ask_all(
 
 def figures(documents: Sequence[Document], predictions: Sequence[Prediction]) -> dict[str, Any]:
     """As `evaluate --json` prints them for a dataset, and `standard_error` for each kind (`skip_empty`)."""
-    scores: list[DocumentScores] = [
-        score_document(document, prediction)
-        for document, prediction in zip(documents, predictions, strict=True)
-    ]
+    scores = document_scores(documents, predictions)
     described: dict[str, Any] = report_to_json(Report({"": summarise(scores)}))["datasets"][""]
     return described | {
         "standard_error": {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kpdemo.evaluation.measuring import document_scores
 from kpdemo.evaluation.metrics import SetScores, pooled_average
-from kpdemo.evaluation.protocol import score_document
 from kpdemo.evaluation.uncertainty import standard_error
 from kpdemo.experiments.measuring import Advance, figures, predict_all
 from kpdemo.experiments.refusals import all_refused
@@ -51,10 +51,7 @@ def language_figures(documents: Sequence[Document], predictions: Sequence[Predic
 
 def pooled_scores(documents: Sequence[Document], predictions: Sequence[Prediction]) -> list[SetScores | None]:
     """RAMKG's scores of each document; None for one without keyphrases."""
-    return [
-        score_document(document, prediction).pooled
-        for document, prediction in zip(documents, predictions, strict=True)
-    ]
+    return [scores.pooled for scores in document_scores(documents, predictions)]
 
 
 def _error(scores: Sequence[SetScores | None]) -> float | None:
