@@ -44,8 +44,9 @@ class DatasetFigures:
 
     Attributes:
         not_in_text: how many of the keyphrases predicted as present the documents do not hold; see above.
-        languages: the same for the documents of each language, by its code; the figures of the whole are
-            their averages weighted by documents (for the pooled ones, by those with gold).
+        languages: the same for the documents of each language, by its code. P and R of the whole are the
+            averages of theirs, weighted by documents (`count_empty`) or by those with gold (`skip_empty`, of
+            the kind; pooled). So is the pooled F1; any other is the harmonic mean of the whole's P and R.
     """
 
     documents: int

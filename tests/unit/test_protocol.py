@@ -78,6 +78,23 @@ def test_every_document_is_measured_in_its_language():
     assert figures.pooled.f1_m == pytest.approx(0.125)
 
 
+def test_the_f1_of_several_languages_is_that_of_their_mean_precision_and_recall():
+    golds = [
+        Document("Les réseaux.", language="fr", keyphrases=("réseau",)),
+        Document("Neural networks and graphs.", language="en", keyphrases=("network", "graph")),
+        Document("Nothing of it.", language="en", keyphrases=("optics",)),
+    ]
+    figures = evaluate(golds, [predict(["réseaux", "les"]), predict(["networks"]), predict()])
+    assert {code: part.present.skip_empty.f1_m for code, part in figures.languages.items()} == {
+        "en": pytest.approx(2 / 3),
+        "fr": pytest.approx(2 / 3),
+    }
+    whole = figures.present.skip_empty
+    assert (whole.precision_m, whole.recall_m) == (0.75, 0.75)  # by the two with present gold
+    assert whole.f1_m == pytest.approx(0.75)
+    assert figures.present.count_empty.precision_m == pytest.approx((2 * 0.5 + 1 * 0.5) / 3)
+
+
 def test_figures_of_english_do_not_depend_on_whether_the_language_is_told():
     told, silent = replace(DOCUMENT, language="en"), DOCUMENT
     found = predict(["neural networks", "slow", "Integral equation"], ["machine learning", "optics"])
