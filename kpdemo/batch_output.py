@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, cast
 
 from kpdemo.errors import KpdemoError
 from kpdemo.file_kinds import COMPRESSIONS, LINE_SUFFIXES, file_suffix, names_other_kind
+from kpdemo.locks import locked
 from kpdemo.refused import Refusal, RefusedDocuments, refused_path
 from kpdemo.resuming import BatchSettings, DoneDocuments, ResumeError, resume
 from kpdemo.sources import Source
@@ -80,14 +81,17 @@ def open_writer(
     with _output_errors(str(path)):
         _check_output(path, source)
         resumable = path.is_file() or not path.exists()  # a device or a pipe is not
-        done = resume(path, source, settings) if resumable else DoneDocuments()
         # Unbuffered, because a buffer that a full disk refused would be written again on closing.
         stream = cast(BinaryIO, path.open("ab" if resumable else "wb", buffering=0))
-    with stream:
-        if not resumable:
+    if not resumable:
+        with stream:
             yield StreamWriter(stream, str(path))
-            return
-        writer = _FileWriter(stream, str(path), done, RefusedDocuments(refused_path(path)))
+        return
+    busy = OutputError(f"{path}: another run is writing to it; wait until it is done, or name another file.")
+    with stream, locked(stream, busy):
+        with _output_errors(str(path)):
+            done = resume(path, source, settings)
+            writer = _FileWriter(stream, str(path), done, RefusedDocuments(refused_path(path)))
         try:
             yield writer
         finally:

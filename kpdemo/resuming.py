@@ -207,7 +207,11 @@ def _read_settings(path: Path) -> BatchSettings | None:
 
 
 def _whole_lines(path: Path) -> dict[str, str]:
-    """Cut off a last line that was torn in the middle of a write; ids and identities of the others."""
+    """Cut off a last line that was torn in the middle of a write; ids and identities of the others.
+
+    Raises:
+        ResumeError: a line is no prediction, or has the id of an earlier one.
+    """
     done: dict[str, str] = {}
     whole = 0
     with path.open("r+b") as stream:
@@ -218,6 +222,11 @@ def _whole_lines(path: Path) -> dict[str, str]:
                     raise ResumeError(f"{path}, line {number}: not a prediction; mend or delete the file.")
                 stream.truncate(whole)
                 break
+            if row["id"] in done:
+                raise ResumeError(
+                    f'{path}, line {number}: "{row["id"]}" is predicted on an earlier line too; delete this '
+                    "line, or the whole file to have it made anew."
+                )
             done[row["id"]] = str(row.get(IDENTITY, ""))
             whole += len(line)
     return done

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kpdemo.errors import PassageIndexError
+from kpdemo.locks import locked_folder
 from kpdemo.ramkg.manifest import ENDS, KEYS, PASSAGES, REAL, VECTORS, WORD, Manifest, write_manifest
 from kpdemo.ramkg.store import passage_key, passage_line
 from kpdemo.types import Document
-
-_LOCK = ".lock"
 
 
 class StoreWriter:
@@ -92,16 +91,6 @@ def lock(folder: Path) -> Iterator[None]:
     Raises:
         PassageIndexError: another process has it.
     """
-    try:
-        import fcntl
-    except ImportError:  # Windows has no such locks: there it is up to the user
-        yield
-        return
-    with (folder / _LOCK).open("wb") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise PassageIndexError(
-                f"Another process is writing to {folder}: wait until it is done."
-            ) from None
+    busy = PassageIndexError(f"Another process is writing to {folder}: wait until it is done.")
+    with locked_folder(folder, busy):
         yield

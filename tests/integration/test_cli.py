@@ -415,6 +415,22 @@ class TestManyDocuments:
         assert "were there already" in result.err
         assert cut.read_bytes() == whole.read_bytes()
 
+    @pytest.mark.skipif(os.name == "nt", reason="there are no locks")
+    def test_of_two_runs_at_once_the_second_is_refused_until_the_first_is_gone(
+        self, documents: Path, tmp_path: Path
+    ) -> None:
+        output = tmp_path / "out.jsonl"
+        options = ["predict", "--input", documents, "--batch-size", 4, "--output", output]
+        first = command(*options, program=FAKE_PROGRAM, slow=5)
+        wait_for_bytes(output)
+        second = finish(command(*options, program=FAKE_PROGRAM))
+        wait = "another run is writing to it; wait until it is done, or name another file."
+        assert (second.status, second.err) == (1, f"{output}: {wait}\n")
+        first.kill()
+        finish(first)
+        assert finish(command(*options, program=FAKE_PROGRAM)).status == 0
+        assert len(output.read_text(encoding="utf-8").splitlines()) == 40
+
     @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
     def test_ctrl_c_says_how_to_go_on(self, documents: Path, tmp_path: Path) -> None:
         output = tmp_path / "out.jsonl"

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
 import os
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -348,6 +350,53 @@ def test_a_damaged_line_in_the_middle_is_explained(source: Path, output: Path) -
     output.write_bytes(b"{\n" + output.read_bytes())
     with pytest.raises(ResumeError, match="line 1: not a prediction"):
         predict_file(FakePredictor(), source, output)
+
+
+def test_a_second_run_at_the_same_time_is_refused_and_the_first_is_undisturbed(
+    source: Path, output: Path, tmp_path: Path
+) -> None:
+    refused: list[str] = []
+
+    class Interrupted(FakePredictor):
+        def predict(self, documents: Sequence[Document | str], **options: Any) -> list[Prediction]:
+            with pytest.raises(OutputError) as caught:
+                predict_file(FakePredictor(), source, output)
+            refused.append(str(caught.value))
+            return super().predict(documents, **options)
+
+    predict_file(Interrupted(), source, output, batch_size=3)
+    assert refused == [
+        f"{output}: another run is writing to it; wait until it is done, or name another file."
+    ] * len(range(0, COUNT, 3))
+    whole = tmp_path / "whole.jsonl"
+    predict_file(FakePredictor(), source, whole)
+    assert output.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("error", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_where_nothing_can_be_locked_a_file_is_written_all_the_same(
+    source: Path, output: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+
+    def refuse(*_: object) -> None:
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    assert predict_file(FakePredictor(), source, output).done == COUNT
+    monkeypatch.setitem(sys.modules, "fcntl", None)  # as on Windows
+    assert predict_file(FakePredictor(), source, output).skipped == COUNT
+
+
+def test_an_output_with_a_document_twice_is_not_continued(source: Path, output: Path) -> None:
+    predict_file(FakePredictor(), source, output)
+    doubled = output.read_bytes() * 2
+    output.write_bytes(doubled)
+    with pytest.raises(
+        ResumeError, match=f'line {COUNT + 1}: "d0" is predicted on an earlier line too; delete'
+    ):
+        predict_file(FakePredictor(), source, output)
+    assert output.read_bytes() == doubled
 
 
 def test_input_and_output_must_differ(source: Path) -> None:
