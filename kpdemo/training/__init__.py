@@ -108,13 +108,16 @@ def _run_frequency(path: Path, overrides: Mapping[str, str]) -> None:
 def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
     """Train a part that leaves a checkpoint folder, and write that."""
     from kpdemo.simckp.checkpoint import choose_device
+    from kpdemo.training.run_files import run_lock
 
     recipe = RECIPES[part]()
     config = load_section(path, part, recipe.settings, overrides)
     device = choose_device(config.device)
     trained = recipe.train(config, device=device)
     folder = config.output / CHECKPOINT
-    recipe.save(folder, config, trained, recipe.card(config, trained, device=device))
+    card = recipe.card(config, trained, device=device)
+    with run_lock(config.output):
+        recipe.save(folder, config, trained, card)
     logger.info("checkpoint in %s", folder)
 
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import math
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from kpdemo.errors import TrainingError
+from kpdemo.training.run_files import load_state, run_lock, save_state
 
 logger = logging.getLogger(__name__)
 
@@ -111,17 +111,17 @@ def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *,
         identity: everything else that decides the outcome; another one refuses to resume.
 
     Raises:
-        TrainingError: `folder` holds another run, the loss is no number, or SIGTERM came.
+        TrainingError: `folder` holds another run or another training is in it, loss or metric is no number,
+            a stored state is damaged, or SIGTERM came.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    torch.manual_seed(config.seed)
-    part.module.to(device)
-    run = _Run(part, config, folder, device, _fingerprint(config, identity))
-    run.resume()
-    with _sigterm() as stopping:
-        run.go(stopping)
-    best = torch.load(folder / "best.pt", map_location=device, weights_only=True)
-    part.module.load_state_dict(best)
+    with run_lock(folder):
+        torch.manual_seed(config.seed)
+        part.module.to(device)
+        run = _Run(part, config, folder, device, _fingerprint(config, identity))
+        run.resume()
+        with _sigterm() as stopping:
+            run.go(stopping)
+        part.module.load_state_dict(load_state(folder / "best.pt", device))
     return run.progress
 
 
@@ -168,7 +168,7 @@ class _Run:
         path = self._folder / "last.pt"
         if not path.is_file():
             return
-        state = torch.load(path, map_location=self._device, weights_only=True)
+        state = load_state(path, self._device)
         if state["fingerprint"] != self._fingerprint:
             raise TrainingError(
                 f"{self._folder} holds a run with other settings or data: give another --output or delete it."
@@ -286,7 +286,7 @@ class _Run:
         progress.since_best += 1
         if value > progress.best:
             progress.best, progress.best_step, progress.since_best = value, progress.step, 0
-            _save(self._part.module.state_dict(), self._folder / "best.pt")
+            save_state(self._part.module.state_dict(), self._folder / "best.pt")
         self._log(metrics)
         if progress.best_step == progress.step:
             self.save()  # or a run that goes on after a crash might not know whose weights `best.pt` has
@@ -323,15 +323,8 @@ class _Run:
         }
         if self._device.type == "cuda":
             state["cuda_rng"] = torch.cuda.get_rng_state(self._device)
-        _save(state, self._folder / "last.pt")
+        save_state(state, self._folder / "last.pt")
         self._saved = time.monotonic()
-
-
-def _save(state: Any, path: Path) -> None:
-    """Write beside `path` and rename, so that a crash leaves the old file whole."""
-    partial = path.with_suffix(".partial")
-    torch.save(state, partial)
-    os.replace(partial, path)
 
 
 def _fingerprint(config: LoopConfig, identity: str) -> str:

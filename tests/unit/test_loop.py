@@ -174,6 +174,21 @@ def test_a_run_that_no_longer_improves_stops_early(tmp_path):
     assert progress.step == 30
 
 
+def test_one_training_at_a_time_is_in_a_folder(tmp_path):
+    class Visited(Points):
+        def evaluate(self):
+            with pytest.raises(TrainingError, match=f"Another training is writing to {tmp_path}: wait until"):
+                train(Points(), CONFIG, tmp_path, CPU, identity="a")
+            return super().evaluate()
+
+    alone = Points()
+    train(alone, CONFIG, tmp_path / "alone", CPU, identity="a")
+    visited = Visited()
+    train(visited, CONFIG, tmp_path, CPU, identity="a")
+    assert visited.calls == alone.calls == 40
+    train(Points(), replace(CONFIG, documents=200), tmp_path, CPU, identity="a")  # nobody is in it any more
+
+
 def test_a_loss_that_is_no_number_is_explained(tmp_path):
     with pytest.raises(TrainingError, match="The loss is nan at step 2"):
         train(Points(broken_at=3), CONFIG, tmp_path, CPU, identity="a")

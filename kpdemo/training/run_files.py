@@ -1,0 +1,52 @@
+"""The files in the folder of a run: one training at a time writes them, each whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from kpdemo.errors import TrainingError
+from kpdemo.locks import locked_folder
+
+
+def run_lock(folder: Path) -> AbstractContextManager[None]:
+    """Keep other trainings out of the folder, which is made where it is not there.
+
+    Raises:
+        TrainingError: another one is in it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    busy = f"Another training is writing to {folder}: wait until it is done, or give another --output."
+    return locked_folder(folder, TrainingError(busy))
+
+
+def save_state(state: Any, path: Path) -> None:
+    """Write beside `path` and rename, so that a crash leaves the old file whole."""
+    partial = path.with_suffix(".partial")
+    with partial.open("wb") as stream:
+        torch.save(state, stream)
+        stream.flush()
+        os.fsync(stream.fileno())  # or a power cut may leave the new name with nothing in it
+    os.replace(partial, path)
+
+
+def load_state(path: Path, device: torch.device) -> Any:
+    """What `save_state` wrote.
+
+    Raises:
+        TrainingError: the file is missing or damaged.
+    """
+    try:
+        return torch.load(path, map_location=device, weights_only=True)
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:  # a damaged file makes torch raise nearly anything
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise TrainingError(
+            f"{path} cannot be read ({reason}): delete {path.parent} to train from the beginning, or give "
+            "another --output."
+        ) from error
