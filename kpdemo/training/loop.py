@@ -281,8 +281,13 @@ class _Run:
         self._part.module.eval()
         with torch.no_grad():
             metrics = self._part.evaluate()
-        progress = self.progress
-        value = metrics[self._part.selected]
+        progress, selected = self.progress, self._part.selected
+        value = metrics[selected]
+        if not math.isfinite(value):
+            raise TrainingError(
+                f"{selected} is {value} at step {progress.step}: lower the learning rate, or check the "
+                "validation documents."
+            )
         progress.since_best += 1
         if value > progress.best:
             progress.best, progress.best_step, progress.since_best = value, progress.step, 0

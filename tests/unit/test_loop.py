@@ -15,6 +15,7 @@ from torch import nn
 from kpdemo.errors import TrainingError
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import LoopConfig, count_steps, learning_rate, train
+from kpdemo.training.run_files import load_state, save_state
 
 CONFIG = LoopConfig(documents=160, batch_size=4, precision="fp32", evaluate_every=40, log_every=10, seed=3)
 CPU = torch.device("cpu")
@@ -192,6 +193,42 @@ def test_one_training_at_a_time_is_in_a_folder(tmp_path):
 def test_a_loss_that_is_no_number_is_explained(tmp_path):
     with pytest.raises(TrainingError, match="The loss is nan at step 2"):
         train(Points(broken_at=3), CONFIG, tmp_path, CPU, identity="a")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_metric_that_is_no_number_is_explained_and_is_not_the_best(tmp_path, value):
+    class Measured(Points):
+        def evaluate(self):
+            return {"minus error": value if self.calls == 20 else 0.5}
+
+    with pytest.raises(TrainingError, match=f"^minus error is {value} at step 20: lower the learning rate"):
+        train(Measured(), CONFIG, tmp_path, CPU, identity="a")
+    mended = Points()
+    train(mended, CONFIG, tmp_path, CPU, identity="a")  # goes on at the last checkpoint
+    assert mended.calls == 30
+
+
+@pytest.mark.parametrize("name", ["best.pt", "last.pt"])
+@pytest.mark.parametrize("content", [b"torn", b"", b"\0" * 5_000, None])
+def test_a_damaged_checkpoint_is_explained(tmp_path, name, content):
+    train(Points(), CONFIG, tmp_path, CPU, identity="a")
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[: len(whole) // 2] if content is None else content)
+    with pytest.raises(TrainingError) as caught:
+        train(Points(), CONFIG, tmp_path, CPU, identity="a")
+    told = str(caught.value)
+    assert told.startswith(f"{tmp_path / name} cannot be read (")
+    assert told.endswith(f"): delete {tmp_path} to train from the beginning, or give another --output.")
+    assert "\n" not in told
+
+
+def test_a_checkpoint_is_on_the_disk_before_it_takes_the_place_of_the_last(tmp_path, monkeypatch):
+    calls, fsync, replaced = [], os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda number: (calls.append("fsync"), fsync(number)))
+    monkeypatch.setattr(os, "replace", lambda *names: (calls.append("replace"), replaced(*names)))
+    save_state({"step": 1}, tmp_path / "last.pt")
+    assert calls == ["fsync", "replace"]
+    assert load_state(tmp_path / "last.pt", CPU) == {"step": 1}
 
 
 def test_gradients_that_are_no_numbers_are_explained_and_spoil_no_weight(tmp_path):
