@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Protocol
@@ -35,9 +35,11 @@ _MAY_CHANGE = ("documents", "evaluate_every", "checkpoint_minutes", "patience", 
 class LoopConfig:
     """Attributes:
     documents: document visits in all; N epochs are N times the documents of one, and so N visits of each. A
-        run ends with the last whole batch that they allow.
+        run ends with the last whole batch that they allow. A run may go on with more or fewer.
     warmup, decay: shares of the run in which the learning rate rises from and falls to zero; with
-        decay = 1 - warmup it is SimCKP's linear decay, with less it stays at its peak in between.
+        decay = 1 - warmup it is SimCKP's linear decay, with less it stays at its peak in between. They are
+        shares of `documents`: where a run goes on with others, its rate is from there on that of a run of so
+        many, such as high again after it had fallen to zero, and as a whole that of no single run.
     clip: largest gradient norm.
     evaluate_every: document visits between two evaluations.
     patience: evaluations without a better one before the run stops.
@@ -90,6 +92,7 @@ class Progress:
 
     Attributes:
         documents: that were visited; an epoch's last batch has fewer than the others.
+        planned: document visits that the learning rate was for before, where the run went on with others.
     """
 
     step: int = 0
@@ -100,6 +103,7 @@ class Progress:
     best: float = -math.inf
     best_step: int = 0
     since_best: int = 0
+    planned: list[int] = field(default_factory=list)
 
 
 def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *, identity: str) -> Progress:
@@ -182,6 +186,24 @@ class _Run:
             torch.cuda.set_rng_state(state["cuda_rng"].cpu(), self._device)
         self._cut_log()
         logger.info("resumed at step %d of %d", self.progress.step, self._steps)
+        self._tell_other_schedule(state.get("documents"))
+
+    def _tell_other_schedule(self, documents: int | None) -> None:
+        """Args:
+        documents: for which the run was planned until now; None in a checkpoint that does not tell.
+        """
+        config = self._config
+        constant = not config.warmup and not config.decay
+        if documents in (None, config.documents) or constant or self._over():
+            return
+        self.progress.planned.append(documents)
+        logger.warning(
+            "planned for %d document visits and goes on for %d: its learning rate is not that of one run of "
+            "%d; for that begin anew with another --output",
+            documents,
+            config.documents,
+            config.documents,
+        )
 
     def go(self, stopping: Callable[[], bool]) -> None:
         config, progress = self._config, self.progress
@@ -320,6 +342,7 @@ class _Run:
     def save(self) -> None:
         state = {
             "fingerprint": self._fingerprint,
+            "documents": self._config.documents,
             "module": self._part.module.state_dict(),
             "optimizer": self._optimizer.state_dict(),
             "schedule": self._schedule.state_dict(),

@@ -14,7 +14,7 @@ from kpdemo.training.extractor import TrainedExtractor
 from kpdemo.training.extractor_config import ExtractorTraining
 from kpdemo.training.generator import GeneratorTraining, TrainedGenerator
 from kpdemo.training.labeller import LabellerTraining, TrainedLabeller
-from kpdemo.training.loop import Metrics
+from kpdemo.training.loop import LoopConfig, Metrics, Progress
 from kpdemo.training.one2seq import One2SeqTraining, TrainedOne2Seq
 from kpdemo.training.sources import Source
 
@@ -135,7 +135,7 @@ def _training(
 |---|---|
 | encoder | {config.backbone} |
 | {need} | {trained.documents:,} |
-| document visits | {progress.documents:,} in {progress.step:,} steps of {loop.batch_size} |
+| document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents{mixture} |
 | time | {progress.seconds / 60:.0f} minutes on {machine(device)}, {loop.precision} |
 | learning rate | {_rates(config)} |
@@ -146,6 +146,15 @@ def _training(
 Sources:
 
 {source_list(config.train)}"""
+
+
+def visits(progress: Progress, loop: LoopConfig) -> str:
+    """How many in how many steps; also what the learning rate was planned for before, where that changed."""
+    told = f"{progress.documents:,} in {progress.step:,} steps of {loop.batch_size}"
+    if not progress.planned:
+        return told
+    plans = ", then ".join(f"{count:,}" for count in progress.planned)
+    return f"{told}; planned for {plans} before, so that the learning rate was not that of one run"
 
 
 def measured(validation: Source, metrics: Metrics) -> str:

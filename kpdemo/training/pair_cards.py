@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from kpdemo.training.bank import BankTraining, Refinement, TrainedBank
-from kpdemo.training.model_card import LICENCE, limit_note, machine, source_list
+from kpdemo.training.model_card import LICENCE, limit_note, machine, source_list, visits
 from kpdemo.training.reranker import RerankerTraining, TrainedReranker
 
 _LIMITS = """## Limits
@@ -32,7 +32,7 @@ part of SimCKP.
 |---|---|
 | encoder | {config.backbone}, {bank.vectors.shape[1]} numbers a vector |
 | documents with a keyphrase of the bank | {trained.documents:,} |
-| document visits | {progress.documents:,} in {progress.step:,} steps of {loop.batch_size} |
+| document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents |
 | time | {progress.seconds / 60:.0f} minutes on {machine(device)}, {loop.precision}, for the encoder |
 | tokens of a document | {config.length} |
@@ -91,7 +91,7 @@ candidates of {sources}.
 | encoder | {config.backbone}{", from the bank" if config.share_encoder else ""} |
 | trained | {parts} |
 | documents with a gold candidate | {trained.documents:,} |
-| document visits | {progress.documents:,} in {progress.step:,} steps of {loop.batch_size} |
+| document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents |
 | time | {progress.seconds / 60:.0f} minutes on {machine(device)}, {loop.precision} |
 | learning rate | {config.learning_rate:g} encoder, {config.head_learning_rate:g} heads |

@@ -6,7 +6,7 @@ import torch
 
 from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import pseudo_table, recall_table
-from kpdemo.training.model_card import limit_note, machine, source_list, table
+from kpdemo.training.model_card import limit_note, machine, source_list, table, visits
 from kpdemo.training.ramkg import RamkgTraining, TrainedWriter
 from kpdemo.training.ramkg_rounds import RETRIEVER, RamkgRounds, TrainedRounds
 
@@ -27,7 +27,7 @@ reads a document{_reads(config)} and writes its keyphrases, present and absent o
 |---|---|
 | model | {_model(config)} |
 | documents | {trained.documents:,} |
-| document visits | {progress.documents:,} in {progress.step:,} steps of {loop.batch_size} |
+| document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents by {config.selected} |
 | time | {progress.seconds / 60:.0f} minutes on {machine(device)}, {loop.precision} |
 | learning rate | {config.learning_rate:g} |

@@ -15,6 +15,7 @@ from torch import nn
 from kpdemo.errors import TrainingError
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import LoopConfig, count_steps, learning_rate, train
+from kpdemo.training.model_card import visits
 from kpdemo.training.run_files import load_state, save_state
 
 CONFIG = LoopConfig(documents=160, batch_size=4, precision="fp32", evaluate_every=40, log_every=10, seed=3)
@@ -142,6 +143,34 @@ def test_a_run_that_ended_early_does_not_go_on(tmp_path):
     again = Points(frozen=True)
     train(again, config, tmp_path, CPU, identity="a")
     assert again.calls == 0
+
+
+def test_a_run_that_goes_on_with_other_visits_tells_that_its_rate_is_not_that_of_one_run(tmp_path, caplog):
+    train(Points(), CONFIG, tmp_path, CPU, identity="a")
+    unchanged = train(Points(), CONFIG, tmp_path, CPU, identity="a")
+    assert (unchanged.planned, caplog.messages) == ([], [])
+    longer = replace(CONFIG, documents=200)
+    with pytest.raises(TrainingError, match="Stopped"):
+        train(Points(stop_at=1), longer, tmp_path, CPU, identity="a")
+    [told] = caplog.messages
+    assert told.startswith(
+        "planned for 160 document visits and goes on for 200: its learning rate is not that"
+    )
+    assert train(Points(), longer, tmp_path, CPU, identity="a").planned == [160]
+    assert len(caplog.messages) == 1
+    progress = train(Points(), replace(CONFIG, documents=240), tmp_path, CPU, identity="a")
+    assert visits(progress, CONFIG) == (
+        "240 in 60 steps of 4; planned for 160, then 200 before, so that the learning rate was not that of "
+        "one run"
+    )
+
+
+def test_a_constant_rate_is_that_of_one_run_however_it_went_on(tmp_path, caplog):
+    constant = replace(CONFIG, warmup=0, decay=0)
+    train(Points(), constant, tmp_path, CPU, identity="a")
+    progress = train(Points(), replace(constant, documents=200), tmp_path, CPU, identity="a")
+    assert (progress.planned, caplog.messages) == ([], [])
+    assert visits(progress, constant) == "200 in 50 steps of 4"
 
 
 def test_a_longer_run_goes_on_from_a_finished_one(tmp_path):
