@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.metrics import SetScores
@@ -19,6 +20,7 @@ from kpdemo.types import Document, Prediction, RetrievalPrediction, RetrievalPre
 
 RESAMPLES = 2_000
 SEED = 42
+_CELLS_AT_ONCE = 1_000_000
 
 
 def with_and_without(
@@ -52,10 +54,18 @@ def difference(
     values = np.array([one.f1 - other.f1 for one, other in zip(first, second, strict=True) if one and other])
     if not len(values):
         return None
-    random = np.random.default_rng(SEED)
-    means = values[random.integers(len(values), size=(RESAMPLES, len(values)))].mean(axis=1)
-    low, high = np.quantile(means, (0.025, 0.975))
+    low, high = np.quantile(_resampled_means(values), (0.025, 0.975))
     return {"mean": float(values.mean()), "low": float(low), "high": float(high)}
+
+
+def _resampled_means(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(RESAMPLES,) of N values (N,) each; the parts in which they are drawn leave no trace."""
+    random = np.random.default_rng(SEED)
+    at_once = max(1, _CELLS_AT_ONCE // len(values))
+    sizes = (min(at_once, RESAMPLES - first) for first in range(0, RESAMPLES, at_once))
+    return np.concatenate(
+        [values[random.integers(len(values), size=(size, len(values)))].mean(axis=1) for size in sizes]
+    )
 
 
 def read_rounds(path: Path) -> Result:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 
+import numpy as np
 import pytest
 
 from kpdemo.cli import main
 from kpdemo.errors import ConfigError, InputError, LanguageError
+from kpdemo.evaluation.metrics import SetScores
 from kpdemo.experiments.multilingual import measure_languages
 from kpdemo.experiments.pages import write_page
 from kpdemo.experiments.refusals import refusal_notes, told_refusals
 from kpdemo.experiments.results import Results
-from kpdemo.experiments.retrieval import read_rounds, with_and_without
+from kpdemo.experiments.retrieval import RESAMPLES, SEED, difference, read_rounds, with_and_without
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from tests.tiny_multilingual import CHINESE, FRENCH, KOREAN
 
@@ -48,6 +51,26 @@ def test_each_language_counts_apart_and_the_average_by_documents():
     assert found["languages"]["ko"]["reasons"] == {"No Korean.": 1}
     assert sum(done) == 4
     assert found["languages"]["zh"]["pooled_error"] is None
+
+
+def test_the_interval_of_a_large_file_needs_little_memory_and_is_that_of_one_draw():
+    def interval(count: int) -> tuple[dict[str, float], np.ndarray]:
+        f1 = np.random.default_rng(1).random((2, count))
+        first, second = ([SetScores(0, 0, value) for value in row] for row in f1.tolist())
+        found = difference(first, second)
+        assert found is not None
+        return found, f1[0] - f1[1]
+
+    found, values = interval(1_300)  # in more than one part, the last of them smaller
+    drawn = np.random.default_rng(SEED).integers(len(values), size=(RESAMPLES, len(values)))
+    low, high = np.quantile(values[drawn].mean(axis=1), (0.025, 0.975))
+    assert (found["low"], found["high"]) == (low, high)
+
+    tracemalloc.start()
+    interval(20_000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50_000_000  # all resamples at once would take 640 MB
 
 
 def test_the_page_says_what_a_dash_stands_for(tmp_path):
