@@ -16,7 +16,7 @@ from kpdemo.experiments.config import ExperimentsConfig, Table, Variant, as_toml
 from kpdemo.experiments.measuring import figures, machine, measure, without
 from kpdemo.experiments.results import Result, Results
 from kpdemo.identity import content_identity
-from kpdemo.sums import sha256_of
+from kpdemo.sums import SUMS, sha256_of
 from kpdemo.types import Document
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class _Run:
         from kpdemo.training.settings import CHECKPOINT
 
         output = self._training.output
-        if not (output / CHECKPOINT).is_dir():
+        if not (output / CHECKPOINT / SUMS).is_file():  # written last: a crash may leave a folder without it
             run(self.variant.part, self.runs.path, output=output, overrides=self._overrides)
         return output / CHECKPOINT
 

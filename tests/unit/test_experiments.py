@@ -228,6 +228,18 @@ def test_a_variant_is_trained_anew_with_other_settings_or_data(folder, monkeypat
     assert len(set(outputs)) == 3
 
 
+def test_a_checkpoint_that_a_crash_left_half_written_is_made_again(folder, monkeypatch):
+    with monkeypatch.context() as crashing:
+        crashing.setattr("kpdemo.simckp.folders.write_sums", lambda _: pytest.fail("the power is gone"))
+        with pytest.raises(pytest.fail.Exception, match="the power is gone"):
+            experiments(folder, "ngrams")
+    [torn] = (folder / "runs").glob("contrastive-42-*/checkpoint")
+    assert any(torn.iterdir())
+    assert experiments(folder, "ngrams") == 0
+    assert (torn / "SHA256SUMS").is_file()
+    assert stored(folder, "ngrams-contrastive-42")["lengths"].keys() == {"1", "2"}
+
+
 def test_a_model_stands_beside_the_paper_on_the_documents_it_was_not_chosen_on(folder):
     gold = str((folder / "measured.jsonl").rename(folder / "inspec.test.jsonl"))
     assert experiments(folder, "main", "--model", "first", "--gold", gold) == 0
