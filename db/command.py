@@ -14,7 +14,7 @@ from io import TextIOWrapper
 import typer
 from sqlalchemy.exc import OperationalError
 
-from db.database import reason_of
+from db.driver_errors import reason_of
 from db.errors import UrlError
 
 INTERRUPTED = 130

@@ -9,16 +9,17 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.engine import URL, Dialect, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.orm import Session
 
+from db.driver_errors import is_busy, is_lost, reason_of
 from db.errors import DatabaseError, UnreachableError, UrlError
+from db.postgresql import watch_connections
 
 DEFAULT_URL = "sqlite:///data/kpdemo.db"
 BUSY_SECONDS = 10
@@ -26,8 +27,6 @@ WAIT_SECONDS = 15
 """How long writing waits for all others: a browser that sends a grade gives up after 20."""
 RETRY_SECONDS = 0.02
 POOL_SIZE = 40
-FRESH_SECONDS = 5.0
-"""A connection to a server that was used so lately is taken to be alive; one that rested longer is asked."""
 _SECRETS = frozenset({"password", "sslpassword", "passfile"})
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",  # a grade that said "Saved" survives a power cut
@@ -66,13 +65,19 @@ class Database:
             waits: for whoever else writes to SQLite; otherwise it is told at once that there is somebody.
 
         Raises:
-            UnreachableError: there is no connection, or somebody else holds the write lock for too long.
+            UnreachableError: there is no connection, somebody else holds the write lock for too long, or the
+                connection is lost; when that is during the commit, it may have been committed.
             RuntimeError: the thread is in one already, and would wait for itself.
         """
         if getattr(self._thread, "writes", False):
             raise RuntimeError("session() inside session(): hand the first one on")
         until = time.monotonic() + (WAIT_SECONDS if waits else 0)
-        with self._turn(until), Session(self.engine, expire_on_commit=False) as session, session.begin():
+        with (
+            self._connected(),
+            self._turn(until),
+            Session(self.engine, expire_on_commit=False) as session,
+            session.begin(),
+        ):
             with self.reached():
                 session.connection(execution_options={"writes": True, "until": until})
             self._thread.writes = True
@@ -102,7 +107,7 @@ class Database:
         """One consistent view of the data that changes nothing; it never waits for writers.
 
         Raises:
-            UnreachableError: there is no connection.
+            UnreachableError: there is no connection, or it is lost.
         """
         options: dict[str, Any] = (
             {"reads": True}
@@ -117,7 +122,7 @@ class Database:
         """A view for one statement, which is consistent without a transaction around it.
 
         Raises:
-            UnreachableError: there is no connection.
+            UnreachableError: there is no connection, or it is lost.
         """
         options = {"reads": True} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
         with self._view(options) as session:
@@ -125,10 +130,23 @@ class Database:
 
     @contextmanager
     def _view(self, options: dict[str, Any]) -> Iterator[Session]:
-        with Session(self.engine) as session:
+        with self._connected(), Session(self.engine) as session:
             with self.reached():
                 session.connection(execution_options=options)
             yield session
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Turn the loss of the connection into one sentence; other errors, as of a refused row, pass.
+
+        Nothing is tried again: what was committed may be kept although the server's answer did not come.
+        """
+        try:
+            yield
+        except DBAPIError as error:
+            if is_lost(error):
+                raise self._told(error) from error
+            raise
 
     @property
     def path(self) -> Path | None:
@@ -149,13 +167,13 @@ class Database:
         try:
             yield
         except DBAPIError as error:
-            if _is_busy(error):
-                raise self._busy() from error
-            reason = reason_of(error)
-            advice = "that the file is a database" if self.is_sqlite else "that the server runs"
-            raise UnreachableError(
-                f"{self} cannot be used ({reason}); check the URL and {advice}."
-            ) from error
+            raise self._told(error) from error
+
+    def _told(self, error: DBAPIError) -> UnreachableError:
+        if is_busy(error):
+            return self._busy()
+        advice = "that the file is a database" if self.is_sqlite else "that the server runs"
+        return UnreachableError(f"{self} cannot be used ({reason_of(error)}); check the URL and {advice}.")
 
     def dispose(self) -> None:
         """Close every connection."""
@@ -174,8 +192,7 @@ class Database:
         engine = create_engine(
             self.url, pool_size=POOL_SIZE, max_overflow=0, connect_args={"connect_timeout": BUSY_SECONDS}
         )
-        event.listen(engine, "checkin", _note_use)
-        event.listen(engine, "checkout", partial(_ask_if_alive, engine.dialect))
+        watch_connections(engine)
         return engine
 
 
@@ -210,17 +227,6 @@ def public_url(url: URL) -> str:
     return url.render_as_string(hide_password=True)
 
 
-def reason_of(error: DBAPIError) -> str:
-    """What the driver says, in a line."""
-    return (str(error.orig).strip() or type(error.orig).__name__).splitlines()[0]
-
-
-def _is_busy(error: DBAPIError) -> bool:
-    """Whether somebody else holds the lock of SQLite."""
-    code = getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_OK)
-    return code & 0xFF == sqlite3.SQLITE_BUSY  # the upper bits say in which way
-
-
 def make_private_file(path: Path) -> None:
     """Make an empty file, and its folder, that only their owner may read: it will hold password hashes.
 
@@ -236,22 +242,6 @@ def make_private_file(path: Path) -> None:
         raise DatabaseError(
             f"{path} cannot be made ({error.strerror}); give --database-url a file in a folder of yours."
         ) from error
-
-
-def _note_use(connection: Any, record: Any) -> None:
-    record.info["used"] = time.monotonic()
-
-
-def _ask_if_alive(dialect: Dialect, connection: Any, record: Any, proxy: object) -> None:
-    """What `pool_pre_ping` does, but not for every request of a rater who grades without a pause."""
-    if time.monotonic() - record.info.get("used", time.monotonic()) < FRESH_SECONDS:
-        return
-    try:
-        alive = dialect.do_ping(connection)
-    except dialect.loaded_dbapi.Error as error:
-        alive = not dialect.is_disconnect(error, connection, None)
-    if not alive:
-        raise DisconnectionError  # the pool connects anew
 
 
 def _prepare_sqlite(connection: Any, record: object) -> None:

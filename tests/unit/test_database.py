@@ -381,18 +381,52 @@ def test_a_writer_killed_in_the_middle_loses_nothing_that_it_acknowledged(sqlite
 
 
 def test_a_connection_that_the_server_closed_while_it_rested_is_replaced(postgresql_database, monkeypatch):
-    monkeypatch.setattr("db.database.FRESH_SECONDS", 0)
+    monkeypatch.setattr("db.postgresql.FRESH_SECONDS", 0)
+    monkeypatch.setattr("db.postgresql._is_silent", lambda connection: True)  # as when the line was cut
     add_user(postgresql_database, "ana")
     end_connection(postgresql_database)
     assert count(postgresql_database, User) == 1
 
 
-def test_a_connection_closed_a_moment_ago_fails_once_and_then_all_are_replaced(postgresql_database):
+WAYS = {"session": Database.session, "reading": Database.reading, "glance": Database.glance}
+
+
+@pytest.mark.parametrize("opened", WAYS.values(), ids=WAYS)
+def test_a_connection_that_the_server_closed_a_moment_ago_is_replaced(postgresql_database, opened):
     add_user(postgresql_database, "ana")
     end_connection(postgresql_database)
-    with pytest.raises(OperationalError):
-        count(postgresql_database, User)
+    with opened(postgresql_database) as session:
+        assert session.scalar(select(User.name)) == "ana"
+
+
+@pytest.mark.parametrize("opened", WAYS.values(), ids=WAYS)
+def test_a_connection_lost_in_the_middle_is_one_sentence_and_the_next_is_new(postgresql_database, opened):
+    add_user(postgresql_database, "ana")
+
+    def lose() -> None:
+        with opened(postgresql_database) as session:
+            end(postgresql_database, session.scalar(select(func.pg_backend_pid())))
+            session.scalar(select(User.name))
+
+    with pytest.raises(UnreachableError, match=r"cannot be used \(.+\); check .* that the server runs\.$"):
+        lose()
     assert count(postgresql_database, User) == 1
+
+
+def test_what_was_written_before_the_connection_was_lost_is_not_written_again(postgresql_database):
+    began = []
+
+    def lose() -> None:
+        with postgresql_database.session() as session:
+            began.append(session)
+            session.add(User(name="Ana", name_key="ana", created_at=NOON))
+            session.flush()
+            end(postgresql_database, session.scalar(select(func.pg_backend_pid())))
+
+    with pytest.raises(UnreachableError):  # it is the commit that fails
+        lose()
+    assert (len(began), count(postgresql_database, User)) == (1, 0)
+    add_user(postgresql_database, "ana")  # and the thread may write again
 
 
 def test_a_glance_sees_what_is_committed_and_leaves_its_connection_as_it_was(database):
@@ -409,7 +443,12 @@ def end_connection(database: Database) -> None:
     """As a server does that is started anew; the pool has just one."""
     with database.reading() as session:
         number = session.scalar(select(func.pg_backend_pid()))
+    end(database, number)
+
+
+def end(database: Database, number: int) -> None:
+    """Wait until the server has ended that connection."""
     other = create_engine(database.url)
     with other.begin() as connection:
-        connection.execute(select(func.pg_terminate_backend(number)))
+        assert connection.scalar(select(func.pg_terminate_backend(number, 10_000)))
     other.dispose()
