@@ -24,7 +24,7 @@ from db.postgresql import watch_connections
 DEFAULT_URL = "sqlite:///data/kpdemo.db"
 BUSY_SECONDS = 10
 WAIT_SECONDS = 15
-"""How long writing waits for all others: a browser that sends a grade gives up after 20."""
+"""How long writing waits for others, on PostgreSQL for each lock: who sends a grade gives up after 20."""
 RETRY_SECONDS = 0.02
 POOL_SIZE = 40
 _SECRETS = frozenset({"password", "sslpassword", "passfile"})
@@ -62,11 +62,11 @@ class Database:
         on PostgreSQL lock the rows that you decide on, with `with_for_update`.
 
         Args:
-            waits: for whoever else writes to SQLite; otherwise it is told at once that there is somebody.
+            waits: for what somebody else has locked; otherwise it is told at once that there is somebody.
 
         Raises:
-            UnreachableError: there is no connection, somebody else holds the write lock for too long, or the
-                connection is lost; when that is during the commit, it may have been committed.
+            UnreachableError: there is no connection, or somebody else has locked something for too long, or
+                the connection is lost: when that is during the commit, it may have been committed.
             RuntimeError: the thread is in one already, and would wait for itself.
         """
         if getattr(self._thread, "writes", False):
@@ -137,14 +137,14 @@ class Database:
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
-        """Turn the loss of the connection into one sentence; other errors, as of a refused row, pass.
+        """Turn a lost connection, or a lock that is not had, into one sentence; a refused row stays an error.
 
         Nothing is tried again: what was committed may be kept although the server's answer did not come.
         """
         try:
             yield
-        except DBAPIError as error:
-            if is_lost(error):
+        except (DBAPIError, self.engine.dialect.loaded_dbapi.Error) as error:  # the latter: of a COPY
+            if is_busy(error) or is_lost(error):
                 raise self._told(error) from error
             raise
 
@@ -169,7 +169,7 @@ class Database:
         except DBAPIError as error:
             raise self._told(error) from error
 
-    def _told(self, error: DBAPIError) -> UnreachableError:
+    def _told(self, error: Exception) -> UnreachableError:
         if is_busy(error):
             return self._busy()
         advice = "that the file is a database" if self.is_sqlite else "that the server runs"
@@ -192,6 +192,7 @@ class Database:
         engine = create_engine(
             self.url, pool_size=POOL_SIZE, max_overflow=0, connect_args={"connect_timeout": BUSY_SECONDS}
         )
+        event.listen(engine, "begin", _begin_postgresql)
         watch_connections(engine)
         return engine
 
@@ -283,6 +284,13 @@ def _begin_sqlite(connection: Connection) -> None:
     until = options.get("until")
     with nullcontext() if until is None else _patience(driver, _left(until)):
         connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
+
+
+def _begin_postgresql(connection: Connection) -> None:
+    until = connection.get_execution_options().get("until")
+    if until is not None:  # for each lock; what is locked may be held for longer, as by an import
+        milliseconds = max(1, int(_left(until) * 1000))  # 0 would stand for ever
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {milliseconds}")
 
 
 @contextmanager

@@ -6,6 +6,8 @@ import sqlite3
 
 from sqlalchemy.exc import DBAPIError
 
+_LOCK_NOT_AVAILABLE = "55P03"
+
 
 def reason_of(error: Exception) -> str:
     """What the driver says, in a line."""
@@ -14,9 +16,11 @@ def reason_of(error: Exception) -> str:
 
 
 def is_busy(error: Exception) -> bool:
-    """Whether somebody else holds the lock of SQLite."""
-    code: int = getattr(_of_driver(error), "sqlite_errorcode", sqlite3.SQLITE_OK)
-    return code & 0xFF == sqlite3.SQLITE_BUSY  # the upper bits say in which way
+    """Whether somebody else holds the lock of SQLite, or held one of PostgreSQL for all of `lock_timeout`."""
+    said = _of_driver(error)
+    code: int = getattr(said, "sqlite_errorcode", sqlite3.SQLITE_OK)
+    is_locked = code & 0xFF == sqlite3.SQLITE_BUSY  # the upper bits say in which way
+    return is_locked or getattr(said, "sqlstate", None) == _LOCK_NOT_AVAILABLE
 
 
 def is_lost(error: Exception) -> bool:

@@ -20,12 +20,15 @@ import pytest
 from sqlalchemy import create_engine, event, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, StatementError
 
+from annotation.services.bulk import insert_rows
 from db import Database, DatabaseError
 from db.errors import UnreachableError
 from db.models import Assignment, AuditEvent, Pair, Project, Rating, User
+from db.schema import changing_schema
 from tests.databases import NOON, fill, new_pair
 
 ROOT = Path(__file__).parent.parent.parent
+BEN = {"name": "Ben", "name_key": "ben", "is_administrator": False, "created_at": NOON}
 
 
 def add_user(database: Database, name: str) -> int:
@@ -162,6 +165,49 @@ def test_who_does_not_wait_for_a_writer_is_told_at_once(sqlite_database, monkeyp
             refused.result(60)
     with sqlite_database.session() as session:  # the next on the same connection is patient again
         assert session.scalar(text("PRAGMA busy_timeout")) == 3_600_000
+
+
+def rename(database: Database, **options: bool) -> None:
+    with database.session(**options) as session:
+        session.execute(update(User).values(name="Eve"))
+
+
+def take_the_same_name_by_copy(database: Database, **options: bool) -> None:
+    with database.session(**options) as session:
+        insert_rows(session, User.__table__, [BEN])
+
+
+@pytest.mark.parametrize("change", [rename, take_the_same_name_by_copy])
+@pytest.mark.parametrize(("limit", "options"), [(0.01, {}), (3600, {"waits": False})])
+def test_on_postgresql_writing_waits_for_a_lock_no_longer_than_the_limit(
+    postgresql_database, monkeypatch, change, limit, options
+):
+    add_user(postgresql_database, "ana")
+    with ThreadPoolExecutor(1) as writer, postgresql_database.session() as holder:
+        holder.add(User(**BEN))
+        holder.flush()
+        holder.execute(update(User).values(created_at=NOON))
+        monkeypatch.setattr("db.database.WAIT_SECONDS", limit)
+        refused = writer.submit(change, postgresql_database, **options)
+        with pytest.raises(UnreachableError, match="is being written to, as by a long import; try again"):
+            refused.result(60)
+    monkeypatch.undo()
+    assert count(postgresql_database, User) == 2  # who held it wrote all
+    rename(postgresql_database)
+
+
+def test_who_has_what_it_locked_may_write_for_longer_than_others_wait(postgresql_database, monkeypatch):
+    add_user(postgresql_database, "ana")
+    monkeypatch.setattr("db.database.WAIT_SECONDS", 0.01)
+    with postgresql_database.session() as session:
+        for name in "ben", "cleo":
+            session.execute(update(User).values(name=name))
+            session.execute(select(func.pg_sleep(0.05)))
+    with postgresql_database.reading() as session:
+        assert session.scalar(select(User.name)) == "cleo"
+        assert session.scalar(text("SHOW lock_timeout")) == "0"  # it went with the transaction
+    with changing_schema(postgresql_database) as connection:
+        assert connection.scalar(text("SHOW lock_timeout")) == "1min"
 
 
 def test_the_first_connection_waits_for_another_process_that_makes_the_tables(tmp_path):
