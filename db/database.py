@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 from db.driver_errors import is_busy, is_lost, reason_of
@@ -27,6 +28,8 @@ WAIT_SECONDS = 15
 """How long writing waits for others, on PostgreSQL for each lock: who sends a grade gives up after 20."""
 RETRY_SECONDS = 0.02
 POOL_SIZE = 40
+POOL_SECONDS = 4
+"""How long a connection is waited for when all are in use; with `WAIT_SECONDS` less than those 20."""
 _SECRETS = frozenset({"password", "sslpassword", "passfile"})
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",  # a grade that said "Saved" survives a power cut
@@ -162,10 +165,14 @@ class Database:
         """Turn what the server or the file system refuses into one sentence.
 
         Raises:
-            UnreachableError: the database cannot be opened, read or changed.
+            UnreachableError: the database cannot be opened, read or changed, or has no connection to spare.
         """
         try:
             yield
+        except PoolTimeoutError as error:
+            raise UnreachableError(
+                f"All {POOL_SIZE} connections to {self} are in use; try again in a moment."
+            ) from error
         except DBAPIError as error:
             raise self._told(error) from error
 
@@ -180,21 +187,21 @@ class Database:
         self.engine.dispose()
 
     def _sqlite(self) -> Engine:
-        engine = create_engine(
-            self.url, pool_size=POOL_SIZE, max_overflow=0, connect_args={"timeout": BUSY_SECONDS}
-        )
+        engine = self._engine({"timeout": BUSY_SECONDS})
         event.listen(engine, "do_connect", lambda *_: make_private_file(Path(self.url.database or "")))
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
 
     def _postgresql(self) -> Engine:
-        engine = create_engine(
-            self.url, pool_size=POOL_SIZE, max_overflow=0, connect_args={"connect_timeout": BUSY_SECONDS}
-        )
+        engine = self._engine({"connect_timeout": BUSY_SECONDS})
         event.listen(engine, "begin", _begin_postgresql)
         watch_connections(engine)
         return engine
+
+    def _engine(self, options: dict[str, int]) -> Engine:
+        pool = {"pool_size": POOL_SIZE, "max_overflow": 0, "pool_timeout": POOL_SECONDS}
+        return create_engine(self.url, connect_args=options, **pool)
 
 
 def parse_url(text: str) -> URL:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sqlite3
 import stat
@@ -22,10 +23,11 @@ from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, Stat
 
 from annotation.services.bulk import insert_rows
 from db import Database, DatabaseError
+from db.database import POOL_SECONDS, WAIT_SECONDS
 from db.errors import UnreachableError
 from db.models import Assignment, AuditEvent, Pair, Project, Rating, User
 from db.schema import changing_schema
-from tests.databases import NOON, fill, new_pair
+from tests.databases import NOON, fill, new_database, new_pair
 
 ROOT = Path(__file__).parent.parent.parent
 BEN = {"name": "Ben", "name_key": "ben", "is_administrator": False, "created_at": NOON}
@@ -473,6 +475,26 @@ def test_what_was_written_before_the_connection_was_lost_is_not_written_again(po
         lose()
     assert (len(began), count(postgresql_database, User)) == (1, 0)
     add_user(postgresql_database, "ana")  # and the thread may write again
+
+
+@pytest.mark.parametrize("opened", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("system", ["sqlite", "postgresql"])
+def test_when_all_connections_are_in_use_it_is_one_sentence_and_soon(monkeypatch, tmp_path, system, opened):
+    monkeypatch.setattr("db.database.POOL_SIZE", 2)
+    monkeypatch.setattr("db.database.POOL_SECONDS", 0.01)
+    with new_database(system, tmp_path) as database, ExitStack() as readers:
+        for _ in range(2):
+            readers.enter_context(database.reading())
+        with pytest.raises(UnreachableError, match=r"^All 2 connections to .+ are in use; try again"):
+            readers.enter_context(opened(database))
+        readers.close()
+        add_user(database, "ana")  # and then there are some again
+
+
+def test_a_browser_that_sends_a_grade_is_still_there_when_the_database_gives_up():
+    script = (ROOT / "annotation" / "assets" / "rate_sender.js").read_text()
+    patience = int(re.findall(r"PATIENCE = ([\d_]+)", script)[0]) / 1000
+    assert patience > WAIT_SECONDS + POOL_SECONDS
 
 
 def test_a_glance_sees_what_is_committed_and_leaves_its_connection_as_it_was(database):
