@@ -19,7 +19,7 @@ from sqlalchemy import Connection, delete, insert, inspect, text
 from db.checks import check
 from db.copying import copy_file, flush, replace_contents
 from db.database import Database
-from db.errors import DatabaseError, UnreachableError
+from db.errors import DamagedError, DatabaseError, UnreachableError
 from db.models import AuditEvent, Base, UserSession
 from db.rows import copy_rows, empty_tables
 from db.schema import (
@@ -210,7 +210,7 @@ def _refuse_to_lose(database: Database, *, overwrite: bool) -> None:
     try:
         with database.reached(), database.engine.connect() as connection:
             _refuse_rows(database, connection, overwrite=overwrite)
-    except UnreachableError:
+    except (UnreachableError, DamagedError):
         if database.path is None or not overwrite:
             raise  # a damaged file may be overwritten: that is what a backup is for
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, text
 
 from db.database import Database, public_url
+from db.errors import DamagedError
 from db.models import Base
 from db.schema import MIGRATIONS, current, refuse_missing, refuse_newer, revision_of
 from db.triggers import trigger_names
@@ -140,11 +141,22 @@ def check(database: Database) -> Check:
         DatabaseError: there is none, it cannot be reached, or is newer than this version.
     """
     refuse_missing(database)
+    problems: list[str] = []
+    try:
+        return _check(database, problems)
+    except DamagedError as error:  # too much to go on
+        return Check(None, tuple(problems or [_damaged(error.reason)]), {})
+
+
+def _check(database: Database, problems: list[str]) -> Check:
+    """Adds to `problems` what it finds, also when it does not come to its end."""
     revision = current(database)
     refuse_newer(database, revision, MIGRATIONS)
     with database.reached(), database.reading() as session:
         connection = session.connection()
-        problems = _file_problems(connection) if database.is_sqlite else []
+        if database.is_sqlite:
+            problems += _damages(connection)
+            problems += _lost_rows(connection)
         if revision_of(connection) != MIGRATIONS.head:
             state = "no tables" if revision is None else f"the tables of revision {revision}"
             command = f"python -m db upgrade --database-url {public_url(database.url)}"
@@ -156,16 +168,21 @@ def check(database: Database) -> Check:
         return Check(revision, tuple(problems), _rows(connection))
 
 
-def _file_problems(connection: Connection) -> list[str]:
+def _damages(connection: Connection) -> list[str]:
     found = [row[0] for row in connection.execute(text("PRAGMA integrity_check(5)"))]
-    problems = (
-        [] if found == ["ok"] else [f"The file is damaged: {line}; restore a backup." for line in found]
-    )
+    return [] if found == ["ok"] else [_damaged(line) for line in found]
+
+
+def _damaged(reason: str) -> str:
+    return f"The file is damaged: {' '.join(reason.split())}; restore a backup."
+
+
+def _lost_rows(connection: Connection) -> list[str]:
     lost = connection.execute(text("PRAGMA foreign_key_check")).all()
     tables = ", ".join(sorted({row[0] for row in lost}))
-    if lost:
-        problems.append(f"Rows of {tables} refer to rows that are not there ({len(lost)}): restore a backup.")
-    return problems
+    if not lost:
+        return []
+    return [f"Rows of {tables} refer to rows that are not there ({len(lost)}): restore a backup."]
 
 
 def _schema_problems(connection: Connection) -> list[str]:

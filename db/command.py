@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 import typer
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from db.driver_errors import reason_of
 from db.errors import UrlError
@@ -62,8 +62,13 @@ def run_command(
         return _fail(str(error), 2)
     except failures as error:
         return _fail(str(error), 1)
-    except OperationalError as error:  # a full disk, a server that stops in the middle
-        return _fail(f"The database failed ({reason_of(error)}): mend that and try again.", 1)
+    except DBAPIError as error:  # a full disk, a table that the server keeps from its user
+        reason = reason_of(error)
+        return _fail(
+            f"The database failed ({reason}): mend that, see with `python -m db check` whether all is whole, "
+            "and try again.",
+            1,
+        )
     except BrokenPipeError:  # as in `list | head`: the reader had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -18,8 +18,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
-from db.driver_errors import is_busy, is_lost, reason_of
-from db.errors import DatabaseError, UnreachableError, UrlError
+from db.driver_errors import is_busy, is_damaged, is_lost, reason_of
+from db.errors import DamagedError, DatabaseError, UnreachableError, UrlError
 from db.postgresql import watch_connections
 
 DEFAULT_URL = "sqlite:///data/kpdemo.db"
@@ -140,14 +140,14 @@ class Database:
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
-        """Turn a lost connection, or a lock that is not had, into one sentence; a refused row stays an error.
+        """Turn a lost connection, a lock that is not had or a damaged file into one sentence, no refused row.
 
         Nothing is tried again: what was committed may be kept although the server's answer did not come.
         """
         try:
             yield
         except (DBAPIError, self.engine.dialect.loaded_dbapi.Error) as error:  # the latter: of a COPY
-            if is_busy(error) or is_lost(error):
+            if is_busy(error) or is_lost(error) or is_damaged(error):
                 raise self._told(error) from error
             raise
 
@@ -166,6 +166,7 @@ class Database:
 
         Raises:
             UnreachableError: the database cannot be opened, read or changed, or has no connection to spare.
+            DamagedError: its file is not whole.
         """
         try:
             yield
@@ -176,9 +177,11 @@ class Database:
         except DBAPIError as error:
             raise self._told(error) from error
 
-    def _told(self, error: Exception) -> UnreachableError:
+    def _told(self, error: Exception) -> DatabaseError:
         if is_busy(error):
             return self._busy()
+        if is_damaged(error):
+            return DamagedError(str(self), reason_of(error))
         advice = "that the file is a database" if self.is_sqlite else "that the server runs"
         return UnreachableError(f"{self} cannot be used ({reason_of(error)}); check the URL and {advice}.")
 

@@ -17,15 +17,23 @@ def reason_of(error: Exception) -> str:
 
 def is_busy(error: Exception) -> bool:
     """Whether somebody else holds the lock of SQLite, or held one of PostgreSQL for all of `lock_timeout`."""
-    said = _of_driver(error)
-    code: int = getattr(said, "sqlite_errorcode", sqlite3.SQLITE_OK)
-    is_locked = code & 0xFF == sqlite3.SQLITE_BUSY  # the upper bits say in which way
-    return is_locked or getattr(said, "sqlstate", None) == _LOCK_NOT_AVAILABLE
+    sqlstate = getattr(_of_driver(error), "sqlstate", None)
+    return sqlstate == _LOCK_NOT_AVAILABLE or _sqlite_code(error) == sqlite3.SQLITE_BUSY
+
+
+def is_damaged(error: Exception) -> bool:
+    """Whether SQLite found its file in a state that it never writes."""
+    return _sqlite_code(error) == sqlite3.SQLITE_CORRUPT
 
 
 def is_lost(error: Exception) -> bool:
     """Whether the connection is gone, as when the server is started anew, and the transaction with it."""
     return isinstance(error, DBAPIError) and error.connection_invalidated
+
+
+def _sqlite_code(error: Exception) -> int:
+    code: int = getattr(_of_driver(error), "sqlite_errorcode", sqlite3.SQLITE_OK)
+    return code & 0xFF  # the upper bits say in which way
 
 
 def _of_driver(error: Exception) -> BaseException:

@@ -10,7 +10,19 @@ class UrlError(DatabaseError, ValueError):
 
 
 class UnreachableError(DatabaseError):
-    """The server or the file system refused: no such server, not a database, damaged, locked."""
+    """The server or the file system refused: no such server, not a database, locked."""
 
     for_users = "The database is not responding: try again in a moment."
     """Names neither the address of the server nor its files, which are not for everybody."""
+
+
+class DamagedError(DatabaseError):
+    """The file is not whole; trying again does not help."""
+
+    for_users = "The database is damaged: tell whoever runs this server."
+
+    def __init__(self, database: str, reason: str) -> None:
+        super().__init__(
+            f"{database} is damaged ({reason}): look at it with `python -m db check`, and restore a backup."
+        )
+        self.reason = reason

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -232,6 +233,20 @@ def _server(schema: str = "public") -> Iterator[Connection]:
 
 def _driver(connection: Any) -> Any:
     return connection.connection.driver_connection
+
+
+def spoil(database: Database, table: str) -> None:
+    """Overwrite the first page of a table in an SQLite file, as a broken disk does."""
+    database.dispose()
+    assert database.path is not None
+    with closing(sqlite3.connect(database.path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # everything is in the file
+        statement = "SELECT rootpage FROM sqlite_master WHERE name = ?"
+        [page] = connection.execute(statement, (table,)).fetchone()
+        [size] = connection.execute("PRAGMA page_size").fetchone()
+    with database.path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
 
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

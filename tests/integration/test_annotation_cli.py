@@ -10,9 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError, ProgrammingError
 
 from annotation.cli import main
+from annotation.services.projects import ProjectService
+from db import Database
 from db.schema import prepare
+from tests.databases import spoil
 
 ROWS = [
     {"id": "a", "type": "sentence2phrase", "left": "Snow fell.", "right": "snow", "ratings": [4, 2.75]},
@@ -294,7 +298,6 @@ def test_a_command_that_begins_nothing_makes_no_database(call, tmp_path, command
 @pytest.mark.parametrize("command", [("project", "create", "News"), ("user", "add", "Ana")])
 def test_a_new_sqlite_database_is_made_by_the_first_command(call, tmp_path, command):
     assert call(*command)[0] == 0
-    from db import Database
 
     database = Database(f"sqlite:///{tmp_path / 'data' / 'kpdemo.db'}")
     assert prepare(database) is None
@@ -318,6 +321,30 @@ def test_closed_streams_and_a_full_disk_are_no_traceback(call, tmp_path):
     assert (status, errors.count("\n")) == (1, 1)
     assert errors.startswith("The database failed (")
     assert json.loads(call("project", "show", "News", "--json")[1])["counts"]["pairs"] == 0
+
+
+def test_a_damaged_database_is_no_traceback(call, tmp_path):
+    assert call("project", "create", "News")[0] == 0
+    file = tmp_path / "data" / "kpdemo.db"
+    spoil(Database(f"sqlite:///{file}"), "projects")
+    for command in ("list",), ("create", "Sports"):
+        status, out, errors = call("project", *command)
+        assert (status, out) == (1, "")
+        assert re.fullmatch(rf"\S*{file.name} is damaged \(.+\): look .*`python -m db check`.*\n", errors)
+
+
+@pytest.mark.parametrize("kind", [DataError, IntegrityError, OperationalError, ProgrammingError])
+def test_whatever_a_database_refuses_in_the_middle_is_no_traceback(call, monkeypatch, kind):
+    call("project", "create", "News")
+
+    def refuse(*_):
+        raise kind("SELECT", {}, Exception("permission denied\nfor table projects"))
+
+    monkeypatch.setattr(ProjectService, "list", refuse)
+    status, out, errors = call("project", "list")
+    assert (status, out, errors.count("\n")) == (1, "", 1)
+    assert errors.startswith("The database failed (permission denied): ")
+    assert "`python -m db check`" in errors
 
 
 def test_a_gold_set_without_a_grade_says_that_it_is_empty(call):

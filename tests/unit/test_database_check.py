@@ -7,13 +7,14 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from db import Database
 from db.checks import INVARIANTS, check
-from db.models import Base
+from db.errors import DamagedError
+from db.models import Base, Project
 from db.schema import MIGRATIONS
-from tests.databases import fill
+from tests.databases import fill, spoil
 
 
 def test_a_whole_database_has_no_problem(database):
@@ -114,6 +115,24 @@ def test_the_check_finds_a_damaged_file(sqlite_database):
     problems = " ".join(check(sqlite_database).problems)
     assert "Rows of memberships refer to rows that are not there (1)" in problems
     assert "The file is damaged: " in problems
+
+
+def test_the_check_tells_of_a_table_that_nobody_can_read(sqlite_database):
+    fill(sqlite_database)
+    spoil(sqlite_database, "projects")
+    found = check(sqlite_database)
+    assert len(found.problems) == 1
+    assert re.fullmatch(r"The file is damaged: [^\n]+; restore a backup\.", found.problems[0])
+
+
+@pytest.mark.parametrize("opened", [Database.session, Database.reading, Database.glance])
+def test_what_meets_damage_says_which_database_and_what_to_do(sqlite_database, opened):
+    spoil(sqlite_database, "projects")
+    said = (
+        r"test\.db is damaged \(.*malformed\): look at it with `python -m db check`, and restore a backup\.$"
+    )
+    with pytest.raises(DamagedError, match=said), opened(sqlite_database) as session:
+        session.execute(select(Project)).all()
 
 
 def test_the_check_of_a_database_without_tables_asks_for_an_upgrade(tmp_path):
