@@ -27,7 +27,7 @@ _BLOCK = 1 << 20
 class GoldFolder:
     """Files are written to `partial`, a folder inside the target, and `publish` moves them up.
 
-    Left without `publish`, everything is as it was before.
+    Left without `publish`, or by an exception before or after it, everything is as it was before.
     """
 
     def __init__(self, target: Path, *, force: bool = False) -> None:
@@ -43,6 +43,7 @@ class GoldFolder:
         self.target = target.resolve()
         self._earlier = _earlier_files(target, self.target, force=force)
         self._made: list[Path] = []
+        self._moved: list[tuple[Path, Path]] = []
 
     def __enter__(self) -> Self:
         missing = [folder for folder in (self.target, *self.target.parents) if not folder.exists()]
@@ -55,29 +56,32 @@ class GoldFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if error is not None:
+            self._put_back()  # the earlier files are in `partial` until then
         shutil.rmtree(self.partial, ignore_errors=True)
         for folder in reversed(self._made):
             with suppress(OSError):  # not empty: it was published
                 folder.rmdir()
 
     def publish(self) -> None:
-        """Put the files in place of the earlier ones, the manifest last; a failure puts those back."""
+        """Put the files in place of the earlier ones, the manifest last."""
         names = sorted(
             (path.name for path in self.partial.iterdir()), key=lambda name: (name == MANIFEST, name)
         )
         for name in names:
             _keep_on_disk(self.partial / name)
         aside = Path(tempfile.mkdtemp(dir=self.partial))
-        moved: list[tuple[Path, Path]] = []
-        try:
-            for name in self._earlier:
-                _move(self.target / name, aside / name, moved)
-            for name in names:
-                _move(self.partial / name, self.target / name, moved)
-        except OSError:
-            for old, new in reversed(moved):
-                new.rename(old)
-            raise
+        for name in self._earlier:
+            _move(self.target / name, aside / name, self._moved)
+        for name in names:
+            _move(self.partial / name, self.target / name, self._moved)
+        _keep_on_disk(self.target)
+
+    def _put_back(self) -> None:
+        if not self._moved:
+            return
+        for old, new in reversed(self._moved):
+            new.rename(old)
         _keep_on_disk(self.target)
 
 

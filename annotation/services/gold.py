@@ -162,7 +162,7 @@ class GoldService:
             if numbers is not None and not are_free(session, project, numbers):
                 return None
             _remember(session, project_id, exported, numbers, counts.finished, by, self._clock())
-            target.publish()
+            target.publish()  # before the commit: when that fails, the folder takes it back
         return exported
 
     def exports(self, project_id: int, limit: int = 20) -> list[ExportRecord]:

@@ -9,10 +9,12 @@ from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 
+import psycopg
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import delete, select
+from sqlalchemy import delete, event, select
+from sqlalchemy.exc import OperationalError
 
 from annotation.cli import main
 from annotation.clock import utcnow
@@ -21,7 +23,7 @@ from annotation.errors import ExportError
 from annotation.exchange import read_items
 from annotation.formats import open_source
 from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row, rater_numbers
-from annotation.gold_folder import write_manifest
+from annotation.gold_folder import GoldFolder, write_manifest
 from annotation.gold_pairs import read_gold
 from annotation.services import gold
 from annotation.services.accounts import AccountService
@@ -38,6 +40,7 @@ from annotation.services.projects import ProjectService, find_project
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewPair, NewRating, ProjectSettings
 from annotation.ui.export import counts_html as export_html
+from db.errors import UnreachableError
 from db.models import Adjudication, Comment, Export, Pair, ServerKey
 from tests.people import count
 from tests.predicted import pairs_of, sent_project
@@ -311,6 +314,51 @@ def test_raters_who_had_one_number_in_two_gold_sets_are_told_apart(two_raters, t
     report = AgreementService(two_raters.database).report(two_raters.id, named=False)
     means = {report.rater_names[row.rater]: row.mean for row in report.raters}
     assert means == {"Rater 1": 2.0, "Rater 3": 2.5}
+
+
+def lost(*_):
+    raise OperationalError("COMMIT", {}, Exception("the server went away"))
+
+
+def test_an_export_whose_commit_fails_leaves_the_earlier_files_and_no_record(finished, tmp_path):
+    service, engine = GoldService(finished.database, clock=finished.clock), finished.database.engine
+    service.export(finished.id, tmp_path / "g", ExportOptions())
+    before, records = contents(tmp_path / "g"), service.exports(finished.id)
+    event.listen(engine, "commit", lost)
+    for folder, options in (("g", ExportOptions(format=Format.CSV)), ("new", ExportOptions())):
+        with pytest.raises(OperationalError):
+            service.export(finished.id, tmp_path / folder, options, force=True)
+    event.remove(engine, "commit", lost)
+    assert not (tmp_path / "new").exists()
+    assert contents(tmp_path / "g") == before
+    assert service.exports(finished.id) == records
+    service.export(finished.id, tmp_path / "g", ExportOptions(format=Format.CSV), force=True)
+    assert "gold.csv" in contents(tmp_path / "g")
+
+
+def test_an_export_whose_server_stops_before_the_commit_leaves_nothing(
+    postgresql_database, tmp_path, monkeypatch
+):
+    rated = with_decision(rated_project(postgresql_database, FINISHED))
+
+    def publish(folder):
+        published(folder)
+        with psycopg.connect(dsn, autocommit=True) as other:
+            other.execute(END_WRITERS)
+
+    published = GoldFolder.publish
+    dsn = rated.database.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    monkeypatch.setattr(GoldFolder, "publish", publish)
+    with pytest.raises(UnreachableError, match="check the URL and that the server runs"):
+        export(rated, tmp_path / "g")
+    assert list(tmp_path.iterdir()) == []
+    assert GoldService(rated.database).exports(rated.id) == []
+
+
+END_WRITERS = """
+SELECT pg_terminate_backend(pid, 10000) FROM pg_locks
+WHERE mode = 'RowExclusiveLock' AND relation = 'exports'::regclass
+"""
 
 
 def lines_after(rated, tmp_path):
