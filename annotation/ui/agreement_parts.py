@@ -25,9 +25,9 @@ CONVENTION = (
     f"{FIRM:.3f} and {TENTATIVE} are Krippendorff’s own conventions (2004), not laws: how much agreement is "
     "enough depends on what the grades are for."
 )
-HIGHER_BY_MAKING = (
-    "α of unadjudicated pairs leaves out those that differ most, so it is higher by construction: it tells "
-    "how clear the rest is, not how well raters agree."
+MOSTLY_HIGHER = (
+    "α of unadjudicated pairs leaves out those that differ most, so it is usually higher: it tells how clear "
+    "the rest is, not how well raters agree."
 )
 
 
@@ -86,7 +86,7 @@ def enough_html(report: AgreementReport, project_id: int, *, leads: bool) -> str
         f"Where only the order of grades counts, α is {_level(alpha.ordinal)} (ordinal); where 3 and 3.25 "
         f"are as different as 0 and 4, it is {_level(alpha.nominal)} (nominal)."
     )
-    sentences = [verdict(alpha), CONVENTION, levels, HIGHER_BY_MAKING]
+    sentences = [verdict(alpha), CONVENTION, levels, MOSTLY_HIGHER]
     return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences if sentence)
 
 
