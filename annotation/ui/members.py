@@ -73,9 +73,8 @@ class MembersHandlers:
             article = "an" if chosen.value[0] in "ae" else "a"
             number = self.accounts.invitation(token).number
             said = (
-                f"Send this link, number {number} of the open ones, to one person. Whoever makes an "
-                f"account with it first, within {LASTS.days} days, becomes {article} {chosen.value}. It "
-                "is shown only now."
+                f"Send this link, number {number}, to one person. Whoever makes an account with it first, "
+                f"within {LASTS.days} days, becomes {article} {chosen.value}. It is shown only now."
             )
             link = link_html(invitation_address(request, token), said)
             return link, *shown_links(self.accounts, project_id)

@@ -136,7 +136,7 @@ def test_who_administers_a_project_sees_and_revokes_its_links_and_no_others(hand
     assert "whoever opens it first<small>editor in News, number " in listing
     assert members.show(asked)[-2].choices == choice.choices
     [(_, own)] = choice.choices
-    assert f"number {own} of the open ones" in made
+    assert f"link, number {own}, to one person" in made
     links = links_of(handlers, in_project=True)
     for link in before:
         with pytest.raises(gr.Error, match=f"no open link with the number {link.id}"):
