@@ -95,7 +95,7 @@ def read_items_or_errors(
         type: the comparison type of rows that name none.
         only_type: that of the project, where it has one: of rows whose file names none either.
     """
-    return _or_errors(_row_readers(source, format, type, only_type), RowReader.item)
+    return _or_errors(source.name, _row_readers(source, format, type, only_type), RowReader.item)
 
 
 def read_known_pairs(
@@ -109,7 +109,7 @@ def read_known_pairs(
 
     Arguments and errors are those of `read_items_or_errors`.
     """
-    return _or_errors(_row_readers(source, format, type, only_type), RowReader.known_pair)
+    return _or_errors(source.name, _row_readers(source, format, type, only_type), RowReader.known_pair)
 
 
 def read_larger_items(
@@ -117,19 +117,23 @@ def read_larger_items(
 ) -> Iterator[ReadLargerItem]:
     """The larger items of an open file; arguments and errors are those of `read_items_or_errors`."""
     rows = rows_or_errors(source, format=format, type=type, of_items=True)
-    return _or_errors(_readers(source, rows, type), RowReader.larger_item)
+    return _or_errors(source.name, _readers(source, rows, type), RowReader.larger_item)
 
 
 def _or_errors(
-    readers: Iterable[RowReader | ImportFileError], read: Callable[[RowReader], _Read]
+    name: str, readers: Iterable[RowReader | ImportFileError], read: Callable[[RowReader], _Read]
 ) -> Iterator[_Read | ImportFileError]:
+    is_empty = True
     try:
         for reader in readers:
+            is_empty = False
             try:
                 found = reader if isinstance(reader, ImportFileError) else read(reader)
             except ImportFileError as error:
                 found, error.pair_id = error, cast(RowReader, reader).pair_id
             yield found
+        if is_empty:
+            yield ImportFileError(f"{name}: the file has a header and no rows; add one row or more.")
     except ImportFileError as error:  # of the file: nothing after it can be read
         yield error
 

@@ -17,11 +17,18 @@ _AT_ONCE = 1_000
 _SHOWN = 32
 """Characters of a text in the table."""
 _HEADERS = ("Spread", "Ratings", "Type", "Id", "State", "Decision", "Begins")
+_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation adjudications news
+  python -m annotation adjudications news --which all --json
+"""
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command("adjudications")(adjudications)
+    app.command("adjudications", epilog=_EXAMPLES)(adjudications)
 
 
 def adjudications(
@@ -33,10 +40,7 @@ def adjudications(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """List the pairs whose ratings are too far apart, largest spread first.
-
-    Example: python -m annotation adjudications news --which all --json
-    """
+    """List the pairs whose ratings are too far apart, largest spread first."""
     database = open_database(database_url)
     project_id = ProjectService(database).get(project).id
     service = AdjudicationService(database)

@@ -21,11 +21,18 @@ from db import DEFAULT_URL
 from db.command import CallError
 
 _PRINTED = (Format.JSONL, Format.CSV)
+_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation export news --unfinished leave-out > news.jsonl
+  python -m annotation export news --format csv --output news-gold --unfinished list
+"""
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command("export")(export)
+    app.command("export", epilog=_EXAMPLES)(export)
 
 
 def export(
@@ -56,11 +63,7 @@ def export(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Write the gold set: adjudicated grade, else mean, with a manifest.
-
-    Examples: python -m annotation export news --format csv --output news-gold --unfinished list, or
-    python -m annotation export news --unfinished leave-out > news.jsonl
-    """
+    """Write the gold set: adjudicated grade, else mean, with a manifest."""
     options = ExportOptions(format, unfinished, raters, comments)
     if output is None or str(output) == "-":
         if format not in _PRINTED or unfinished is Unfinished.LIST or as_json:

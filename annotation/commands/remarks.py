@@ -16,11 +16,18 @@ from db import DEFAULT_URL
 _SHOWN = 48
 """Characters of a text in the table."""
 _HEADERS = ("Kind", "Type", "Id", "Rater", "Reason", "Text", "When (UTC)")
+_EXAMPLES = """
+Examples:
+
+\b
+  python -m annotation remarks news
+  python -m annotation remarks news --json
+"""
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command("remarks")(remarks)
+    app.command("remarks", epilog=_EXAMPLES)(remarks)
 
 
 def remarks(
@@ -28,10 +35,7 @@ def remarks(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """List the comments and skips of the raters, problems first, then the newest.
-
-    Example: python -m annotation remarks news --json
-    """
+    """List the comments and skips of the raters, problems first, then the newest."""
     database = open_database(database_url)
     found = ProjectService(database).get(project)
     page = RemarkService(database).remarks(found.id, limit=None)

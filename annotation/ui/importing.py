@@ -34,7 +34,6 @@ NOTHING_YET = "Choose a file and press Import. Either all of its rows are import
 STILL_CHOSEN = "The file is still chosen; to choose another one, remove it with × first."
 ALL_STILL_CHOSEN = "The files are still chosen; remove the wrong one with × and add the right one."
 NOTHING_NEW = "Nothing new was imported."
-NOTHING_IN_FILE = "Nothing was imported: the file has a header and no rows."
 SHOWN_DUPLICATES = 20
 FORMATS_HTML = (
     "<details><summary>File formats</summary><ul>"
@@ -178,7 +177,7 @@ def imported_html(said: str, duplicates: Sequence[str], *, has_new: bool, noun: 
     """What an import says it did, and the ids of what was there already; no success where nothing was new."""
     kind = "note done" if has_new else "note"
     if not duplicates:
-        return f'<p class="{kind}" role="status">{escape(said if has_new else NOTHING_IN_FILE)}</p>'
+        return f'<p class="{kind}" role="status">{escape(said if has_new else NOTHING_NEW)}</p>'
     shown = "".join(f"<li>{escape(name)}</li>" for name in duplicates[:SHOWN_DUPLICATES])
     more = len(duplicates) - SHOWN_DUPLICATES
     rest = f"<p>And {counted(more, 'more', 'more')}.</p>" if more > 0 else ""

@@ -200,6 +200,32 @@ def test_the_tasks_own_files_are_imported_by_their_names(call):
     assert call("import", "clss", *names)[1] == "Imported 2 pairs and 0 ratings into clss.\n"
 
 
+@pytest.mark.parametrize(
+    ("command", "header"),
+    [
+        ("import", "id\ttype\tleft\tright\n"),
+        ("import", "id\trater\tgrade\n\n"),
+        ("items import", "id\ttype\ttext\n"),
+        ("training import", "id\ttype\tleft\tright\tgrade\n"),
+    ],
+)
+def test_a_file_without_rows_is_refused(call, tmp_path, command, header):
+    call("project", "create", "News")
+    (tmp_path / "new.tsv").write_text(header)
+    refused = call(*command.split(), "News", "new.tsv")
+    assert refused == (1, "", "new.tsv: the file has a header and no rows; add one row or more.\n")
+
+
+def test_examples_of_commands_can_be_copied(call):
+    for command in ("export", "adjudications", "remarks"):
+        status, told, _ = call(command, "--help")
+        lines = [line.strip() for line in told.splitlines()]
+        examples = lines[lines.index("Examples:") + 2 :]
+        assert status == 0
+        assert len(examples) == 2
+        assert all(line.startswith(f"python -m annotation {command} news") for line in examples)
+
+
 def test_standard_input_is_read(call, monkeypatch):
     call("project", "create", "News")
     content = "".join(json.dumps(row) + "\n" for row in ROWS).encode()

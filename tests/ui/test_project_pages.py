@@ -380,7 +380,9 @@ def test_an_import_of_nothing_new_is_no_success(imports, tmp_path):
     path.write_text(rows, encoding="utf-8")
     said, _ = import_file(imports, path)
     assert said.startswith('<div class="note" role="status"><p>Nothing new was imported. 1 pair was already')
-    assert 'class="note"' in summary_html(ImportSummary(0, 0, ()))
+    path.write_text(rows.splitlines()[0], encoding="utf-8")
+    said, _ = import_file(imports, path)
+    assert "<b>Nothing was imported.</b> new.tsv: the file has a header and no rows;" in said
 
 
 def test_a_file_that_names_no_type_has_the_only_one_of_its_project(imports, tmp_path):
