@@ -199,8 +199,8 @@ def estimate(value: float, drawn: Floats) -> Estimate:
     if not len(drawn):
         return Estimate(value, interval_reason=NO_RESAMPLES)
     defined = drawn[~np.isnan(drawn)]
-    left_out = len(drawn) - len(defined)
-    if left_out > UNDEFINED_SHARE * len(drawn):
+    if _are_too_few(defined, drawn):
+        left_out = len(drawn) - len(defined)
         return Estimate(
             value,
             interval_reason=f"{left_out} of {len(drawn)} resamples drew one value only: no interval.",
@@ -214,13 +214,17 @@ def bootstrap_p(differences: Floats) -> float | None:
     """The two-sided probability that a difference (R,) is none: twice the share on zero's other side.
 
     One is added to both counts, so that no finite number of resamples gives 0 (Davison and Hinkley 1997,
-    section 4.2). None without resamples.
+    section 4.2). None where `estimate` gives no interval: without resamples, or with too few that are defined.
     """
     defined = differences[~np.isnan(differences)]
-    if not len(defined):
+    if not len(defined) or _are_too_few(defined, differences):
         return None
     beyond = min(np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0))
     return min(1.0, 2 * (int(beyond) + 1) / (len(defined) + 1))
+
+
+def _are_too_few(defined: Floats, drawn: Floats) -> bool:
+    return len(drawn) - len(defined) > UNDEFINED_SHARE * len(drawn)
 
 
 def williams_test(first: float, second: float, between: float, pairs: int) -> Williams | None:

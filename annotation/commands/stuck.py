@@ -22,9 +22,10 @@ def show_stuck(stuck: StuckPairs) -> None:
         _show_pairs(stuck)
     if stuck.short_text:
         links = f" {stuck.links_text}" if stuck.open_links and not stuck.total else ""
+        either = "" if stuck.paused else "or "
         show_line(
-            f"\n{stuck.short_text}: raise it with `project change`, invite another rater, or let one who is "
-            f"paused go on.{links}"
+            f"\n{stuck.short_text}: raise it with `project change`, {either}invite another rater"
+            f"{stuck.paused_text}.{links}"
         )
 
 
@@ -39,7 +40,7 @@ def _show_pairs(stuck: StuckPairs) -> None:
     lower = ", or lower the number of raters per pair" if stuck.fewer_would_do else ""
     show_line(
         f"\nPairs that lack grades, with too few raters left for them: {stuck.total:,}. "
-        f"{limit} another rater, or let one who is paused go on{lower}.{broken}{links}"
+        f"{limit} another rater{stuck.paused_text}{lower}.{broken}{links}"
     )
     figures = ("Grades", "Missing", "Raters left", "Skips", "As broken")
     rows = [

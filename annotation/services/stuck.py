@@ -71,6 +71,8 @@ class StuckPairs:
     """How many of the grades that no rater has before them are more than that; 0 without a limit."""
     broken: int
     """How many of the pairs a rater skipped as broken."""
+    paused: int
+    """Raters who are paused."""
     items: tuple[StuckPair, ...]
     """In the order of import; the first ones."""
 
@@ -115,6 +117,11 @@ class StuckPairs:
         return f"{which} skipped for a broken text: a pair that cannot be graded can be withdrawn"
 
     @property
+    def paused_text(self) -> str:
+        """How to get somebody back, as the end of a sentence; nothing where nobody is paused."""
+        return ", or let one who is paused go on" if self.paused else ""
+
+    @property
     def links_text(self) -> str:
         """That somebody may still come; nothing where nobody is invited."""
         if not self.open_links:
@@ -148,6 +155,7 @@ class StuckService:
             now = self._clock()
             raters = session.scalars(_may_grade(project.id, now)).all()
             links = session.scalar(_open_links(project.id, now)) or 0
+            paused = session.scalar(_paused(project.id)) or 0
             shares = read_shares(session, project)
             left, room, short_by = raters, 0, 0
             if shares is not None:
@@ -172,6 +180,7 @@ class StuckService:
             room=room,
             short_by=short_by,
             broken=broken,
+            paused=paused,
             items=tuple(StuckPair(*row) for row in rows),
         )
 
@@ -197,6 +206,28 @@ def _open_links(project_id: int, now: datetime) -> Select[int]:
             is_open(now),
             User.disabled_at.is_(None),
             ~rates,
+        )
+    )
+
+
+def _paused(project_id: int) -> Select[int]:
+    """How many raters who can sign in are paused."""
+    return (
+        select(func.count())
+        .select_from(RaterState)
+        .join(User, User.id == RaterState.user_id)
+        .join(
+            Membership,
+            and_(
+                Membership.project_id == RaterState.project_id,
+                Membership.user_id == RaterState.user_id,
+                Membership.role == Role.RATER.value,
+            ),
+        )
+        .where(
+            RaterState.project_id == project_id,
+            RaterState.paused_at.is_not(None),
+            User.disabled_at.is_(None),
         )
     )
 

@@ -20,11 +20,11 @@ def _short_html(stuck: StuckPairs, project_id: int) -> str:
         return ""
     there = f"/annotate/project?project={project_id}"
     links = escape(f" {stuck.links_text}") if stuck.open_links and not stuck.total else ""
+    either = "" if stuck.paused else "or "
     return (
         f'<p class="note" role="status" id="project-short">{escape(stuck.short_text)}: '
         f'<a href="{there}&amp;tab=settings">raise the limit</a>, '
-        f'<a href="{there}&amp;tab=members">invite another rater</a>, or let one who is paused go on.'
-        f"{links}</p>"
+        f'{either}<a href="{there}&amp;tab=members">invite another rater</a>{stuck.paused_text}.{links}</p>'
     )
 
 
@@ -50,7 +50,7 @@ def _stuck_html(stuck: StuckPairs, project_id: int) -> str:
     more = f'<p class="small">And {grouped(rest)} more.</p>' if rest else ""
     return (
         f'<div class="note" role="status" id="project-stuck"><p>{escape(said)}. '
-        f'{limit}<a href="{there}&amp;tab=members">{invite}</a>, or let one who is paused go on.'
+        f'{limit}<a href="{there}&amp;tab=members">{invite}</a>{stuck.paused_text}.'
         f"{lower if stuck.fewer_would_do else ''}{broken}{links}</p>"
         f"<details><summary>Which pairs</summary><ul>{items}</ul>{more}</details></div>"
     )

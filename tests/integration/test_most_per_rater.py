@@ -408,7 +408,7 @@ def test_a_limit_that_is_too_low_for_the_raters_is_told_before_they_reach_it(sho
         "that are still to be given out"
     )
     html = stuck_html(early, project)
-    assert f'project={project}&amp;tab=settings">raise the limit</a>, <a' in html
+    assert f'project={project}&amp;tab=settings">raise the limit</a>, or <a' in html
     assert "open link" not in html
     assert "1 open link for a rater is out" in stuck_html(replace(early, open_links=1), project)
     short.queue(first)  # who holds two

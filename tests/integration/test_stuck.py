@@ -60,6 +60,7 @@ def test_a_pair_that_everybody_graded_or_skipped_is_told_until_somebody_can_grad
     assert not stuck.fewer_would_do  # the other pair has two grades
     assert "1 pair lacks grades" in stuck_html(stuck, 1)
     assert "lower" not in stuck_html(stuck, 1)
+    assert "paused" not in stuck_html(stuck, 1)
     assert "lower" in stuck_html(replace(stuck, lowest_raters=1), 1)
 
     for name in ("Ana", "Ben"):
@@ -77,6 +78,7 @@ def test_a_pair_that_everybody_graded_or_skipped_is_told_until_somebody_can_grad
     assert services.stuck.stuck(1).total == 0
     services.quality.pause(1, "Cleo")
     assert services.stuck.stuck(1).total == 1
+    assert "rater</a>, or let one who is paused go on." in stuck_html(services.stuck.stuck(1), 1)
 
 
 def test_pairs_that_raters_found_broken_are_told_to_be_withdrawn(services):
@@ -111,9 +113,10 @@ def test_a_command_lists_the_pairs_that_nobody_is_left_for(sqlite_database, caps
         ],
     }
     assert main(["project", "show", "News", "--database-url", url]) == 0
-    assert "too few raters left for them: 1. Invite another rater" in capsys.readouterr().out
+    assert "too few raters left for them: 1. Invite another rater.\n" in capsys.readouterr().out
     for _ in range(2):
         services.accounts.invite(project_id=1, role=Role.RATER)
+    services.quality.pause(1, "Ana")
     assert main(["project", "show", "News", "--database-url", url]) == 0
     said = capsys.readouterr().out
     assert "go on. 2 open links for raters are out: who opens one may grade these pairs too.\n" in said

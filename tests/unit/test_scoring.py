@@ -107,6 +107,8 @@ def test_too_many_resamples_of_one_value_give_no_interval():
     found = estimate(0.5, np.array([np.nan] * 6 + [0.5] * 94))
     assert (found.value, found.low) == (0.5, None)
     assert found.interval_reason == "6 of 100 resamples drew one value only: no interval."
+    assert bootstrap_p(np.array([np.nan] * 6 + [0.5] * 94)) is None
+    assert bootstrap_p(np.array([np.nan] * 5 + [0.5] * 95)) is not None
 
 
 def test_equal_systems_share_the_better_rank():
