@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -41,10 +42,11 @@ def new_check_pairs(
     """The same of check pairs, which cannot be pairs of the project too."""
     read = list(pairs)
     prints = list({print_of(known.pair) for known in read if isinstance(known, KnownPair)})
-    met: set[str] = set()
+    met: dict[str, str] = {}
     for first in range(0, len(prints), _AT_ONCE):
         chosen = is_among(session, Pair.fingerprint, prints[first : first + _AT_ONCE])
-        met.update(session.scalars(select(Pair.fingerprint).where(Pair.project_id == project.id, chosen)))
+        found = select(Pair.fingerprint, Pair.external_id).where(Pair.project_id == project.id, chosen)
+        met.update((row.fingerprint, row.external_id) for row in session.execute(found))
     return _new_pairs(read, project, old, MOST_CHECK_PAIRS, met)
 
 
@@ -58,7 +60,7 @@ def _new_pairs(
     project: Project,
     old: Collection[tuple[str, str]],
     most: int,
-    met: Collection[str] = (),
+    met: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[list[KnownPair], list[str]]:
     there = set(old)
     new: list[KnownPair] = []
@@ -73,8 +75,8 @@ def _new_pairs(
             wrong.add(_other_type(pair, project))
         elif (pair.type, pair.id) in there:
             duplicates.append(pair.id)
-        elif met and print_of(pair) in met:
-            wrong.add(_met_twice(pair))
+        elif met and (own_id := met.get(print_of(pair))):
+            wrong.add(_met_twice(pair, own_id))
         else:
             there.add((pair.type, pair.id))
             new.append(known)
@@ -93,11 +95,16 @@ def _other_type(pair: NewPair, project: Project) -> ImportFileError:
     )
 
 
-def _met_twice(pair: NewPair) -> ImportFileError:
-    """A pair of the project would be met twice, which gives the check away."""
+def _met_twice(pair: NewPair, own_id: str) -> ImportFileError:
+    """A pair of the project would be met twice, which gives the check away.
+
+    Args:
+        own_id: of that pair in the project.
+    """
+    there = "," if own_id == pair.id else f", there called {own_id!r},"
     return ImportFileError(
-        f"{_where(pair)}: the pair {pair.id!r} is a pair of the project too, and a rater who met it twice "
-        "would know; take another."
+        f"{_where(pair)}: the pair {pair.id!r} is a pair of the project too{there} and a rater who met it "
+        "twice would know; take another."
     )
 
 

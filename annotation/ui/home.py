@@ -36,6 +36,8 @@ NEW_TYPE = "type"
 """Of the address: the comparison type of a project that is to be made."""
 
 GO_TO_PROJECT = "address => { if (address) location.assign(address); }"
+FORGET_REFUSAL = "() => ''"
+"""What was wrong with the form may be mended now: the next press tells."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ def build_home_page(handlers: HomeHandlers, page: gr.Blocks) -> None:
     making = make.click(handlers.create, fields.components, made, api_name="create_project")
     making.success(None, made, js=GO_TO_PROJECT, api_name="go_to_new_project")
     keep_reason(making, refused)
+    edits = [field.input for field in fields.components]
+    gr.on(edits, None, outputs=refused, js=FORGET_REFUSAL, api_name="forget_refused_project", **QUIETLY)
 
 
 def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list[PageLink]:

@@ -60,6 +60,7 @@ def test_from_an_empty_server_to_the_first_grade(empty_site, browser):
     expect(page.locator("#home-refused")).to_contain_text("The project has no comparison types")
     page.get_by_label("sentence to phrase").check()
     expect(ticked).to_have_count(1)
+    expect(page.locator("#home-refused")).to_be_empty()
     page.get_by_label("Raters per pair").fill("1")
     page.get_by_role("button", name="Create project").click()
     page.wait_for_url("**/annotate/project?project=*")

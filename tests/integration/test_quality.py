@@ -411,9 +411,9 @@ def test_a_pair_of_the_project_is_refused_as_a_check(make):
 
         row = session.scalar(select(Pair).where(Pair.right == pair.right))
         row.fingerprint = fingerprint(pair.type, pair.left, pair.right)
-    with pytest.raises(
-        ImportFileError, match=r"checks\.tsv, line 2: the pair 'x' is a pair of the project too"
-    ):
+        own_id = row.external_id
+    told = rf"checks\.tsv, line 2: the pair 'x' is a pair of the project too, there called {own_id!r}, and"
+    with pytest.raises(ImportFileError, match=told):
         place.services.known_pairs.import_checks(place.project, [KnownPair(pair, Decimal(2))])
     with pytest.raises(ImportFileError, match="is no type of the project"):
         place.services.known_pairs.import_training(
