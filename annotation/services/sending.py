@@ -129,6 +129,32 @@ class SendService:
             find_project(session, project_id)
             return sum(len(list(_unknown(session, project_id, document))) for document in documents)
 
+    def has_all(self, project_id: int, documents: Iterable[PredictedDocument]) -> bool:
+        """Whether `send` would change nothing: the same models have predicted the same for each document."""
+        with self._database.reading() as session:
+            find_project(session, project_id)
+            return all(_is_kept(session, project_id, document) for document in documents)
+
+
+def _is_kept(session: Session, project_id: int, document: PredictedDocument) -> bool:
+    row = _document_row(session, project_id, document)
+    return row is not None and all(_kept_run(session, row.id, run.model) == _told(run) for run in document.runs)
+
+
+def _told(run: Run) -> list[tuple[str, float]]:
+    return [(phrase.text, phrase.score) for phrase in run.ranked()]
+
+
+def _kept_run(session: Session, document_id: int, model: str) -> list[tuple[str, float]] | None:
+    """What a model predicted for a document, best first; None where it was never sent."""
+    run_id = session.scalar(
+        select(SentRun.id).where(SentRun.document_id == document_id, SentRun.model == model)
+    )
+    if run_id is None:
+        return None
+    kept = select(SentPrediction.text, SentPrediction.score).where(SentPrediction.run_id == run_id)
+    return [(row.text, row.score) for row in session.execute(kept.order_by(SentPrediction.rank))]
+
 
 def _unknown(session: Session, project_id: int, document: PredictedDocument) -> Iterator[PooledPhrase]:
     row = _document_row(session, project_id, document)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import pytest
@@ -36,9 +37,9 @@ AWKWARD = '<img src=x onerror=alert(1)> "שלום" 短語 🦜'
 FILES = ("gold-keyphrases.jsonl", "keyphrases.qrels", "keyphrases.run?model=one")
 
 
-def bundle(title: str = AWKWARD) -> dict[str, object]:
+def bundle(title: str = AWKWARD, models: Sequence[str] = ("one", "two")) -> dict[str, object]:
     document = Document("Ferries leave the old harbour at noon.", title=title)
-    predictions = {name: FakePredictor(name).predict([document])[0] for name in ("one", "two")}
+    predictions = {name: FakePredictor(name).predict([document])[0] for name in models}
     return bundle_of([(document, predictions)])
 
 
@@ -131,6 +132,20 @@ def test_who_sends_to_a_project_whose_raters_are_done_is_told_before(client, ser
     warning = f"The raters of <bdi>Mine</bdi> are done: {done} pairs, all graded."
     assert warning in more
     assert more.index(warning) < more.index('<button type="submit" autofocus>Send')
+
+
+def test_nothing_is_sent_that_is_there_already(client, services, path):
+    eva = as_user(services, "Eva")
+    send(client, path, eva)
+    again = client.get(services.handovers.keep(bundle()), headers=eva).text
+    assert "Nothing new to send to <bdi>Mine</bdi>" in again
+    assert '<button type="button" disabled>Send</button>' in again
+    assert "<form" not in again[again.index("<main") :]
+    # The same keyphrases by another model are no new pairs, but its figures need them.
+    third = client.get(services.handovers.keep(bundle(models=("one", "three"))), headers=eva).text
+    assert "Send predictions of 1 document to <bdi>Mine</bdi>?" in third
+    assert "raters get no new pair" in third
+    assert '<button type="submit" autofocus>Send</button>' in third
 
 
 def test_who_sends_to_a_project_of_other_pairs_is_told_what_it_gets(client, services, path):
