@@ -958,6 +958,25 @@ def test_a_phone_has_the_scale_in_reach_under_long_texts_and_large_targets(open_
     assert sizes == []
 
 
+def test_the_bar_of_a_phone_uses_its_width(open_desk):
+    desk = open_desk(20)
+    page = desk.open(viewport={"width": 390, "height": 844}, has_touch=True)
+    page.get_by_role("radio", name="Somewhat related").tap()
+    page.locator("[data-rate=up]").tap()
+    page.locator("#rate-submit").tap()
+    undo = page.locator("#rate-undo")
+    expect(undo).to_contain_text("Graded 2.25.")
+    assert undo.locator("span").bounding_box()["height"] < 24
+    assert undo.locator("button").evaluate("e => e.scrollWidth <= e.clientWidth")
+    page.route("**/annotate/api/**", lambda route: route.abort())
+    page.get_by_role("radio", name="Slightly related").tap()
+    page.locator("#rate-submit").tap()
+    saved = page.locator("#rate-saved")
+    expect(saved).to_contain_text("Not saved")
+    assert saved.bounding_box()["height"] < 48
+    page.unroute("**/annotate/api/**")
+
+
 def test_at_twice_the_size_nothing_is_cut_off(open_desk):
     page = open_desk().open(viewport={"width": 640, "height": 450})
     assert page.evaluate("document.documentElement.scrollWidth") <= 640
