@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from annotation.senses import SenseStep
@@ -12,6 +12,10 @@ from annotation.senses import SenseStep
 MOST_DRAWN = (1, 24, 30, 30)
 """At each distance; the list has the others."""
 RADII = (0.0, 130.0, 225.0, 310.0)
+GAP = 10
+"""Between the middle of a dot and its name, which stands outwards of it."""
+_LETTER = 8.0
+_LINE = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,26 @@ def drawn_nodes(steps: Sequence[SenseStep]) -> tuple[Node, ...]:
             nodes.append(Node(child, radius * math.cos(angle), radius * math.sin(angle), (node.x, node.y)))
             begin += share
     return tuple(nodes)
+
+
+def named_nodes(names: Mapping[Node, str]) -> set[Node]:
+    """Those that have their name beside them: the inner ones, where it meets no other name and no dot.
+
+    Args:
+        names: of each node as they are drawn, from the middle outwards.
+    """
+    named: list[Node] = []
+    for node, name in names.items():
+        is_free = all(abs(node.y - other.y) > _LINE or abs(node.x - other.x) > 120 for other in named)
+        is_middle = node.step.distance == 0
+        if is_middle or (is_free and not any(_lies_on_name(dot, node, name) for dot in names)):
+            named.append(node)
+    return set(named)
+
+
+def _lies_on_name(dot: Node, node: Node, name: str) -> bool:
+    outwards = dot.x - node.x if node.x >= 0 else node.x - dot.x
+    return 0 < outwards < GAP + _LETTER * len(name) and abs(dot.y - node.y) < _LINE / 2
 
 
 def _children(steps: Sequence[SenseStep]) -> dict[str, list[SenseStep]]:

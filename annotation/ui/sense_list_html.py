@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from annotation.sense_graph import RADII, Node, drawn_nodes
+from annotation.sense_graph import GAP, RADII, Node, drawn_nodes, named_nodes
 from annotation.senses import Sense, SenseStep
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import escape
@@ -81,8 +81,10 @@ def _graph_html(nodes: Sequence[Node], total: int, wordnet: WordNet) -> str:
         for node in nodes
         if node.before is not None
     )
-    names = _named(nodes)
-    dots = "".join(_dot_html(node, wordnet.synset(node.step.synset), node in names) for node in nodes)
+    senses = {node: wordnet.synset(node.step.synset) for node in nodes}
+    named = named_nodes({node: _short_name(sense) for node, sense in senses.items()})
+    # The inner ones last: what still meets one of their names lies under it.
+    dots = "".join(_dot_html(node, senses[node], node in named) for node in reversed(nodes))
     reach = RADII[-1] + MARGIN
     says = f"Graph of {len(nodes)} of {total} senses; the list has all of them"
     return (
@@ -92,25 +94,18 @@ def _graph_html(nodes: Sequence[Node], total: int, wordnet: WordNet) -> str:
     )
 
 
-def _named(nodes: Sequence[Node]) -> set[Node]:
-    """Those that have their name beside them: the inner ones, as long as they leave each other room."""
-    named: list[Node] = []
-    for node in nodes:
-        is_free = all(abs(node.y - other.y) > 14 or abs(node.x - other.x) > 120 for other in named)
-        if is_free:
-            named.append(node)
-    return set(named)
+def _short_name(sense: Sense) -> str:
+    name = sense.words[0]
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def _dot_html(node: Node, sense: Sense, is_named: bool) -> str:
     distance = node.step.distance
-    name = sense.words[0]
-    shown = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
     if distance == 0:
         place = 'y="-16" text-anchor="middle"'
     else:
-        place = f'x="{10 if node.x >= 0 else -10}" y="4" text-anchor="{"start" if node.x >= 0 else "end"}"'
-    text = f"<text {place}>{escape(shown)}</text>" if is_named else ""
+        place = f'x="{GAP if node.x >= 0 else -GAP}" y="4" text-anchor="{"start" if node.x >= 0 else "end"}"'
+    text = f"<text {place}>{escape(_short_name(sense))}</text>" if is_named else ""
     return (
         f'<g class="senses-dot" data-distance="{distance}" data-key="{escape(sense.keys[0])}"'
         f' transform="translate({node.x:.1f} {node.y:.1f})">'

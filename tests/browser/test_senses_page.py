@@ -154,6 +154,8 @@ def test_the_chooser_fits_a_phone(senses_site, browser, project, scheme):
     page.locator("#senses-around").get_by_label("whatever is").check()
     expect(page.get_by_role("region", name="Compare with")).to_be_visible()
     assert page.evaluate(WIDTH) <= 390
+    for box in page.locator("#senses-form select").all():
+        expect(box).to_have_css("appearance", "auto")
     assert page.evaluate(PALE) == []
     assert serious_violations(page) == []
     watch.check()

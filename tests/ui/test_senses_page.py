@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
-from annotation.sense_graph import MOST_DRAWN, RADII, drawn_nodes
+from annotation.sense_graph import MOST_DRAWN, RADII, Node, drawn_nodes, named_nodes
 from annotation.senses import Relation, SenseStep, WordFlag
 from annotation.services.bundle import Services, open_services
 from annotation.types import NewPair, ProjectSettings, Role
@@ -179,3 +179,14 @@ def test_skipped_parts_stay(handlers):
     answer = handlers.look_up(asked({"word": "mouse"}), Asked("root"))
     assert answer[0] == gr.skip()
     assert answer[1].count('type="radio"') == 4
+
+
+def test_no_dot_of_a_graph_lies_on_a_name():
+    def node(name, distance, x, y):
+        return Node(SenseStep(name, distance), x, y, None)
+
+    middle, near = node("middle", 0, 0, 0), node("near", 1, -130, 0)
+    beside, above = node("beside", 2, -225, 3), node("above", 2, -220, -40)
+    names = {middle: "bank", near: "thrift institution", beside: "savings bank", above: "bank"}
+    assert named_nodes(names) == {middle, beside, above}
+    assert named_nodes({**names, near: "thrift"}) == {middle, near, above}
