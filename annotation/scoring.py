@@ -214,7 +214,7 @@ def bootstrap_p(differences: Floats) -> float | None:
     """The two-sided probability that a difference (R,) is none: twice the share on zero's other side.
 
     One is added to both counts, so that no finite number of resamples gives 0 (Davison and Hinkley 1997,
-    section 4.2). None where `estimate` gives no interval: without resamples, or with too few that are defined.
+    section 4.2). None where `estimate` gives no interval: without resamples, or with too few defined.
     """
     defined = differences[~np.isnan(differences)]
     if not len(defined) or _are_too_few(defined, differences):

@@ -138,7 +138,9 @@ class SendService:
 
 def _is_kept(session: Session, project_id: int, document: PredictedDocument) -> bool:
     row = _document_row(session, project_id, document)
-    return row is not None and all(_kept_run(session, row.id, run.model) == _told(run) for run in document.runs)
+    if row is None:
+        return False
+    return all(_kept_run(session, row.id, run.model) == _told(run) for run in document.runs)
 
 
 def _told(run: Run) -> list[tuple[str, float]]:

@@ -84,8 +84,8 @@ class UsersHandlers:
             token = self.accounts.invite(project_id=int(project_id), role=chosen, by=by)
             number = self.accounts.invitation(token).number
             said = (
-                f"Whoever opens this link first, number {number}, gets the role {chosen.value} in the project. "
-                f"{_SENT}"
+                f"Whoever opens this link first, number {number}, gets the role {chosen.value} in the "
+                f"project. {_SENT}"
             )
             return link_html(invitation_address(request, token), said), *shown_links(self.accounts, None)
 
