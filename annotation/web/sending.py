@@ -71,7 +71,7 @@ class SendPages:
             new_project=f"/annotate/?type={TYPE}" if user.is_administrator else "",
             chosen=chosen,
             new=new,
-            has_all=new == 0 and self._sending.has_all(chosen.id, documents),
+            has_all=chosen is not None and not new and self._sending.has_all(chosen.id, documents),
             new_type=TYPE if chosen is not None and self._sending.lacks_type(chosen.id) else "",
             phrases=sum(len(pool(document)) for document in documents),
             models=sorted({run.model for document in documents for run in document.runs}),
