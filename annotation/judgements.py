@@ -31,8 +31,8 @@ LEAST_THRESHOLD = Decimal("0.25")
 CUT = 10
 MOST_RANKS = 1_000
 _LEAST_STEP = np.float32(1e-9)
-_QUOTED = re.compile(r"\s|%(?=[0-9A-Fa-f]{2})")
 """Between tied scores near 0: the next lower number of 32 bits is 0 to programs that know no smaller ones."""
+_QUOTED = re.compile(r"\s|%(?=[0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True, slots=True)
