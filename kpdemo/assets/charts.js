@@ -7,7 +7,7 @@
     const chart = document.querySelector(`#${CSS.escape(button.dataset.chart)} .js-plotly-plot`);
     if (!chart || !window.Plotly) return;
     const height = chart.layout?.height ?? 400;
-    const wide = chart.data.filter((trace) => !trace.uid?.endsWith("-narrow")); // what a phone shows instead
+    const wide = chart.data.filter((trace) => !/-(middle|narrow)$/.test(trace.uid)); // names of narrower charts
     await window.Plotly.downloadImage({ data: wide, layout: chart.layout }, {
       ...SIZE, height, format: button.dataset.format, filename: button.dataset.file,
       scale: button.dataset.format === "png" ? 2 : 1,

@@ -15,6 +15,7 @@ from kpdemo.ui.charts import LINE, Chart, escaped, short
 from kpdemo.ui.label_places import Place, place_labels
 
 MARKER = 7  # pixels from the middle of a point to its edge
+LOWEST = 390  # pixels of a frame's height where the legend above it takes several lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +23,25 @@ class Names:
     """The names of points as a chart of a certain width has room for them; style.css shows those that fit.
 
     Attributes:
-        width, height: pixels of the narrowest such chart.
+        narrowest, widest: pixels of the frames of such charts.
         most: so many names, that of the document among them.
     """
 
     size: str
-    width: int
-    height: int
+    narrowest: float
+    widest: float
     most: int
 
+    def area(self, ranges: NDArray[np.float32]) -> tuple[float, float]:
+        """Width and height, in pixels of the narrowest such chart, of what the frames of all of them show.
 
-NAMES = (Names("wide", 460, 420, 17), Names("narrow", 260, 380, 7))
+        A frame that is wider for its height than the ranges shows no more than these from bottom to top.
+        """
+        width, height = (float(high - low) for low, high in ranges)
+        return self.narrowest, self.narrowest * max(height / width, LOWEST / self.widest)
+
+
+NAMES = (Names("wide", 580, math.inf, 17), Names("middle", 410, math.inf, 12), Names("narrow", 260, 420, 7))
 
 
 def by_weight(points: Sequence[VectorPoint]) -> list[int]:
@@ -47,10 +56,11 @@ def name_traces(
     space: VectorSpace, places: NDArray[np.float32], ranges: NDArray[np.float32], names: Names
 ) -> Iterator[Chart]:
     """The names of each kind and the lines to them, apart, so that they go where the legend hides a kind."""
-    scale = names.width / float(ranges[0, 1] - ranges[0, 0])
+    width, height = names.area(ranges)
+    scale = width / float(ranges[0, 1] - ranges[0, 0])
     middle = ranges.mean(1)
     pixels = ((places - middle) * scale).astype(np.float32)
-    right, upper = names.width / 2, names.height / 2
+    right, upper = width / 2, height / 2
     labels = {row: _name(space.points[row]) for row in _best_in_turns(space.points)[: names.most]}
     found = place_labels(labels, pixels, (-right, -upper, right, upper))
     for kind in PointKind:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -16,7 +18,7 @@ from tests.browser.test_keyphrases_page import BODY, TITLE, choose_model, expect
 from tests.browser.test_look import DOUBLED, PALE, UNNAMED, WIDTH
 from tests.fakes import FakePredictor, MappedPredictor, absent_keyphrases
 
-MODELS = {"default": "with a reranker", "extractor": "without one", "words": "without vectors"}
+MODELS = {"default": "with a reranker", "extractor": "without one", "words": "without vectors", "cornered": "at its edges"}
 CHART = "#space-{}-chart .js-plotly-plot"
 DRAWING = 60_000
 """Milliseconds until the first chart is there: the script that draws it is 4 MB."""
@@ -29,15 +31,39 @@ OVERLAPPING = """chart => {
   return names.filter((_, i) => boxes.some((box, j) => j > i && over(boxes[i], box))).map(e => e.textContent);
 }"""
 
+OUTSIDE = """chart => {
+  const { l, t, w, h } = chart._fullLayout._size, { left, top } = chart.getBoundingClientRect();
+  const names = [...chart.querySelectorAll(".textpoint text")].filter(e => e.getClientRects().length);
+  return names.filter(name => {
+    const box = name.getBoundingClientRect(), slack = 1;
+    return box.left < left + l - slack || box.right > left + l + w + slack
+      || box.top < top + t - slack || box.bottom > top + t + h + slack;
+  }).map(e => e.textContent);
+}"""
+
 HAS_ITS_HEIGHT = """() => {
   const { _fullLayout: shown, layout } = document.querySelector(".js-plotly-plot");
   return shown.yaxis.range.every((end, at) => Math.abs(end - layout.meta["yaxis.range"][at]) < 1e-3);
 }"""
 
 
+@dataclass(frozen=True)
+class Cornered(MappedPredictor):
+    """Puts the phrases at the corners of the map."""
+
+    def vectors(self, document, *, top_k=None, threshold=None):
+        [space, *_] = super().vectors(document, top_k=20)
+        side = np.where(np.arange(len(space.points)) % 2, -1, 1)
+        rows = np.random.default_rng(2).normal(size=(len(side), 3)) / 50
+        rows[:, :2] += np.stack([np.where(np.arange(len(side)) % 4 < 2, 1, -1), side * 0.6], 1)
+        return [replace(space, vectors=rows.astype(np.float32))]
+
+
 def load(name):
     if name == "words":
         return FakePredictor(name)
+    if name == "cornered":
+        return Cornered(name)
     return MappedPredictor(name, found=absent_keyphrases(4) if name == "default" else ())
 
 
@@ -94,6 +120,22 @@ def test_the_best_keyphrases_have_names_that_do_not_overlap(space):
     assert chart.evaluate(OVERLAPPING) == []
     space.locator(f"{CHART.format('reranker')} .legendtoggle").first.click()
     expect(chart.locator(".textpoint").filter(visible=True, has_text="document")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [1280, 1000, 800, 481, 390])
+def test_no_name_leaves_the_frame(browser, space_address, width):
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    open_page(page, space_address)
+    choose_model(page, "cornered –")
+    write(page, BODY, TITLE)
+    open_tab(page)
+    draw(page, "extractor")
+    chart = page.locator(CHART.format("extractor"))
+    assert chart.locator(".textpoint").filter(visible=True).count() > 4
+    assert chart.evaluate(OUTSIDE) == []
+    context.close()
 
 
 def test_pointing_at_a_phrase_tells_its_score(space):

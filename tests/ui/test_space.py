@@ -152,7 +152,7 @@ def test_the_best_keyphrases_have_names_though_they_lie_close_together():
     rest = [("other", CANDIDATE, 0.95)] * 40
     space = space_of(("title", DOCUMENT, None), *present[::-1], *absent[::-1], *rest)
     around = np.random.default_rng(1).normal(size=(len(space.points), 2)).astype(np.float32)
-    around[1:13] = np.array([5, 5]) + around[1:13] / 50
+    around[1:13] = np.array([1.5, 1]) + around[1:13] / 50
     chart = map_chart(space, Plane(around, Method.TSNE), [0.0] * len(space.points))
     assert names(chart, "wide") == {
         "document": ["document"],
@@ -164,6 +164,32 @@ def test_the_best_keyphrases_have_names_though_they_lie_close_together():
         "present": ["present 0", "present 1", "present 2"],
         "absent": ["absent 0", "absent 1", "absent 2"],
     }
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),  # the frames of charts with such names, in pixels
+    [
+        ("wide", (677, 439)), ("wide", (920, 439)),
+        ("middle", (420, 436)), ("middle", (547, 436)),
+        ("narrow", (260, 390)), ("narrow", (325, 396)), ("narrow", (420, 390)),
+    ],
+)  # fmt: skip
+def test_no_name_leaves_the_frame(size, shown):
+    points = [(f"a phrase of some length {number}", PRESENT, 0.9 - number / 100) for number in range(24)]
+    space = space_of(("title", DOCUMENT, None), *points)
+    corners = np.array([[-9, -6], [9, 6], [-9, 6], [9, -6]], dtype=np.float32)
+    around = np.random.default_rng(1).normal(size=(25, 2)).astype(np.float32) / 9 + corners[np.arange(25) % 4]
+    chart = map_chart(space, Plane(around, Method.PCA), [0.0] * 25)
+    (left, right), (low, high) = (chart["layout"][axis]["range"] for axis in ("xaxis", "yaxis"))
+    scale = min(shown[0] / (right - left), shown[1] / (high - low))  # a unit is as long on both axes
+    middle, found = ((left + right) / 2, (low + high) / 2), 0
+    for trace in chart["data"]:
+        for x, y in zip(trace["x"], trace["y"], strict=True) if size in trace.get("uid", "") else ():
+            if x is not None:
+                found += 1
+                assert abs(x - middle[0]) * scale <= shown[0] / 2
+                assert abs(y - middle[1]) * scale <= shown[1] / 2 - ("text" in trace["mode"]) * 8 * min(scale, 1)
+    assert found > 4
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
