@@ -32,7 +32,7 @@ def document_from_row(row: Mapping[str, Any], *, where: str, default_id: str = "
     """
     body = next((_text_field(row, name, where) for name in BODY_FIELDS if row.get(name) is not None), None)
     if body is None:
-        raise InputError(f'{where}: no field "abstract" or "text"; add one or delete the line.')
+        raise InputError(f'{where}: no field "abstract" or "text"; add one or empty the line.')
     return Document(
         body=body,
         title=_text_field(row, "title", where),
@@ -68,7 +68,7 @@ def _text_field(row: Mapping[str, Any], name: str, where: str) -> str:
 def _checked_text(value: object, name: str, where: str) -> str:
     if not isinstance(value, str):
         raise InputError(
-            f'{where}: "{name}" is {_short(value)}, not text; put it in quotes or delete the line.'
+            f'{where}: "{name}" is {_short(value)}, not text; put it in quotes or empty the line.'
         )
     if SURROGATE.search(value):
         raise InputError(f'{where}: "{name}" holds half a character; save the file as UTF-8 again.')
@@ -88,7 +88,7 @@ def _keyphrase_field(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
         value = value.split(SEPARATOR)
     if not isinstance(value, list):
         raise InputError(
-            f'{where}: "{name}" is {_short(value)}, not a list of texts; fix or delete the line.'
+            f'{where}: "{name}" is {_short(value)}, not a list of texts; fix or empty the line.'
         )
     phrases = (_checked_text(phrase, name, where).strip() for phrase in value)
     return tuple(phrase for phrase in phrases if phrase)

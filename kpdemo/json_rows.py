@@ -73,7 +73,7 @@ def report(error: InputError, line: int, on_error: ReportLine | None) -> None:
 
 
 def _parse_object(content: bytes, *, where: str) -> dict[str, Any]:
-    advice = "fix or delete the line."
+    advice = "fix or empty the line."
     try:
         row = json.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:

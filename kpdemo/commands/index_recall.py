@@ -90,7 +90,7 @@ def _queries(path: Path, index: PassageIndex, on_error: ReportLine) -> Iterator[
         try:
             query, wanted = document_from_row(row, where=where, default_id=str(line)), row.get("passage")
             if not query.text.strip():
-                raise InputError(f"{where}: the query is empty; add a text or delete the line.")
+                raise InputError(f"{where}: the query is empty; add a text or empty the line.")
             if not isinstance(wanted, str) and type(wanted) is not int:
                 raise InputError(f'{where}: no field "passage" with the id of a passage; add it.')
         except InputError as error:

@@ -119,7 +119,7 @@ def _texts(source: str, on_error: ReportLine) -> Iterator[Document]:
         if passage.text.strip():
             yield passage
         else:
-            on_error(LineError(line, f"{source}, line {line}: there is no text; add one or delete the line."))
+            on_error(LineError(line, f"{source}, line {line}: there is no text; add one or empty the line."))
 
 
 def _vectors(

@@ -66,8 +66,8 @@ predictions.jsonl.settings.json, written beside it, keeps the model and the opti
 continued with the same ones only; without it what is there cannot be continued. By "document_sha256" a
 document whose text was changed after it was predicted is noticed, and refused.
 predictions.jsonl.refused.jsonl, if there is one, has the documents that the model refused, and why: they are
-asked for again when they were changed. So is a line that could not be read: mend it and run the same command
-again; where documents have no id, do not delete it, since those after it would get other numbers.
+asked for again when they were changed. So is a line that could not be read: mend or empty it and run the same
+command again; where documents have no id, do not delete it, since those after it would get other numbers.
 """
 
 

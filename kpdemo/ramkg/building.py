@@ -173,7 +173,7 @@ def _usable(
             problem = f'the id "{passage.id}" is that of another passage; give each its own.'
             _report(LineError(line, f"{name}, line {line}: {problem}"), on_error)
         elif not passage.text.strip():
-            problem = f'the passage "{passage.id}" has no text; add one or delete the line.'
+            problem = f'the passage "{passage.id}" has no text; add one or empty the line.'
             _report(LineError(line, f"{name}, line {line}: {problem}"), on_error)
         else:
             seen.add(key)

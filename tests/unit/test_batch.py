@@ -251,6 +251,18 @@ def test_a_broken_line_that_was_mended_is_predicted_and_nothing_else(tmp_path: P
     assert predict_file(FakePredictor(), source, output, batch_size=2) == BatchSummary(skipped=4)
 
 
+def test_a_broken_line_that_was_emptied_as_its_message_says_is_no_other_document(
+    tmp_path: Path, output: Path
+) -> None:
+    source, problems = tmp_path / "docs.jsonl", []
+    source.write_text("\n".join(BROKEN), encoding="utf-8")
+    predict_file(FakePredictor(), source, output, on_error=problems.append)
+    assert [problem.message.endswith("; fix or empty the line.") for problem in problems] == [True]
+    source.write_text("\n".join(BROKEN).replace(BROKEN[1], ""), encoding="utf-8")
+    assert predict_file(FakePredictor(), source, output) == BatchSummary(skipped=3)
+    assert [row["id"] for row in rows_of(output)] == ["1", "3", "4"]
+
+
 @pytest.mark.parametrize(
     ("lines", "difference"),
     [

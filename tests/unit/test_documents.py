@@ -109,7 +109,7 @@ class TestJsonLines:
         rows = read_rows(path)
         assert next(rows) == (1, {"text": "A"})
         with pytest.raises(
-            InputError, match=r"docs\.jsonl, line 2: not JSON \(.+\); fix or delete the line\.$"
+            InputError, match=r"docs\.jsonl, line 2: not JSON \(.+\); fix or empty the line\.$"
         ):
             next(rows)
 

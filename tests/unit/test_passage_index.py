@@ -182,7 +182,7 @@ def test_bad_passages_are_reported_and_left_out(tmp_path):
     )
     assert [problem.message for problem in problems] == [
         'a.jsonl, line 2: the id "p1" is that of another passage; give each its own.',
-        'a.jsonl, line 3: the passage "blank" has no text; add one or delete the line.',
+        'a.jsonl, line 3: the passage "blank" has no text; add one or empty the line.',
     ]
     assert index.store.passage(0).keyphrases == ()
     assert (index.manifest.with_keyphrases, index.manifest.languages) == (1, {"en": 1, "fr": 1})
