@@ -203,7 +203,8 @@ class _Run:
                 refusals.append(Refusal.of(document, str(outcome)))
             elif document.id not in writer.done:
                 row = prediction_row(document.id, outcome.prediction, outcome)
-                rows.append({**row, IDENTITY: document_identity(document)})
+                told = {"model": self._settings.model, IDENTITY: document_identity(document)}
+                rows.append({**row, **told})
                 retrieved += outcome.retrieves
         writer.refuse(refusals)
         writer.write(rows)

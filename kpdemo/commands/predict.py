@@ -61,7 +61,8 @@ the suffix, or with it where two would have the same. What cannot be read is nam
 \b
 A line of predictions.jsonl:
   {{"id": "1", "language": "en", "present": [{{"text", "score", "spans"}}, …],
-   "absent": [{{"text", "score", …}}, …], "document_sha256"}}
+   "absent": [{{"text", "score", …}}, …], "model", "document_sha256"}}
+Spans count characters of the title, two newlines and the abstract; without a title, of the abstract.
 predictions.jsonl.settings.json, written beside it, keeps the model and the options, so that a file begun is
 continued with the same ones only; without it what is there cannot be continued. By "document_sha256" a
 document whose text was changed after it was predicted is noticed, and refused.

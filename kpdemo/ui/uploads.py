@@ -130,7 +130,7 @@ def predict_uploads(
     progress: gr.Progress,
     read_pdf: ReadPdf = read_whole,
 ) -> FileReport:
-    """Predict all documents of the files into `output`, a line each with its model, and of several its file.
+    """Predict all documents of the files into `output`, a line each, and of several with its file.
 
     What had been predicted before predictor or `read_pdf` were stopped stays. An id that a document of an
     earlier file has gets a number, so that each stands there once.
@@ -150,7 +150,7 @@ def predict_uploads(
             for row in _predict_upload(predictor, path, report, progress, read_pdf):
                 named = row | {"id": ids.of(row["id"])}
                 report.renamed |= named["id"] != row["id"]
-                line = {**({"file": path.name} if several else {}), **named, "model": predictor.name}
+                line = {**({"file": path.name} if several else {}), **named}
                 stream.write(json.dumps(line, ensure_ascii=False) + "\n")
                 if len(report.rows) < SHOWN_ROWS:
                     report.rows.append({"file": path.name, **named})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +12,19 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import app
+from kpdemo.types import PointKind, VectorPoint, VectorSpace
 from kpdemo.ui.widgets import EARLIER
 from tests.browser.conftest import PATIENCE, Watch, open_page, serious_violations
 from tests.browser.test_keyphrases_page import BODY, TITLE, choose_model, expect_refusal, write
 from tests.browser.test_look import DOUBLED, PALE, UNNAMED, WIDTH
 from tests.fakes import FakePredictor, MappedPredictor, absent_keyphrases
 
-MODELS = {"default": "with a reranker", "extractor": "without one", "words": "without vectors", "cornered": "at its edges"}
+MODELS = {
+    "default": "with a reranker",
+    "extractor": "without one",
+    "words": "without vectors",
+    "cornered": "at its edges",
+}
 CHART = "#space-{}-chart .js-plotly-plot"
 DRAWING = 60_000
 """Milliseconds until the first chart is there: the script that draws it is 4 MB."""
@@ -52,11 +58,14 @@ class Cornered(MappedPredictor):
     """Puts the phrases at the corners of the map."""
 
     def vectors(self, document, *, top_k=None, threshold=None):
-        [space, *_] = super().vectors(document, top_k=20)
-        side = np.where(np.arange(len(space.points)) % 2, -1, 1)
-        rows = np.random.default_rng(2).normal(size=(len(side), 3)) / 50
-        rows[:, :2] += np.stack([np.where(np.arange(len(side)) % 4 < 2, 1, -1), side * 0.6], 1)
-        return [replace(space, vectors=rows.astype(np.float32))]
+        phrases = [
+            VectorPoint(f"phrase number {count}", PointKind.PRESENT, 1 / count) for count in range(1, 25)
+        ]
+        corners = np.array([[1, 0.6, 0], [1, -0.6, 0], [-1, 0.6, 0], [-1, -0.6, 0]])
+        rows = np.vstack([[[1, 0.6, 0]], np.repeat(corners, 6, axis=0)])
+        rows += np.random.default_rng(2).normal(size=rows.shape) / 100
+        points = (VectorPoint("title", PointKind.DOCUMENT), *phrases)
+        return [VectorSpace("extractor", points, rows.astype(np.float32))]
 
 
 def load(name):

@@ -382,7 +382,7 @@ class TestManyDocuments:
         assert result.status == 0
         rows = [json.loads(line) for line in result.out.splitlines()]
         assert [row["id"] for row in rows] == [f"d{n}" for n in range(40)]
-        assert set(rows[0]) == {"id", "language", "present", "absent", "document_sha256"}
+        assert set(rows[0]) == {"id", "language", "present", "absent", "model", "document_sha256"}
 
     def test_a_broken_line_is_named_and_the_rest_goes_on(self, run: Run, tmp_path: Path) -> None:
         source = tmp_path / "docs.jsonl"

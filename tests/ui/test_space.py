@@ -188,7 +188,9 @@ def test_no_name_leaves_the_frame(size, shown):
             if x is not None:
                 found += 1
                 assert abs(x - middle[0]) * scale <= shown[0] / 2
-                assert abs(y - middle[1]) * scale <= shown[1] / 2 - ("text" in trace["mode"]) * 8 * min(scale, 1)
+                assert abs(y - middle[1]) * scale <= shown[1] / 2 - ("text" in trace["mode"]) * 8 * min(
+                    scale, 1
+                )
     assert found > 4
 
 

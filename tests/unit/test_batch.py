@@ -84,6 +84,7 @@ def test_every_document_gets_a_line_in_order(source: Path, output: Path) -> None
     assert [step.done for step in seen] == [3, 6, 7]
     rows = rows_of(output)
     assert [row["id"] for row in rows] == [f"d{n}" for n in range(COUNT)]
+    assert {row["model"] for row in rows} == {"fake"}
     assert rows[0]["present"] == [
         {"text": "Title", "score": 0.9, "spans": [[0, 5]]},
         {"text": "Neural networks", "score": 0.45, "spans": [[9, 24]]},
@@ -92,6 +93,14 @@ def test_every_document_gets_a_line_in_order(source: Path, output: Path) -> None
         {"text": "keyphrase prediction", "score": 0.5},
         {"text": "document understanding", "score": 0.25},
     ]
+
+
+def test_a_file_whose_lines_name_no_model_yet_goes_on(source: Path, output: Path) -> None:
+    predict_file(FakePredictor(), source, output)
+    earlier = [{name: row[name] for name in row if name != "model"} for row in rows_of(output)[:4]]
+    output.write_text("".join(f"{json.dumps(row)}\n" for row in earlier), encoding="utf-8")
+    assert predict_file(FakePredictor(), source, output) == BatchSummary(done=COUNT - 4, skipped=4)
+    assert [row.get("model") for row in rows_of(output)] == [None] * 4 + ["fake"] * (COUNT - 4)
 
 
 def test_spans_count_from_the_title_on(source: Path, output: Path) -> None:
