@@ -23,3 +23,13 @@ def short_score(score: float, digits: int = SHORT_DIGITS) -> str:
     """
     told = Decimal(f"{score:.{SCORE_DIGITS}f}").quantize(Decimal(1).scaleb(-digits), ROUND_FLOOR)
     return str(abs(told) if told.is_zero() else told)
+
+
+def page_score(score: float) -> str:
+    """As `short_score`, with so many decimals more that what is above 0 is not shown as nothing.
+
+    >>> page_score(0.0049), page_score(0.2995), page_score(0.00003), page_score(0.0)
+    ('0.004', '0.29', '0.00003', '0.00')
+    """
+    shown = (short_score(score, digits) for digits in range(SHORT_DIGITS, SCORE_DIGITS + 1))
+    return next((told for told in shown if float(told)), short_score(score))

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from kpdemo.simckp.function_words import FUNCTION_WORDS
 from kpdemo.text import stem, word_spans
 from kpdemo.types import Document, Span
 
@@ -36,7 +37,8 @@ class TextTerms:
         stems: all of its words.
         spelt: those of `numbers` that are evidence, as the text writes them first. The others are not, since
             their words stand together only over a full stop, a bracket or the like, or an acronym of theirs
-            ("ELF") is written as another word ("elf").
+            ("ELF") is written as another word ("elf"), or they are function words as it writes them: "and"
+            has the stem of "Andes".
     """
 
     numbers: tuple[int, ...] = ()
@@ -84,7 +86,7 @@ class TermIndex:
             for number, place in self._in_text(words):
                 found.add(number)
                 whole = number not in spelt and all(word.joined for word in place[1:])
-                if whole and (not has_capitals or self._spells(number, place)):
+                if whole and (not has_capitals or self._spells(number, place)) and self._tells(number, place):
                     (start, _), (_, end) = place[0].span, place[-1].span
                     spelt[number] = " ".join(part[start:end].split())
         return TextTerms(tuple(sorted(found)), frozenset(stems), spelt)
@@ -100,13 +102,22 @@ class TermIndex:
 
     def _spells(self, number: int, place: Sequence[_Word]) -> bool:
         """Whether the acronyms of the term have two capitals there, too."""
+        acronyms = self._acronyms(number, place)
+        return all(sum(map(str.isupper, text)) > 1 for text in acronyms)
+
+    def _tells(self, number: int, place: Sequence[_Word]) -> bool:
+        """Whether a word there is no function word; "IT" and "WHO" are none where the term is an acronym."""
+        acronyms = {text for text in self._acronyms(number, place) if text.isupper()}
+        return any(word.text in acronyms or word.text.lower() not in FUNCTION_WORDS for word in place)
+
+    def _acronyms(self, number: int, place: Sequence[_Word]) -> list[str]:
+        """What the text writes for the acronyms of the term."""
         term = _words(self._texts[number]) if self._texts else ()
-        acronyms = (
+        return [
             word.text
             for own, word in zip(term, place, strict=False)
             if len(own.text) > 1 and own.text.isupper()
-        )
-        return all(sum(map(str.isupper, text)) > 1 for text in acronyms)
+        ]
 
 
 def _words(text: str) -> list[_Word]:

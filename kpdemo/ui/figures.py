@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
-from kpdemo.scores import short_score
+from kpdemo.scores import page_score
 from kpdemo.types import Keyphrase
 
 NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
@@ -22,10 +22,10 @@ def counted(number: int, singular: str, plural: str = "") -> str:
 
 
 def score_html(score: float) -> str:
-    """A short bar and two decimals, see `kpdemo.scores`."""
+    """A short bar and two decimals, more of a small one, see `kpdemo.scores`."""
     width = round(100 * min(max(score, 0.0), 1.0))
     bar = f'<span class="bar" aria-hidden="true"><span style="width:{width}%"></span></span>'
-    return f'<span class="score">{bar}{short_score(score)}</span>'
+    return f'<span class="score">{bar}{page_score(score)}</span>'
 
 
 FILLER = "falls short of the model's own rule, and is given only to make up a number"

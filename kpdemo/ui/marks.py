@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kpdemo.scores import short_score
+from kpdemo.scores import page_score
 from kpdemo.types import Keyphrase, Span
 
 RENDER_LIMIT = 20_000
@@ -57,7 +57,7 @@ def layout(keyphrases: Iterable[Keyphrase], length: int) -> list[Mark]:
         word = " · filler" if keyphrase.filler else ""
         for span in keyphrase.spans:
             if span[1] <= length:
-                labels.setdefault(span, []).append(f"{keyphrase.text} · {short_score(keyphrase.score)}{word}")
+                labels.setdefault(span, []).append(f"{keyphrase.text} · {page_score(keyphrase.score)}{word}")
         sure.update(() if keyphrase.filler else keyphrase.spans)
     occupied = bytearray(length)
     marks: list[Mark] = []

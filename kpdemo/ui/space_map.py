@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kpdemo.evaluation.projection import Plane, unit_rows
-from kpdemo.scores import short_score
+from kpdemo.scores import page_score
 from kpdemo.types import PointKind, VectorPoint, VectorSpace
 from kpdemo.ui.charts import (
     COLOURS,
@@ -136,7 +136,7 @@ def _hover(point: VectorPoint, cosine: float) -> str:
     text = point.text if len(point.text) <= LONGEST_HOVER else f"{point.text[: LONGEST_HOVER - 1]}…"
     if point.kind is PointKind.DOCUMENT:
         return f"{escaped(text)}<br>document"
-    score = "" if point.score is None else f"score {short_score(point.score)}, "
+    score = "" if point.score is None else f"score {page_score(point.score)}, "
     return f"{escaped(text)}<br>{point.kind}: {score}cosine with the document {cosine:.2f}"
 
 

@@ -138,6 +138,7 @@ def test_no_text_in_csv_runs_in_a_spreadsheet_and_json_has_it_as_it_is():
 
 def test_a_score_is_a_bar_and_two_decimals():
     assert score_html(0.847).endswith("0.84</span>")
+    assert score_html(0.0049).endswith("0.004</span>")
     assert "width:85%" in score_html(0.847)
     assert "width:100%" in score_html(1.2)
     assert "width:0%" in score_html(-0.1)

@@ -217,9 +217,15 @@ class TestTerms:
             ("ELF", "Elf Prozent", None),
             ("ELF magnetic fields", "Fields: ELFs, and an ELF magnetic field", "ELF magnetic field"),
             ("ELF", "all in small letters, an elf", "elf"),
+            ("Andes", "Rome and Florence", None),
+            ("Andes", "Through the Andes", "Andes"),
+            ("IT", "Firms buy IT", "IT"),
+            ("IT", "all in small letters, as it is", None),
+            ("the other", "Seen by the other", None),
+            ("the self", "Of the self", "the self"),
         ],
     )
-    def test_evidence_is_spelt_as_in_the_text_where_it_is_in_one_piece_and_an_acronym_in_capitals(
+    def test_evidence_is_spelt_as_in_the_text_where_it_is_in_one_piece_and_no_function_word(
         self, term, text, spelt
     ):
         read = TermIndex([term_key(term)], [term]).read(Document(text))
