@@ -87,9 +87,7 @@ def _keyphrase_field(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
     if isinstance(value, str):
         value = value.split(SEPARATOR)
     if not isinstance(value, list):
-        raise InputError(
-            f'{where}: "{name}" is {_short(value)}, not a list of texts; fix or empty the line.'
-        )
+        raise InputError(f'{where}: "{name}" is {_short(value)}, not a list of texts; fix or empty the line.')
     phrases = (_checked_text(phrase, name, where).strip() for phrase in value)
     return tuple(phrase for phrase in phrases if phrase)
 

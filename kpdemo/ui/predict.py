@@ -45,6 +45,9 @@ RULES = [
     ("All that reach a threshold", Rule.THRESHOLD.value),
 ]
 
+THRESHOLD = "0.1"
+"""To begin with: the best phrases of an abstract score .2 to .3 with the default model."""
+
 # Of number and threshold only the one that holds is to be seen.
 SHOW_RULE = f"""(rule) => [{json.dumps(Rule.COUNT)}, {json.dumps(Rule.THRESHOLD)}].map(
   (name) => ({{ __type__: "update", visible: rule === name }}))"""
@@ -280,8 +283,9 @@ def _option_fields(handlers: PredictHandlers, title: gr.Textbox, document: gr.Te
             10, label=f"Number, 1 to {LARGEST_COUNT}", visible=False, elem_id="predict-count"
         )
         threshold = gr.Textbox(
+            THRESHOLD,
             label="Threshold, 0 to 1",
-            placeholder="such as 0.5",
+            placeholder=f"such as {THRESHOLD}",
             max_lines=1,
             visible=False,
             elem_id="predict-threshold",

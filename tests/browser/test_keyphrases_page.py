@@ -416,6 +416,7 @@ def test_a_threshold_holds_once_it_is_chosen_and_a_wrong_one_is_named(fresh):
     fresh.get_by_label("All that reach a threshold").check()
     expect(fresh.locator("#predict-count")).to_be_hidden()
     threshold = fresh.get_by_label("Threshold, 0 to 1")
+    expect(threshold).to_have_value("0.1")
     threshold.fill("high")
     write(fresh, BODY)
     fresh.locator("#predict-run").click()
