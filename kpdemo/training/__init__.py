@@ -109,9 +109,11 @@ def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
     """Train a part that leaves a checkpoint folder, and write that."""
     from kpdemo.simckp.checkpoint import choose_device
     from kpdemo.training.run_files import run_lock
+    from kpdemo.training.sources import check_sources
 
     recipe = RECIPES[part]()
     config = load_section(path, part, recipe.settings, overrides)
+    check_sources(config)
     device = choose_device(config.device)
     trained = recipe.train(config, device=device)
     folder = config.output / CHECKPOINT

@@ -6,7 +6,7 @@ import logging
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -88,6 +88,19 @@ def source_file(source: Source, folder: Path) -> Path:
     if not path.is_file():
         raise ConfigError(f"No training data at {path}: check `data` and `path` in the configuration.")
     return path
+
+
+def check_sources(config: Any) -> None:
+    """Before anything is loaded: whether the files are there that the settings of a part name.
+
+    Raises:
+        ConfigError: one is missing.
+    """
+    for setting in fields(config):
+        value = getattr(config, setting.name)
+        for source in value if isinstance(value, tuple) else (value,):
+            if isinstance(source, Source):
+                source_file(source, config.data)
 
 
 def source_hashes(sources: Iterable[Source], folder: Path) -> list[tuple[str, str]]:

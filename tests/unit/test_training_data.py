@@ -13,7 +13,7 @@ import torch
 
 from kpdemo.candidates.chunks import CandidateConfig, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
-from kpdemo.config import load_section
+from kpdemo.config import DEFAULT_CONFIG, load_section
 from kpdemo.errors import ConfigError, InputError
 from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.simckp.batches import collate
@@ -70,6 +70,12 @@ def test_a_source_filters_by_field_id_and_number(folder):
 def test_a_missing_source_is_named(tmp_path):
     with pytest.raises(ConfigError, match=r"nothing\.jsonl"):
         read_source(Source("nothing.jsonl"), tmp_path)
+
+
+def test_data_that_is_missing_is_told_before_an_encoder_is_looked_for(monkeypatch, tmp_path):
+    monkeypatch.setattr("kpdemo.training.extractor.load_backbone", lambda *_, **__: pytest.fail("looked for"))
+    with pytest.raises(ConfigError, match=r"No training data at .*bibkp\.train\.jsonl\.xz"):
+        run("extractor", DEFAULT_CONFIG, output=None, overrides={"data": str(tmp_path)})
 
 
 def test_a_file_in_place_of_another_of_its_size_is_other_data(tmp_path):
