@@ -171,9 +171,10 @@ def show_properties(properties: Mapping[str, Any]) -> None:
 class ProgressLine:
     """Progress on standard error: a bar on a terminal, a line now and then elsewhere."""
 
-    def __init__(self, description: str, total: int | None = None) -> None:
+    def __init__(self, description: str, total: int | None = None, unit: str = "documents") -> None:
         self._description = description
         self._total = total
+        self._unit = unit
         self._console = Console(stderr=True)
         self._bar: Progress | None = None
         self._task = TaskID(0)
@@ -216,7 +217,7 @@ class ProgressLine:
             self._bar.update(self._task, completed=done)
         elif time.monotonic() - self._shown > _SECONDS_BETWEEN_LINES:
             of_total = "" if self._total is None else f" of {self._total:,}"
-            print(f"{self._description}: {done:,}{of_total} documents", file=sys.stderr, flush=True)
+            print(f"{self._description}: {done:,}{of_total} {self._unit}", file=sys.stderr, flush=True)
             self._shown = time.monotonic()
 
     def show_summary(self, summary: BatchSummary) -> None:

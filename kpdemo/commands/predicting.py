@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -35,6 +37,9 @@ from kpdemo.whole_files import plain_document, read_whole
 
 if TYPE_CHECKING:
     from kpdemo.batch import BatchSummary
+
+_LONG_TEXT = 10_000
+"""Characters that take some seconds; a shorter text is read before progress can be seen."""
 
 _WORDS_OF_A_TEXT = 4
 """A name of no file that has so many words was meant as the text itself."""
@@ -70,7 +75,8 @@ def predict_one(file: str | None, title: str, reading: Reading, *, as_json: bool
     check_readable(document)  # before a model is loaded for nothing
     device = predictor.device  # loads the model: its time is not the prediction's
     started = time.perf_counter()
-    [found] = read_with_passages(predictor, [document], top_k=reading.top_k, threshold=reading.threshold)
+    with _reading_line(len(document.text)):
+        [found] = read_with_passages(predictor, [document], top_k=reading.top_k, threshold=reading.threshold)
     seconds = time.perf_counter() - started
     _say_what_to_know(found, predictor, has_index=reading.index_folder is not None)
     if as_json:
@@ -83,6 +89,22 @@ def predict_one(file: str | None, title: str, reading: Reading, *, as_json: bool
         )
     else:
         _show(document, found, f"{predictor.name} on {device}, {seconds:.2f} s")
+
+
+@contextmanager
+def _reading_line(length: int) -> Iterator[None]:
+    """Progress on standard error while a long text of so many characters is read."""
+    from kpdemo.progress import READING, heard_by
+    from kpdemo.terminal import ProgressLine
+
+    if length < _LONG_TEXT:
+        yield
+        return
+    with (
+        ProgressLine(READING, length, "characters") as progress,
+        heard_by(lambda share, _: progress.show(round(share * length))),
+    ):
+        yield
 
 
 def predict_many(source: str, output: str, reading: Reading, batch_size: int | None) -> None:

@@ -16,6 +16,7 @@ import pytest
 from kpdemo.cli import main
 from kpdemo.commands.gold import dataset_name
 from kpdemo.errors import ModelLoadError
+from kpdemo.progress import tell
 from kpdemo.routed import RoutedPredictor
 from kpdemo.types import Predictor
 from tests.fakes import FakePredictor, FakeRetriever
@@ -38,6 +39,14 @@ class SlowPredictor(FakePredictor):
 kpdemo.predictors.load_predictor = lambda *asked, **options: SlowPredictor()
 sys.exit(kpdemo.cli.main())
 """
+
+
+class TellingPredictor(FakePredictor):
+    """Tells how far it is."""
+
+    def predict(self, documents, *, top_k=None, threshold=None):
+        tell(0.5)
+        return super().predict(documents, top_k=top_k, threshold=threshold)
 
 
 @dataclass(frozen=True)
@@ -125,6 +134,16 @@ class TestOneDocument:
         assert (answer["language"], answer["model"], answer["device"]) == ("en", "fake", "cpu")
         assert answer["text"] == TEXT
         assert answer["text_offset"] == 0
+
+    def test_how_far_a_long_text_is_read_is_told_now_and_then(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("kpdemo.terminal._SECONDS_BETWEEN_LINES", -1.0)
+        predictor, text = TellingPredictor(), "Neural networks learn. " * 1000
+        result = run("predict", "-", "--json", stdin=text, predictor=predictor)
+        assert result.err == "Reading: 11,500 of 23,000 characters\n"
+        assert json.loads(result.out)["text"] == text
+        assert run("predict", "-", "--json", stdin=TEXT, predictor=predictor).err == ""
 
     def test_spans_of_a_titled_text_count_title_and_two_newlines(self, run: Run) -> None:
         answer = json.loads(run("predict", "--title", "Learning words", "--json", stdin=TEXT).out)
