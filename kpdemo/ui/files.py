@@ -98,7 +98,7 @@ def nothing_read(problems: Sequence[str], failed: int) -> str:
     """Why there is no document that could be used."""
     if not problems:
         return "There is no document in the files."
-    others = f" {counted(failed - 1, 'other document')} could not be used either." if failed > 1 else ""
+    others = f" {grouped(failed - 1)} more could not be used either." if failed > 1 else ""
     return problems[0] + others
 
 
@@ -109,7 +109,7 @@ def report_html(report: FileReport) -> str:
     if report.stopped:
         parts.insert(0, note_html(_stopped_text(report), role="alert"))
     if failed:
-        parts.append(_problems_html(report.problems, failed))
+        parts.append(_problems_html(report.problems, failed, report.failed_files))
     if done > len(report.rows):
         shown = f"Shown are the first {len(report.rows)}; the download has all of them."
         parts.append(f'<p class="small">{shown}</p>')
@@ -196,12 +196,14 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
     return upload
 
 
-def _problems_html(problems: Sequence[str], failed: int) -> str:
+def _problems_html(problems: Sequence[str], failed: int, files: int) -> str:
     items = "".join(f"<li>{escape(problem)}</li>" for problem in problems)
     more = f"<p>And {failed - len(problems)} more.</p>" if failed > len(problems) else ""
+    kinds = ((failed - files, "line"), (files, "file"))
+    told = " and ".join(counted(count, kind) for count, kind in kinds if count)
     return (
         '<div class="note" role="alert" id="files-problems">'
-        f"<p>{counted(failed, 'document')} could not be used:</p><ul>{items}</ul>{more}</div>"
+        f"<p>{told} could not be used:</p><ul>{items}</ul>{more}</div>"
     )
 
 

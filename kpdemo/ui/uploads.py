@@ -15,7 +15,7 @@ import gradio as gr
 from kpdemo.batch import BatchSummary, predict_file
 from kpdemo.documents import read_numbered
 from kpdemo.errors import InputError, StoppedError
-from kpdemo.file_kinds import WHOLE_SUFFIXES, document_suffix
+from kpdemo.file_kinds import WHOLE_SUFFIXES, document_suffix, is_whole
 from kpdemo.json_rows import LineError
 from kpdemo.routed import read_with_passages
 from kpdemo.sources import Located
@@ -48,6 +48,8 @@ class FileReport:
     summary: BatchSummary = field(default_factory=BatchSummary)
     rows: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    failed_files: int = 0
+    """Of what could not be used so many were whole files, the others lines of one."""
     total: int = 0
     """Documents of all files, those that could not be used included."""
     stopped: bool = False
@@ -139,6 +141,7 @@ def predict_uploads(
     report = FileReport(
         BatchSummary(failed=refused),
         problems=list(uploads.refused),
+        failed_files=refused,
         total=refused + sum(_count_documents(path) for path in uploads.files),
         renamed=uploads.renamed,
     )
@@ -197,7 +200,7 @@ def _count_documents(path: Path) -> int:
 def _predict_upload(
     predictor: Predictor, path: Path, report: FileReport, progress: gr.Progress, read_pdf: ReadPdf
 ) -> Iterator[dict[str, Any]]:
-    before, counts = report.summary, BatchSummary()
+    before, counts, is_unreadable = report.summary, BatchSummary(), False
 
     def problem(error: LineError) -> None:
         nonlocal counts
@@ -219,10 +222,11 @@ def _predict_upload(
         )
     except InputError as error:
         _add_problem(report, path, str(error))
-        counts = replace(counts, failed=counts.failed + 1)
+        counts, is_unreadable = replace(counts, failed=counts.failed + 1), True
     except StoppedError:
         report.stopped = True
     report.summary = BatchSummary(before.done + counts.done, 0, before.failed + counts.failed)
+    report.failed_files += counts.failed if is_whole(path.name) else is_unreadable
     for line in lines.getvalue().splitlines():
         yield json.loads(line)
 

@@ -339,7 +339,7 @@ def test_files_predicts_every_document_and_names_the_broken_line(shelf, jsonl):
     assert [row["id"] for row in rows] == ["d0", "d1", "d2"]
     assert rows[0]["present"][0]["spans"]
     assert "3 documents predicted." in html
-    assert "1 document could not be used:" in html
+    assert "1 line could not be used:" in html
     assert "docs.jsonl, line 2" in html
     assert str(jsonl.parent) not in html
 
@@ -391,12 +391,12 @@ def test_after_a_stop_broken_lines_are_neither_predicted_nor_unread(tmp_path):
     html, _ = run_stopped_files([many_documents(tmp_path, *[0] * 20)])
     assert f"Stopped: {BATCH_SIZE} of {2 * BATCH_SIZE + 20} documents are predicted" in html
     assert f"; {BATCH_SIZE} were not read." in html
-    assert "20 documents could not be used:" in html
+    assert "20 lines could not be used:" in html
 
 
 def test_broken_lines_among_which_a_stop_came_are_shown(tmp_path):
     html, _ = run_stopped_files([many_documents(tmp_path, BATCH_SIZE + 2, BATCH_SIZE + 3)])
-    assert "2 documents could not be used:" in html
+    assert "2 lines could not be used:" in html
     assert f"many.jsonl, line {BATCH_SIZE + 3}" in html
     assert f"; {BATCH_SIZE} were not read." in html
 
@@ -471,7 +471,7 @@ def test_unreadable_files_do_not_stop_the_others(shelf, jsonl, tmp_path):
     word.write_bytes(b"PK")
     html, rows = run_files(shelf, [word, pdf, tmp_path / "gone.txt", jsonl])
     assert len(rows) == 3
-    assert "4 documents could not be used:" in html
+    assert "1 line and 3 files could not be used:" in html
     for told in ("report.docx cannot be read here", "a.pdf: ", "gone.txt is gone", "docs.jsonl, line 2"):
         assert f"<li>{told}" in html
     assert str(tmp_path) not in html
@@ -598,7 +598,7 @@ def test_a_file_without_documents_is_a_toast(shelf, tmp_path, name, content, sen
 
 def test_of_files_without_documents_the_first_is_explained_and_the_others_counted(shelf, tmp_path):
     files = [tmp_path / name for name in ("a.docx", "b.docx", "c.txt")]
-    with pytest.raises(gr.Error, match=r"a\.docx cannot .* 2 other documents could not be used either\."):
+    with pytest.raises(gr.Error, match=r"a\.docx cannot .* 2 more could not be used either\."):
         run_files(shelf, files)
 
 

@@ -242,7 +242,7 @@ def test_lines_that_cannot_be_read_are_counted_and_the_first_are_told(sender, ke
     assert "<li>2 more lines could not be read either.</li>" in shown
     assert str(tmp_path) not in shown
     rows.write_text("{nothing\n" * 7, encoding="utf-8")
-    with pytest.raises(gr.Error, match=r"rows.jsonl, line 1: .* 6 other documents could not be used either"):
+    with pytest.raises(gr.Error, match=r"rows.jsonl, line 1: .* 6 more could not be used either"):
         sender.send_files([str(rows)], ["one"], PAGE, progress=_quiet)
 
 
