@@ -102,6 +102,7 @@ class _PredictedRow:
 
 def _prediction_rows(name: str, path: Path) -> Iterator[tuple[str, _PredictedRow]]:
     stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
+    usual = name or _only_model(path) or stem
     for where, fields in _rows(path):
         reader = _Reader(fields, where)
         id = reader.text("id", LONGEST_ID)
@@ -111,8 +112,15 @@ def _prediction_rows(name: str, path: Path) -> Iterator[tuple[str, _PredictedRow
             raise ImportFileError(
                 f"{where}: it has neither 'present' nor 'absent'; give a file of predictions."
             )
-        model = name or reader.text("model", LONGEST_MODEL) or stem
+        model = name or reader.text("model", LONGEST_MODEL) or usual
         yield id, _PredictedRow(model, reader.text("language", LONGEST_ID), reader)
+
+
+def _only_model(path: Path) -> str:
+    """The one model that lines of the file name: others name none where it was begun before lines did."""
+    told = (fields.get("model") for _, fields in _rows(path))
+    named = {model for model in told if model and isinstance(model, str)}
+    return named.pop() if len(named) == 1 else ""
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -40,7 +40,8 @@ from annotation.services.withdrawal import WithdrawalService
 from annotation.services.writing import WritingService
 from annotation.services.writing_reports import WritingReportService
 from db import DEFAULT_URL, Database, DatabaseError
-from db.errors import UnreachableError as UnreachableError  # for pages and routes, which know no db
+from db.errors import DamagedError as DamagedError  # for pages and routes, which know no db
+from db.errors import UnreachableError as UnreachableError
 from db.models import Project
 from db.schema import prepare
 

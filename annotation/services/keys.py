@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from annotation.clock import Clock, utcnow
 from annotation.services.desk import per_system
 from db import Database
-from db.errors import UnreachableError
+from db.errors import DamagedError, UnreachableError
 from db.models import ServerKey
 
 _NAMES = ("pairs", "raters")
@@ -29,9 +29,9 @@ class KeyService:
     def make_missing(self) -> None:
         """Make them beforehand, so that whoever only reads later need not wait for a long import.
 
-        Where somebody else writes at the moment, or nobody may, it is left to who first needs one.
+        Where somebody else writes at the moment, or nobody may or can, it is left to who first needs one.
         """
-        with suppress(UnreachableError), self._database.reached():
+        with suppress(UnreachableError, DamagedError), self._database.reached():
             with self._database.reading() as session:
                 missing = set(_NAMES) - set(session.scalars(select(ServerKey.name)))
             if missing:

@@ -26,7 +26,7 @@ class PairState(StrEnum):
     """How far a pair is."""
 
     OPEN = "open"
-    """It lacks grades."""
+    """It lacks grades, and those that it has are not far apart."""
     GRADED = "fully graded"
     FLAGGED = "flagged"
     """Its grades are far apart, and it waits for a decision, also where it lacks grades."""

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from annotation.services.accounts import AccountService
-from annotation.services.bundle import UnreachableError
+from annotation.services.bundle import DamagedError, UnreachableError
 from annotation.services.sign_ins import NOT_SIGNED_IN
 from annotation.types import User
 from annotation.web.addresses import sign_in_address
@@ -79,8 +79,8 @@ class GuardMiddleware:
         try:
             user = await to_thread.run_sync(self._guard.look_up, connection)
             answer = self._answer(connection, user)
-        except UnreachableError:
-            answer = busy_answer()
+        except (UnreachableError, DamagedError) as error:
+            answer = failed_answer(error)
         if answer is not None:
             await answer(scope, receive, send)
             return
@@ -103,9 +103,10 @@ class GuardMiddleware:
         return None
 
 
-def busy_answer() -> Response:
+def failed_answer(error: UnreachableError | DamagedError) -> Response:
     """Instead of an error that names the server's address or files: those are not for everybody."""
-    return JSONResponse({"error": BUSY}, status_code=503, headers={"retry-after": str(_SECONDS_TO_WAIT)})
+    again = {"retry-after": str(_SECONDS_TO_WAIT)} if isinstance(error, UnreachableError) else {}
+    return JSONResponse({"error": error.for_users}, status_code=503, headers=again)
 
 
 def wants_page(connection: HTTPConnection) -> bool:

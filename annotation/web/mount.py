@@ -7,11 +7,11 @@ from starlette.middleware import Middleware
 from starlette.responses import RedirectResponse
 
 from annotation.pair_names import PairNames
-from annotation.services.bundle import Services, UnreachableError
+from annotation.services.bundle import DamagedError, Services, UnreachableError
 from annotation.web.account import USER_PATH as USER_PATH
 from annotation.web.accounts import add_account_pages
 from annotation.web.downloads import build_downloads
-from annotation.web.guard import Guard, busy_answer
+from annotation.web.guard import Guard, failed_answer
 from annotation.web.judgement_downloads import JudgementDownloads, build_judgement_downloads
 from annotation.web.leaderboard import build_board_downloads
 from annotation.web.missing import MissingPageMiddleware
@@ -51,8 +51,14 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
     server.include_router(build_send_routes(send))
     server.add_route("/annotate/circle", _to_predictions, include_in_schema=False)
     server.add_route("/annotate/{page}/", _without_slash, include_in_schema=False)
-    server.add_exception_handler(UnreachableError, lambda *_: busy_answer())
+    for failure in (UnreachableError, DamagedError):
+        server.add_exception_handler(failure, _fail)
     return guard
+
+
+def _fail(_: Request, error: Exception) -> Response:
+    assert isinstance(error, UnreachableError | DamagedError)
+    return failed_answer(error)
 
 
 def _without_slash(request: Request) -> Response:

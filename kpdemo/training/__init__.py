@@ -113,7 +113,7 @@ def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
 
     recipe = RECIPES[part]()
     config = load_section(path, part, recipe.settings, overrides)
-    check_sources(config)
+    check_sources(config, config.data)
     device = choose_device(config.device)
     trained = recipe.train(config, device=device)
     folder = config.output / CHECKPOINT

@@ -125,7 +125,7 @@ def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *,
         run.resume()
         with _sigterm() as stopping:
             run.go(stopping)
-        part.module.load_state_dict(load_state(folder / "best.pt", device))
+        part.module.load_state_dict(load_state(folder / "best.pt"))
     return run.progress
 
 
@@ -172,7 +172,7 @@ class _Run:
         path = self._folder / "last.pt"
         if not path.is_file():
             return
-        state = load_state(path, self._device)
+        state = load_state(path)
         if state["fingerprint"] != self._fingerprint:
             raise TrainingError(
                 f"{self._folder} holds a run with other settings or data: give another --output or delete it."

@@ -34,16 +34,18 @@ def save_state(state: Any, path: Path) -> None:
     os.replace(partial, path)
 
 
-def load_state(path: Path, device: torch.device) -> Any:
+def load_state(path: Path) -> Any:
     """What `save_state` wrote.
 
     Raises:
         TrainingError: the file is missing or damaged.
     """
     try:
-        return torch.load(path, map_location=device, weights_only=True)
-    except torch.OutOfMemoryError:
+        return torch.load(path, map_location="cpu", weights_only=True)  # whoever uses it moves it
+    except MemoryError:
         raise
+    except PermissionError as error:
+        raise TrainingError(f"{path} may not be read: mend its permissions and run it again.") from error
     except Exception as error:  # a damaged file makes torch raise nearly anything
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise TrainingError(

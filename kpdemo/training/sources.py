@@ -6,7 +6,7 @@ import logging
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -90,8 +90,8 @@ def source_file(source: Source, folder: Path) -> Path:
     return path
 
 
-def check_sources(config: Any) -> None:
-    """Before anything is loaded: whether the files are there that the settings of a part name.
+def check_sources(config: Any, folder: Path) -> None:
+    """Before anything is loaded: whether the files are there that settings, or settings inside them, name.
 
     Raises:
         ConfigError: one is missing.
@@ -100,7 +100,9 @@ def check_sources(config: Any) -> None:
         value = getattr(config, setting.name)
         for source in value if isinstance(value, tuple) else (value,):
             if isinstance(source, Source):
-                source_file(source, config.data)
+                source_file(source, folder)
+            elif is_dataclass(source):
+                check_sources(source, folder)
 
 
 def source_hashes(sources: Iterable[Source], folder: Path) -> list[tuple[str, str]]:

@@ -29,7 +29,9 @@ from annotation.web.cookies import COOKIE
 from annotation.web.guard import BUSY
 from annotation.web.mount import add_annotation_routes
 from annotation.web.rating import build_rating_routes
+from db.errors import DamagedError
 from db.models import Membership, Rating
+from tests.databases import spoil
 from tests.raters import World, new_world
 
 API = "/annotate/api"
@@ -385,3 +387,17 @@ def test_a_database_that_does_not_answer_is_told_without_its_name(world):
     file.rmdir()
     file.with_suffix(".moved").rename(file)
     assert browser.rate(pair).status_code == 200
+
+
+def test_a_damaged_database_is_told_as_such_and_not_to_be_asked_again(world):
+    server = FastAPI()
+    add_annotation_routes(server, open_services(world.database))
+    browser = Browser(server, world, world.raters[0])
+    pair = browser.queue()["pairs"][0]["id"]
+    spoil(world.database, "ratings")  # behind the sign-in
+    behind = browser.rate(pair)
+    spoil(world.database, "user_sessions")  # what the guard reads
+    before = browser.rate(pair)
+    for answer in (behind, before):
+        assert (answer.status_code, answer.json()) == (503, {"error": DamagedError.for_users})
+        assert "retry-after" not in answer.headers

@@ -127,6 +127,13 @@ def test_files_of_several_models_are_read_together(tmp_path):
     assert [run.model for run in found.runs] == ["first", "second"]
 
 
+def test_a_file_begun_before_its_lines_named_their_model_is_of_one_model(tmp_path):
+    documents = lines(tmp_path / "docs.jsonl", {"id": 1, "text": TEXT}, {"id": 2, "text": TEXT})
+    file = lines(tmp_path / "p.jsonl", predicted("1"), predicted("2", model="default"))
+    found = read_prediction_files(documents, [("", file)])
+    assert [run.model for document in found for run in document.runs] == ["default", "default"]
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
