@@ -257,7 +257,7 @@ def test_a_checkpoint_is_on_the_disk_before_it_takes_the_place_of_the_last(tmp_p
     monkeypatch.setattr(os, "replace", lambda *names: (calls.append("replace"), replaced(*names)))
     save_state({"step": 1}, tmp_path / "last.pt")
     assert calls == ["fsync", "replace"]
-    assert load_state(tmp_path / "last.pt", CPU) == {"step": 1}
+    assert load_state(tmp_path / "last.pt") == {"step": 1}
 
 
 def test_gradients_that_are_no_numbers_are_explained_and_spoil_no_weight(tmp_path):
@@ -300,3 +300,12 @@ def test_an_epoch_holds_every_example_as_often_as_it_is_repeated(examples, size)
             counts[index] += 1
     assert counts == list(repeats)
     assert batches == length_bucketed(lengths, repeats, batch_size=size, seed=1, epoch=0)
+
+
+def test_a_state_that_may_not_be_read_is_not_to_be_deleted(monkeypatch, tmp_path):
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(torch, "load", refuse)
+    with pytest.raises(TrainingError, match=r"last\.pt may not be read: mend its permissions"):
+        load_state(tmp_path / "last.pt")
