@@ -210,9 +210,10 @@ def _whole_lines(path: Path) -> dict[str, str]:
     """Cut off a last line that was torn in the middle of a write; ids and identities of the others.
 
     Raises:
-        ResumeError: a line is no prediction, or has the id of an earlier one.
+        ResumeError: a line is no prediction, or lines have the ids of earlier ones.
     """
     done: dict[str, str] = {}
+    repeated: list[tuple[int, str]] = []
     whole = 0
     with path.open("r+b") as stream:
         for number, line in enumerate(stream, start=1):
@@ -220,15 +221,19 @@ def _whole_lines(path: Path) -> dict[str, str]:
             if row is None:
                 if stream.read(1):
                     raise ResumeError(f"{path}, line {number}: not a prediction; mend or delete the file.")
-                stream.truncate(whole)
                 break
             if row["id"] in done:
-                raise ResumeError(
-                    f'{path}, line {number}: "{row["id"]}" is predicted on an earlier line too; delete this '
-                    "line, or the whole file to have it made anew."
-                )
+                repeated.append((number, row["id"]))
             done[row["id"]] = str(row.get(IDENTITY, ""))
             whole += len(line)
+        if repeated:
+            number, id = repeated[0]
+            lines = "1 line repeats" if len(repeated) == 1 else f"{len(repeated)} lines repeat"
+            raise ResumeError(
+                f'{path}: {lines} the id of an earlier one, first line {number} with "{id}"; delete what is '
+                "repeated, or the whole file to have it made anew."
+            )
+        stream.truncate(whole)
     return done
 
 

@@ -115,11 +115,10 @@ def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
     config = load_section(path, part, recipe.settings, overrides)
     check_sources(config, config.data)
     device = choose_device(config.device)
-    trained = recipe.train(config, device=device)
     folder = config.output / CHECKPOINT
-    card = recipe.card(config, trained, device=device)
     with run_lock(config.output):
-        recipe.save(folder, config, trained, card)
+        trained = recipe.train(config, device=device)
+        recipe.save(folder, config, trained, recipe.card(config, trained, device=device))
     logger.info("checkpoint in %s", folder)
 
 

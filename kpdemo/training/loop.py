@@ -22,7 +22,7 @@ from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from kpdemo.errors import TrainingError
-from kpdemo.training.run_files import load_state, run_lock, save_state
+from kpdemo.training.run_files import load_state, save_state
 
 logger = logging.getLogger(__name__)
 
@@ -109,23 +109,24 @@ class Progress:
 def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *, identity: str) -> Progress:
     """Train `part`, leaving its best weights in it and in `folder/best.pt`.
 
-    A stopped run goes on exactly where it was when called again with the same `folder`.
+    A stopped run goes on exactly where it was when called again with the same `folder`, which one run at a
+    time may write to: `kpdemo.training.run` sees to that.
 
     Args:
         identity: everything else that decides the outcome; another one refuses to resume.
 
     Raises:
-        TrainingError: `folder` holds another run or another training is in it, loss or metric is no number,
-            a stored state is damaged, or SIGTERM came.
+        TrainingError: `folder` holds another run, loss or metric is no number, a stored state is damaged, or
+            SIGTERM came.
     """
-    with run_lock(folder):
-        torch.manual_seed(config.seed)
-        part.module.to(device)
-        run = _Run(part, config, folder, device, _fingerprint(config, identity))
-        run.resume()
-        with _sigterm() as stopping:
-            run.go(stopping)
-        part.module.load_state_dict(load_state(folder / "best.pt"))
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(config.seed)
+    part.module.to(device)
+    run = _Run(part, config, folder, device, _fingerprint(config, identity))
+    run.resume()
+    with _sigterm() as stopping:
+        run.go(stopping)
+    part.module.load_state_dict(load_state(folder / "best.pt"))
     return run.progress
 
 
@@ -192,18 +193,25 @@ class _Run:
         """Args:
         documents: for which the run was planned until now; None in a checkpoint that does not tell.
         """
-        config = self._config
+        config, made = self._config, self.progress.documents
         constant = not config.warmup and not config.decay
-        if documents in (None, config.documents) or constant or self._over():
-            return
-        self.progress.planned.append(documents)
-        logger.warning(
-            "planned for %d document visits and goes on for %d: its learning rate is not that of one run of "
-            "%d; for that begin anew with another --output",
-            documents,
-            config.documents,
-            config.documents,
-        )
+        if made > config.documents:
+            logger.warning(
+                "has made %d document visits, more than the %d asked for, and stays as it is; for a run of "
+                "%d begin anew with another --output",
+                made,
+                config.documents,
+                config.documents,
+            )
+        elif documents not in (None, config.documents) and not constant and not self._over():
+            self.progress.planned.append(documents)
+            logger.warning(
+                "planned for %d document visits and goes on for %d: its learning rate is not that of one run "
+                "of %d; for that begin anew with another --output",
+                documents,
+                config.documents,
+                config.documents,
+            )
 
     def go(self, stopping: Callable[[], bool]) -> None:
         config, progress = self._config, self.progress

@@ -413,9 +413,8 @@ def test_an_output_with_a_document_twice_is_not_continued(source: Path, output: 
     predict_file(FakePredictor(), source, output)
     doubled = output.read_bytes() * 2
     output.write_bytes(doubled)
-    with pytest.raises(
-        ResumeError, match=f'line {COUNT + 1}: "d0" is predicted on an earlier line too; delete'
-    ):
+    told = f'{COUNT} lines repeat the id of an earlier one, first line {COUNT + 1} with "d0"; delete'
+    with pytest.raises(ResumeError, match=told):
         predict_file(FakePredictor(), source, output)
     assert output.read_bytes() == doubled
 

@@ -165,6 +165,17 @@ def test_a_run_that_goes_on_with_other_visits_tells_that_its_rate_is_not_that_of
     )
 
 
+def test_a_run_that_has_made_more_visits_than_are_asked_for_says_so(tmp_path, caplog):
+    train(Points(), CONFIG, tmp_path, CPU, identity="a")
+    again = Points()
+    progress = train(again, replace(CONFIG, documents=100), tmp_path, CPU, identity="a")
+    assert (again.calls, progress.documents, progress.planned) == (0, 160, [])
+    assert caplog.messages == [
+        "has made 160 document visits, more than the 100 asked for, and stays as it is; for a run of 100 "
+        "begin anew with another --output"
+    ]
+
+
 def test_a_constant_rate_is_that_of_one_run_however_it_went_on(tmp_path, caplog):
     constant = replace(CONFIG, warmup=0, decay=0)
     train(Points(), constant, tmp_path, CPU, identity="a")
@@ -202,21 +213,6 @@ def test_a_run_that_no_longer_improves_stops_early(tmp_path):
     progress = train(part, replace(CONFIG, patience=2), tmp_path, CPU, identity="a")
     assert progress.best_step == 10
     assert progress.step == 30
-
-
-def test_one_training_at_a_time_is_in_a_folder(tmp_path):
-    class Visited(Points):
-        def evaluate(self):
-            with pytest.raises(TrainingError, match=f"Another training is writing to {tmp_path}: wait until"):
-                train(Points(), CONFIG, tmp_path, CPU, identity="a")
-            return super().evaluate()
-
-    alone = Points()
-    train(alone, CONFIG, tmp_path / "alone", CPU, identity="a")
-    visited = Visited()
-    train(visited, CONFIG, tmp_path, CPU, identity="a")
-    assert visited.calls == alone.calls == 40
-    train(Points(), replace(CONFIG, documents=200), tmp_path, CPU, identity="a")  # nobody is in it any more
 
 
 def test_a_loss_that_is_no_number_is_explained(tmp_path):
