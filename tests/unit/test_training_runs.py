@@ -1,0 +1,42 @@
+"""One training at a time is in a folder, from its first batch until its checkpoint is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kpdemo.errors import TrainingError
+from kpdemo.training import run
+from kpdemo.training.recipes import Recipe
+
+
+@dataclass(frozen=True)
+class Settings:
+    output: Path
+    data: Path = Path()
+    device: str = "cpu"
+
+
+def test_a_second_training_is_refused_until_the_first_has_written_its_checkpoint(tmp_path, monkeypatch):
+    config = tmp_path / "config.toml"
+    config.write_text(f'[one2seq]\noutput = "{tmp_path}/run"\n', encoding="utf-8")
+    passed = []
+    busy = f"^Another training is writing to {tmp_path}/run: wait until"
+
+    def second(at: str) -> None:
+        with pytest.raises(TrainingError, match=busy):
+            run("one2seq", config, output=None, overrides={})
+        passed.append(at)
+
+    recipe = Recipe(
+        Settings,
+        train=lambda config, device: second("train"),
+        card=lambda config, trained, device: second("card"),
+        save=lambda folder, config, trained, card: second("save"),
+    )
+    monkeypatch.setattr("kpdemo.training.RECIPES", {"one2seq": lambda: recipe})
+    for _ in range(2):  # the second time nobody is in it any more
+        run("one2seq", config, output=None, overrides={})
+    assert passed == ["train", "card", "save"] * 2
