@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.languages.routing import DEFAULT_MODEL as DEFAULT_MODEL
@@ -17,6 +15,7 @@ from kpdemo.languages.routing import MULTILINGUAL_MODEL
 from kpdemo.nesting import Unnested
 from kpdemo.routed import RoutedPredictor, read_with_passages
 from kpdemo.simckp.profiles import KNOWN, one_line
+from kpdemo.stored_config import stored_config
 from kpdemo.types import (
     Comparing,
     Document,
@@ -223,7 +222,7 @@ def takes_index(model: str | Path) -> bool:
     """Whether a model reads the passages of an index, told from its configuration alone."""
     if MULTILINGUAL_MODEL in shipped_models() and model == DEFAULT_MODEL:
         return True
-    return _described(model_folder(model)).get("kind") in RETRIEVING_KINDS
+    return stored_config(model_folder(model)).get("kind") in RETRIEVING_KINDS
 
 
 @lru_cache(maxsize=4)
@@ -238,7 +237,7 @@ def _routed(several: Predictor, device: str) -> RoutedPredictor:
 
 
 def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predictor:
-    described = _described(folder)
+    described = stored_config(folder)
     if "model_type" in described:
         return _load_hugging_face(str(folder), folder, device)
     if described.get("kind") == "kea":
@@ -260,15 +259,6 @@ def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predic
     from kpdemo.simckp.system import load_system
 
     return load_system(folder, device=device)
-
-
-def _described(folder: Path) -> dict[str, Any]:
-    """The configuration in a folder: in Transformers' form it has a `model_type`, in ours a `kind`."""
-    try:
-        described = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return described if isinstance(described, dict) else {}
 
 
 def _load_from_hub(name: str, device: str) -> Predictor:

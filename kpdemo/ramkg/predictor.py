@@ -16,7 +16,7 @@ from kpdemo.markup import spans_as_given
 from kpdemo.prmu import PhraseKinds
 from kpdemo.ramkg.encoder import BagEncoder
 from kpdemo.ramkg.features import Help, Phrase, candidates_of, rank_input
-from kpdemo.ramkg.index import Hit, PassageIndex
+from kpdemo.ramkg.index import Hit, PassageIndex, retrieved_passage
 from kpdemo.ramkg.others import retrieve_others
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker
 from kpdemo.selection import check_options, keep, mark_fillers
@@ -28,7 +28,6 @@ from kpdemo.types import (
     Kind,
     Prediction,
     RetrievalPrediction,
-    RetrievedPassage,
     Source,
 )
 
@@ -124,7 +123,7 @@ class RankingPredictor:
         without = self._predict(document, candidates, (), speaking, top_k, threshold)
         helped = self._predict(document, candidates, help, speaking, top_k, threshold) if help else without
         return RetrievalPrediction(
-            tuple(map(_passage, hits)),
+            tuple(map(retrieved_passage, hits)),
             helped,
             without,
             near,
@@ -217,13 +216,6 @@ def _keyphrase(
         source=Source.RETRIEVED,
         kind=Kind.REORDERED if kind == Kind.PRESENT else kind,
         evidence=evidence,
-    )
-
-
-def _passage(hit: Hit) -> RetrievedPassage:
-    passage = hit.passage
-    return RetrievedPassage(
-        passage.id, passage.title, passage.body, passage.keyphrases, passage.language, hit.score
     )
 
 

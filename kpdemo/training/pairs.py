@@ -124,7 +124,6 @@ def cached_pairs(
     length: int,
     documents: int,
     seed: int,
-    workers: int | None = None,
 ) -> PairCache:
     """Pairs of `documents` documents drawn from all sources, read from `cache` when they are there.
 
@@ -147,7 +146,7 @@ def cached_pairs(
         return PairCache.load(path)
     chosen = draw_documents(sources, folder, documents, seed)
     make = partial(_pair_group, index, tokenizer, length)
-    pairs = PairCache.join(in_groups(make, chosen, size=GROUP, description="terms", workers=workers))
+    pairs = PairCache.join(in_groups(make, chosen, size=GROUP, description="terms"))
     if not len(pairs):
         raise ConfigError("No training document has a keyphrase of the bank: check the sources.")
     pairs.save(path)

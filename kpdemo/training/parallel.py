@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from kpdemo.document_rows import document_from_row
 from kpdemo.errors import ConfigError, InputError
-from kpdemo.json_rows import read_rows
+from kpdemo.json_rows import line_name, read_rows
 from kpdemo.types import Document
 
 
@@ -53,7 +53,7 @@ def read_translations(source: ParallelSource, folder: Path) -> Iterator[Translat
     if not path.is_file():
         raise ConfigError(f"No training data at {path}: check `data` and `path` in the configuration.")
     for number, row in islice(read_rows(path), source.limit):
-        place = f"{path.name}, line {number}"
+        place = line_name(path.name, number)
         for sides in _sides(row, source, place):
             if all(side.get("text") for side in sides):
                 first, second = (document_from_row(side, where=place) for side in sides)

@@ -25,7 +25,7 @@ from kpdemo.training.bounds import Count, Positive, Rate, Share
 from kpdemo.training.candidates import proposed_documents
 from kpdemo.training.freezing import set_dropout
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
-from kpdemo.training.reranker_part import CandidateReader, Rates, RerankerPart, RerankerValidation
+from kpdemo.training.reranker_part import CandidateReader, RerankerPart, RerankerValidation
 from kpdemo.training.sources import Source, draw_documents, read_source, source_hashes
 
 logger = logging.getLogger(__name__)
@@ -115,8 +115,7 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     bank = retriever.bank if retriever else None
     reader = CandidateReader(tokenizer.backend_tokenizer, tokenizer.pad_token_id, length, bank)
     judged = RerankerValidation(validation, reader, config.counting)
-    rates = Rates(config.learning_rate, config.head_learning_rate, config.weight_decay)
-    part = RerankerPart(module, trained_on, reader, judged, loop=config.loop, rates=rates)
+    part = RerankerPart(module, trained_on, reader, judged, loop=config.loop, rates=config)
     logger.info("%d training documents, %d validation documents", len(part), len(validation))
     progress = train(part, config.loop, config.output, device, identity=run_identity(config))
     selection, metrics = judged.select(module)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 
 from kpdemo.document_rows import document_from_row
 from kpdemo.errors import ConfigError, InputError
-from kpdemo.json_rows import read_rows
+from kpdemo.json_rows import line_name, read_rows
 from kpdemo.sums import sha256_of
 from kpdemo.types import Document
 
@@ -122,7 +122,7 @@ def _passing(
             continue
         if skipped and skipped.match(str(row.get("id", ""))):
             continue
-        yield f"{path.name}, line {number}", row
+        yield line_name(path.name, number), row
 
 
 def _named(row: Mapping[str, Any], fields: Mapping[str, str]) -> Mapping[str, Any]:
