@@ -14,6 +14,7 @@ from typing import Any
 import gradio as gr
 from gradio.components.plot import PlotData
 
+from kpdemo.text import shortened
 from kpdemo.ui.marks import escape
 
 Chart = dict[str, Any]
@@ -77,7 +78,7 @@ def in_template(text: str) -> str:
 
 def short(text: str) -> str:
     """The beginning of a long label; its table has all of it."""
-    return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
+    return shortened(text, LONGEST_LABEL)
 
 
 def show_chart(chart: Chart | None) -> gr.Plot:
