@@ -131,7 +131,7 @@ def experiments(
     from kpdemo.experiments.config import DEFAULT_CONFIG
     from kpdemo.experiments.pages import write_page
     from kpdemo.experiments.results import Results
-    from kpdemo.experiments.retrieval import read_rounds
+    from kpdemo.experiments.retrieval import rounds_result
 
     if (name in _OF_MODELS) != bool(gold):
         wanted = "needs --gold FILE" if name in _OF_MODELS else "takes no --gold"
@@ -146,7 +146,7 @@ def experiments(
     )
     if (index or rounds) and name != Experiment.RAMKG:
         raise CallError(f"`experiments {name}` takes neither --index nor --rounds: they go with ramkg.")
-    trained = None if rounds is None else read_rounds(rounds)
+    trained = None if rounds is None else rounds_result(rounds)
     if index is not None:
         _measure_retrieval(call, gold or (), index)
     elif name in _OF_MODELS:

@@ -69,7 +69,7 @@ def join_phrases(phrases: Iterable[Sequence[int]], separator: int, *, room: int)
     return joined
 
 
-def split_phrases(ids: Sequence[int], separator: int) -> list[list[int]]:
+def split_ids(ids: Sequence[int], separator: int) -> list[list[int]]:
     """The phrases between separators; empty ones are left out."""
     phrases: list[list[int]] = [[]]
     for token in ids:

@@ -17,7 +17,7 @@ from kpdemo.training.bank_model import BankModel, TermLabels
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import LoopConfig, Metrics
-from kpdemo.training.pairs import Pair, PairCache
+from kpdemo.training.pairs import PairCache, TermPair
 
 UNSEEN_EPSILON = 1e-4
 """Adam would blow the faint gradients of terms not seen yet up to full steps; this is above them."""
@@ -50,7 +50,7 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class PairBatch:
+class TermPairBatch:
     """Attributes:
     input_ids, attention_mask: (B, T) long.
     """
@@ -59,7 +59,7 @@ class PairBatch:
     attention_mask: Tensor
     labels: TermLabels
 
-    def to(self, device: torch.device) -> PairBatch:
+    def to(self, device: torch.device) -> TermPairBatch:
         moved = {name: value.to(device) for name, value in vars(self).items()}
         return replace(self, **moved)
 
@@ -106,16 +106,16 @@ class PairPart:
             self._pairs.lengths, self._pairs.repeats, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
         )
 
-    def __getitem__(self, number: int) -> Pair:
+    def __getitem__(self, number: int) -> TermPair:
         return self._pairs[number]
 
-    def collate(self, items: Sequence[Pair]) -> PairBatch:
+    def collate(self, items: Sequence[TermPair]) -> TermPairBatch:
         input_ids, mask = padded([item.tokens.tolist() for item in items], self._padding)
-        return PairBatch(
+        return TermPairBatch(
             input_ids, mask, TermLabels.of(items, len(self._phrases), self._objective.present_weight)
         )
 
-    def loss(self, batch: PairBatch) -> Tensor:
+    def loss(self, batch: TermPairBatch) -> Tensor:
         """Section 4.3 of SimCKP twice: over the vectors of all terms, and over the phrases of the batch."""
         dual, labels = self.module.dual, batch.labels
         documents = dual.documents(batch.input_ids, batch.attention_mask)

@@ -101,7 +101,7 @@ class TextPair:
 
 
 @dataclass(frozen=True)
-class PairBatch:
+class TextPairBatch:
     """Attributes:
     input_ids, mask: (B, T)
     written: (B, S - 1) what the decoder reads.
@@ -113,8 +113,8 @@ class PairBatch:
     written: Tensor
     labels: Tensor
 
-    def to(self, device: torch.device) -> PairBatch:
-        return PairBatch(*(tensor.to(device, non_blocking=True) for tensor in vars(self).values()))
+    def to(self, device: torch.device) -> TextPairBatch:
+        return TextPairBatch(*(tensor.to(device, non_blocking=True) for tensor in vars(self).values()))
 
 
 def train_ramkg(config: RamkgTraining, *, device: torch.device) -> TrainedWriter:
@@ -203,16 +203,16 @@ class WriterPart:
     def __getitem__(self, index: int) -> TextPair:
         return self._pairs[index]
 
-    def collate(self, items: Sequence[TextPair]) -> PairBatch:
+    def collate(self, items: Sequence[TextPair]) -> TextPairBatch:
         vocabulary = self._writer.vocabulary
         input_ids, mask = padded([item.source for item in items], vocabulary.padding)
         written, _ = padded([item.target[:-1] for item in items], vocabulary.padding)
         labels, _ = padded(
             [[IGNORED] * (item.known - 1) + item.target[item.known :] for item in items], IGNORED
         )
-        return PairBatch(input_ids, mask, written, labels)
+        return TextPairBatch(input_ids, mask, written, labels)
 
-    def loss(self, batch: PairBatch) -> Tensor:
+    def loss(self, batch: TextPairBatch) -> Tensor:
         """The negative log-likelihood of a token, in nats, averaged over those of the batch."""
         return self._losses(batch).sum() / (batch.labels != IGNORED).sum()
 
@@ -220,7 +220,7 @@ class WriterPart:
         """The mean log-likelihood of a gold token, and pooled P, R and F1@M where documents are generated."""
         return {"log-likelihood": self._log_likelihood()} | (self._scores() if self._generated else {})
 
-    def _losses(self, batch: PairBatch) -> Tensor:
+    def _losses(self, batch: TextPairBatch) -> Tensor:
         """(B · (S - 1),) of each token; 0 for those that are not learnt."""
         logits = self.module(
             input_ids=batch.input_ids,

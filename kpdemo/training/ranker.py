@@ -23,7 +23,7 @@ from kpdemo.identity import content_identity
 from kpdemo.languages.names import ENGLISH
 from kpdemo.ramkg.features import Help, Knowledge, Phrase, candidates_of, rank_input
 from kpdemo.ramkg.iterate import Augmented
-from kpdemo.ramkg.phrases import phrase_key
+from kpdemo.ramkg.phrases import mined_key
 from kpdemo.ramkg.ranker import Choosing, Ranker, inputs
 from kpdemo.ramkg.subwords import SubwordReader
 from kpdemo.ramkg.terms import LanguageTerms, Lexicon, Translations, count_terms, learn_translations
@@ -105,7 +105,7 @@ def mine_documents(documents: Sequence[Document], workers: int) -> list[Mined]:
 
 def _mine(document: Document) -> Mined:
     language = document.language
-    gold = tuple((phrase_key(text, language), text) for text in document.keyphrases)
+    gold = tuple((mined_key(text, language), text) for text in document.keyphrases)
     return Mined(document, candidates_of(document), tuple((key, text) for key, text in gold if key))
 
 
@@ -135,7 +135,7 @@ def learn_lexicon(mined: Sequence[Mined], examples: Sequence[Augmented]) -> Lexi
 
 def _pair(item: Mined, given: Augmented) -> tuple[list[str], list[str]]:
     first = given.retrieved[0] if given.retrieved else ()
-    english = (phrase_key(text, ENGLISH) for text in first)
+    english = (mined_key(text, ENGLISH) for text in first)
     return [key for key in english if key], [key for key, _ in item.gold]
 
 

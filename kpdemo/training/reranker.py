@@ -16,7 +16,7 @@ from kpdemo.simckp.counting import Counting
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.folders import content_hash
 from kpdemo.simckp.generator_checkpoint import load_generator
-from kpdemo.simckp.pair_checkpoint import Retriever, load_bank, load_dual_weights
+from kpdemo.simckp.pair_checkpoint import TermRetriever, load_bank, load_dual_weights
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.proposing import Proposer
 from kpdemo.simckp.quantized import Storage
@@ -123,7 +123,7 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     return TrainedReranker(module, tokenizer, length, selection, progress, len(part), metrics, shared)
 
 
-def _proposer(config: RerankerTraining, retriever: Retriever | None, device: torch.device) -> Proposer:
+def _proposer(config: RerankerTraining, retriever: TermRetriever | None, device: torch.device) -> Proposer:
     if config.generator is None and retriever is None:
         raise ConfigError("The reranker needs candidates: set `bank`, `generator` or both in [reranker].")
     generator = load_generator(config.generator, device=device.type)[1] if config.generator else None
