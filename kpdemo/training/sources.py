@@ -48,12 +48,6 @@ class Source:
     fields: Mapping[str, str] = field(default_factory=dict)
     language: str = ""
 
-    def __repr__(self) -> str:
-        """Without what is not set of the last two: caches and runs from before they came keep their names."""
-        added = ("fields", "language")
-        shown = {name: value for name, value in vars(self).items() if name not in added or value}
-        return f"Source({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
-
 
 def read_source(source: Source, folder: Path) -> Iterator[Document]:
     """The documents of a source that have gold keyphrases, in the order of the file."""
