@@ -8,7 +8,7 @@ import logging
 import math
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate, takewhile
@@ -182,9 +182,7 @@ class _Run:
         self._optimizer.load_state_dict(state["optimizer"])
         self._schedule.load_state_dict(state["schedule"])
         self.progress = Progress(**state["progress"])
-        torch.set_rng_state(state["rng"].cpu())
-        if self._device.type == "cuda":
-            torch.cuda.set_rng_state(state["cuda_rng"].cpu(), self._device)
+        _restore_chance(state, self._device)
         self._cut_log()
         logger.info("resumed at step %d of %d", self.progress.step, self._steps)
         self._tell_other_schedule(state.get("documents"))
@@ -361,6 +359,13 @@ class _Run:
             state["cuda_rng"] = torch.cuda.get_rng_state(self._device)
         save_state(state, self._folder / "last.pt")
         self._saved = time.monotonic()
+
+
+def _restore_chance(state: Mapping[str, Any], device: torch.device) -> None:
+    """Set the random states to those stored; a run begun on a CPU has stored none of a GPU."""
+    torch.set_rng_state(state["rng"].cpu())
+    if device.type == "cuda" and "cuda_rng" in state:
+        torch.cuda.set_rng_state(state["cuda_rng"].cpu(), device)
 
 
 def _fingerprint(config: LoopConfig, identity: str) -> str:
