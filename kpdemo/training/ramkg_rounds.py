@@ -29,6 +29,7 @@ from kpdemo.training.ramkg import FoundBy, WriterTraining, train_writer
 from kpdemo.training.retriever import (
     RetrieverPart,
     RetrieverTraining,
+    check_trainable,
     new_tower,
     open_tower,
     retriever_identity,
@@ -74,6 +75,9 @@ class RoundRetriever:
     clip: Annotated[float, Field(gt=0)] = 2.0
     precision: Literal["bf16", "fp32"] = "bf16"
     attention: str = "eager"
+
+    def __post_init__(self) -> None:
+        check_trainable(self.encoder, self.backbone)
 
 
 @dataclass(frozen=True, kw_only=True)
