@@ -13,6 +13,7 @@ from kpdemo.simckp.model import ExtractorConfig
 from kpdemo.simckp.quantized import Storage
 from kpdemo.training.bounds import Positive, Rate, Share
 from kpdemo.training.loop import LoopConfig
+from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source, source_hashes
 
 
@@ -93,9 +94,8 @@ def run_identity(config: ExtractorTraining) -> str:
         ModelLoadError: the start is missing or damaged.
         ConfigError: a file of data is missing.
     """
-    elsewhere = ("loop", "output", "cache", "data", "device", "counting", "storage", "shares")
     fixed = vars(config) | {
         "start": content_hash(config.start) if config.start else None,
         "sources": source_hashes([*config.train, config.validation], config.data),
     }
-    return str(sorted((name, value) for name, value in fixed.items() if name not in elsewhere))
+    return str(decisive(fixed, "counting", "shares"))

@@ -29,6 +29,7 @@ from kpdemo.training.arrays import tokenizer_hash
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.parallel import ParallelSource, Translation, read_translations
+from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source, read_source
 from kpdemo.training.towers import SubwordTower, Tower, backbone_tower
 from kpdemo.types import Document
@@ -144,10 +145,9 @@ def retriever_identity(
     Args:
         texts: lists of pairs, and of passages that negatives are drawn from besides.
     """
-    settings = [(name, value) for name, value in vars(config).items() if name not in ("loop", "output")]
     vocabulary = tokenizer_hash(tower.tokenizer) if isinstance(tower, SubwordTower) else ""
     begun = {name: value.cpu() for name, value in tower.module.state_dict().items()}
-    return repr([*settings, vocabulary, state_hash(begun), content_identity(*texts)])
+    return repr([*decisive(vars(config)), vocabulary, state_hash(begun), content_identity(*texts)])
 
 
 def read_all(sources: Sequence[ParallelSource], folder: Path) -> list[Translation]:

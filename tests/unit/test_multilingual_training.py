@@ -269,7 +269,7 @@ def test_a_retriever_that_tells_no_passage_from_another_finds_none():
         assert set(part.evaluate().values()) == {0.0}
 
 
-def test_a_pair_that_is_trained_on_no_longer_makes_another_run():
+def test_a_pair_that_is_trained_on_no_longer_makes_another_run_and_another_place_does_not():
     pairs = [Translation(Document(f"texte {number}"), Document(f"text {number}")) for number in range(3)]
     config = RetrieverTraining((), (), LoopConfig(documents=6))
     tokenizer = train_tokenizer([pair.passage.text for pair in pairs] * 3, 100)
@@ -277,6 +277,9 @@ def test_a_pair_that_is_trained_on_no_longer_makes_another_run():
     identity = retriever_identity(config, tower, pairs[:2], pairs[2:])
     assert identity == retriever_identity(config, tower, pairs[:2], pairs[2:])
     assert identity != retriever_identity(config, tower, pairs[:1], pairs[1:])
+    moved = replace(config, data=Path("elsewhere"), device="cpu", name="renamed", output=Path("mine"))
+    assert identity == retriever_identity(moved, tower, pairs[:2], pairs[2:])
+    assert identity != retriever_identity(replace(config, negatives=2), tower, pairs[:2], pairs[2:])
 
 
 def test_sentences_by_language_and_whole_documents_are_read(tmp_path):
