@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -76,8 +75,7 @@ def shipped_models() -> dict[str, str]:
 
 def available_models() -> dict[str, str]:
     """Names that `load_predictor` takes, each with one line on what it is; the default first."""
-    here = {name: text for name, text in _BASELINES.items() if name != "yake" or find_spec("yake")}
-    return shipped_models() | here
+    return shipped_models() | _BASELINES
 
 
 def hub_models() -> dict[str, str]:

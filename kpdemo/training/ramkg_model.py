@@ -18,7 +18,6 @@ from kpdemo.ramkg.generator_checkpoint import Ends, build_writer
 from kpdemo.ramkg.vocabulary import MARKS, WriterSettings
 from kpdemo.ramkg.writer import Writer
 from kpdemo.simckp.backbone import load_encoder_decoder, longest_reading
-from kpdemo.simckp.hub_download import fetch
 from kpdemo.storage import replace_file
 from kpdemo.training.freezing import set_dropout
 from kpdemo.types import Document
@@ -87,9 +86,7 @@ def new_writer(settings: StartSettings, documents: Sequence[Document]) -> tuple[
     if settings.scratch:
         model, tokenizer = _from_scratch(settings, settings.scratch, documents)
     else:
-        on_hub = "/" in settings.backbone and not Path(settings.backbone).is_dir()
-        name = str(fetch(settings.backbone)) if on_hub else settings.backbone
-        model, tokenizer = load_encoder_decoder(name, attention=settings.attention)
+        model, tokenizer = load_encoder_decoder(settings.backbone, attention=settings.attention)
     set_dropout(model, settings.dropout)
     form = form_of(model.config.model_type, tokenizer)
     languages = own_languages(tokenizer) if form != "plain" else added_languages(settings.languages)
