@@ -42,7 +42,7 @@ class BatchSummary:
     skipped: int = 0
     failed: int = 0
     retrieved: int = 0
-    """So many of those predicted now were read beside passages, or would have been."""
+    """How many of those predicted now were read beside passages, or would have been."""
 
     @property
     def seen(self) -> int:

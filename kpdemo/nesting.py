@@ -53,9 +53,9 @@ def unnested_keys(keys: Iterable[str]) -> Iterator[int]:
 class Unnested(Forwarding):
     """A `RetrievalPredictor`: any predictor, whose present keyphrases are not nested.
 
-    As many as the predictor would give are given, as far as there are: for one left out, the next best
-    comes, as a filler where the predictor's own rule decides. With a threshold alone none comes, since those
-    that are good enough were all given. Absent keyphrases stay as they are.
+    The answer keeps its length where possible: each keyphrase left out is replaced by the next best, which is
+    marked as a filler unless a number was asked for. With a threshold alone nothing is replaced. Absent
+    keyphrases stay as they are.
     """
 
     predictor: Predictor
@@ -130,7 +130,7 @@ def _thinned(own: RetrievalPrediction, longer: RetrievalPrediction, *, fills: bo
     """`own` with the first keyphrases of `longer` that do not nest, as many as it has.
 
     Args:
-        fills: whether those that `own` has not are fillers.
+        fills: whether those that `own` does not have are fillers.
     """
     return replace(
         own,

@@ -43,7 +43,7 @@ _LONG_TEXT = 10_000
 """Characters that take some seconds; a shorter text is read before progress can be seen."""
 
 _WORDS_OF_A_TEXT = 4
-"""A name of no file that has so many words was meant as the text itself."""
+"""A name of no file that has this many words was meant as the text itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def predict_one(file: str | None, title: str, reading: Reading, *, as_json: bool
 
 @contextmanager
 def _reading_line(length: int) -> Iterator[None]:
-    """Progress on standard error while a long text of so many characters is read."""
+    """Progress on standard error while a long text of that many characters is read."""
     from kpdemo.progress import READING, heard_by
     from kpdemo.terminal import ProgressLine
 

@@ -87,7 +87,7 @@ def _places(config: Any) -> int | None:
 
 
 def add_separator(model: Any, tokenizer: Any, separator: str) -> int:
-    """The id of the token that stands between two keyphrases; a new one when the tokenizer has it not."""
+    """The id of the token that stands between two keyphrases; a new one where the tokenizer lacks it."""
     if separator not in tokenizer.get_vocab():
         tokenizer.add_tokens([separator], special_tokens=True)
     if len(tokenizer) > model.get_input_embeddings().num_embeddings:

@@ -28,7 +28,7 @@ class ExtractorTraining:
     validation: chooses the weights, the threshold and the calibration.
     learning_rate, head_learning_rate: of the encoder; of the projections and the prior.
     freeze_embeddings: leave the word embeddings as they were pretrained.
-    top_layers: train so many layers of the encoder, counted from its end, and leave the others as they are;
+    top_layers: train this many layers of the encoder, counted from its end, and leave the others as they are;
         None for all.
     dropout: everywhere in the backbone, or "pretrained" for what its configuration says; 0 suits a run
         that sees each document about once.

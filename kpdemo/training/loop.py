@@ -37,9 +37,9 @@ class LoopConfig:
     documents: document visits in all; N epochs are N times the documents of one, and so N visits of each. A
         run ends with the last whole batch that they allow. A run may go on with more or fewer.
     warmup, decay: shares of the run in which the learning rate rises from and falls to zero; with
-        decay = 1 - warmup it is SimCKP's linear decay, with less it stays at its peak in between. They are
-        shares of `documents`: where a run goes on with others, its rate is from there on that of a run of so
-        many, such as high again after it had fallen to zero, and as a whole that of no single run.
+        decay = 1 - warmup it is SimCKP's linear decay, with less it stays at its peak in between. A run
+        resumed with another `documents` follows the schedule of the new total from then on, so its learning
+        rate may rise again; no single run has that schedule.
     clip: largest gradient norm.
     evaluate_every: document visits between two evaluations.
     patience: evaluations without a better one before the run stops.
@@ -131,7 +131,7 @@ def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *,
 
 
 def count_steps(part: Part, documents: int) -> int:
-    """The batches of so many document visits, over as many epochs as that takes; at least one."""
+    """The batches of that many document visits, over as many epochs as that takes; at least one."""
     sizes = _sizes(part, 0)
     epochs, rest = divmod(documents, max(sum(sizes), 1))
     visited = accumulate(_sizes(part, epochs)) if rest else ()
@@ -144,7 +144,7 @@ def _sizes(part: Part, epoch: int) -> list[int]:
 
 
 def learning_rate(config: LoopConfig, steps: int) -> Callable[[int], float]:
-    """The factor on the peak learning rate at each of so many steps."""
+    """The factor on the peak learning rate at each of that many steps."""
 
     def factor(step: int) -> float:
         done = step / steps

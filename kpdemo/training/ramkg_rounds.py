@@ -42,7 +42,7 @@ from kpdemo.types import Document
 RETRIEVER = "retriever"
 """Folder of the best retriever in the folder of a run, to build an index with."""
 HELD_OUT = 20
-"""Every so many-th example chooses the weights and is not trained on."""
+"""One example in this many chooses the weights and is not trained on."""
 
 _AT_ONCE = 4_096  # passages that are encoded in one call
 _MULTILINGUAL_BERT = "google-bert/bert-base-multilingual-cased"
@@ -104,7 +104,7 @@ class RamkgRounds:
         corpus under the same id.
     passages: the corpus in which passages are found, besides.
     others: further documents whose passages are not known.
-    parallel: so many of the translations, drawn at random, are told to be some; None for all. Of the rest
+    parallel: this many of the translations, drawn at random, are told to be some; None for all. Of the rest
         nothing is told: they show how many mined pairs are right.
     rounds: its `passages` is m, how many passages' keyphrases the generator reads.
     """

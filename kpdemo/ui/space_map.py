@@ -55,7 +55,7 @@ LOOKS = {
 
 
 def most_telling(space: VectorSpace, most: int = MOST_POINTS) -> VectorSpace:
-    """The space with at most so many points: the document, the keyphrases, then the best candidates."""
+    """The space with at most that many points: the document, the keyphrases, then the best candidates."""
     if len(space.points) <= most:
         return space
     kept = sorted(by_weight(space.points)[:most])

@@ -42,7 +42,7 @@ class FileReport:
     rows: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     failed_files: int = 0
-    """Of what could not be used so many were whole files, the others lines of one."""
+    """How many of the failures were whole files; the rest were lines of a file."""
     total: int = 0
     """Documents of all files, those that could not be used included."""
     stopped: bool = False
