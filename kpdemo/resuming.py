@@ -29,6 +29,7 @@ from kpdemo.json_rows import LineError
 from kpdemo.languages.names import language_name
 from kpdemo.refused import refused_path
 from kpdemo.sources import Source, read_located
+from kpdemo.storage import replace_file
 from kpdemo.types import Document
 
 IDENTITY = "document_sha256"
@@ -108,10 +109,9 @@ class DoneDocuments:
             if one.document.id in missing:  # of several with an id the first is read
                 del missing[one.document.id]
                 read = settings.as_read(one.document)
+                # From a version that hashed the document before the run's language was applied.
                 if self._identities[read.id] == document_identity(one.document):
-                    self._identities[read.id] = document_identity(
-                        read
-                    )  # told before the run's language counted
+                    self._identities[read.id] = document_identity(read)
                 self.check(read, str(source))
 
 
@@ -179,9 +179,7 @@ def _or_detected(language: str) -> str:
 
 
 def _write_settings(path: Path, settings: BatchSettings) -> None:
-    draft = path.with_name(f"{path.name}.part")
-    draft.write_text(json.dumps(asdict(settings)) + "\n", encoding="utf-8")
-    draft.replace(path)
+    replace_file(path, f"{json.dumps(asdict(settings))}\n".encode())
 
 
 def _read_settings(path: Path) -> BatchSettings | None:

@@ -207,11 +207,11 @@ class ProgressLine:
             self._bar.update(self._task, total=total)
 
     def advance(self, count: int) -> None:
-        """So many more are done."""
+        """This many more are done."""
         self.show(self._done + count)
 
     def show(self, done: int) -> None:
-        """So many are done in all."""
+        """This many are done in all."""
         self._done = done
         if self._bar is not None:
             self._bar.update(self._task, completed=done)

@@ -136,7 +136,7 @@ class PassageIndex:
         """The share of the ten exactly nearest passages that a search finds, 1 for flat.
 
         Args:
-            queries: so many passages of the index ask for their neighbours, themselves left out.
+            queries: this many passages of the index ask for their neighbours, themselves left out.
             effort: as in `search`.
 
         Raises:

@@ -35,7 +35,7 @@ MOST_KEYPHRASES = 12
 """Of one passage that are read."""
 
 ABSENT_CANDIDATES = 50
-"""So many of the best are told; R@50 counts them."""
+"""This many of the best are told; R@50 counts them."""
 
 UNRELATED_MEAN, UNRELATED_SPREAD = 0.03, 1.07
 """Scores of texts with passages on other subjects are about normal: their mean, and their standard deviation
@@ -170,7 +170,7 @@ class RankingPredictor:
 
 
 def chance_score(passages: int, width: int) -> float:
-    """What the best of so many passages on other subjects reaches in one of a hundred texts (`BY_CHANCE`).
+    """What the best of that many passages on other subjects reaches in one of a hundred texts (`BY_CHANCE`).
 
     >>> [round(chance_score(passages, 256), 2) for passages in (10, 447, 300_000)]
     [0.24, 0.3, 0.39]
@@ -180,7 +180,7 @@ def chance_score(passages: int, width: int) -> float:
 
 
 def _best(scores: Sequence[float], count: int) -> set[int]:
-    """The numbers of so many with the highest scores."""
+    """The numbers of that many with the highest scores."""
     order = np.argsort(-np.array(scores), kind="stable")
     return set(order[:count].tolist())
 

@@ -30,7 +30,7 @@ class RankerModel:
     """Attributes:
     augmented: ranks with retrieved keyphrases; None where only the base model was trained.
     base: ranks without.
-    passages: m, so many passages are retrieved.
+    passages: m, how many passages are retrieved.
     languages: it was trained for, by ISO 639-1 code.
     near: the least score of a passage that helps.
     """

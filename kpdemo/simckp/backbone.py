@@ -87,13 +87,13 @@ def _places(config: Any) -> int | None:
 
 
 def add_separator(model: Any, tokenizer: Any, separator: str) -> int:
-    """The id of the token that stands between two keyphrases; a new one when the tokenizer has it not."""
+    """The id of the token that stands between two keyphrases; a new one where the tokenizer lacks it."""
     add_tokens(model, tokenizer, [separator])
     return int(tokenizer.convert_tokens_to_ids(separator))
 
 
 def add_tokens(model: Any, tokenizer: Any, tokens: Sequence[str]) -> None:
-    """Add the special tokens that the tokenizer has not, and the embeddings that the model lacks."""
+    """Add the special tokens that the tokenizer lacks, and the embeddings that the model lacks."""
     known = tokenizer.get_vocab()
     tokenizer.add_tokens([token for token in tokens if token not in known], special_tokens=True)
     if len(tokenizer) > model.get_input_embeddings().num_embeddings:

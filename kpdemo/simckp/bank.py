@@ -265,7 +265,7 @@ class PhraseBank:
         return self.associations.votes(present.tolist(), weights / max(weights.sum(), 1.0e-30))
 
     def frequency_of(self, text: str) -> float:
-        """The log frequency of a term; 0 when the bank has it not."""
+        """The log frequency of a term; 0 when the bank does not have it."""
         number = self.terms.numbers.get(term_key(text))
         return 0.0 if number is None else float(self.log_frequency[number])
 

@@ -33,7 +33,7 @@ class GenerationValidation:
     ) -> None:
         """Args:
         documents: those of which nothing is to be written are left out.
-        sample: on so many of them R@50 of absent keyphrases is measured; on all the likelihood.
+        sample: on this many of them R@50 of absent keyphrases is measured; on all the likelihood.
         written: the gold keyphrases that are to be written of a document.
         """
         self._generator = generator

@@ -30,7 +30,7 @@ class PairObjective:
     tower_weight: how much the loss over encoded phrases counts beside that over the bank's own vectors.
     hard_negatives: terms a document that the bank ranks highest and that are wrong, encoded as phrases
         beside the gold of the batch.
-    most_phrases: of all these only so many, drawn at random, are encoded for a batch.
+    most_phrases: of all these only this many, drawn at random, are encoded for a batch.
     """
 
     present_weight: float = 0.3
@@ -91,8 +91,7 @@ class PairPart:
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         rates, dual = self._rates, self.module.dual
-        towers = [tower for tower in (dual.encoder, dual.phrase_encoder) if tower is not None]
-        encoder = [weight for tower in towers for weight in tower.parameters() if weight.requires_grad]
+        encoder = [weight for weight in dual.encoder.parameters() if weight.requires_grad]
         heads = [*dual.document_projection.parameters(), *dual.phrase_projection.parameters()]
         return [
             {"params": encoder, "lr": rates.encoder, "weight_decay": rates.weight_decay},

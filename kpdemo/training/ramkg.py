@@ -32,6 +32,7 @@ from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.ramkg_config import WriterTraining
 from kpdemo.training.ramkg_inputs import training_inputs, validation_inputs
 from kpdemo.training.ramkg_model import FoundBy, new_writer
+from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source
 
 logger = logging.getLogger(__name__)
@@ -276,7 +277,5 @@ def _identity(
     validation: Sequence[Augmented],
 ) -> str:
     """All that decides the outcome besides the loop's own settings; documents by their content."""
-    free = ("loop", "output", "data", "device", "storage", "name", "style", "attention")
-    fixed = {name: value for name, value in vars(config).items() if name not in free}
     content = content_identity(examples, repeats, validation)
-    return str((sorted(fixed.items()), content))
+    return str((decisive(vars(config), "style", "attention"), content))

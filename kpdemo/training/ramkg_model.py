@@ -18,7 +18,6 @@ from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.vocabulary import MARKS, WriterSettings
 from kpdemo.ramkg.writer import Writer
 from kpdemo.simckp.backbone import add_tokens, load_encoder_decoder, longest_reading
-from kpdemo.simckp.hub_download import fetch
 from kpdemo.storage import replace_file
 from kpdemo.training.freezing import set_dropout
 from kpdemo.training.ramkg_config import ScratchConfig, WriterTraining
@@ -54,9 +53,7 @@ def new_writer(
         documents = [given.document for given in examples]
         model, tokenizer = _from_scratch(config, config.scratch, documents, folder)
     else:
-        on_hub = "/" in config.backbone and not Path(config.backbone).is_dir()
-        name = str(fetch(config.backbone)) if on_hub else config.backbone
-        model, tokenizer = load_encoder_decoder(name, attention=config.attention)
+        model, tokenizer = load_encoder_decoder(config.backbone, attention=config.attention)
     set_dropout(model, config.dropout)
     form = form_of(model.config.model_type, tokenizer)
     languages = own_languages(tokenizer) if form != "plain" else added_languages(config.languages)

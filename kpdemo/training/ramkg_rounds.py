@@ -29,7 +29,7 @@ from kpdemo.training.parallel import ParallelSource, Translation
 from kpdemo.training.ramkg import train_writer
 from kpdemo.training.ramkg_config import WriterTraining
 from kpdemo.training.ramkg_model import FoundBy
-from kpdemo.training.retriever import RetrieverTraining, new_tower, open_tower
+from kpdemo.training.retriever import RetrieverTraining, check_trainable, new_tower, open_tower
 from kpdemo.training.round_data import Corpus, read_rounds, retrieved
 from kpdemo.training.round_retriever import RoundTrained
 from kpdemo.training.settings import CHECKPOINT
@@ -40,7 +40,7 @@ from kpdemo.types import Document
 RETRIEVER = "retriever"
 """Folder of the best retriever in the folder of a run, to build an index with."""
 HELD_OUT = 20
-"""Every so many-th example chooses the weights and is not trained on."""
+"""One example in this many chooses the weights and is not trained on."""
 
 _AT_ONCE = 4_096  # passages that are encoded in one call
 _MULTILINGUAL_BERT = "google-bert/bert-base-multilingual-cased"
@@ -74,6 +74,9 @@ class RoundRetriever:
     precision: Literal["bf16", "fp32"] = "bf16"
     attention: str = "eager"
 
+    def __post_init__(self) -> None:
+        check_trainable(self.encoder, self.backbone)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RoundWriter(WriterTraining):
@@ -99,7 +102,7 @@ class RamkgRounds:
         corpus under the same id.
     passages: the corpus in which passages are found, besides.
     others: further documents whose passages are not known.
-    parallel: so many of the translations, drawn at random, are told to be some; None for all. Of the rest
+    parallel: this many of the translations, drawn at random, are told to be some; None for all. Of the rest
         nothing is told: they show how many mined pairs are right.
     rounds: its `passages` is m, how many passages' keyphrases the generator reads.
     """

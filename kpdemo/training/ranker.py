@@ -37,13 +37,13 @@ from kpdemo.training.workers import process_pool
 from kpdemo.types import Document
 
 HELD_OUT = 10
-"""Every so many-th document chooses the weights and the number of keyphrases, and is not trained on."""
+"""One document in this many chooses the weights and the number of keyphrases, and is not trained on."""
 
 FOLDS = 4
 """Translations are learnt from other documents than those they are features of."""
 
 UNKNOWN = 5
-"""Every so many-th document is read as one of a language nothing is known of, so that such can be ranked."""
+"""One document in this many is read as one of a language nothing is known of, so that such can be ranked."""
 
 _TOGETHER = 32  # documents that a process mines at once
 
@@ -110,7 +110,7 @@ def _mine(document: Document) -> Mined:
 
 
 def help_of(given: Augmented, most: int) -> list[Help]:
-    """The retrieved keyphrases of a document, at most so many of a passage."""
+    """The retrieved keyphrases of a document, at most that many of a passage."""
     scores = given.scores or (1.0,) * len(given.retrieved)
     return [
         Help(text, place, score)

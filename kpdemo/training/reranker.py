@@ -26,6 +26,7 @@ from kpdemo.training.candidates import proposed_documents
 from kpdemo.training.freezing import set_dropout
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.reranker_part import CandidateReader, RerankerPart, RerankerValidation
+from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source, draw_documents, read_source, source_hashes
 
 logger = logging.getLogger(__name__)
@@ -166,7 +167,6 @@ def run_identity(config: RerankerTraining) -> str:
         ConfigError: a file of data is missing.
         ModelLoadError: bank or generator is missing or damaged.
     """
-    elsewhere = ("loop", "output", "cache", "data", "device", "name", "storage", "counting")
     data = source_hashes([*config.train, config.validation], config.data)
     fixed = asdict(config) | {"bank": None, "generator": None, "sources": data} | _sources(config)
-    return str(sorted((name, value) for name, value in fixed.items() if name not in elsewhere))
+    return str(decisive(fixed, "counting"))

@@ -51,7 +51,7 @@ class Thinning:
 
     Attributes:
         share: of the corpus in which passages are found, drawn at random.
-        skipped: so many of the best are left out.
+        skipped: this many of the best are left out.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -68,7 +68,7 @@ class MultilingualTraining:
     """Attributes:
     start: the folder of a retriever that every round begins with, as `train retriever` leaves it.
     translations: documents in two languages with keyphrases in both; their English sides are passages.
-    parallel: so many of them, drawn at random, are told to be translations. Of the others nothing is told:
+    parallel: this many of them, drawn at random, are told to be translations. Of the others nothing is told:
         they are documents without a known passage, and show how many mined pairs are right.
     others: further documents whose passages are not known.
     passages: the corpus in which passages are found, besides.

@@ -35,7 +35,7 @@ def figure(traces: Sequence[Chart], layout: Chart) -> Chart:
 
 
 def plain_layout(height: int, *, legend: bool = False) -> Chart:
-    """Paper, font and margins of a chart of so many pixels, with its legend on top."""
+    """Paper, font and margins of a chart of that many pixels, with its legend on top."""
     layout: Chart = {
         "height": height,
         "margin": {"l": 8, "r": 16, "t": 56 if legend else 28, "b": 8},

@@ -34,7 +34,7 @@ from kpdemo.ui.widgets import (
 
 EMPTY = "Nothing compared yet. Tick models and press Compare: they read the text above, with its options."
 LEGEND = (
-    "“2 of 4” beside a keyphrase: so many of the models give it. A list that two models share, as one bank "
+    "“2 of 4” beside a keyphrase: that many of the models give it. A list that two models share, as one bank "
     "of phrases makes it for both, counts once."
 )
 OWN_SCALES = (
@@ -62,7 +62,7 @@ class Tally:
 
     Attributes:
         votes: by the key of the phrase.
-        lists: that are different, so that a phrase can have at most so many votes.
+        lists: that are different, so that a phrase can have at most that many votes.
         same: for a model whose list counts as that of an earlier one, the name of that one.
     """
 
