@@ -16,6 +16,7 @@ from annotation.exchange import fingerprint
 from annotation.pair_senses import senses_as_json
 from annotation.services.bulk import insert_rows, is_among
 from annotation.services.checks import shelf_of
+from annotation.services.imported_known_pairs import training_prints
 from annotation.services.imported_ratings import ImportedRating, RatingWriter
 from annotation.types import ImportSummary, NewPair, NewRating, Project, ReadItem, to_quarters
 from annotation.wrong_lines import WrongLines
@@ -65,6 +66,7 @@ class PairImporter:
         self._wrong = wrong
         self._ratings = RatingWriter(session, project, clock)
         self._shelf = shelf_of(session, project.id)
+        self._training = training_prints(session, project.id)
         last = session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project.id))
         self._first_order = self._order = 0 if last is None else last + 1
         self._duplicates: dict[str, None] = {}
@@ -145,6 +147,11 @@ class PairImporter:
             part.again.append((item, known))
         elif print in part.taken:
             self._duplicates[item.id] = None
+        elif print in self._training:  # `import_training` refuses the same
+            return ImportFileError(
+                f"{place_of(item)}: the pair {item.id!r} is a training pair of the project, and "
+                "training would tell its grade; leave it out."
+            )
         else:
             types[item.type] = _Known(print)
             part.taken.add(print)
