@@ -6,14 +6,14 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from kpdemo.ui.settings import Settings, read_settings
 from kpdemo.ui.start import Workers, check_device, index_of, start_models, text_similarities
 from kpdemo.worker.messages import Load
 
-if __name__ == "__main__":  # a model loads as long as all that follows is imported, and on another core
+if __name__ == "__main__":  # the model loads on another core while the imports below run
     _workers = start_models(read_settings(None, os.environ))
 
 import kpdemo.ui.early  # noqa: F401  # before Gradio
@@ -75,8 +75,15 @@ def build_context(settings: Settings, workers: Workers, similarities: Similariti
     services = opened(wordnet=settings.wordnet, similarities=similarities)
     passages = partial(index_of, model=settings.model, index=settings.index)
     load, apart = workers.short.open, workers.long.open
-    context = AppContext(models, load, settings.in_space, services, index_of=passages, load_apart=apart)
-    return replace(context, documentation=settings.documentation)
+    return AppContext(
+        models,
+        load,
+        settings.in_space,
+        services,
+        index_of=passages,
+        load_apart=apart,
+        documentation=settings.documentation,
+    )
 
 
 def build_app(

@@ -24,7 +24,7 @@ from db.models import Pair
 
 _PAIRS = cast(Table, Pair.__table__)
 MOST_WRONG_IDS = 100_000
-"""So many are kept, that a large file costs no more memory than that."""
+"""No more are kept, so that a large file costs no more memory than these."""
 
 
 @dataclass(slots=True)

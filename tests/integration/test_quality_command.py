@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from annotation.cli import main
+from tests.commands import main
 from tests.raters import new_world
 
 

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotation.cli import main
 from annotation.services.accounts import AccountService
 from annotation.services.bundle import Services, open_services
 from annotation.types import NewPair
 from annotation.ui.items import ItemsHandlers
 from annotation.ui.quality import QualityHandlers
+from tests.commands import main
 from tests.writers import TYPE, Office, open_office, sentence
 
 PAIRS = f"""id,type,left,right,grade
