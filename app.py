@@ -73,17 +73,10 @@ def build_context(settings: Settings, workers: Workers, similarities: Similariti
         models = {settings.model: models.get(settings.model, "given with --model"), **models}
     opened = partial(open_annotation, settings.database_url, in_space=settings.in_space)
     services = opened(wordnet=settings.wordnet, similarities=similarities)
-    passages = partial(index_of, model=settings.model, index=settings.index)
+    index = partial(index_of, model=settings.model, index=settings.index)
     load, apart = workers.short.open, workers.long.open
-    return AppContext(
-        models,
-        load,
-        settings.in_space,
-        services,
-        index_of=passages,
-        load_apart=apart,
-        documentation=settings.documentation,
-    )
+    in_space, docs = settings.in_space, settings.documentation
+    return AppContext(models, load, in_space, services, index_of=index, load_apart=apart, documentation=docs)
 
 
 def build_app(

@@ -133,5 +133,6 @@ def _row_html(line: PairLine, raters_per_pair: int, project_id: int) -> str:
     return (
         f'<tr><th scope="row" dir="auto"><a href="{escape(address)}">{escape(line.external_id)}</a>'
         f"<small>{escape(kind)}</small></th>"
-        f"{''.join(map(cell_html, items))}<td>{line.grades} of {raters_per_pair}</td><td>{line.state.value}</td></tr>"
+        f"{''.join(map(cell_html, items))}"
+        f"<td>{line.grades} of {raters_per_pair}</td><td>{line.state.value}</td></tr>"
     )
