@@ -202,11 +202,16 @@ def open_annotation_page(page: Page, address: str) -> None:
     page.locator("#page-user").wait_for()
 
 
-def serious_violations(page: Page, part: str | None = None) -> list[str]:
-    """What axe-core finds on a page, or in a part of it, that keeps somebody from using it."""
+def serious_violations(page: Page, part: str | None = None, *, rule: str | None = None) -> list[str]:
+    """What axe-core finds on a page, or in a part of it, that keeps somebody from using it.
+
+    Args:
+        rule: the only one that is looked at; None for all.
+    """
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page, context=part, options={"resultTypes": ["violations"]}).response["violations"]
+    options: dict[str, Any] = {"resultTypes": ["violations"]} | ({"runOnly": [rule]} if rule else {})
+    found = Axe().run(page, context=part, options=options).response["violations"]
     return [
         f"{one['id']}: {node['target']} {node['failureSummary']}"
         for one in found

@@ -132,7 +132,7 @@ def test_axe_finds_nothing_serious_in_light_and_dark(site, places, tabs, name):
     button = page.get_by_role("button", name="Light / dark")
     button.click()
     assert is_dark(page)
-    found = serious_violations(page)
+    found = serious_violations(page, rule="color-contrast")  # all that the colours can change
     button.click()
     assert found == []
 
