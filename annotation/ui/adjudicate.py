@@ -22,7 +22,7 @@ from annotation.services.gold import GoldService
 from annotation.services.projects import ProjectService
 from annotation.types import Cause, Project, Role, User
 from annotation.ui.adjudicate_html import View, answer_html, item_html, nothing_html, queue_html
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from kpdemo.ui.widgets import QUIETLY, empty_html
 
 ASSETS = Path(__file__).parent.parent / "assets"
@@ -118,8 +118,7 @@ class AdjudicateHandlers:
             return _problem(error)
 
     def _admitted(self, request: gr.Request) -> tuple[User, Project]:
-        project_id = asked_project(request)
-        user = self.accounts.require(request.username, project_id, Role.ADJUDICATOR, Role.ADMINISTRATOR)
+        project_id, user = asked_by(request, self.accounts, Role.ADJUDICATOR, Role.ADMINISTRATOR)
         return user, self.projects.get(project_id)
 
     def _shown(self, user: User, project: Project, view: View, pair_id: int | None, said: str) -> Shown:

@@ -15,7 +15,7 @@ from annotation.projects import all_withdrawn_text
 from annotation.services.accounts import AccountService
 from annotation.services.gold import ExportRecord, GoldCounts, GoldService
 from annotation.types import Role
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.wording import counted, grouped, time_html
 from annotation.web.downloads import gold_address, read_options
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading
@@ -58,8 +58,7 @@ class ExportHandlers:
     ) -> tuple[str, str]:
         """What would be written, with the link that writes it, and the exports before."""
         try:
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             options = read_options(format or "", unfinished or "", raters or "", "yes" if comments else "")
             earlier = exports_html(self.gold.exports(project_id))
             counts = self.gold.counts(project_id)

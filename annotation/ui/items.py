@@ -19,7 +19,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.withdrawal import WithdrawalService
 from annotation.services.writing_plan import WritingTerms
 from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, imported_html, refused
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import (
@@ -61,8 +61,7 @@ class ItemsHandlers:
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The list, the types of the project, and the bounds as they are."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, *EDITORS)
+            project_id, _ = asked_by(request, self.accounts, *EDITORS)
             types = self.projects.get(project_id).settings.types
             lines, count = self.items.items(project_id), self.items.count(project_id)
             plan = self.items.plan(project_id)
@@ -80,8 +79,7 @@ class ItemsHandlers:
     def import_file(self, request: gr.Request, upload: str | None, type: str | None) -> tuple[str, Any]:
         """All rows of the file, or how many cannot be used and why."""
         try:
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, *EDITORS)
+            project_id, user = asked_by(request, self.accounts, *EDITORS)
             path = checked_upload(upload)
             with open_source(path, name=path.name) as source:
                 only = self.projects.get(project_id).settings.only_type
@@ -104,8 +102,7 @@ class ItemsHandlers:
         self, request: gr.Request, text: str, type: str | None, change: Callable[..., int], done: str
     ) -> str:
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, *EDITORS)
+            project_id, user = asked_by(request, self.accounts, *EDITORS)
             ids = [id for line in (text or "").splitlines() if (id := line.strip())]
             if not ids:
                 raise WritingError("No item is named: write ids from the list, one per line.")
@@ -115,15 +112,13 @@ class ItemsHandlers:
     def show_bounds(self, request: gr.Request, type: str) -> tuple[str, ...]:
         """The bounds of another type."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, *EDITORS)
+            project_id, _ = asked_by(request, self.accounts, *EDITORS)
             return _ranges(self.items.plan(project_id), type)
 
     def save_bounds(self, request: gr.Request, type: str, has_zeros: bool, *texts: str) -> tuple[str, str]:
         """Set the bounds of the type, and whether items are set aside for grade 0."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, *EDITORS)
+            project_id, user = asked_by(request, self.accounts, *EDITORS)
             if not type:
                 raise SettingsError("No comparison type is chosen: choose the one whose bounds to set.")
             ranges = [check_range(text or "", label) for text, (_, label) in zip(texts, RANGES, strict=True)]

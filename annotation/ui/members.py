@@ -15,7 +15,7 @@ from annotation.services.invitations import LASTS
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import Role, User
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.links import (
     LinksHandlers,
     build_links_section,
@@ -48,15 +48,13 @@ class MembersHandlers:
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The members; the accounts that can be added; the roles that can be taken away; the open links."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             return self._shown(project_id)
 
     def add(self, request: gr.Request, name: str | None, role: str) -> tuple[Any, ...]:
         """Give an account that exists a role."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             if not name:
                 raise SettingsError("No account is chosen: choose one, or invite somebody by a link.")
             member = self.projects.add_member(project_id, name, _role(role), by=user)
@@ -66,8 +64,7 @@ class MembersHandlers:
     def invite(self, request: gr.Request, role: str) -> tuple[Any, ...]:
         """A link that makes an account, or takes one that exists, into the project."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             chosen = _role(role)
             token = self.accounts.invite(project_id=project_id, role=chosen, by=user)
             article = "an" if chosen.value[0] in "ae" else "a"
@@ -82,8 +79,7 @@ class MembersHandlers:
     def remove(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Take a role away; what its user graded stays."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             role, _, name = (chosen or "").partition(_SEPARATOR)
             if not name:
                 raise SettingsError("No member is chosen: choose one and the role to remove.")
@@ -107,8 +103,7 @@ class MembersHandlers:
             return done_html(f"{name} can go on grading."), *self._shown(project_id)
 
     def _chosen_rater(self, request: gr.Request, chosen: str | None) -> tuple[int, User, str]:
-        project_id = asked_project(request)
-        user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+        project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
         name = (chosen or "").partition(_SEPARATOR)[2]
         if not name:
             raise SettingsError("No member is chosen: choose the rater to pause or resume.")

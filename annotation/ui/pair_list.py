@@ -13,7 +13,7 @@ from annotation.errors import AnnotationError
 from annotation.services.accounts import AccountService
 from annotation.services.pair_list import PAGE_LENGTH, PairLine, PairListService, PairPage, PairState
 from annotation.types import Role
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.pair_changes import PairChangeHandlers, build_pair_changes
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import (
@@ -53,8 +53,7 @@ class PairListHandlers:
 
     def _show(self, request: gr.Request, search: str | None, state: str | None, page: int) -> tuple[Any, ...]:
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             asked = (search or "")[:LONGEST_SEARCH]
             wanted = PairState(state) if state in set(PairState) else None
             page = max(0, page)

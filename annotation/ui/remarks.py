@@ -14,7 +14,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.remarks import Remark, RemarkKind, RemarkPage, RemarkService
 from annotation.types import Role
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.rate import SKIP_REASONS
 from annotation.ui.tables import Column, Table, save_button
 from annotation.ui.wording import counted, grouped, time_html
@@ -44,8 +44,7 @@ class RemarksHandlers:
     def show(self, request: gr.Request) -> str:
         """What was said in the project."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             name = self.projects.get(project_id).name
             return remarks_html(self.remarks.remarks(project_id), project_id, name)
 

@@ -24,7 +24,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.senses import SenseService
 from annotation.services.writing import WritingService
 from annotation.types import Project, Role, User
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.sense_form_html import (
     answer_html,
     choice_html,
@@ -174,8 +174,7 @@ class SensesHandlers:
         return nothing_html(project, task), "", "", "", "", said
 
     def _admitted(self, request: gr.Request) -> tuple[User, Project, frozenset[Role]]:
-        project_id = asked_project(request)
-        user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR, Role.WRITER)
+        project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR, Role.WRITER)
         project = self.projects.get(project_id)
         if WORD_TO_SENSE not in project.settings.types:
             raise AccessError(
