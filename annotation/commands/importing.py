@@ -13,14 +13,20 @@ from typing import Annotated, BinaryIO, cast
 
 import typer
 
-from annotation.commands.options import DatabaseOption, JsonOption, WordNetOption, check_file, open_database
+from annotation.commands.options import (
+    DatabaseOption,
+    JsonOption,
+    ProjectArgument,
+    WordNetOption,
+    check_file,
+    open_project,
+)
 from annotation.dictionary import Dictionary
 from annotation.exchange import FileFormat, Source, open_source, open_stream, read_items_or_errors
 from annotation.joined import joined_text
 from annotation.made_ids import MadeIds
 from annotation.pair_senses import with_senses
 from annotation.services.importing import ImportService
-from annotation.services.projects import ProjectService
 from annotation.terminal import ProgressLine, show_json, show_line
 from annotation.types import ImportSummary, ReadItem
 from db import DEFAULT_URL
@@ -49,7 +55,7 @@ def register(app: typer.Typer) -> None:
 
 
 def import_files(
-    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    project: ProjectArgument,
     files: Annotated[
         list[str], typer.Argument(metavar="FILE…", help="TSV, CSV, JSON Lines or .gz; - is standard input.")
     ],
@@ -65,8 +71,7 @@ def import_files(
     sizes = [file_size(name) for name in files]
     if files.count(STDIN) > 1:
         raise CallError("Standard input can be read once; give - once.")
-    database = open_database(database_url)
-    into = ProjectService(database).get(project)
+    database, into = open_project(database_url, project)
     names = [Path(name).name for name in files]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     with (

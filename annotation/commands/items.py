@@ -14,10 +14,9 @@ import typer
 from annotation.adjudication import beginning
 from annotation.authoring import ItemSummary, ReadLargerItem
 from annotation.commands.importing import STDIN, file_size, number_of
-from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.exchange import FileFormat, open_source, open_stream, read_larger_items
 from annotation.services.items import ItemService
-from annotation.services.projects import ProjectService
 from annotation.services.withdrawal import WithdrawalService
 from annotation.sizes import size_of
 from annotation.terminal import ProgressLine, show_json, show_line, show_table
@@ -40,7 +39,6 @@ Larger items have the fields id, type and text and, if wished, genre and source.
 """
 
 items = typer.Typer(help="Larger items, for which writers write smaller ones.", rich_markup_mode=None)
-ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
 
 IdsArgument = Annotated[
     list[str], typer.Argument(metavar="ID…", help="Ids of the items, as `items list` has them.")
@@ -74,8 +72,7 @@ def import_items(
         raise CallError("Standard input can be read once; give - once.")
     for name in files:
         file_size(name)
-    database = open_database(database_url)
-    into = ProjectService(database).get(project)
+    database, into = open_project(database_url, project)
     with ProgressLine("Importing", unit="rows") as line:
         # All of it before the transaction begins: a slow pipe would keep raters from saving.
         found = list(_read(files, format, type or into.settings.only_type))
@@ -96,8 +93,7 @@ def list_items(
     project: ProjectArgument, as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL
 ) -> None:
     """List the larger items of a project, and how far each is."""
-    database = open_database(database_url)
-    found = ProjectService(database).get(project)
+    database, found = open_project(database_url, project)
     lines = ItemService(database).items(found.id, limit=None)
     if as_json:
         rows = [
@@ -139,8 +135,7 @@ def withdraw_items(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Give larger items to no writer any more; drafts are kept. All of them or none."""
-    database = open_database(database_url)
-    found = ProjectService(database).get(project)
+    database, found = open_project(database_url, project)
     changed = WithdrawalService(database).withdraw(found.id, ids, type=type)
     show_line(f"{number_of(changed, 'larger item')} of {found.name} withdrawn.")
 
@@ -153,8 +148,7 @@ def restore_items(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Give withdrawn items to writers again."""
-    database = open_database(database_url)
-    found = ProjectService(database).get(project)
+    database, found = open_project(database_url, project)
     changed = WithdrawalService(database).restore(found.id, ids, type=type)
     show_line(f"{number_of(changed, 'larger item')} of {found.name} with the writers again.")
 

@@ -9,7 +9,14 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.options import DatabaseOption, HandedIn, JsonOption, check_file, open_database
+from annotation.commands.options import (
+    DatabaseOption,
+    HandedIn,
+    JsonOption,
+    ProjectArgument,
+    check_file,
+    open_project,
+)
 from annotation.judgements import CUT, THRESHOLD, JudgedPool, JudgingOptions, check_options, figures_json
 from annotation.prediction_files import read_prediction_files
 from annotation.predictions import TYPE, PredictedDocument
@@ -52,7 +59,7 @@ def register(app: typer.Typer) -> None:
 
 def send(
     context: typer.Context,
-    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    project: ProjectArgument,
     documents: Annotated[Path, typer.Option(metavar="FILE", help="The documents, as JSON Lines.")],
     predictions: Annotated[
         list[str], typer.Option(metavar="FILE", help="What a model predicted for them; once for each model.")
@@ -68,9 +75,8 @@ def send(
     named = [_named(text) for text in predictions]
     for path in (documents, *(path for _, path in named)):
         check_file(path)
-    database = open_database(database_url)
+    database, into = open_project(database_url, project)
     projects = ProjectService(database)
-    into = projects.get(project)
     service = SendService(database)
     handed: HandedIn = context.obj
 
@@ -124,7 +130,7 @@ def _show_sent(project: str, summary: SentSummary, counts: ProjectCounts) -> Non
 
 
 def bridge(
-    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    project: ProjectArgument,
     threshold: Annotated[
         str, typer.Option(metavar="GRADE", help="The lowest grade of a gold keyphrase.")
     ] = str(THRESHOLD),
@@ -144,8 +150,7 @@ def bridge(
 ) -> None:
     """Measure each model on the grades of the phrases that all of them predicted."""
     options = check_options(_decimal(threshold), k, unjudged)
-    database = open_database(database_url)
-    of = ProjectService(database).get(project)
+    database, of = open_project(database_url, project)
     pool = JudgementService(database).pool(of.id)
     if gold is not None:
         _write(gold, pool.gold_lines(options.threshold))

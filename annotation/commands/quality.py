@@ -9,14 +9,20 @@ from typing import Annotated, Any
 
 import typer
 
-from annotation.commands.options import DatabaseOption, JsonOption, WordNetOption, check_file, open_database
+from annotation.commands.options import (
+    DatabaseOption,
+    JsonOption,
+    ProjectArgument,
+    WordNetOption,
+    check_file,
+    open_project,
+)
 from annotation.dictionary import Dictionary
 from annotation.errors import SettingsError
 from annotation.exchange import open_source, read_known_pairs
 from annotation.pair_senses import known_with_senses
 from annotation.quality import QualitySettings
 from annotation.services.known_pairs import KnownPairService, KnownSummary
-from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityOverview, QualityService, Standing
 from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project, ReadKnownPair
@@ -57,7 +63,6 @@ training = typer.Typer(
 )
 checks = typer.Typer(help="Hidden pairs with known grades.", epilog=_CHECKS_EXAMPLES, rich_markup_mode=None)
 
-ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="TSV, CSV, JSON Lines or .gz.")]
 TypeOption = Annotated[
     str | None, typer.Option(metavar="TYPE", help="The comparison type of pairs that name none.")
@@ -80,8 +85,7 @@ def import_training(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Import pairs with their known grade, which raters grade before they begin: all of them or none."""
-    database = open_database(database_url)
-    into = ProjectService(database).get(project)
+    database, into = open_project(database_url, project)
     pairs = _read(file, into, type, wordnet)
     summary = KnownPairService(database).import_training(into.id, pairs, files=[Path(file).name])
     show_line(_said(summary, "training pair", into))
@@ -90,8 +94,7 @@ def import_training(
 @training.command("clear")
 def clear_training(project: ProjectArgument, database_url: DatabaseOption = DEFAULT_URL) -> None:
     """Use the training pairs no longer; what raters did with them is kept."""
-    database = open_database(database_url)
-    into = ProjectService(database).get(project)
+    database, into = open_project(database_url, project)
     retired = KnownPairService(database).retire_training(into.id)
     show_line(f"{_number(retired, 'training pair')} of {into.name} no longer used.")
 
@@ -105,8 +108,7 @@ def import_checks(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Import hidden check pairs with their known grade: all of them or none."""
-    database = open_database(database_url)
-    into = ProjectService(database).get(project)
+    database, into = open_project(database_url, project)
     pairs = _read(file, into, type, wordnet)
     services = KnownPairService(database), QualityService(database)
     summary = services[0].import_checks(into.id, pairs, files=[Path(file).name])
@@ -133,8 +135,8 @@ def quality(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Show how the raters of a project do in training and with check pairs; options change its settings."""
-    database = open_database(database_url)
-    service, found = QualityService(database), ProjectService(database).get(project)
+    database, found = open_project(database_url, project)
+    service = QualityService(database)
     chosen: dict[str, Any] = {
         "pass_percent": pass_mark,
         "training_distance": _points(training_distance),
