@@ -9,7 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from annotation.assignment import position_of
@@ -19,6 +19,7 @@ from annotation.pair_senses import senses_as_json
 from annotation.scale import CLSS
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
+from annotation.services.import_order import next_order
 from annotation.services.imported_known_pairs import new_check_pairs, new_training_pairs, print_of
 from annotation.services.projects import find_project
 from annotation.services.quality import begin_checks_anew
@@ -84,9 +85,7 @@ class KnownPairService:
             )
             old = {(type, id) for type, id in session.execute(there)}
             new, duplicates = new_training_pairs(pairs, project, old)
-            last = session.scalar(
-                select(func.max(TrainingPair.import_order)).where(TrainingPair.project_id == project.id)
-            )
+            first = next_order(session, TrainingPair, project.id)
             session.add_all(
                 TrainingPair(
                     project_id=project.id,
@@ -95,7 +94,7 @@ class KnownPairService:
                     explanation=known.explanation,
                     import_order=order,
                 )
-                for order, known in enumerate(new, start=0 if last is None else last + 1)
+                for order, known in enumerate(new, start=first)
             )
             self._record(session, "training pairs imported", project, len(new), files, by)
         return KnownSummary(len(new), tuple(duplicates))
@@ -141,7 +140,7 @@ class KnownPairService:
             there = select(Pair.type, Pair.external_id).where(Pair.project_id == shelf.id)
             old = {(type, id) for type, id in session.execute(there)}
             new, duplicates = new_check_pairs(session, pairs, project, old)
-            last = session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == shelf.id))
+            first = next_order(session, Pair, shelf.id)
             session.add_all(
                 Pair(
                     project_id=shelf.id,
@@ -152,7 +151,7 @@ class KnownPairService:
                     import_order=order,
                     open_slots=shelf.raters_per_pair,
                 )
-                for order, known in enumerate(new, start=0 if last is None else last + 1)
+                for order, known in enumerate(new, start=first)
             )
             if not old:
                 begin_checks_anew(session, project.id)
