@@ -16,6 +16,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.gold import ExportRecord, GoldCounts, GoldService
 from annotation.types import Role
 from annotation.ui.asking import asked_by
+from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped, time_html
 from annotation.web.downloads import gold_address, read_options
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading
@@ -138,7 +139,7 @@ def counts_html(counts: GoldCounts) -> str:
         f'<tr><th scope="row">{name}</th><td class="number">{grouped(number)}</td><td>{meaning}</td></tr>'
         for name, number, meaning in rows
     )
-    return f'<table class="listing"><caption>{counted(counts.pairs, "pair")}</caption>{body}</table>'
+    return listing_html((), body, caption=counted(counts.pairs, "pair"))
 
 
 def link_html(project_id: int, options: ExportOptions, counts: GoldCounts) -> str:
@@ -176,8 +177,4 @@ def exports_html(records: list[ExportRecord]) -> str:
         f'<td><code title="{record.manifest_sha256}">{record.manifest_sha256[:12]}</code></td></tr>'
         for record in records
     )
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("When", "Format", "Pairs", "By", "Manifest"))
-    return (
-        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    return listing_html(("When", "Format", "Pairs", "By", "Manifest"), body, numbers=(2,))

@@ -21,6 +21,7 @@ from annotation.services.writing_plan import WritingTerms
 from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
 from annotation.ui.asking import asked_by
 from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, imported_html, refused
+from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import (
     QUIETLY,
@@ -239,16 +240,9 @@ def items_html(lines: list[ItemLine], count: int) -> str:
         f'<td class="number">{grouped(size_of(line.text).words)}</td><td>{escape(_state(line))}</td></tr>'
         for line in lines
     )
-    heads = "".join(
-        f'<th scope="col"{" class=number" if head == "Words" else ""}>{head}</th>'
-        for head in ("Id", "Type", "Genre", "Text", "Words", "State")
-    )
+    heads = ("Id", "Type", "Genre", "Text", "Words", "State")
     more = f", the first {LISTED} below" if count > len(lines) else ""
-    return (
-        f"<p>{escape(counted(count, 'larger item'))}{more}</p>"
-        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+    return f"<p>{escape(counted(count, 'larger item'))}{more}</p>{listing_html(heads, rows, numbers=(4,))}"
 
 
 def bounds_html(plan: WritingTerms, types: tuple[str, ...]) -> str:

@@ -23,6 +23,7 @@ from annotation.ui.links import (
     link_html,
     shown_links,
 )
+from annotation.ui.tables import listing_html
 from annotation.ui.wording import ROLE_ORDER, roles_text
 from kpdemo.ui.widgets import (
     QUIETLY,
@@ -247,10 +248,7 @@ def members_html(members: Sequence[Member], paused: Collection[int] = ()) -> str
         f"<td>{escape(_state(member))}</td></tr>"
         for member in members
     )
-    return (
-        '<table class="listing"><thead><tr><th scope="col">Account</th><th scope="col">Role</th>'
-        f'<th scope="col">Signs in</th></tr></thead><tbody>{rows}</tbody></table>'
-    )
+    return listing_html(("Account", "Role", "Signs in"), rows)
 
 
 def _state(member: Member) -> str:

@@ -15,6 +15,7 @@ from annotation.services.pair_list import PAGE_LENGTH, PairLine, PairListService
 from annotation.types import Role
 from annotation.ui.asking import asked_by
 from annotation.ui.pair_changes import PairChangeHandlers, build_pair_changes
+from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import (
     QUIETLY,
@@ -113,14 +114,9 @@ def pairs_html(page: PairPage, project_id: int, number: int, *, is_all: bool) ->
         said += f", {grouped(page.withdrawn)} withdrawn"
     if page.total > len(page.items):
         said += f", {grouped(first)} to {grouped(last)} below"
-    heads = "".join(
-        f'<th scope="col">{head}</th>' for head in ("Pair", "Larger item", "Smaller item", "Grades", "State")
-    )
+    heads = ("Pair", "Larger item", "Smaller item", "Grades", "State")
     rows = "".join(_row_html(line, page.raters_per_pair, project_id) for line in page.items)
-    return (
-        f'<p>{escape(said)}</p><div class="scrolling" tabindex="0" role="region" aria-label="All pairs">'
-        f'<table class="listing"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
-    )
+    return f"<p>{escape(said)}</p>{listing_html(heads, rows, label='All pairs')}"
 
 
 def _row_html(line: PairLine, raters_per_pair: int, project_id: int) -> str:

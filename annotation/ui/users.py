@@ -21,6 +21,7 @@ from annotation.ui.links import (
     link_html,
     shown_links,
 )
+from annotation.ui.tables import listing_html
 from annotation.ui.wording import ROLE_ORDER, roles_text, time_html
 from kpdemo.ui.widgets import (
     QUIETLY,
@@ -202,11 +203,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
 def accounts_html(accounts: Sequence[Account]) -> str:
     """A table of accounts: whether they sign in, and what they may do where."""
     rows = "".join(_row_html(account) for account in accounts)
-    return (
-        '<div class="scrolling"><table class="listing"><thead><tr><th scope="col">Account</th>'
-        '<th scope="col">State</th><th scope="col">Projects</th><th scope="col">Since</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+    return listing_html(("Account", "State", "Projects", "Since"), rows)
 
 
 def _row_html(account: Account) -> str:

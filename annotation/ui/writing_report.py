@@ -14,6 +14,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.editing import EDITORS, EditingService
 from annotation.services.writing_reports import WritingReportService
 from annotation.ui.asking import asked_by
+from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, figure, grouped
 from annotation.writing_report import BINS, Drift, WritingReport, cumulative
 from kpdemo.ui.charts import (
@@ -242,10 +243,6 @@ def table_html(
     caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]], *, words: int = 1
 ) -> str:
     """A table whose first `words` columns are words and the others numbers."""
-    head = "".join(
-        f'<th scope="col"{" class=number" if place >= words else ""}>{escape(text)}</th>'
-        for place, text in enumerate(heads)
-    )
     body = "".join(
         f'<tr><th scope="row" dir="auto">{escape(str(first))}</th>'
         + "".join(
@@ -256,7 +253,4 @@ def table_html(
         + "</tr>"
         for first, *rest in rows
     )
-    return (
-        f'<div class="scrolling"><table class="listing"><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    return listing_html(heads, body, numbers=range(words, len(heads)), caption=caption)
