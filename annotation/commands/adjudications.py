@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from annotation.adjudication import QueueEntry, Which, beginning, grade_text
+from annotation.adjudication import QueueEntry, Which, grade_text
+from annotation.characters import beginning
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.services.adjudication import AdjudicationService
 from annotation.terminal import show_json, show_line, show_table

@@ -28,7 +28,7 @@ from annotation.made_ids import MadeIds
 from annotation.pair_senses import with_senses
 from annotation.services.importing import ImportService
 from annotation.terminal import ProgressLine, show_json, show_line
-from annotation.types import ImportSummary, ReadItem
+from annotation.types import ReadItem
 from db import DEFAULT_URL
 from db.command import CallError
 
@@ -97,22 +97,28 @@ def import_files(
             }
         )
         return
-    show_line(summary_text(summary, into.name))
+    imported = f"{number_of(summary.pairs, 'pair')} and {number_of(summary.ratings, 'rating')}"
+    show_line(summary_text(imported, into.name, summary.duplicates, "pair"))
     told = [made.sentence(name) for name, made in reader.made_ids.items()]
     for said in filter(None, [*told, joined_text(summary.joined)]):
         show_line(said)
 
 
-def summary_text(summary: ImportSummary, project: str) -> str:
-    """What was imported, in a sentence or two."""
-    pairs, ratings = number_of(summary.pairs, "pair"), number_of(summary.ratings, "rating")
-    text = f"Imported {pairs} and {ratings} into {project}."
-    if not summary.duplicates:
+def summary_text(imported: str, project: str, duplicates: Sequence[str], noun: str) -> str:
+    """What was imported, in a sentence or two.
+
+    Args:
+        imported: so many of what.
+        duplicates: the ids of what was there already.
+        noun: for one of them.
+    """
+    text = f"Imported {imported} into {project}."
+    if not duplicates:
         return text
-    count = len(summary.duplicates)
-    named = ", ".join(summary.duplicates[:_MOST_NAMED]) + (", …" if count > _MOST_NAMED else "")
+    count = len(duplicates)
+    named = ", ".join(duplicates[:_MOST_NAMED]) + (", …" if count > _MOST_NAMED else "")
     were = "was" if count == 1 else "were"
-    return f"{text} {number_of(count, 'pair')} {were} there already and {were} left out: {named}."
+    return f"{text} {number_of(count, noun)} {were} there already and {were} left out: {named}."
 
 
 class _Reader:

@@ -11,9 +11,9 @@ from typing import Annotated, cast
 
 import typer
 
-from annotation.adjudication import beginning
-from annotation.authoring import ItemSummary, ReadLargerItem
-from annotation.commands.importing import STDIN, file_size, number_of
+from annotation.authoring import ReadLargerItem
+from annotation.characters import beginning
+from annotation.commands.importing import STDIN, file_size, number_of, summary_text
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.exchange import FileFormat, open_source, open_stream, read_larger_items
 from annotation.services.items import ItemService
@@ -24,7 +24,6 @@ from db import DEFAULT_URL
 from db.command import CallError
 
 _SHOWN = 56
-_MOST_NAMED = 5
 _EXAMPLES = """
 Examples:
 
@@ -85,7 +84,9 @@ def import_items(
     if as_json:
         show_json({"project": into.name, "items": summary.items, "duplicates": list(summary.duplicates)})
     else:
-        show_line(summary_text(summary, into.name))
+        show_line(
+            summary_text(number_of(summary.items, "larger item"), into.name, summary.duplicates, "item")
+        )
 
 
 @items.command("list")
@@ -151,17 +152,6 @@ def restore_items(
     database, found = open_project(database_url, project)
     changed = WithdrawalService(database).restore(found.id, ids, type=type)
     show_line(f"{number_of(changed, 'larger item')} of {found.name} with the writers again.")
-
-
-def summary_text(summary: ItemSummary, project: str) -> str:
-    """What was imported, in a sentence or two."""
-    text = f"Imported {number_of(summary.items, 'larger item')} into {project}."
-    if not summary.duplicates:
-        return text
-    count = len(summary.duplicates)
-    named = ", ".join(summary.duplicates[:_MOST_NAMED]) + (", …" if count > _MOST_NAMED else "")
-    were = "was" if count == 1 else "were"
-    return f"{text} {number_of(count, 'item')} {were} there already and {were} left out: {named}."
 
 
 def _read(files: list[str], format: FileFormat | None, type: str | None) -> Iterator[ReadLargerItem]:

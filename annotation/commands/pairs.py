@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from annotation.adjudication import beginning
+from annotation.characters import beginning
 from annotation.commands.importing import STDIN, number_of
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.services.pair_list import PairListService, PairState

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from annotation.commands.importing import number_of
 from annotation.commands.options import (
     DatabaseOption,
     HandedIn,
@@ -103,8 +104,8 @@ def _note_opening(project: str, graded: int, new: int) -> None:
     """Tell that a project whose raters are done opens again, if anything new is sent."""
     if new:
         show_note(
-            f"The raters of {project} are done: {_number(graded, 'pair')}, all graded. "
-            f"Sending opens the project again, with {_number(new, 'pair')} to grade."
+            f"The raters of {project} are done: {number_of(graded, 'pair')}, all graded. "
+            f"Sending opens the project again, with {number_of(new, 'pair')} to grade."
         )
 
 
@@ -121,12 +122,12 @@ def _sent_json(project: str, summary: SentSummary, counts: ProjectCounts) -> dic
 
 def _show_sent(project: str, summary: SentSummary, counts: ProjectCounts) -> None:
     show_line(
-        f"Sent {_number(summary.pairs, 'pair')} of {_number(summary.documents, 'document')} to {project}, "
-        f"from {_number(len(summary.models), 'model')}: {', '.join(summary.models)}."
+        f"Sent {number_of(summary.pairs, 'pair')} of {number_of(summary.documents, 'document')} to "
+        f"{project}, from {number_of(len(summary.models), 'model')}: {', '.join(summary.models)}."
     )
     if summary.known:
-        show_line(f"{_number(summary.known, 'phrase')} had pairs already.")
-    show_line(f"Open now: {counts.open:,} of {_number(counts.pairs, 'pair')}.")
+        show_line(f"{number_of(summary.known, 'phrase')} had pairs already.")
+    show_line(f"Open now: {counts.open:,} of {number_of(counts.pairs, 'pair')}.")
 
 
 def bridge(
@@ -188,7 +189,7 @@ def bridge_json(project: str, pool: JudgedPool, options: JudgingOptions) -> dict
 def _show(pool: JudgedPool, options: JudgingOptions) -> None:
     counts = pool.counts(options.threshold)
     show_line(
-        f"{_number(counts.documents, 'document')}, {_number(counts.phrases, 'phrase')}, "
+        f"{number_of(counts.documents, 'document')}, {number_of(counts.phrases, 'phrase')}, "
         f"{counts.graded:,} graded, {counts.gold:,} gold with {options.threshold} or more."
     )
     k = options.k
@@ -249,7 +250,3 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 def _file_name(model: str) -> str:
     kept = "".join(character if character.isalnum() or character in "-_." else "-" for character in model)
     return kept.strip("-.")[:80] or "model"
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

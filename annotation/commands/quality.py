@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from annotation.commands.importing import number_of
 from annotation.commands.options import (
     DatabaseOption,
     JsonOption,
@@ -96,7 +97,7 @@ def clear_training(project: ProjectArgument, database_url: DatabaseOption = DEFA
     """Use the training pairs no longer; what raters did with them is kept."""
     database, into = open_project(database_url, project)
     retired = KnownPairService(database).retire_training(into.id)
-    show_line(f"{_number(retired, 'training pair')} of {into.name} no longer used.")
+    show_line(f"{number_of(retired, 'training pair')} of {into.name} no longer used.")
 
 
 @checks.command("import", epilog=_CHECKS_EXAMPLES)
@@ -160,7 +161,7 @@ def _read(file: str, project: Project, type: str | None, wordnet: Path | None) -
 
 
 def _said(summary: KnownSummary, noun: str, project: Project) -> str:
-    said = f"Imported {_number(summary.pairs, noun)} into {project.name}."
+    said = f"Imported {number_of(summary.pairs, noun)} into {project.name}."
     if not summary.duplicates:
         return said
     return f"{said} There already, and left out: {', '.join(summary.duplicates[:5])}."
@@ -238,15 +239,11 @@ def _show(overview: QualityOverview) -> None:
     if rows:
         show_table(_COLUMNS, rows, right=_COLUMNS[4:])
     show_line(
-        f"{_number(overview.training_pairs, 'training pair')}; the pass mark is {settings.pass_percent} % "
+        f"{number_of(overview.training_pairs, 'training pair')}; the pass mark is {settings.pass_percent} % "
         f"within {settings.training_distance}."
     )
     rate = f"one pair in {settings.check_every} is one" if settings.check_every else "none is given out"
     show_line(
-        f"{_number(overview.check_pairs, 'check pair')}; {rate}, and a grade within "
+        f"{number_of(overview.check_pairs, 'check pair')}; {rate}, and a grade within "
         f"{settings.check_distance} is accepted."
     )
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from annotation.adjudication import beginning
+from annotation.characters import beginning
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.services.remarks import Remark, RemarkKind, RemarkService
 from annotation.terminal import show_json, show_line, show_table

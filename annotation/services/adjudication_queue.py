@@ -7,7 +7,8 @@ from typing import Any
 from sqlalchemy import Row, Select, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session
 
-from annotation.adjudication import BEGINNING_LENGTH, QueueEntry, Which, beginning
+from annotation.adjudication import QueueEntry, Which
+from annotation.characters import BEGINNING_LENGTH, beginning
 from annotation.services.in_use import IN_USE
 from annotation.types import from_quarters
 from db.models import Adjudication, Pair, Project, Rating

@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Function, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
-from annotation.adjudication import beginning
-from annotation.characters import can_be_stored
+from annotation.characters import beginning, can_be_stored
 from annotation.services.adjudication_queue import CHANGED
 from annotation.services.in_use import IN_USE
 from annotation.services.projects import find_project

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import CompoundSelect, Select, case, func, literal, or_, select, union_all
 
-from annotation.adjudication import beginning
+from annotation.characters import beginning
 from annotation.services.in_use import IN_USE
 from annotation.types import SkipReason
 from db import Database

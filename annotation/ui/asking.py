@@ -1,4 +1,4 @@
-"""Who asks for a page of annotation, and for which project."""
+"""What a page of annotation is asked: by whom, for which project, for what there."""
 
 from __future__ import annotations
 
@@ -40,6 +40,11 @@ def asked_by_leader(request: gr.Request, accounts: AccountService) -> tuple[int,
     """
     project_id, user = asked_by(request, accounts, Role.ADMINISTRATOR, Role.ADJUDICATOR)
     return project_id, user.is_administrator or Role.ADMINISTRATOR in accounts.roles(user.name, project_id)
+
+
+def ids_in(text: str | None) -> list[str]:
+    """The ids that a field has, one per line."""
+    return [id for line in (text or "").splitlines() if (id := line.strip())]
 
 
 def project_in(request: gr.Request) -> int | None:

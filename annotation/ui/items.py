@@ -9,6 +9,7 @@ from typing import Any
 import gradio as gr
 
 from annotation.authoring import ItemSummary
+from annotation.characters import beginning
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, SettingsError, WritingError
 from annotation.exchange import open_source, read_larger_items
@@ -19,7 +20,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.withdrawal import WithdrawalService
 from annotation.services.writing_plan import WritingTerms
 from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
-from annotation.ui.asking import asked_by
+from annotation.ui.asking import asked_by, ids_in
 from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, imported_html, refused
 from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped
@@ -104,7 +105,7 @@ class ItemsHandlers:
     ) -> str:
         with shown_to_user(AnnotationError):
             project_id, user = asked_by(request, self.accounts, *EDITORS)
-            ids = [id for line in (text or "").splitlines() if (id := line.strip())]
+            ids = ids_in(text)
             if not ids:
                 raise WritingError("No item is named: write ids from the list, one per line.")
             changed = change(project_id, ids, type=type or None, by=user)
@@ -236,7 +237,7 @@ def items_html(lines: list[ItemLine], count: int) -> str:
         f'<tr><th scope="row" dir="auto">{escape(line.id)}</th>'
         f'<td dir="auto">{escape(comparison_type(line.type).label)}</td>'
         f'<td dir="auto">{escape(line.genre or "–")}</td>'
-        f'<td dir="auto">{escape(_beginning(line.text))}</td>'
+        f'<td dir="auto">{escape(beginning(line.text, _SHOWN))}</td>'
         f'<td class="number">{grouped(size_of(line.text).words)}</td><td>{escape(_state(line))}</td></tr>'
         for line in lines
     )
@@ -265,11 +266,6 @@ def _ranges(plan: WritingTerms, type: str) -> tuple[str, ...]:
     bounds = plan.of(type)
     pairs = (bounds.larger.words, bounds.larger.sentences, bounds.smaller.words, bounds.smaller.sentences)
     return tuple(f"{low}-{high}" for low, high in pairs)
-
-
-def _beginning(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"
 
 
 def _state(line: ItemLine) -> str:

@@ -24,7 +24,7 @@ from annotation.ui.links import (
     shown_links,
 )
 from annotation.ui.tables import listing_html
-from annotation.ui.wording import ROLE_ORDER, roles_text
+from annotation.ui.wording import ROLE_ORDER, role_named, roles_text
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
@@ -58,7 +58,7 @@ class MembersHandlers:
             project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             if not name:
                 raise SettingsError("No account is chosen: choose one, or invite somebody by a link.")
-            member = self.projects.add_member(project_id, name, _role(role), by=user)
+            member = self.projects.add_member(project_id, name, role_named(role), by=user)
             said = f"{member.user.name} is {roles_text(member.roles)} now."
             return done_html(said), *self._shown(project_id)
 
@@ -66,7 +66,7 @@ class MembersHandlers:
         """A link that makes an account, or takes one that exists, into the project."""
         with shown_to_user(AnnotationError):
             project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
-            chosen = _role(role)
+            chosen = role_named(role)
             token = self.accounts.invite(project_id=project_id, role=chosen, by=user)
             article = "an" if chosen.value[0] in "ae" else "a"
             number = self.accounts.invitation(token).number
@@ -84,7 +84,7 @@ class MembersHandlers:
             role, _, name = (chosen or "").partition(_SEPARATOR)
             if not name:
                 raise SettingsError("No member is chosen: choose one and the role to remove.")
-            self.projects.remove_member(project_id, name, _role(role), by=user)
+            self.projects.remove_member(project_id, name, role_named(role), by=user)
             said = f"{name} is no longer {role}; grades and decisions are kept."
             return done_html(said), *self._shown(project_id)
 
@@ -255,10 +255,3 @@ def _state(member: Member) -> str:
     if member.user.is_disabled:
         return "disabled"
     return "yes" if member.user.has_password else "not yet: no password"
-
-
-def _role(text: str) -> Role:
-    try:
-        return Role(text)
-    except ValueError:
-        raise SettingsError(f"There is no role {text!r}: choose one of {roles_text(Role)}.") from None

@@ -16,7 +16,7 @@ from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.removal import RemovalService
 from annotation.types import Role
-from annotation.ui.asking import asked_by
+from annotation.ui.asking import asked_by, ids_in
 from annotation.ui.wording import counted
 from kpdemo.ui.widgets import QUIETLY, done_html, keep_reason, shown_to_user
 
@@ -127,7 +127,7 @@ def named(text: str | None) -> list[str]:
     Raises:
         PairError: there is none.
     """
-    ids = [id for line in (text or "").splitlines() if (id := line.strip())]
+    ids = ids_in(text)
     if not ids:
         raise PairError("No pair is named: write ids from the list, one per line.")
     return ids

@@ -27,6 +27,7 @@ from annotation.ui.remarks import RemarksHandlers, build_remarks_section
 from annotation.ui.settings_form import read_settings_form, settings_fields, settings_values
 from annotation.ui.stuck_html import stuck_html
 from kpdemo.ui.widgets import (
+    GO_ON,
     QUIETLY,
     done_html,
     empty_html,
@@ -39,7 +40,6 @@ from kpdemo.ui.widgets import (
 )
 
 TABS = ("pairs", "members", "quality", "settings", "gold", "events")
-LEAVE = "address => { if (address) location.assign(address); }"
 SAVED = "Saved. Raters see the new settings with their next pair."
 BOTH_SAVED = (
     "Saved, together with what somebody else changed meanwhile: the form shows all of it as it stands now."
@@ -220,5 +220,5 @@ def _build_deletion(handlers: ProjectHandlers) -> None:
         refused = gr.HTML("", elem_id="project-deletion-refused", js_on_load=None)
     gone = unseen_box("project-gone")
     deleting = delete.click(handlers.delete, typed, gone, api_name="delete_project")
-    deleting.success(None, gone, js=LEAVE, api_name="leave_project")
+    deleting.success(None, gone, js=GO_ON, api_name="leave_project")
     keep_reason(deleting, refused)

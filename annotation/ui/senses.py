@@ -36,6 +36,7 @@ from annotation.ui.sense_form_html import (
     writer_task_html,
 )
 from annotation.ui.sense_list_html import around_html
+from annotation.ui.sent import Sent
 from annotation.ui.wording import counted
 from annotation.web.json_routes import LONGEST_SECONDS
 from kpdemo.ui.widgets import QUIETLY, empty_html
@@ -212,16 +213,11 @@ def _part(name: str, value: str = "") -> gr.HTML:
     return gr.HTML(value, elem_id=name, apply_default_css=False, js_on_load=None)
 
 
-class _Asked:
-    """What the script sent, which may be anything."""
+class _Asked(Sent):
+    """What the script sent: a word, one of its senses, and what to make of it."""
 
     def __init__(self, event: gr.EventData) -> None:
-        data = event._data
-        self._data: dict[str, Any] = data if isinstance(data, dict) else {}
-
-    def text(self, name: str) -> str:
-        value = self._data.get(name)
-        return value[:MOST_CHARACTERS] if isinstance(value, str) else ""
+        super().__init__(event, MOST_CHARACTERS)
 
     def choice(self) -> SenseChoice:
         return SenseChoice(
@@ -229,7 +225,7 @@ class _Asked:
             part_of_speech=self.text("part"),
             meaning=self.text("meaning"),
             definition=self.text("definition"),
-            is_own=self._data.get("own") is True,
+            is_own=self.data.get("own") is True,
             key=self.text("key"),
         )
 
@@ -242,7 +238,7 @@ class _Asked:
 
     def seconds(self) -> float | None:
         """How long the writer was at it; None where nothing sensible is said."""
-        value = self._data.get("seconds")
+        value = self.data.get("seconds")
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
             return None
         return min(float(value), float(LONGEST_SECONDS))

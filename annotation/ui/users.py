@@ -22,7 +22,7 @@ from annotation.ui.links import (
     shown_links,
 )
 from annotation.ui.tables import listing_html
-from annotation.ui.wording import ROLE_ORDER, roles_text, time_html
+from annotation.ui.wording import ROLE_ORDER, role_named, roles_text, time_html
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
@@ -81,7 +81,7 @@ class UsersHandlers:
             by = self._administrator(request)
             if not project_id:
                 raise SettingsError("No project is chosen: choose one, or make one first.")
-            chosen = _role(role)
+            chosen = role_named(role)
             token = self.accounts.invite(project_id=int(project_id), role=chosen, by=by)
             number = self.accounts.invitation(token).number
             said = (
@@ -236,10 +236,3 @@ def _buttons(user: User | None) -> tuple[gr.Button, ...]:
 
 def _changes(handlers: UsersHandlers) -> tuple[Callable[..., tuple[Any, ...]], ...]:
     return (handlers.renew, handlers.disable, handlers.enable, handlers.promote, handlers.demote)
-
-
-def _role(text: str) -> Role:
-    try:
-        return Role(text)
-    except ValueError:
-        raise SettingsError(f"There is no role {text!r}: choose one of {roles_text(Role)}.") from None

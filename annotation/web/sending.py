@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
+from annotation.characters import beginning
 from annotation.errors import AccessError, AnnotationError, HandOverError, NotFoundError
 from annotation.handovers import PATH, HandOvers
 from annotation.numbers import whole_in
@@ -122,5 +123,4 @@ def _number(text: str) -> int:
 
 def _beginning(document: PredictedDocument) -> str:
     """The title, or how the text begins."""
-    line = " ".join((document.title or document.body[: 2 * _SHOWN_CHARACTERS]).split())
-    return line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]}…"
+    return beginning(document.title or document.body, _SHOWN_CHARACTERS)
