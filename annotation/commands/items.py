@@ -16,8 +16,8 @@ from annotation.characters import beginning
 from annotation.commands.importing import STDIN, file_size, number_of, summary_text
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.exchange import FileFormat, open_source, open_stream, read_larger_items
+from annotation.services.item_withdrawal import ItemWithdrawalService
 from annotation.services.items import ItemService
-from annotation.services.withdrawal import WithdrawalService
 from annotation.sizes import size_of
 from annotation.terminal import ProgressLine, show_json, show_line, show_table
 from db import DEFAULT_URL
@@ -137,7 +137,7 @@ def withdraw_items(
 ) -> None:
     """Give larger items to no writer any more; drafts are kept. All of them or none."""
     database, found = open_project(database_url, project)
-    changed = WithdrawalService(database).withdraw(found.id, ids, type=type)
+    changed = ItemWithdrawalService(database).withdraw(found.id, ids, type=type)
     show_line(f"{number_of(changed, 'larger item')} of {found.name} withdrawn.")
 
 
@@ -150,7 +150,7 @@ def restore_items(
 ) -> None:
     """Give withdrawn items to writers again."""
     database, found = open_project(database_url, project)
-    changed = WithdrawalService(database).restore(found.id, ids, type=type)
+    changed = ItemWithdrawalService(database).restore(found.id, ids, type=type)
     show_line(f"{number_of(changed, 'larger item')} of {found.name} with the writers again.")
 
 

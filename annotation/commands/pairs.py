@@ -13,8 +13,8 @@ from annotation.characters import beginning
 from annotation.commands.importing import STDIN, number_of
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.services.pair_list import PairListService, PairState
+from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService
-from annotation.services.removal import RemovalService
 from annotation.terminal import show_json, show_line, show_table
 from db import DEFAULT_URL, Database
 from db.command import CallError
@@ -103,7 +103,7 @@ def remove_pairs(
     """Take pairs out of a project again that nobody was given or graded. All of them or none."""
 
     def remove(database: Database, project_id: int, named: Sequence[str]) -> int:
-        return RemovalService(database).remove(project_id, named, type=type)
+        return PairRemovalService(database).remove(project_id, named, type=type)
 
     _change(project, ids, database_url, "removed", remove, as_json=as_json)
 

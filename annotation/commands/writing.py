@@ -14,7 +14,7 @@ from annotation.services.items import ItemService
 from annotation.services.writing_reports import WritingReportService
 from annotation.sizes import Bounds, PairBounds, bounds_json, check_range, guidance
 from annotation.terminal import show_json, show_line, show_table
-from annotation.writing_report import BINS, Drift, WritingReport, cumulative, report_json
+from annotation.writing_report import BINS, GradeGap, WritingReport, cumulative, report_json
 from db import DEFAULT_URL
 from db.command import CallError
 
@@ -184,7 +184,7 @@ def _show_distribution(report: WritingReport) -> None:
     show_table(("Type", *heads), rows, title="Obtained grades", right=heads)
 
 
-def _drift_cells(drift: Drift) -> tuple[object, str, str, str]:
+def _drift_cells(drift: GradeGap) -> tuple[object, str, str, str]:
     return (
         drift.pairs,
         "–" if drift.obtained is None else f"{drift.obtained:.2f}",

@@ -15,9 +15,9 @@ from annotation.errors import AnnotationError, SettingsError, WritingError
 from annotation.exchange import open_source, read_larger_items
 from annotation.services.accounts import AccountService
 from annotation.services.editing import EDITORS
+from annotation.services.item_withdrawal import ItemWithdrawalService
 from annotation.services.items import LISTED, ItemLine, ItemService
 from annotation.services.projects import ProjectService
-from annotation.services.withdrawal import WithdrawalService
 from annotation.services.writing_plan import WritingTerms
 from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
 from annotation.ui.asking import asked_by, ids_in
@@ -58,7 +58,7 @@ class ItemsHandlers:
     accounts: AccountService
     projects: ProjectService
     items: ItemService
-    withdrawal: WithdrawalService
+    withdrawal: ItemWithdrawalService
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The list, the types of the project, and the bounds as they are."""

@@ -12,9 +12,9 @@ from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, PairError
 from annotation.notes import LONGEST_NOTE
 from annotation.services.accounts import AccountService
+from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
-from annotation.services.removal import RemovalService
 from annotation.types import Role
 from annotation.ui.asking import asked_by, ids_in
 from annotation.ui.wording import counted
@@ -33,7 +33,7 @@ class PairChangeHandlers:
     accounts: AccountService
     projects: ProjectService
     withdrawal: PairWithdrawalService
-    removal: RemovalService
+    removal: PairRemovalService
 
     def types(self, request: gr.Request) -> gr.Dropdown:
         """The choice among the types of the project."""

@@ -16,7 +16,7 @@ from annotation.services.writing_reports import WritingReportService
 from annotation.ui.asking import asked_by
 from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, figure, grouped
-from annotation.writing_report import BINS, Drift, WritingReport, cumulative
+from annotation.writing_report import BINS, GradeGap, WritingReport, cumulative
 from kpdemo.ui.charts import (
     COLOURS,
     PATTERNS,
@@ -229,7 +229,7 @@ def distribution_chart(report: WritingReport) -> Chart | None:
     return chart_figure(traces, layout)
 
 
-def drift_cells(drift: Drift) -> tuple[str, str, str, str]:
+def drift_cells(drift: GradeGap) -> tuple[str, str, str, str]:
     """Pairs, mean, drift and distance as they are written."""
     return (
         grouped(drift.pairs),

@@ -32,7 +32,7 @@ _MET = {
 """Why a pair stays: with it would go what somebody did."""
 
 
-class RemovalService:
+class PairRemovalService:
     """Who is allowed to is for the caller to `require`."""
 
     def __init__(self, database: Database, clock: Clock = utcnow) -> None:

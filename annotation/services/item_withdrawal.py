@@ -20,7 +20,7 @@ from db import Database
 from db.models import LargerItem, Writing
 
 
-class WithdrawalService:
+class ItemWithdrawalService:
     """Who is allowed to is for the caller to `require`."""
 
     def __init__(self, database: Database, clock: Clock = utcnow) -> None:
