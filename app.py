@@ -6,14 +6,14 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from kpdemo.ui.settings import Settings, read_settings
 from kpdemo.ui.start import Workers, check_device, index_of, start_models, text_similarities
 from kpdemo.worker.messages import Load
 
-if __name__ == "__main__":  # a model loads as long as all that follows is imported, and on another core
+if __name__ == "__main__":  # the model loads on another core while the imports below run
     _workers = start_models(read_settings(None, os.environ))
 
 import kpdemo.ui.early  # noqa: F401  # before Gradio
@@ -73,10 +73,10 @@ def build_context(settings: Settings, workers: Workers, similarities: Similariti
         models = {settings.model: models.get(settings.model, "given with --model"), **models}
     opened = partial(open_annotation, settings.database_url, in_space=settings.in_space)
     services = opened(wordnet=settings.wordnet, similarities=similarities)
-    passages = partial(index_of, model=settings.model, index=settings.index)
+    index = partial(index_of, model=settings.model, index=settings.index)
     load, apart = workers.short.open, workers.long.open
-    context = AppContext(models, load, settings.in_space, services, index_of=passages, load_apart=apart)
-    return replace(context, documentation=settings.documentation)
+    in_space, docs = settings.in_space, settings.documentation
+    return AppContext(models, load, in_space, services, index_of=index, load_apart=apart, documentation=docs)
 
 
 def build_app(

@@ -1,6 +1,6 @@
 """Pairs whose raters disagree: what is flagged, in what order, and what an adjudicator sees of it.
 
-Adjudicators never learn who gave which grade. What they are shown hangs on the grades and comments alone:
+Adjudicators never learn who gave which grade. What they are shown depends on the grades and comments alone:
 grades stand in their own order, comments in the order of a hash of their words, so that neither a place
 nor a number can be followed from pair to pair.
 """
@@ -139,7 +139,7 @@ def is_flagged(grades: Sequence[Decimal], threshold: Decimal) -> bool:
 
 
 def shuffled(comments: Iterable[ItemComment], pair_id: int) -> tuple[ItemComment, ...]:
-    """Comments in an order that hangs on the pair and their words, not on who wrote them or when."""
+    """Comments in an order that depends on the pair and their words, not on who wrote them or when."""
 
     def place(comment: ItemComment) -> tuple[bytes, ItemComment]:
         return sha256(f"{pair_id}:{comment.text}".encode()).digest(), comment

@@ -14,7 +14,7 @@ from annotation.senses import PairSenses
 def position_of(seed: int, type: str, external_id: str) -> int:
     """The place of a pair in a random order that the seed alone decides: 0 to 2**63 - 1.
 
-    It hangs on no other pair, so that a later import leaves the order of the earlier pairs as it was.
+    It depends on no other pair, so that a later import leaves the order of the earlier pairs as it was.
     """
     digest = sha256(f"{seed}:{type}:{external_id}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") >> 1

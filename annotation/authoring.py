@@ -27,11 +27,11 @@ REQUESTED = (1, 2, 3, 4)
 LONGEST_WRITTEN = 4_000
 """Characters of a text that is written here."""
 COPIED_SHARE = 0.6
-"""A text is called copied when so much of it stands in the larger item in one piece…"""
+"""A text is called copied when this much of it stands in the larger item in one piece…"""
 COPIED_WORDS = 3
-"""…of so many words or more."""
+"""…of this many words or more."""
 NEAR = 0.85
-"""Texts that share so much (substring_similarity) are called nearly the same."""
+"""Texts that share this much (substring_similarity) are called nearly the same."""
 
 _FIRST_WORD = re.compile(r"[^\W_]")
 

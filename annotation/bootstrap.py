@@ -2,8 +2,8 @@
 
 Pairs that are alike in what α needs are drawn as one class: a resample is a multinomial draw of class sizes,
 which has the same distribution as drawing pairs one by one and costs as much for a thousand pairs as for a
-hundred thousand. Every interval starts from the seed, so that it does not hang on what else is computed, and
-classes are sorted, so that it does not hang on the order of pairs or raters either.
+hundred thousand. Every interval starts from the seed, so that it does not depend on what else is computed,
+and classes are sorted, so that it does not depend on the order of pairs or raters either.
 """
 
 from __future__ import annotations

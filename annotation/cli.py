@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import typer
 
-from annotation import phrases
 from annotation.baselines import Similarities
 from annotation.commands import (
     adjudications,
@@ -60,15 +59,15 @@ for subject in SUBJECTS:
 def main(
     arguments: Sequence[str] | None = None,
     *,
+    phrase_key: PhraseKey,
     embedding: Similarities | None = None,
-    phrase_key: PhraseKey | None = None,
 ) -> int:
     """Run a command line, by default this process's own, and return its exit status.
 
     Args:
         arguments: the command line without the program.
+        phrase_key: what makes two predicted phrases the same.
         embedding: what `score --system embedding` asks; without it there is no such system.
-        phrase_key: what makes two predicted phrases the same; without it, `annotation.phrases`.
     """
-    handed = HandedIn(embedding, phrase_key or phrases.phrase_key)
+    handed = HandedIn(embedding, phrase_key)
     return run_command(app, PROGRAM, arguments, (AnnotationError, DatabaseError), obj=handed)

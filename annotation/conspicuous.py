@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from annotation.raters import RaterFigures
 
 FEWEST = 10
-"""So many grades, timed or shared ones where these count, before anything is said of a rater."""
+"""This many grades, timed or shared ones where these count, before anything is said of a rater."""
 FASTER = 3
-"""So many times as fast as the others: their median against the median of the others' medians."""
+"""This many times as fast as the others: their median against the median of the others' medians."""
 FARTHER = 1.0
-"""So many points above or below the others' mean, on average."""
+"""This many points above or below the others' mean, on average."""
 
 
 def conspicuous(raters: Sequence[RaterFigures], names: Sequence[str]) -> list[tuple[int, str]]:

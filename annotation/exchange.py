@@ -43,7 +43,7 @@ from annotation.errors import ImportFileError
 from annotation.formats import FileFormat, Source, open_source, open_stream, rows_or_errors, type_of_name
 from annotation.row_reader import RowReader
 from annotation.tables import Row
-from annotation.types import NewPair, NewRating, ReadItem, ReadKnownPair
+from annotation.types import ReadItem, ReadKnownPair
 
 __all__ = [
     "FileFormat",
@@ -51,7 +51,6 @@ __all__ = [
     "fingerprint",
     "open_source",
     "open_stream",
-    "read_items",
     "read_items_or_errors",
     "read_known_pairs",
     "read_larger_items",
@@ -61,25 +60,6 @@ __all__ = [
 _Read = TypeVar("_Read")
 
 
-def read_items(
-    source: Source, *, format: FileFormat | None = None, type: str | None = None
-) -> Iterator[NewPair | NewRating]:
-    """The pairs and ratings of an open file, one at a time.
-
-    Args:
-        source: from `open_source`.
-        format: None finds it out from the name's suffix and the first line.
-        type: the comparison type of rows that name none.
-
-    Raises:
-        ImportFileError: a row cannot be used; the message names file, line, field and value.
-    """
-    for item in read_items_or_errors(source, format=format, type=type):
-        if isinstance(item, ImportFileError):
-            raise item
-        yield item
-
-
 def read_items_or_errors(
     source: Source,
     *,
@@ -87,7 +67,10 @@ def read_items_or_errors(
     type: str | None = None,
     only_type: str | None = None,
 ) -> Iterator[ReadItem]:
-    """As `read_items`, but an error stands in the place of its row, and is the last where no row follows.
+    """The pairs and ratings of an open file, one at a time, as they are needed.
+
+    An error stands in the place of a row that cannot be used, with file, line, field and value in its
+    message; it is the last where no row can be read after it.
 
     Args:
         source: from `open_source`.

@@ -101,7 +101,7 @@ class GoldRow:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """All that the gold grade of a pair hangs on; a decision stands however many ratings there are."""
+    """All that the gold grade of a pair depends on; a decision stands however many ratings there are."""
 
     decided: Decimal | None
     """The adjudicated grade."""
@@ -227,10 +227,6 @@ class Tally:
             **_counted(self._counts.values()),
             "by_type": {type: self._of_type(type) for type in types},
         }
-
-    def unfinished(self) -> int:
-        """How many of the rows had a reason."""
-        return sum(counts[reason] for counts in self._counts.values() for reason in Reason)
 
     def _of_type(self, type: str) -> dict[str, Any]:
         genres = {genre: counts for (of, genre), counts in sorted(self._counts.items()) if of == type}

@@ -22,7 +22,7 @@ from annotation.services.attempts import address_key
 
 KEPT_MINUTES = 60
 REMEMBERED_HOURS = 24
-"""Whither something was sent, for who comes back to its address."""
+"""Where a bundle was sent, for whoever comes back to its address."""
 LARGEST = 32 * 1024 * 1024
 """Bytes of JSON of one bundle."""
 MOST_OF_ONE = LARGEST

@@ -90,7 +90,7 @@ class PoolCounts:
     documents: int
     predictions: int
     phrases: int
-    """So many pairs: what several models predict is one."""
+    """As many pairs: what several models predict is one."""
     graded: int
     """With a gold grade."""
     undecided: int

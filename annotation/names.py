@@ -8,7 +8,7 @@ from annotation.errors import SettingsError
 
 LONGEST_NAME = 80
 LONGEST_KEY = 240
-"""A few characters grow when they are written out; the database has room for so many."""
+"""A few characters grow when they are written out; the database has room for this many."""
 
 _JOINERS = "\u200c\u200d"
 """Persian and emoji need them inside a word; all other invisible characters only deceive."""

@@ -15,7 +15,7 @@ from annotation.names import name_key
 SHORTEST_PASSWORD = 10
 LONGEST_PASSWORD = 1024
 FEWEST_CHARACTERS = 4
-"""So many different ones at least: aaaaaaaaaa is as long as it is easy."""
+"""At least this many different ones: aaaaaaaaaa is as long as it is easy."""
 
 AT_ONCE = 2
 """Each hash being made takes MEMORY_KIB and a core."""

@@ -1,4 +1,4 @@
-"""How many more pairs with two ratings make α's interval as narrow as is wished, from the ratings so far.
+"""How many more pairs with two ratings make α's interval as narrow as you want, from the ratings so far.
 
 The width of a bootstrap interval shrinks with the square root of the number of pairs, c / √n. What is wanted
 is the n at which that is the wish: c is taken from resamples of several sizes, smaller and larger than what
@@ -38,7 +38,7 @@ REPEATS = 400
 
 @dataclass(frozen=True, slots=True)
 class PlannedWidth:
-    """How wide the interval is with so many pairs."""
+    """How wide the interval is with that many pairs."""
 
     pairs: int
     width: float
@@ -56,7 +56,7 @@ class Plan:
     """Now."""
     more_pairs: int | None = None
     low: int | None = None
-    """The least and the most of more pairs that it may well take: 19 times of 20."""
+    """Bounds of `more_pairs` that hold in 19 cases of 20."""
     high: int | None = None
     steps: tuple[PlannedWidth, ...] = ()
     """Widths of resamples of several sizes."""

@@ -1,9 +1,9 @@
 """Reading predicted keyphrases: bundles that a page hands over, and files of `python -m kpdemo predict`.
 
 A bundle is {"documents": [{"id", "title", "text", "language", "runs": [{"model", "present": […], "absent":
-[…]}]}]}, a phrase in it {"text", "score"} and, if wished, "key": phrases of one document with the same key
-are the same. A file of predictions has a line {"id", "present", "absent"} for each document, best first, and
-may name its "model"; a file of documents has the same ids with "title" and "abstract" or "text".
+[…]}]}]}, a phrase in it {"text", "score", "key"}: phrases of one document with the same key are the same. A
+file of predictions has a line {"id", "present", "absent"} for each document, best first, and may name its
+"model"; a file of documents has the same ids with "title" and "abstract" or "text".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from annotation.characters import UNSTORABLE, shown
 from annotation.errors import ImportFileError
 from annotation.formats import FileFormat, open_source, read_rows
-from annotation.phrases import PhraseKey, phrase_key
+from annotation.phrases import PhraseKey
 from annotation.predictions import PredictedDocument, PredictedPhrase, Run
 
 LONGEST_TEXT = 250_000
@@ -49,7 +49,7 @@ def read_bundle(bundle: Mapping[str, Any]) -> tuple[PredictedDocument, ...]:
 
 
 def read_prediction_files(
-    documents: Path, predictions: Sequence[tuple[str, Path]], key_of: PhraseKey = phrase_key
+    documents: Path, predictions: Sequence[tuple[str, Path]], key_of: PhraseKey
 ) -> Iterator[PredictedDocument]:
     """The documents of a file that were predicted, with what each model said of them.
 
@@ -57,7 +57,7 @@ def read_prediction_files(
         documents: JSON Lines, compressed or not.
         predictions: the name of a model, or nothing, and its file; without a name, that of the file's rows or
             else of the file.
-        key_of: what makes two phrases the same.
+        key_of: what makes two phrases the same, where they bring no key.
 
     Raises:
         ImportFileError: a line cannot be used, two files are of the same model, or a document is missing.
@@ -151,7 +151,7 @@ def _document(reader: _Reader, body: str, language: str, runs: Sequence[Run]) ->
     return found
 
 
-def _run(reader: _Reader, language: str, model: str = "", key_of: PhraseKey = phrase_key) -> Run:
+def _run(reader: _Reader, language: str, model: str = "", key_of: PhraseKey | None = None) -> Run:
     name = model or reader.text("model", LONGEST_MODEL)
     if not name:
         raise reader.error("model", "is missing; name the model")
@@ -161,7 +161,9 @@ def _run(reader: _Reader, language: str, model: str = "", key_of: PhraseKey = ph
             one = _Reader(_object(item, reader.where), f"{reader.where}, field {side!r}")
             text = " ".join(one.text("text", LONGEST_PHRASE).split())
             if any(character.isalnum() for character in text):
-                key = one.text("key", LONGEST_PHRASE) or key_of(text, language)
+                if key_of is None and "key" not in one.fields:
+                    raise one.error("key", f"is missing; say what makes {text!r} the same as other phrases")
+                key = one.text("key", LONGEST_PHRASE) or (key_of(text, language) if key_of else "")
                 phrases.append(PredictedPhrase(text, one.score(), is_present, key))
     return Run(name, tuple(phrases))
 

@@ -15,7 +15,7 @@ from annotation.types import ProjectSettings, Role, User
 
 LONGEST_NAME = 120
 LONGEST_KEY = 360
-"""A few characters grow when they are written out; the database has room for so many."""
+"""A few characters grow when they are written out; the database has room for this many."""
 LONGEST_TYPE = 80
 LONGEST_GUIDELINES = 100_000
 MOST_TYPES = 50

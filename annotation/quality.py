@@ -21,7 +21,7 @@ class QualitySettings:
     training_distance: Decimal = Decimal("0.5")
     """A training grade so far from the known one, or nearer, is accepted."""
     pass_percent: int = 80
-    """So many of a hundred training grades must be accepted; 0 lets everybody pass who grades them all."""
+    """Percentage of training grades that must be accepted; 0 lets everybody pass who grades them all."""
     check_every: int = 0
     """One pair in so many is a check pair; 0 for none."""
     check_distance: Decimal = Decimal(1)

@@ -69,7 +69,7 @@ class ProjectSettings:
     may_revise: bool = True
     lease_minutes: int = 30
     most_per_rater: int | None = None
-    """So many pairs a rater is given at most; None for any number."""
+    """The most pairs that one rater is given; None for any number."""
 
     @property
     def only_type(self) -> str | None:

@@ -8,8 +8,8 @@ MOST_WITHHELD = 100_000
 class Withheld:
     """Lines that can be used and come after a wrong one: later lines are compared with them too.
 
-    Only so many are kept, that a large file costs no more memory than that. Beyond them a line with an id of
-    another one of the same file is not counted among the wrong ones.
+    A limited number is kept, so that a large file costs no more memory than these. Beyond them a line with an
+    id of another one of the same file is not counted among the wrong ones.
     """
 
     def __init__(self) -> None:

@@ -20,7 +20,6 @@ from sqlalchemy.orm import Session
 
 from db.driver_errors import is_busy, is_damaged, is_lost, reason_of
 from db.errors import DamagedError, DatabaseError, UnreachableError, UrlError
-from db.postgresql import watch_connections
 
 DEFAULT_URL = "sqlite:///data/kpdemo.db"
 BUSY_SECONDS = 10
@@ -29,7 +28,7 @@ WAIT_SECONDS = 15
 RETRY_SECONDS = 0.02
 POOL_SIZE = 40
 POOL_SECONDS = 4
-"""How long a connection is waited for when all are in use; with `WAIT_SECONDS` less than those 20."""
+"""How long to wait for a free connection; together with `WAIT_SECONDS` it stays below those 20 seconds."""
 _SECRETS = frozenset({"password", "sslpassword", "passfile"})
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",  # a grade that said "Saved" survives a power cut
@@ -197,14 +196,14 @@ class Database:
         return engine
 
     def _postgresql(self) -> Engine:
-        engine = self._engine({"connect_timeout": BUSY_SECONDS})
+        # A connection that a restarted server closed is replaced before it is used.
+        engine = self._engine({"connect_timeout": BUSY_SECONDS}, pool_pre_ping=True)
         event.listen(engine, "begin", _begin_postgresql)
-        watch_connections(engine)
         return engine
 
-    def _engine(self, options: dict[str, int]) -> Engine:
+    def _engine(self, options: dict[str, int], *, pool_pre_ping: bool = False) -> Engine:
         pool = {"pool_size": POOL_SIZE, "max_overflow": 0, "pool_timeout": POOL_SECONDS}
-        return create_engine(self.url, connect_args=options, **pool)
+        return create_engine(self.url, connect_args=options, pool_pre_ping=pool_pre_ping, **pool)
 
 
 def parse_url(text: str) -> URL:
@@ -265,7 +264,7 @@ def _prepare_sqlite(connection: Any, record: object) -> None:
 
 
 def _folded(value: Any) -> Any:
-    """Not Python's `lower`, by which a Σ hangs on what follows it."""
+    """Not Python's `lower`, by which a Σ depends on what follows it."""
     return value.casefold() if isinstance(value, str) else value
 
 

@@ -18,6 +18,7 @@ from typing import BinaryIO, TypeVar
 from kpdemo.batch_output import StreamWriter, open_writer
 from kpdemo.errors import InputError
 from kpdemo.file_kinds import is_whole
+from kpdemo.forwarding import read_with_passages
 from kpdemo.identity import document_identity
 from kpdemo.json_rows import LineError, ReportLine
 from kpdemo.languages.names import names_language
@@ -25,7 +26,6 @@ from kpdemo.nesting import Unnested
 from kpdemo.prediction_files import prediction_row
 from kpdemo.refused import Refusal
 from kpdemo.resuming import IDENTITY, BatchSettings
-from kpdemo.routed import read_with_passages
 from kpdemo.sources import Located, Source, name_of, read_located
 from kpdemo.types import Document, Prediction, Predictor, RetrievalPrediction
 
@@ -42,7 +42,7 @@ class BatchSummary:
     skipped: int = 0
     failed: int = 0
     retrieved: int = 0
-    """So many of those predicted now were read beside passages, or would have been."""
+    """How many of those predicted now were read beside passages, or would have been."""
 
     @property
     def seen(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from kpdemo.errors import InputError
 from kpdemo.json_rows import ReportLine, line_name, report
 from kpdemo.keyphrase_texts import SEPARATOR, keyphrase_field
-from kpdemo.text import SURROGATE
+from kpdemo.text import SURROGATE, shortened
 from kpdemo.types import Document
 
 BODY_FIELDS = ("abstract", "text")
@@ -93,5 +93,4 @@ def _keyphrase_field(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
 
 
 def _short(value: object) -> str:
-    shown = json.dumps(value, ensure_ascii=False, default=str)
-    return shown if len(shown) <= 40 else f"{shown[:39]}…"
+    return shortened(json.dumps(value, ensure_ascii=False, default=str), 40)

@@ -52,5 +52,13 @@ def names_other_kind(path: Path, suffixes: Sequence[str]) -> bool:
 
 def is_whole(name: str) -> bool:
     """Whether a file of this name is one document as a whole, plain or compressed."""
-    path = Path(name)
-    return (Path(path.stem) if path.suffix.lower() in COMPRESSIONS else path).suffix.lower() in WHOLE_SUFFIXES
+    return file_suffix(Path(name)) in WHOLE_SUFFIXES
+
+
+def plain_name(path: Path) -> str:
+    """The name of a file without what says how it is written: a/inspec.test.jsonl.gz is inspec.test."""
+    name = path.name
+    for endings in (COMPRESSIONS, DOCUMENT_SUFFIXES):
+        ending = next((ending for ending in endings if name.lower().endswith(ending)), "")
+        name = name[: len(name) - len(ending)]
+    return name

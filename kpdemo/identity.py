@@ -61,11 +61,12 @@ def index_identity(model: str, index_folder: Path | None) -> str:
     Raises:
         PassageIndexError: there is no index in the folder, or it is damaged.
     """
-    from kpdemo.predictors import PASSAGES_INDEX, takes_index
+    from kpdemo.predictors import own_index, takes_index
 
-    if not takes_index(model) or not (index_folder or PASSAGES_INDEX).is_dir():
+    folder = index_folder or own_index(model)
+    if folder is None or not takes_index(model):
         return ""
     from kpdemo.ramkg.manifest import read_manifest
 
-    manifest = read_manifest(index_folder or PASSAGES_INDEX)
+    manifest = read_manifest(folder)
     return hashlib.sha256(repr(sorted(manifest.sha256.items())).encode()).hexdigest()

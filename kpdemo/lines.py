@@ -15,13 +15,13 @@ from kpdemo.languages.scripts import UNSPACED
 from kpdemo.types import Document, Span
 
 NEAR = 5
-"""A line is short beside so many lines before it and after it."""
+"""A line is short beside this many lines before it and after it."""
 
 SHORT = 0.7
 """Of the longest line near it: of a wrapped paragraph no line but the last is so short."""
 
 NARROWEST = 50
-"""Nobody wraps at less than `SHORT` of so many columns."""
+"""Nobody wraps at less than `SHORT` of this many columns."""
 
 _CUT_WORD = re.compile(
     r"(?<=[^\W\d_])[-\u2010\u00ad][ \t]*\r?\n[ \t]*(?!(?:and|or|to|und|oder|et|ou)\b)(?=[a-zß-öø-ÿ])"

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from kpdemo.routed import read_with_passages
+from kpdemo.forwarding import Forwarding, read_with_passages
 from kpdemo.selection import check_options
 from kpdemo.text import stem, words
 from kpdemo.types import (
     Document,
     Keyphrase,
+    PointKind,
     Prediction,
     Predictor,
     RetrievalPrediction,
-    finds_absent,
-    languages_of,
-    uses_passages,
+    VectorPoint,
+    VectorSpace,
 )
 
 _AT_FIRST = 4  # times as many as wanted are asked for: mostly enough, and one call
@@ -50,35 +50,18 @@ def unnested_keys(keys: Iterable[str]) -> Iterator[int]:
 
 
 @dataclass(frozen=True)
-class Unnested:
+class Unnested(Forwarding):
     """A `RetrievalPredictor`: any predictor, whose present keyphrases are not nested.
 
-    As many as the predictor would give are given, as far as there are: for one left out, the next best
-    comes, as a filler where the predictor's own rule decides. With a threshold alone none comes, since those
-    that are good enough were all given. Absent keyphrases stay as they are.
+    The answer keeps its length where possible: each keyphrase left out is replaced by the next best, which is
+    marked as a filler unless a number was asked for. With a threshold alone nothing is replaced. Absent
+    keyphrases stay as they are.
     """
 
     predictor: Predictor
 
-    @property
-    def name(self) -> str:
-        return self.predictor.name
-
-    @property
-    def device(self) -> str:
-        return self.predictor.device
-
-    @property
-    def languages(self) -> frozenset[str]:
-        return languages_of(self.predictor)
-
-    @property
-    def finds_absent(self) -> bool:
-        return finds_absent(self.predictor)
-
-    @property
-    def uses_passages(self) -> bool:
-        return uses_passages(self.predictor)
+    def _predictor(self) -> Predictor:
+        return self.predictor
 
     def predict(
         self,
@@ -121,12 +104,33 @@ class Unnested:
             asked *= 2
         return found
 
+    def vectors(
+        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
+    ) -> list[VectorSpace]:
+        """See `kpdemo.types.Mapped`."""
+        spaces = super().vectors(document, top_k=top_k, threshold=threshold)
+        if not spaces:
+            return []
+        [prediction] = self.predict([document], top_k=top_k, threshold=threshold)
+        present = {one.text for one in prediction.present}
+        return [
+            replace(space, points=tuple(_chosen(point, present) for point in space.points))
+            for space in spaces
+        ]
+
+
+def _chosen(point: VectorPoint, present: Set[str]) -> VectorPoint:
+    if point.kind not in (PointKind.PRESENT, PointKind.CANDIDATE):
+        return point
+    kind = PointKind.PRESENT if point.text in present else PointKind.CANDIDATE
+    return replace(point, kind=kind)
+
 
 def _thinned(own: RetrievalPrediction, longer: RetrievalPrediction, *, fills: bool) -> RetrievalPrediction:
     """`own` with the first keyphrases of `longer` that do not nest, as many as it has.
 
     Args:
-        fills: whether those that `own` has not are fillers.
+        fills: whether those that `own` does not have are fillers.
     """
     return replace(
         own,

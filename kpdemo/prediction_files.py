@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from kpdemo.errors import InputError
-from kpdemo.json_rows import LineError, ReportLine, read_rows
+from kpdemo.json_rows import ReportLine, line_name, read_rows, report
 from kpdemo.passages import passage_rows
 from kpdemo.scores import SCORE_DIGITS
 from kpdemo.types import Document, Keyphrase, Kind, Prediction, RetrievalPrediction, Source
@@ -82,10 +82,7 @@ def read_predictions(
             if id in predictions:
                 raise InputError(f'"{id}" is predicted on an earlier line too; delete one of them.')
         except InputError as error:
-            problem = LineError(line, f"{path}, line {line}: {error}")
-            if on_error is None:
-                raise InputError(problem.message) from None
-            on_error(problem)
+            report(InputError(f"{line_name(str(path), line)}: {error}"), line, on_error)
         else:
             predictions[id] = prediction
     return predictions

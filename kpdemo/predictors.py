@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.forwarding import Forwarding
 from kpdemo.languages.routing import DEFAULT_MODEL as DEFAULT_MODEL
 from kpdemo.languages.routing import MULTILINGUAL_MODEL
 from kpdemo.nesting import Unnested
-from kpdemo.routed import RoutedPredictor, read_with_passages
+from kpdemo.routed import RoutedPredictor
 from kpdemo.simckp.profiles import KNOWN, one_line
-from kpdemo.types import (
-    Comparing,
-    Document,
-    Mapped,
-    Prediction,
-    Predictor,
-    RetrievalPrediction,
-    VectorSpace,
-    finds_absent,
-    languages_of,
-    uses_passages,
-)
+from kpdemo.stored_config import stored_config
+from kpdemo.types import Predictor
 
 ENGLISH_MODEL = "english"
 _ASSETS = Path(__file__).parent / "assets"
@@ -86,8 +74,7 @@ def shipped_models() -> dict[str, str]:
 
 def available_models() -> dict[str, str]:
     """Names that `load_predictor` takes, each with one line on what it is; the default first."""
-    here = {name: text for name, text in _BASELINES.items() if name != "yake" or find_spec("yake")}
-    return shipped_models() | here
+    return shipped_models() | _BASELINES
 
 
 def hub_models() -> dict[str, str]:
@@ -126,7 +113,7 @@ def load_predictor(
 def _open(model: str | Path, device: str, passages: Path | None) -> LazyPredictor:
     name = str(model)
     if MULTILINGUAL_MODEL in shipped_models() and name in (DEFAULT_MODEL, MULTILINGUAL_MODEL):
-        several = _multilingual(device, passages or (PASSAGES_INDEX if PASSAGES_INDEX.is_dir() else None))
+        several = _multilingual(device, passages or own_index(name))
         return (
             several if name == MULTILINGUAL_MODEL else LazyPredictor(name, lambda: _routed(several, device))
         )
@@ -148,7 +135,7 @@ def _open(model: str | Path, device: str, passages: Path | None) -> LazyPredicto
     )
 
 
-class LazyPredictor:
+class LazyPredictor(Forwarding):
     """A predictor that is loaded when it is first needed, once, however many threads ask."""
 
     def __init__(self, name: str, load: Callable[[], Predictor]) -> None:
@@ -161,57 +148,6 @@ class LazyPredictor:
     def name(self) -> str:
         return self._name
 
-    @property
-    def device(self) -> str:
-        return self._predictor().device
-
-    def predict(
-        self,
-        documents: Sequence[Document | str],
-        *,
-        top_k: int | None = None,
-        threshold: float | None = None,
-    ) -> list[Prediction]:
-        return self._predictor().predict(documents, top_k=top_k, threshold=threshold)
-
-    @property
-    def finds_absent(self) -> bool:
-        return finds_absent(self._predictor())
-
-    @property
-    def uses_passages(self) -> bool:
-        return uses_passages(self._predictor())
-
-    def predict_with_passages(
-        self,
-        documents: Sequence[Document | str],
-        *,
-        top_k: int | None = None,
-        threshold: float | None = None,
-    ) -> list[RetrievalPrediction]:
-        """See `kpdemo.types.RetrievalPredictor`."""
-        return read_with_passages(self._predictor(), documents, top_k=top_k, threshold=threshold)
-
-    @property
-    def languages(self) -> frozenset[str]:
-        return languages_of(self._predictor())
-
-    def vectors(
-        self, document: Document, *, top_k: int | None = None, threshold: float | None = None
-    ) -> list[VectorSpace]:
-        """See `kpdemo.types.Mapped`."""
-        predictor = self._predictor()
-        if not isinstance(predictor, Mapped):
-            return []
-        return predictor.vectors(document, top_k=top_k, threshold=threshold)
-
-    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """See `kpdemo.types.Comparing`."""
-        predictor = self._predictor()
-        if not isinstance(predictor, Comparing):
-            raise ModelLoadError(f"The model {self._name!r} compares no texts: choose {DEFAULT_MODEL}.")
-        return predictor.similarities(pairs)
-
     def _predictor(self) -> Predictor:
         with self._lock:
             if self._loaded is None:
@@ -223,7 +159,13 @@ def takes_index(model: str | Path) -> bool:
     """Whether a model reads the passages of an index, told from its configuration alone."""
     if MULTILINGUAL_MODEL in shipped_models() and model == DEFAULT_MODEL:
         return True
-    return _described(model_folder(model)).get("kind") in RETRIEVING_KINDS
+    return stored_config(model_folder(model)).get("kind") in RETRIEVING_KINDS
+
+
+def own_index(model: str | Path) -> Path | None:
+    """The index whose passages a model reads where none is given; None where it reads none."""
+    ships = MULTILINGUAL_MODEL in shipped_models() and PASSAGES_INDEX.is_dir()
+    return PASSAGES_INDEX if ships and str(model) in (DEFAULT_MODEL, MULTILINGUAL_MODEL) else None
 
 
 @lru_cache(maxsize=4)
@@ -238,7 +180,7 @@ def _routed(several: Predictor, device: str) -> RoutedPredictor:
 
 
 def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predictor:
-    described = _described(folder)
+    described = stored_config(folder)
     if "model_type" in described:
         return _load_hugging_face(str(folder), folder, device)
     if described.get("kind") == "kea":
@@ -260,15 +202,6 @@ def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predic
     from kpdemo.simckp.system import load_system
 
     return load_system(folder, device=device)
-
-
-def _described(folder: Path) -> dict[str, Any]:
-    """The configuration in a folder: in Transformers' form it has a `model_type`, in ours a `kind`."""
-    try:
-        described = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return described if isinstance(described, dict) else {}
 
 
 def _load_from_hub(name: str, device: str) -> Predictor:

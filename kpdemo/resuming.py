@@ -12,13 +12,11 @@ follow it are other documents, and the input is refused.
 
 A file, or each file of a folder, is compared before anything is written. A pipe can be read only once, and
 each document of it is compared when its turn comes: those before the first that reads otherwise are written
-by then, and what the pipe lacks is not missed. Earlier versions kept the input's first bytes in the settings
-instead: a file begun by one of them is continued while its input begins with the same.
+by then, and what the pipe lacks is not missed.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -26,12 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from kpdemo.errors import InputError
-from kpdemo.files import read_head
 from kpdemo.identity import document_identity
 from kpdemo.json_rows import LineError
 from kpdemo.languages.names import language_name
 from kpdemo.refused import refused_path
 from kpdemo.sources import Source, read_located
+from kpdemo.storage import replace_file
 from kpdemo.types import Document
 
 IDENTITY = "document_sha256"
@@ -50,7 +48,6 @@ class BatchSettings:
         identity: tells the weights of one model from others of its name; empty when it has none.
         language: that all documents are read in; empty for each its own.
         nested: whether a present keyphrase may stand inside another.
-        input_bytes, input_sha256: how the input begins, of a file begun by an earlier version; else empty.
     """
 
     model: str
@@ -58,8 +55,6 @@ class BatchSettings:
     threshold: float | None
     identity: str = ""
     language: str = ""
-    input_bytes: int = 0
-    input_sha256: str = ""
     nested: bool = True
 
     def as_read(self, document: Document) -> Document:
@@ -114,10 +109,9 @@ class DoneDocuments:
             if one.document.id in missing:  # of several with an id the first is read
                 del missing[one.document.id]
                 read = settings.as_read(one.document)
+                # From a version that hashed the document before the run's language was applied.
                 if self._identities[read.id] == document_identity(one.document):
-                    self._identities[read.id] = document_identity(
-                        read
-                    )  # told before the run's language counted
+                    self._identities[read.id] = document_identity(read)
                 self.check(read, str(source))
 
 
@@ -138,8 +132,6 @@ def resume(path: Path, source: Source, settings: BatchSettings) -> DoneDocuments
         raise _begun_with(str(path), ", ".join(differences))
     if not isinstance(source, (str, Path)) or not _is_lasting(Path(source)):
         return DoneDocuments(str(path), _whole_lines(path))
-    if _begins_otherwise(Path(source), earlier):
-        raise _begun_with(str(path), f"an input that begins otherwise than {source}")
     done = DoneDocuments(str(path), _whole_lines(path))
     done.check_file(Path(source), settings)
     return done
@@ -158,13 +150,6 @@ def _pass_over(_: LineError) -> None:
 def _is_lasting(source: Path) -> bool:
     """A pipe can be read only once."""
     return source.is_file() or source.is_dir()
-
-
-def _begins_otherwise(source: Path, earlier: BatchSettings) -> bool:
-    """By the settings of an earlier version; as much is compared as was there: more may be there now."""
-    if not earlier.input_sha256 or source.is_dir():
-        return False
-    return hashlib.sha256(read_head(source, earlier.input_bytes)).hexdigest() != earlier.input_sha256
 
 
 def _differences(earlier: BatchSettings, now: BatchSettings) -> list[str]:
@@ -194,9 +179,7 @@ def _or_detected(language: str) -> str:
 
 
 def _write_settings(path: Path, settings: BatchSettings) -> None:
-    draft = path.with_name(f"{path.name}.part")
-    draft.write_text(json.dumps(asdict(settings)) + "\n", encoding="utf-8")
-    draft.replace(path)
+    replace_file(path, f"{json.dumps(asdict(settings))}\n".encode())
 
 
 def _read_settings(path: Path) -> BatchSettings | None:

@@ -6,27 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from kpdemo.errors import ModelLoadError
+from kpdemo.forwarding import Forwarding, read_with_passages
 from kpdemo.languages.routing import DEFAULT_MODEL, SERVED, model_for
 from kpdemo.text import readable_documents
-from kpdemo.types import (
-    Comparing,
-    Document,
-    Mapped,
-    Prediction,
-    Predictor,
-    RetrievalPrediction,
-    RetrievalPredictor,
-    VectorSpace,
-    finds_absent,
-    uses_passages,
-)
+from kpdemo.types import Document, Mapped, Prediction, Predictor, RetrievalPrediction, VectorSpace
 
 Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True)
-class RoutedPredictor:
+class RoutedPredictor(Forwarding):
     """Attributes:
     models: by the names that `model_for` gives; a model loads with the first document that it is asked for.
     """
@@ -37,13 +26,8 @@ class RoutedPredictor:
     models: Mapping[str, Predictor]
     name: str = DEFAULT_MODEL
 
-    @property
-    def device(self) -> str:
-        return self.models[DEFAULT_MODEL].device
-
-    @property
-    def finds_absent(self) -> bool:
-        return finds_absent(self.models[DEFAULT_MODEL])
+    def _predictor(self) -> Predictor:
+        return self.models[DEFAULT_MODEL]  # for all that concerns no document
 
     def reader(self, document: Document) -> Predictor:
         """The model for one document, whose language must be known."""
@@ -81,13 +65,6 @@ class RoutedPredictor:
         model = self.reader(read)
         return model.vectors(read, top_k=top_k, threshold=threshold) if isinstance(model, Mapped) else []
 
-    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """See `kpdemo.types.Comparing`."""
-        model = self.models[DEFAULT_MODEL]
-        if not isinstance(model, Comparing):
-            raise ModelLoadError(f"The model {self.name!r} compares no texts: choose another.")
-        return model.similarities(pairs)
-
     def _each(
         self,
         documents: Sequence[Document | str],
@@ -103,17 +80,3 @@ class RoutedPredictor:
             outcomes = ask(self.models[name], [read[number] for number in numbers])
             found.update(zip(numbers, outcomes, strict=True))
         return [found[number] for number in range(len(read))]
-
-
-def read_with_passages(
-    predictor: Predictor,
-    documents: Sequence[Document | str],
-    *,
-    top_k: int | None = None,
-    threshold: float | None = None,
-) -> list[RetrievalPrediction]:
-    """As `RetrievalPredictor.predict_with_passages`, of any predictor: one that has none gives none."""
-    if uses_passages(predictor) and isinstance(predictor, RetrievalPredictor):
-        return predictor.predict_with_passages(documents, top_k=top_k, threshold=threshold)
-    predictions = predictor.predict(documents, top_k=top_k, threshold=threshold)
-    return [RetrievalPrediction((), one, one, retrieves=False) for one in predictions]

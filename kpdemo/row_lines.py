@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 
 def may_be_rows(cells: Sequence[str], columns: int) -> bool:
-    """Whether the row may as well be one or several of so many columns without quotes.
+    """Whether the row may as well be one or several of that many columns without quotes.
 
     Rows may lack their last cells or have one too many, and blank lines may stand between them.
     """
@@ -26,7 +26,7 @@ def may_be_rows(cells: Sequence[str], columns: int) -> bool:
 
 
 def _holds_rows(lines: Sequence[str], before: int, after: int, columns: int) -> bool:
-    """Of the lines of a cell with so many others before and after it in its row."""
+    """Of the lines of a cell with that many others before and after it in its row."""
     if len(lines) < 2:
         return False
     first, last = before + lines[0].count("\t"), lines[-1].count("\t")

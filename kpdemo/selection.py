@@ -24,7 +24,7 @@ def keep(scores: Sequence[float], *, top_k: int | None, threshold: float | None,
     """Which candidates to give, as indices, best first; of equal scores the earlier one.
 
     Args:
-        top_k: at most so many; with nothing else exactly so many, or all there are.
+        top_k: at most this many; with nothing else exactly this many, or all there are.
         threshold: only those that score at least so much, as `kpdemo.scores` compares them.
         own: how many the predictor's own rule gives, which holds when neither is asked for.
     """
@@ -38,7 +38,7 @@ def keep(scores: Sequence[float], *, top_k: int | None, threshold: float | None,
 def mark_fillers(
     kept: Sequence[Keyphrase], sure: int, *, top_k: int | None, threshold: float | None
 ) -> tuple[Keyphrase, ...]:
-    """What `keep` gave, best first, with its fillers marked: there are none where so many were asked for.
+    """What `keep` gave, best first, with its fillers marked: there are none where a number was asked for.
 
     Args:
         sure: how many the predictor's own rule gives without a least number.

@@ -10,7 +10,14 @@ from typing import BinaryIO
 
 from kpdemo.documents import parse_documents, read_numbered
 from kpdemo.errors import InputError
-from kpdemo.file_kinds import DOCUMENT_SUFFIXES, OTHER_SUFFIXES, WHOLE_SUFFIXES, file_suffix, is_whole
+from kpdemo.file_kinds import (
+    DOCUMENT_SUFFIXES,
+    OTHER_SUFFIXES,
+    WHOLE_SUFFIXES,
+    file_suffix,
+    is_whole,
+    plain_name,
+)
 from kpdemo.files import file_errors
 from kpdemo.json_rows import LineError, ReportLine, line_name
 from kpdemo.types import Document
@@ -103,20 +110,14 @@ class _Problems:
 
 def _of_folder(folder: Path, on_error: ReportLine | None) -> Iterator[Located]:
     files = folder_files(folder)
-    names = Counter(_plain_name(path) for path in files if file_suffix(path) in WHOLE_SUFFIXES)
+    names = Counter(plain_name(path) for path in files if file_suffix(path) in WHOLE_SUFFIXES)
     for path in files:
         try:
             for one in _of_file(path, on_error):
                 # paper.txt and paper.pdf are two documents
-                clash = is_whole(path.name) and names[_plain_name(path)] > 1
+                clash = is_whole(path.name) and names[plain_name(path)] > 1
                 yield replace(one, document=replace(one.document, id=path.name)) if clash else one
         except InputError as error:
             if on_error is None:
                 raise
             on_error(LineError(0, str(error)))
-
-
-def _plain_name(path: Path) -> str:
-    """As `read_whole` calls the document: without the suffix, and that of a compression."""
-    whole = file_suffix(path)
-    return path.name[: path.name.lower().rindex(whole)]

@@ -20,6 +20,7 @@ from kpdemo.json_rows import LineError
 from kpdemo.languages.names import language_name
 from kpdemo.passages import help_note, passage_rows, unrelated_note
 from kpdemo.scores import short_score
+from kpdemo.text import shortened
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction, Span
 
 MARK = "black on bright_yellow"
@@ -150,8 +151,7 @@ def show_passages(hits: Sequence[tuple[float, Document]], footer: str) -> None:
         if passage.keyphrases:
             console.print(harmless("; ".join(passage.keyphrases)), style="italic", soft_wrap=True)
         text = " ".join(passage.body.split())
-        shown = text if len(text) <= _EXCERPT else f"{text[: _EXCERPT - 1]}…"
-        console.print(harmless(shown), style="dim", soft_wrap=True)
+        console.print(harmless(shortened(text, _EXCERPT)), style="dim", soft_wrap=True)
         console.print()
     if not hits:
         console.print("No passages.")
@@ -207,11 +207,11 @@ class ProgressLine:
             self._bar.update(self._task, total=total)
 
     def advance(self, count: int) -> None:
-        """So many more are done."""
+        """This many more are done."""
         self.show(self._done + count)
 
     def show(self, done: int) -> None:
-        """So many are done in all."""
+        """This many are done in all."""
         self._done = done
         if self._bar is not None:
             self._bar.update(self._task, completed=done)

@@ -162,5 +162,10 @@ def _check_length(text: str) -> None:
     lettered = (word for word in re.finditer(r"\S+", text) if any(map(str.isalpha, word.group())))
     first = [word.group() for word in islice(lettered, 2)]
     if len(first) == 1 and len(_UNSPACED_LETTER.findall(text[: 2 * LONGEST_SHOWN])) < LEAST_UNSPACED:
-        word = first[0] if len(first[0]) <= LONGEST_SHOWN else f"{first[0][: LONGEST_SHOWN - 1]}…"
+        word = shortened(first[0], LONGEST_SHOWN)
         raise InputError(f"The text is only one word, “{word}”: give a sentence or more.")
+
+
+def shortened(text: str, longest: int) -> str:
+    """The text, or its beginning with "…" in place of the rest: at most `longest` characters."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -121,9 +121,9 @@ class Predictor(Protocol):
 
         Args:
             documents: plain strings are documents without a title.
-            top_k: exactly so many of each kind, or all there are when fewer.
-            threshold: all that score at least so much, in the units of `Keyphrase.score`; with
-                `top_k` at most so many of them. With neither, the predictor's own rule decides.
+            top_k: exactly this many of each kind, or all there are when fewer.
+            threshold: all that score at least this much, in the units of `Keyphrase.score`; with
+                `top_k` at most that many of them. With neither, the predictor's own rule decides.
 
         Raises:
             InputError: a document is empty or in a script that is not read, or an option is out of range.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kpdemo.errors import InputError
-from kpdemo.file_kinds import COMPRESSIONS, document_suffix
+from kpdemo.file_kinds import document_suffix, plain_name
 from kpdemo.files import decode_text, file_errors, open_bytes
 from kpdemo.lines import join_cut_words, with_title_line
 from kpdemo.pdf import read_pdf
@@ -41,9 +41,7 @@ def _parse_whole(path: Path, suffix: str) -> tuple[Document, bool]:
     """The document of a file, and whether its first line may be a title."""
     with open_bytes(path) as stream:
         content = stream.read()
-    name = path.name
-    for ending in (path.suffix if path.suffix.lower() in COMPRESSIONS else "", suffix):
-        name = name[: len(name) - len(ending)]
+    name = plain_name(path)
     if suffix == ".pdf":
         return read_pdf(content, path, name)
     text = decode_text(content, name=str(path))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
     from db import Database
+    from tests.profiles import Profiles
 
 # Before gradio or transformers is imported anywhere: both read these at import time.
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
@@ -92,12 +93,20 @@ def browser(chromium_path: str) -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def profiles(browser: Browser) -> Iterator[Profiles]:
+    from tests.profiles import Profiles
+
+    profiles = Profiles()
+    yield profiles
+    profiles.close()
+
+
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+def page(browser: Browser, profiles: Profiles) -> Iterator[Page]:
     """An empty page, 1280 × 900, in a browser profile of its own."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    yield context.new_page()
-    context.close()
+    yield profiles.take(browser).new_page()
+    profiles.give_back()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -7,7 +7,6 @@ from decimal import Decimal
 
 from sqlalchemy import select
 
-from annotation.phrases import phrase_key
 from annotation.predictions import TYPE, PredictedDocument, PredictedPhrase, Run
 from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
@@ -15,6 +14,7 @@ from annotation.services.sending import SendService
 from annotation.types import NewRating, Project, ProjectSettings
 from db import Database
 from db.models import Pair
+from kpdemo.text import phrase_key
 
 FERRY = "Ferries leave the old harbour at noon. Gulls follow the ferries."
 TRAIN = "The night train was late because of snow."

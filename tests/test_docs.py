@@ -16,10 +16,10 @@ from unittest import mock
 import pytest
 import yaml
 
-import annotation.cli
 import app
 import db.cli
 import kpdemo.cli
+import tests.commands
 from kpdemo.identity import model_identity
 from kpdemo.predictors import model_folder, shipped_models
 
@@ -36,7 +36,7 @@ SUBCOMMAND = re.compile(r"^[a-z]+$")
 MAINS = {
     "app.py": app.main,
     "kpdemo": kpdemo.cli.main,
-    "annotation": annotation.cli.main,
+    "annotation": tests.commands.main,
     "db": db.cli.main,
 }
 SPACE_COLOURS = ("red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray")

@@ -39,7 +39,6 @@ HEAVY = {
     "sqlalchemy": DATABASE_PARTS,
     "alembic": DATABASE_PARTS,
     "nltk": (
-        "annotation.phrases",
         "annotation.wordnet",
         "kpdemo.languages",
         "kpdemo.text",

@@ -229,9 +229,11 @@
       const open = button("", "open", pair.id);
       const grade = document.createElement("b");
       grade.textContent = pair.grade ?? "skipped";
-      const text = document.createElement("span");
-      Object.assign(text, { dir: "auto", textContent: pair.right.slice(0, 120) });
-      open.append(grade, " ", text);
+      const sides = [pair.left, pair.right].map((text) => {
+        const side = document.createElement("span");
+        return Object.assign(side, { dir: "auto", textContent: text.slice(0, 120) });
+      });
+      open.append(grade, " ", sides[0], " / ", sides[1]);
       item.append(open);
       return item;
     }));

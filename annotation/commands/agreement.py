@@ -74,7 +74,7 @@ def plan(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Estimate how many more pairs with two ratings make the interval of α as narrow as is wished.
+    """Estimate how many more pairs with two ratings make the interval of α as narrow as you want.
 
     From the ratings so far: it takes new pairs to be like the old ones. How sure the estimate is stands
     beside it; with fewer than 50 pairs none is made.

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from annotation.commands.importing import number_of
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.errors import ExportError, UnfinishedError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
@@ -77,7 +78,7 @@ def export(
         return
     files = exported.manifest["files"]
     for file in files:
-        show_line(f"{output / file['name']}: {file['rows']:,} rows, SHA-256 {file['sha256']}")
+        show_line(f"{output / file['name']}: {number_of(file['rows'], 'row')}, SHA-256 {file['sha256']}")
     show_line(f"{output / 'manifest.json'}: SHA-256 {exported.manifest_sha256}")
     if reopened := exported.manifest["counts"].get("reopened"):
         show_line(

@@ -72,7 +72,10 @@ def list_pairs(
         found.id, search=search, state=state, limit=None, has_whole_texts=as_json
     )
     if as_json:
-        rows = [{name: value for name, value in asdict(line).items() if name != "id"} for line in page.items]
+        rows = [
+            {name: value for name, value in asdict(line).items() if name not in ("id", "senses")}
+            for line in page.items
+        ]
         show_json({"project": found.name, "raters_per_pair": page.raters_per_pair, "pairs": rows})
         return
     if not page.items:

@@ -121,7 +121,7 @@ def import_checks(
 def quality(
     project: ProjectArgument,
     pass_mark: Annotated[
-        int | None, typer.Option(help="So many percent of the training grades must be accepted.")
+        int | None, typer.Option(help="Percentage of training grades that must be accepted.")
     ] = None,
     training_distance: Annotated[
         str | None, typer.Option(metavar="POINTS", help="How far an accepted training grade may be off.")

@@ -132,10 +132,10 @@ class AccountService(InvitationService):
         """
         password_hash = self._checked_hash(password, self.user(name).name)
         with self._database.session() as session:
+            end_invitations_of(session, get_user(session, name).id)
             row = get_user(session, name, lock=True)
             row.password_hash = password_hash
             sessions.end_sessions_of(session, row.id)
-            end_invitations_of(session, row.id)
             record(session, self._clock(), "password set", user_id=id_of(by), name=row.name)
 
     def disable(self, name: str, *, by: User | None = None) -> None:

@@ -123,7 +123,7 @@ class AdjudicationService:
         """
         with self._database.session() as session:
             pair = _pair(session, project_id, pair_id, lock=True)
-            project = find_project(session, project_id)  # once the pair is locked its step and threshold stay
+            project = find_project(session, project_id)  # once the pair is locked no coarser step comes
             note = check_decision(grade, note, from_quarters(project.step_quarters))
             standing = _standing(session, pair_id)
             wanted = (by, to_quarters(grade), cause.value, note)

@@ -20,7 +20,7 @@ from annotation.services.desk import (
 )
 
 EXACT_UP_TO = 2_000
-"""So many pairs are counted for every answer; more of them only now and then."""
+"""Up to this many pairs are counted for every answer; more of them only now and then."""
 SECONDS_A_PAIR = 0.003
 """How long the count of a larger project serves: five minutes for 100,000 pairs."""
 NEAR_THE_END = 100
@@ -75,7 +75,7 @@ class _Counted:
     progress: Progress
     at: float
     serves: float
-    """For so many seconds."""
+    """For this many seconds."""
 
 
 class ProgressCounter:

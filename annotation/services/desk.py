@@ -104,7 +104,7 @@ class Desk:
     shelf_id: int = 0
     """Where the project's check pairs are kept; 0 when it has none."""
     most_per_rater: int | None = None
-    """So many pairs a rater is given at most; None for any number."""
+    """The most pairs that one rater is given; None for any number."""
 
     @property
     def whose(self) -> dict[str, int]:

@@ -18,7 +18,7 @@ from db.models import AdjudicationChange, AuditEvent, Pair, User
 DECIDED = "pair decided"
 WITHDRAWN = "decision withdrawn"
 MOST_DECISIONS = 500
-"""So many of the newest are looked at: an adjudicator's are one event until something else was done."""
+"""This many of the newest are looked at: an adjudicator's are one event until something else was done."""
 _NAMED = 5
 
 

@@ -17,6 +17,7 @@ from annotation.pair_senses import senses_as_json
 from annotation.services.bulk import insert_rows, is_among
 from annotation.services.checks import shelf_of
 from annotation.services.import_order import next_order
+from annotation.services.imported_known_pairs import training_prints
 from annotation.services.imported_ratings import ImportedRating, RatingWriter
 from annotation.types import ImportSummary, NewPair, NewRating, Project, ReadItem, to_quarters
 from annotation.wrong_lines import WrongLines
@@ -24,7 +25,7 @@ from db.models import Pair
 
 _PAIRS = cast(Table, Pair.__table__)
 MOST_WRONG_IDS = 100_000
-"""So many are kept, that a large file costs no more memory than that."""
+"""No more are kept, so that a large file costs no more memory than these."""
 
 
 @dataclass(slots=True)
@@ -66,6 +67,7 @@ class PairImporter:
         self._wrong = wrong
         self._ratings = RatingWriter(session, project, clock)
         self._shelf = shelf_of(session, project.id)
+        self._training = training_prints(session, project.id)
         self._first_order = self._order = next_order(session, Pair, project.id)
         self._duplicates: dict[str, None] = {}
         self._wrong_ids: set[str] = set()
@@ -145,6 +147,11 @@ class PairImporter:
             part.again.append((item, known))
         elif print in part.taken:
             self._duplicates[item.id] = None
+        elif print in self._training:  # `import_training` refuses the same
+            return ImportFileError(
+                f"{place_of(item)}: the pair {item.id!r} is a training pair of the project, and "
+                "training would tell its grade; leave it out."
+            )
         else:
             types[item.type] = _Known(print)
             part.taken.add(print)

@@ -36,7 +36,7 @@ _SLOTS = 1_000_000
 class KnownSummary:
     pairs: int
     duplicates: tuple[str, ...] = ()
-    """Ids that were already there, and were left out."""
+    """Ids of those that were there already, with the same texts and grade, and were left out."""
 
 
 class KnownKind(StrEnum):
@@ -75,16 +75,12 @@ class KnownPairService:
 
         Raises:
             NotFoundError: there is no such project.
-            ImportFileError: a pair cannot be used, or there would be too many.
+            ImportFileError: a pair cannot be used, is met elsewhere here, or there would be too many.
             WrongLinesError: several cannot be used; the message tells how many, and the first few.
         """
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
-            there = select(TrainingPair.type, TrainingPair.external_id).where(
-                TrainingPair.project_id == project.id, TrainingPair.retired_at.is_(None)
-            )
-            old = {(type, id) for type, id in session.execute(there)}
-            new, duplicates = new_training_pairs(pairs, project, old)
+            new, duplicates = new_training_pairs(session, pairs, project)
             first = next_order(session, TrainingPair, project.id)
             session.add_all(
                 TrainingPair(
@@ -131,15 +127,13 @@ class KnownPairService:
 
         Raises:
             NotFoundError: there is no such project.
-            ImportFileError: a pair cannot be used, is a pair of the project, or there would be too many.
+            ImportFileError: a pair cannot be used, is met elsewhere here, or there would be too many.
             WrongLinesError: several cannot be used.
         """
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
             shelf = _shelf(session, project, self._clock)
-            there = select(Pair.type, Pair.external_id).where(Pair.project_id == shelf.id)
-            old = {(type, id) for type, id in session.execute(there)}
-            new, duplicates = new_check_pairs(session, pairs, project, old)
+            new, duplicates = new_check_pairs(session, pairs, project)
             first = next_order(session, Pair, shelf.id)
             session.add_all(
                 Pair(
@@ -153,7 +147,7 @@ class KnownPairService:
                 )
                 for order, known in enumerate(new, start=first)
             )
-            if not old:
+            if new:  # else all that these add to what was given would come at once
                 begin_checks_anew(session, project.id)
             self._record(session, "check pairs imported", project, len(new), files, by)
         return KnownSummary(len(new), tuple(duplicates))

@@ -49,7 +49,7 @@ class Place:
     user: User
     project: str | None = None
     roles: frozenset[Role] = frozenset()
-    """In the project; administrators of the server have every role but that of a rater."""
+    """An administrator of the server counts as administrator and adjudicator of every project."""
     types: tuple[str, ...] = ()
     """The project's comparison types."""
 

@@ -10,6 +10,8 @@ from sqlalchemy import ColumnElement, Function, Select, and_, exists, func, or_,
 from sqlalchemy.orm import InstrumentedAttribute
 
 from annotation.characters import beginning, can_be_stored
+from annotation.pair_senses import senses_from_json
+from annotation.senses import PairSenses
 from annotation.services.adjudication_queue import CHANGED
 from annotation.services.in_use import IN_USE
 from annotation.services.projects import find_project
@@ -45,6 +47,8 @@ class PairLine:
     right: str
     grades: int
     state: PairState
+    senses: PairSenses | None = None
+    """Of a word and a sense."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class PairPage:
     total: int
     """Of the pairs that were asked for."""
     withdrawn: int
-    """So many of them."""
+    """How many of them are withdrawn."""
     raters_per_pair: int
     items: tuple[PairLine, ...]
 
@@ -105,7 +109,7 @@ def _found(search: str) -> list[ColumnElement[bool]]:
     if not can_be_stored(part):  # no pair has such a text, and PostgreSQL would not take it
         return [Pair.id.is_(None)]
     texts = (Pair.external_id, Pair.left, Pair.right)
-    # As it stands too: what a server's lower() makes of a letter may hang on the ones beside it.
+    # As it stands too: what a server's lower() makes of a letter may depend on the ones beside it.
     as_it_stands = [text.contains(part, autoescape=True) for text in texts]
     return [or_(*as_it_stands, *(text.icontains(part, autoescape=True) for text in texts))]
 
@@ -139,6 +143,7 @@ def _listing(project: Project, read_length: int | None) -> Select[*tuple[Any, ..
         text(Pair.left).label("left"),
         text(Pair.right).label("right"),
         Pair.rating_count,
+        Pair.senses,
         *(condition.label(state.name) for state, condition in states.items()),
     )
 
@@ -153,4 +158,5 @@ def _line(row: Any, *, is_whole: bool) -> PairLine:
         row.right if is_whole else beginning(row.right, BEGINNING_LENGTH),
         row.rating_count,
         next(state for state in PairState if getattr(row, state.name)),
+        senses_from_json(row.senses),
     )

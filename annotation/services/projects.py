@@ -130,6 +130,9 @@ class ProjectService:
         Raises:
             NotFoundError: there is no such project.
         """
+        repeated_if_undone(lambda: self._delete(name, by))
+
+    def _delete(self, name: str, by: User | None) -> None:
         now = self._clock()
         with self._database.session() as session:
             row = find_project(session, name, lock=True)

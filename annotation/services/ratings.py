@@ -97,7 +97,8 @@ class RatingService:
         kept = kept_text(text, "comment", LONGEST_COMMENT)
         with self._database.session() as session:
             now = self._clock()
-            row, desk = read_own_pair(session.connection(), pair_id, rater_id, now)
+            # Locked: the row that is written refers to the project too, and who deletes it locks pairs first.
+            row, desk = lock_own_pair(session.connection(), pair_id, rater_id, now)
             keep_comment(session.connection(), row, desk, kept, is_flagged, now)
         return now
 

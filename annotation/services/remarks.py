@@ -11,6 +11,8 @@ from typing import Any
 from sqlalchemy import CompoundSelect, Select, case, func, literal, or_, select, union_all
 
 from annotation.characters import beginning
+from annotation.pair_senses import senses_from_json
+from annotation.senses import PairSenses
 from annotation.services.in_use import IN_USE
 from annotation.types import SkipReason
 from db import Database
@@ -48,6 +50,8 @@ class Remark:
     """Of a hidden check pair."""
     is_withdrawn: bool = False
     """Of a pair that is withdrawn."""
+    senses: PairSenses | None = None
+    """Of a word and a sense."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,7 @@ class RemarkService:
                 Pair.type,
                 func.substr(Pair.left, 1, _READ_LENGTH).label("left"),
                 func.substr(Pair.right, 1, _READ_LENGTH).label("right"),
+                Pair.senses,
                 User.name,
                 said.c.reason,
                 said.c.text,
@@ -144,4 +149,5 @@ def _remark(row: Any) -> Remark:
         at=row.at,
         is_check=row.is_check,
         is_withdrawn=row.is_withdrawn,
+        senses=senses_from_json(row.senses),
     )

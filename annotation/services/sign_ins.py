@@ -98,13 +98,13 @@ class SignInService:
         password_hash = self._passwords.hash(new)
         now = self._clock()
         with self._database.session() as session:
+            end_invitations_of(session, user.id)
             row = session.get_one(models.User, user.id, with_for_update=True)
             if row.disabled_at is not None or row.password_hash != admitted.password_hash:
                 raise SignedOutError(NOT_SIGNED_IN)
             row.password_hash = password_hash
             attempts.forget(session, admitted.knock)
             sessions.end_sessions_of(session, row.id)
-            end_invitations_of(session, row.id)
             record(session, now, "password changed", user_id=row.id)
             return sessions.start_session(session, row.id, now)
 

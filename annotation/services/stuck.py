@@ -62,7 +62,7 @@ class StuckPairs:
     """How many of the pairs are listed for that reason alone."""
     most_per_rater: int | None
     lowest_raters: int
-    """The settings refuse a smaller number of raters for a pair: some pair has had so many."""
+    """The settings refuse a smaller number of raters for a pair: some pair has had that many."""
     open_links: int
     """Links that make somebody a rater of the project, and that nobody has used yet."""
     room: int

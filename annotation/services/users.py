@@ -93,6 +93,9 @@ def id_of(user: User | None) -> int | None:
 
 
 def end_invitations_of(session: Session, user_id: int) -> None:
-    """Make void the unused links that would give an account another password."""
+    """Make void the unused links that would give an account another password.
+
+    Before the account is locked: who uses a link locks this first, and would be waited for in a circle.
+    """
     unused = models.Invitation.used_at.is_(None)
     session.execute(delete(models.Invitation).where(models.Invitation.user_id == user_id, unused))

@@ -21,6 +21,7 @@ from annotation.row_reader import LONGEST_ID
 from annotation.services.checks import shelf_of
 from annotation.services.desk import BARRED
 from annotation.services.import_order import next_order
+from annotation.services.imported_known_pairs import training_prints
 from annotation.services.in_use import IN_USE
 from annotation.services.pair_texts import senses_of
 from annotation.services.projects import as_project, find_project
@@ -87,12 +88,16 @@ def add_pair(
 
 def _is_there(session: Session, project_id: int, mark: str) -> bool:
     """Whether a pair has the fingerprint."""
-    marks = _fingerprints(session, project_id)
-    return session.scalar(marks.where(Pair.fingerprint == mark).limit(1)) is not None
+    found = _pair_prints(session, project_id).where(Pair.fingerprint == mark).limit(1)
+    return session.scalar(found) is not None or mark in training_prints(session, project_id)
 
 
-def _fingerprints(session: Session, project_id: int) -> Select[str]:
-    """Those of the pairs, check pairs among them: raters would meet them twice."""
+def _fingerprints(session: Session, project_id: int) -> set[str]:
+    """Those of the pairs, check and training pairs among them: raters would meet them twice."""
+    return {*session.scalars(_pair_prints(session, project_id)), *training_prints(session, project_id)}
+
+
+def _pair_prints(session: Session, project_id: int) -> Select[str]:
     return select(Pair.fingerprint).where(Pair.project_id.in_((project_id, shelf_of(session, project_id))))
 
 
@@ -123,7 +128,7 @@ def make_zeros(session: Session, project_id: int, now: datetime) -> Zeros:
     )
     # Sorted here: databases differ in what comes first.
     aside = sorted(found, key=lambda item: (item.type, item.genre or "", item.import_order))
-    there = set(session.scalars(_fingerprints(session, project_id))) if aside else set()
+    there = _fingerprints(session, project_id) if aside else set()
     made = 0
     for (type, genre), group in groupby(aside, key=lambda item: (item.type, item.genre)):
         items = {item.external_id: item for item in group}

@@ -15,7 +15,7 @@ from annotation.types import Project
 from db.models import LargerItem, Writing
 
 EARLIER = 2_000
-"""So many earlier texts of the type and genre a text is compared with, the newest first."""
+"""A text is compared with this many earlier ones of its type and genre, the newest first."""
 
 
 def writer_desk(

@@ -80,7 +80,7 @@ class AgreementHandlers:
     clock: Clock = utcnow
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
-        """The whole page, or a sentence for who may not see it."""
+        """The whole page, or a sentence for whoever may not see it."""
         try:
             shown = self._show(request)
         except AccessError as error:

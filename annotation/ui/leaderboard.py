@@ -59,7 +59,7 @@ class LeaderboardHandlers:
     systems: SystemService
 
     def open(self, request: gr.Request, zone: str | None = "") -> tuple[Any, ...]:
-        """The newest gold set, or a sentence for who may not see the page."""
+        """The newest gold set, or a sentence for whoever may not see the page."""
         try:
             return ("", *self._shown(request, None, zone))
         except AccessError as error:

@@ -10,11 +10,13 @@ import gradio as gr
 
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError
+from annotation.sense_view import shown_items
 from annotation.services.accounts import AccountService
 from annotation.services.pair_list import PAGE_LENGTH, PairLine, PairListService, PairPage, PairState
 from annotation.types import Role
 from annotation.ui.asking import asked_by
 from annotation.ui.pair_changes import PairChangeHandlers, build_pair_changes
+from annotation.ui.sense_html import cell_html
 from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import (
@@ -122,9 +124,10 @@ def pairs_html(page: PairPage, project_id: int, number: int, *, is_all: bool) ->
 def _row_html(line: PairLine, raters_per_pair: int, project_id: int) -> str:
     address = f"/annotate/adjudicate?project={project_id}&pair={line.id}"
     kind = comparison_type(line.type).label + (f", {line.genre}" if line.genre else "")
+    items = shown_items(line.type, line.left, line.right, line.senses)
     return (
         f'<tr><th scope="row" dir="auto"><a href="{escape(address)}">{escape(line.external_id)}</a>'
         f"<small>{escape(kind)}</small></th>"
-        f'<td dir="auto">{escape(line.left)}</td><td dir="auto">{escape(line.right)}</td>'
+        f"{''.join(map(cell_html, items))}"
         f"<td>{line.grades} of {raters_per_pair}</td><td>{line.state.value}</td></tr>"
     )

@@ -48,7 +48,7 @@ class PredictionsHandlers:
     sending: SendService
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
-        """The whole page, or a sentence for who may not see it."""
+        """The whole page, or a sentence for whoever may not see it."""
         try:
             project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             steps, figures, files, order = self._show(project_id, JudgingOptions())

@@ -10,12 +10,14 @@ import gradio as gr
 
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError
+from annotation.sense_view import shown_items
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.remarks import Remark, RemarkKind, RemarkPage, RemarkService
 from annotation.types import Role
 from annotation.ui.asking import asked_by
 from annotation.ui.rate import SKIP_REASONS
+from annotation.ui.sense_html import cell_html
 from annotation.ui.tables import Column, Table, listing_html, save_button
 from annotation.ui.wording import counted, grouped, time_html
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user
@@ -122,14 +124,14 @@ def _row_html(remark: Remark, project_id: int) -> str:
         named = f'<a href="{escape(address)}">{named}</a>'
     kind = f"{comparison_type(remark.type).label}{CHECK if remark.is_check else ''}"
     kind += WITHDRAWN if remark.is_withdrawn else ""
+    items = shown_items(remark.type, remark.left, remark.right, remark.senses)
     reason = _reason(remark)
     said = "".join(f'<div dir="auto">{escape(part)}</div>' for part in (reason, remark.text) if part)
     return (
         f'<tr><th scope="row" dir="auto">{named}<small>{escape(kind)}</small></th>'
         f'<td>{KINDS[remark.kind]}</td><td dir="auto">{escape(remark.rater)}</td>'
         f'<td class="remark">{said or "–"}</td>'
-        f'<td dir="auto">{escape(remark.left)}</td><td dir="auto">{escape(remark.right)}</td>'
-        f"<td>{time_html(remark.at)}</td></tr>"
+        f"{''.join(map(cell_html, items))}<td>{time_html(remark.at)}</td></tr>"
     )
 
 

@@ -23,6 +23,12 @@ def meaning_html(item: ShownItem) -> str:
     return f'<div class="sense-more">{note}{definition}{"".join(map(group_html, item.groups))}</div>'
 
 
+def cell_html(item: ShownItem) -> str:
+    """A cell of a table: the text and, of a word or sense, its definition."""
+    definition = f"<small>{escape(item.definition)}</small>" if item.definition else ""
+    return f'<td dir="auto">{escape(item.text)}{definition}</td>'
+
+
 def group_html(group: SenseGroup) -> str:
     """Senses around one, each with its definition."""
     more = f"<li>and {grouped(group.more)} more</li>" if group.more else ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from anyio import to_thread
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
@@ -62,15 +60,14 @@ class GuardMiddleware:
     Services still check the role: this only knows that somebody is signed in.
     """
 
-    def __init__(self, app: ASGIApp, *, guard: Guard, public: Sequence[str] = PUBLIC) -> None:
+    def __init__(self, app: ASGIApp, *, guard: Guard) -> None:
         self._app = app
         self._guard = guard
-        self._public = tuple(public)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope.get("path", "")
         inside = path == PREFIX or path.startswith(f"{PREFIX}/")
-        if scope["type"] not in ("http", "websocket") or not inside or path.startswith(self._public):
+        if scope["type"] not in ("http", "websocket") or not inside or path.startswith(PUBLIC):
             await self._app(scope, receive, send)
             return
         connection = HTTPConnection(scope)

@@ -39,14 +39,13 @@ Route = tuple[str, str, Work, tuple[str, ...]]
 """Method, path under the prefix, what answers, and the fields of its body."""
 
 
-def json_routes(routes: Iterable[Route], user_of: UserOf, *, at_once: int = AT_ONCE) -> APIRouter:
+def json_routes(routes: Iterable[Route], user_of: UserOf) -> APIRouter:
     """The addresses under /annotate/api that a page talks to.
 
     Args:
         user_of: who sends a request, None for nobody; called in a thread.
-        at_once: how many answers are worked on at once.
     """
-    limiter = CapacityLimiter(at_once)
+    limiter = CapacityLimiter(AT_ONCE)
 
     def answering(work: Work, *fields: str) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:

@@ -19,7 +19,7 @@ from annotation.services.training import TrainingService
 from annotation.training import Feedback, TrainingQueue
 from annotation.types import SkipReason, User
 from annotation.web.bodies import Body, BodyError
-from annotation.web.json_routes import AT_ONCE, LONGEST_SECONDS, Answer, UserOf, asked_id, json_routes
+from annotation.web.json_routes import LONGEST_SECONDS, Answer, UserOf, asked_id, json_routes
 
 
 @dataclass(frozen=True)
@@ -109,15 +109,12 @@ def build_rating_routes(
     training: TrainingService,
     names: PairNames,
     user_of: UserOf,
-    *,
-    at_once: int = AT_ONCE,
 ) -> APIRouter:
     """The addresses under /annotate/api that the rating page talks to.
 
     Args:
         names: what the page calls pairs.
         user_of: who sends a request, None for nobody; called in a thread.
-        at_once: how many answers are worked on at once.
     """
     handlers = RatingHandlers(assignments, ratings, training, names)
     return json_routes(
@@ -133,7 +130,6 @@ def build_rating_routes(
             ("PUT", "training/{pair}/rating", handlers.train, ("grade", "seconds")),
         ),
         user_of,
-        at_once=at_once,
     )
 
 

@@ -14,7 +14,7 @@ from annotation.services.writing import WritingService
 from annotation.sizes import guidance
 from annotation.types import User
 from annotation.web.bodies import Body, BodyError
-from annotation.web.json_routes import AT_ONCE, LONGEST_SECONDS, Answer, UserOf, asked_id, json_routes
+from annotation.web.json_routes import LONGEST_SECONDS, Answer, UserOf, asked_id, json_routes
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class WritingHandlers:
         return _desk(self.writing.leave_blank(asked_id(request, "writing"), user.id, body.text("note")))
 
 
-def build_writing_routes(writing: WritingService, user_of: UserOf, *, at_once: int = AT_ONCE) -> APIRouter:
+def build_writing_routes(writing: WritingService, user_of: UserOf) -> APIRouter:
     """The addresses under /annotate/api that the writing page talks to; arguments as of `json_routes`."""
     handlers = WritingHandlers(writing)
     text = ("text", "version", "seconds")
@@ -63,7 +63,6 @@ def build_writing_routes(writing: WritingService, user_of: UserOf, *, at_once: i
             ("POST", "writings/{writing}/blank", handlers.leave_blank, ("note",)),
         ),
         user_of,
-        at_once=at_once,
     )
 
 

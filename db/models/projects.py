@@ -38,7 +38,7 @@ class Project(Base):
     may_revise: Mapped[bool]
     lease_minutes: Mapped[int]
     most_per_rater: Mapped[int | None]
-    """So many pairs a rater is given at most; null for any number."""
+    """The most pairs that one rater is given; null for any number."""
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime]
     checks_of_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))

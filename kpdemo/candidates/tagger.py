@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.packed_json import json_gz
 from kpdemo.storage import replace_file
 
 if TYPE_CHECKING:
@@ -158,8 +159,7 @@ def save_tagger(perceptron: Any, path: Path, *, smallest: float = 0.05) -> None:
         if kept:
             weights[feature] = kept
     stored = {"tags": tags, "tagdict": dict(sorted(perceptron.tagdict.items())), "weights": weights}
-    text = json.dumps(stored, separators=(",", ":"), ensure_ascii=False)
-    replace_file(path, gzip.compress(text.encode(), compresslevel=9, mtime=0))
+    replace_file(path, json_gz(stored))
 
 
 def _normal(word: str) -> str:

@@ -39,8 +39,8 @@ EncoderOption = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="An encoder: multilingual or a folder, for that model to predict with; OWNER/NAME on the Hub; "
-        "or default (English, for searching only).",
+        help="The encoder: `multilingual` or a model folder (an index that this model can predict with), "
+        "OWNER/NAME on the Hub, or `default` (English, for search only).",
     ),
 ]
 PoolingOption = Annotated[

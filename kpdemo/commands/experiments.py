@@ -18,6 +18,7 @@ from kpdemo.commands.options import (
     CallError,
     Device,
     DeviceOption,
+    check_index,
     open_predictor,
     parse_setting,
     progress_line,
@@ -131,7 +132,7 @@ def experiments(
     from kpdemo.experiments.config import DEFAULT_CONFIG
     from kpdemo.experiments.pages import write_page
     from kpdemo.experiments.results import Results
-    from kpdemo.experiments.retrieval import read_rounds
+    from kpdemo.experiments.retrieval import rounds_result
 
     if (name in _OF_MODELS) != bool(gold):
         wanted = "needs --gold FILE" if name in _OF_MODELS else "takes no --gold"
@@ -146,7 +147,7 @@ def experiments(
     )
     if (index or rounds) and name != Experiment.RAMKG:
         raise CallError(f"`experiments {name}` takes neither --index nor --rounds: they go with ramkg.")
-    trained = None if rounds is None else read_rounds(rounds)
+    trained = None if rounds is None else rounds_result(rounds)
     if index is not None:
         _measure_retrieval(call, gold or (), index)
     elif name in _OF_MODELS:
@@ -189,12 +190,11 @@ def _measure_model(call: _Call, gold: Sequence[str]) -> None:
 
 def _measure_retrieval(call: _Call, gold: Sequence[str], index: Path) -> None:
     from kpdemo.identity import index_identity
-    from kpdemo.predictors import model_folder
     from kpdemo.ramkg.index import PassageIndex
-    from kpdemo.ramkg.predictor import load_ranking_predictor
 
+    check_index(call.model, index)
     runs = _model_runs(call, gold)
-    predictor = load_ranking_predictor(model_folder(call.model), index=index, device=call.device.value)
+    predictor = open_predictor(call.model, call.device, index)
     with progress_line("Measuring", sum(map(len, runs.datasets.values()))) as progress:
         identity = index_identity(call.model, index)
         runs.retrieval(predictor, len(PassageIndex.open(index)), identity, progress.advance)

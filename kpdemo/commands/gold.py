@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kpdemo.commands.options import CallError, check_file
-from kpdemo.evaluation.gold import dataset_name
-from kpdemo.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES
+from kpdemo.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES, plain_name
 
 
 def dataset_names(paths: Sequence[str]) -> dict[str, str]:
@@ -17,7 +16,7 @@ def dataset_names(paths: Sequence[str]) -> dict[str, str]:
         CallError: a file is not there or cannot be read, or is given twice.
     """
     files = {path: check_file(path, (*LINE_SUFFIXES, *TABLE_SUFFIXES)) for path in paths}
-    names = {path: dataset_name(file) for path, file in files.items()}
+    names = {path: plain_name(file) for path, file in files.items()}
     times = Counter(names.values())
     told = {
         path: f"{files[path].resolve().parent.name}/{name}" if times[name] > 1 else name

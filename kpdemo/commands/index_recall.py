@@ -25,7 +25,7 @@ from kpdemo.commands.options import (
 from kpdemo.document_rows import document_from_row
 from kpdemo.errors import InputError
 from kpdemo.file_kinds import LINE_SUFFIXES
-from kpdemo.json_rows import LineError, ReportLine, read_rows
+from kpdemo.json_rows import LineError, ReportLine, line_name, read_rows
 from kpdemo.types import Document
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def evaluate(
 def _queries(path: Path, index: PassageIndex, on_error: ReportLine) -> Iterator[tuple[Document, str]]:
     """Each query with the id of its passage."""
     for line, row in read_rows(path, on_error=on_error):
-        where = f"{path}, line {line}"
+        where = line_name(str(path), line)
         try:
             query, wanted = document_from_row(row, where=where, default_id=str(line)), row.get("passage")
             if not query.text.strip():

@@ -35,7 +35,7 @@ from kpdemo.commands.options import (
     say,
 )
 from kpdemo.documents import read_numbered
-from kpdemo.json_rows import LineError, ReportLine
+from kpdemo.json_rows import LineError, ReportLine, line_name
 from kpdemo.predictors import DEFAULT_MODEL
 from kpdemo.storage import replace_file
 from kpdemo.types import Document
@@ -119,7 +119,8 @@ def _texts(source: str, on_error: ReportLine) -> Iterator[Document]:
         if passage.text.strip():
             yield passage
         else:
-            on_error(LineError(line, f"{source}, line {line}: there is no text; add one or empty the line."))
+            where = line_name(source, line)
+            on_error(LineError(line, f"{where}: there is no text; add one or empty the line."))
 
 
 def _vectors(

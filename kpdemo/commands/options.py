@@ -17,9 +17,9 @@ from kpdemo.file_kinds import LINE_SUFFIXES, document_suffix, is_whole
 from kpdemo.files import UTF8_MARK, count_lines, read_head
 from kpdemo.json_rows import LineError
 from kpdemo.sources import folder_files
-from kpdemo.types import Predictor
 
 if TYPE_CHECKING:
+    from kpdemo.predictors import LazyPredictor
     from kpdemo.terminal import ProgressLine
 
 PROGRAM = "python -m kpdemo"
@@ -144,7 +144,7 @@ def exit_with(problems: Problems) -> None:
         raise typer.Exit(1)
 
 
-def open_predictor(model: str, device: Device, index_folder: Path | None = None) -> Predictor:
+def open_predictor(model: str, device: Device, index_folder: Path | None = None) -> LazyPredictor:
     """The model of that name or folder; its weights load with the first prediction."""
     from kpdemo.predictors import available_models, load_predictor
     from kpdemo.quick_start import import_nltk
@@ -156,6 +156,21 @@ def open_predictor(model: str, device: Device, index_folder: Path | None = None)
         if model in available_models() or Path(model).exists():
             raise
         raise CallError(str(error)) from None
+
+
+def check_index(model: str, index_folder: Path | None) -> None:
+    """Raises:
+    CallError: there is an index, but the model reads no passages.
+    PassageIndexError: there is no index in the folder, or it is damaged.
+    """
+    if index_folder is None:
+        return
+    from kpdemo.predictors import takes_index
+    from kpdemo.ramkg.manifest import read_manifest
+
+    if not takes_index(model):
+        raise CallError(f"The model {model!r} reads no passages: leave --index out, or give another --model.")
+    read_manifest(index_folder)
 
 
 def read_language(written: str) -> str:

@@ -47,8 +47,8 @@ its least number or, of absent ones that no related passage speaks for, the numb
 does not tell is left out, and a model that ranks more absent phrases than
 it gives adds "absent_candidates": ["…", …], from which R@50 is counted. A model that retrieves adds
 "passages": [{{"id", "title", "keyphrases", "score", "related", "helps", "used"}}, …], nearest first:
-"related" is false for one that may be on another subject, "helps" for one that is too far from the text for
-the model, and "used" are the keyphrases that led to one of the result.
+"related" is false for one that may be on another subject, "helps" is false for a passage too far from the
+text to be used, and "used" are the keyphrases that led to one of the result.
 
 \b
 A line of docs.jsonl:
@@ -94,7 +94,8 @@ OutputOption = Annotated[
     ),
 ]
 TopKOption = Annotated[
-    int | None, typer.Option(min=1, metavar="K", help="Exactly so many of each kind, or all there are.")
+    int | None,
+    typer.Option(min=1, metavar="K", help="Exactly K present and K absent ones, or all there are."),
 ]
 ThresholdOption = Annotated[
     float | None,
@@ -139,8 +140,8 @@ def predict(
 ) -> None:
     """Find the keyphrases of one document, or of a file or folder of many.
 
-    The model's own rule gives so many keyphrases that the F1 to be expected is highest, and at least
-    five. --threshold gives all with at least that score, --top-k exactly so many, or all there are. Both
+    By default the model gives the number of keyphrases with the highest expected F1. --threshold gives
+    all with at least that score, --top-k exactly K present and K absent ones, or all there are. Both
     together give at most K of those with at least that score.
     """
     code = "" if language is None else read_language(language)

@@ -21,6 +21,7 @@ from kpdemo.commands.options import (
     Device,
     already_there,
     check_file,
+    check_index,
     counted,
     open_predictor,
     print_json,
@@ -42,7 +43,7 @@ _LONG_TEXT = 10_000
 """Characters that take some seconds; a shorter text is read before progress can be seen."""
 
 _WORDS_OF_A_TEXT = 4
-"""A name of no file that has so many words was meant as the text itself."""
+"""A name of no file that has this many words was meant as the text itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,11 @@ class Reading:
 
 def predict_one(file: str | None, title: str, reading: Reading, *, as_json: bool) -> None:
     """Print the keyphrases of a file, or of standard input."""
-    from kpdemo.routed import read_with_passages
+    from kpdemo.forwarding import read_with_passages
     from kpdemo.text import check_readable
 
     document = replace(_read_one(file, title), language=reading.language)
-    _check_index(reading)
+    check_index(reading.model, reading.index_folder)
     predictor = _predictor_for(document, reading)
     check_readable(document)  # before a model is loaded for nothing
     device = predictor.device  # loads the model: its time is not the prediction's
@@ -93,7 +94,7 @@ def predict_one(file: str | None, title: str, reading: Reading, *, as_json: bool
 
 @contextmanager
 def _reading_line(length: int) -> Iterator[None]:
-    """Progress on standard error while a long text of so many characters is read."""
+    """Progress on standard error while a long text of that many characters is read."""
     from kpdemo.progress import READING, heard_by
     from kpdemo.terminal import ProgressLine
 
@@ -111,7 +112,7 @@ def predict_many(source: str, output: str, reading: Reading, batch_size: int | N
     """Write the keyphrases of each document of a file, or of standard input, to a file or standard output."""
     if source != STDIN and not Path(source).is_dir():
         check_file(source, DOCUMENT_SUFFIXES)
-    _check_index(reading)
+    check_index(reading.model, reading.index_folder)
     predictor = open_predictor(reading.model, reading.device, reading.index_folder)
     summary = _predict_file(predictor, source, output, reading, batch_size)
     failed = f", {summary.failed:,} could not be used" if summary.failed else ""
@@ -124,23 +125,6 @@ def predict_many(source: str, output: str, reading: Reading, batch_size: int | N
         )
     if summary.failed:
         raise typer.Exit(1)
-
-
-def _check_index(reading: Reading) -> None:
-    """Raises:
-    CallError: the model reads no passages.
-    PassageIndexError: there is no index in the folder, or it is damaged.
-    """
-    if reading.index_folder is None:
-        return
-    from kpdemo.predictors import takes_index
-    from kpdemo.ramkg.manifest import read_manifest
-
-    if not takes_index(reading.model):
-        raise CallError(
-            f"The model {reading.model!r} reads no passages: leave --index out, or give another --model."
-        )
-    read_manifest(reading.index_folder)
 
 
 def _predictor_for(document: Document, reading: Reading) -> Predictor:

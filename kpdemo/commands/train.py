@@ -30,7 +30,8 @@ def train(
             metavar="PART",
             help="tagger, frequency, extractor, ensemble, labeller, generator, one2seq, bank or reranker; "
             "model to put trained parts together; all for the parts that [model] names and their model; "
-            "for other languages retriever, multilingual, ramkg-generator or kea.",
+            "for other languages retriever, multilingual, ramkg-generator, "
+            "ramkg-rounds or kea.",
         ),
     ],
     config: Annotated[

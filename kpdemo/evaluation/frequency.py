@@ -14,6 +14,7 @@ from pathlib import Path
 from kpdemo.candidates.tagger import tokenize
 from kpdemo.errors import ModelLoadError, TrainingError
 from kpdemo.evaluation.phrases import HYPHENS
+from kpdemo.packed_json import json_gz
 from kpdemo.storage import replace_file
 from kpdemo.text import stem
 from kpdemo.types import Document
@@ -108,8 +109,7 @@ def train_frequency(documents: Iterable[Document], output: Path = FREQUENCY_ASSE
     """Count the terms of `documents` and write the table to `output`."""
     frequency = build_document_frequency(documents)
     stored = {"documents": frequency.documents, "minimum": frequency.minimum, "terms": frequency.terms}
-    text = json.dumps(stored, separators=(",", ":"), ensure_ascii=False)
-    replace_file(output, gzip.compress(text.encode(), compresslevel=9, mtime=0))
+    replace_file(output, json_gz(stored))
     return frequency
 
 

@@ -1,4 +1,4 @@
-"""Gold files: what their data set is called, and their documents."""
+"""Gold files: documents with the keyphrases that people gave them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,9 @@ from pathlib import Path
 
 from kpdemo.documents import read_numbered
 from kpdemo.errors import InputError
-from kpdemo.file_kinds import COMPRESSIONS, DOCUMENT_SUFFIXES
 from kpdemo.json_rows import ReportLine
 from kpdemo.keyphrase_texts import KeyphraseTexts
 from kpdemo.types import Document
-
-
-def dataset_name(path: Path) -> str:
-    """The name of a gold file without what says how it is written: a/inspec.test.jsonl.gz is inspec.test."""
-    name = path.name
-    for endings in (COMPRESSIONS, DOCUMENT_SUFFIXES):
-        ending = next((ending for ending in endings if name.lower().endswith(ending)), "")
-        name = name[: len(name) - len(ending)]
-    return name
 
 
 def read_gold(

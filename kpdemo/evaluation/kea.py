@@ -21,6 +21,7 @@ from kpdemo.errors import LanguageError, ModelLoadError
 from kpdemo.evaluation.baselines import Baseline, Scored
 from kpdemo.evaluation.phrases import inner_ngrams, noun_ngrams
 from kpdemo.languages.names import ENGLISH, language_name
+from kpdemo.packed_json import json_gz
 from kpdemo.storage import replace_file
 from kpdemo.sums import check_sums, write_sums
 from kpdemo.types import Document
@@ -127,15 +128,13 @@ def mine_ngrams(document: Document, longest: int) -> list[Candidate]:
 def save_kea(folder: Path, model: Kea, card: str) -> None:
     """Write the model, its card and the hashes of both."""
     described = {language: vars(tables) for language, tables in model.tables.items()}
-    text = json.dumps(described, separators=(",", ":"), ensure_ascii=False)
-    tables = gzip.compress(text.encode(), compresslevel=9, mtime=0)
     config = {
         "kind": KIND,
         "format": FORMAT,
         "name": model.model,
         "longest": model.longest,
     }
-    replace_file(folder / _TABLES, tables)
+    replace_file(folder / _TABLES, json_gz(described))
     replace_file(folder / _CARD, card.encode())
     replace_file(folder / _CONFIG, f"{json.dumps(config, indent=2)}\n".encode())
     write_sums(folder)

@@ -106,7 +106,7 @@ def missing_message(dataset: str, ids: Sequence[str]) -> str:
 
 
 def without_gold_message(dataset: str, ids: Sequence[str], documents: int) -> str:
-    """A sentence on those of so many documents that have no gold keyphrases."""
+    """A sentence on those of that many documents that have no gold keyphrases."""
     have, them = ("has", "it") if len(ids) == 1 else ("have", "them")
     return (
         f"{dataset}: {len(ids):,} of {documents:,} documents {have} no gold keyphrases, {_named(ids)}; "

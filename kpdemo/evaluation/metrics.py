@@ -56,6 +56,19 @@ class MacroFigures:
     recall_50: float | None = None
 
 
+def named_metrics(figures: MacroFigures) -> dict[str, float | None]:
+    """The figures by the names that reports and model cards give them."""
+    return {
+        "P@5": figures.precision_5,
+        "R@5": figures.recall_5,
+        "F1@5": figures.f1_5,
+        "P@M": figures.precision_m,
+        "R@M": figures.recall_m,
+        "F1@M": figures.f1_m,
+        "R@50": figures.recall_50,
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class PooledFigures:
     """Means of the documents' own precision, recall and F1; None when no document has gold."""

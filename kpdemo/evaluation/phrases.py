@@ -47,7 +47,7 @@ def noun_phrases(document: Document, tagger: Tagger) -> list[Candidate]:
 def noun_ngrams(document: Document, tagger: Tagger, longest: int = 3) -> list[Candidate]:
     """Every run of at most `longest` adjectives and nouns that ends in a noun, with all its places.
 
-    In another language than English every run of at most so many content words.
+    In another language than English every run of at most that many content words.
     """
     if not _is_english(document):
         return locate(document, _content_runs(document, longest, inside=True))

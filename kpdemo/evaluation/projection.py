@@ -45,15 +45,15 @@ class Plane:
     shares: tuple[float, float] | None = None
 
 
-def project(vectors: NDArray[np.float32], method: Method, *, seed: int = SEED) -> Plane:
-    """Lay out the rows of `vectors` (N, D); the same ones with the same seed always in the same way."""
+def project(vectors: NDArray[np.float32], method: Method) -> Plane:
+    """Lay out the rows of `vectors` (N, D); the same ones always in the same way."""
     rows = unit_rows(vectors)
     plane = _principal(rows)
     spread = float(plane.places[:, :1].std()) if len(rows) else 0.0
     if method is Method.PCA or len(rows) < FEWEST or spread < _SAME:
         return plane
     start = plane.places / spread * START_SPREAD
-    return Plane(_neighbour_embedding(rows, start, seed), Method.TSNE)
+    return Plane(_neighbour_embedding(rows, start), Method.TSNE)
 
 
 def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -78,14 +78,12 @@ def _principal(rows: NDArray[np.float32]) -> Plane:
     return Plane(places, Method.PCA, (variances[0] / whole, variances[1] / whole))
 
 
-def _neighbour_embedding(
-    rows: NDArray[np.float32], start: NDArray[np.float32], seed: int
-) -> NDArray[np.float32]:
+def _neighbour_embedding(rows: NDArray[np.float32], start: NDArray[np.float32]) -> NDArray[np.float32]:
     """(N, 2) by t-SNE (van der Maaten and Hinton 2008), from places `start` (N, 2)."""
     from sklearn.manifold import TSNE  # here, because it takes seconds to import
 
     perplexity = min(PERPLEXITY, max((len(rows) - 1) / 3, 2.0))
     with threadpool_limits(THREADS):
-        places = TSNE(2, perplexity=perplexity, init=start, random_state=seed).fit_transform(rows)
+        places = TSNE(2, perplexity=perplexity, init=start, random_state=SEED).fit_transform(rows)
     centred: NDArray[np.float32] = (places - places.mean(0)).astype(np.float32)
     return centred

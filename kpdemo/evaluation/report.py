@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kpdemo.evaluation.metrics import Convention, MacroFigures
+from kpdemo.evaluation.metrics import Convention, MacroFigures, named_metrics
 from kpdemo.evaluation.protocol import DatasetFigures, KindFigures
 from kpdemo.languages.names import language_name
 
@@ -71,28 +71,22 @@ def report_to_json(report: Report) -> dict[str, Any]:
     }
 
 
-def report_to_markdown(
-    report: Report, conventions: Iterable[Convention] = ("skip_empty", "count_empty")
-) -> str:
+def report_to_markdown(report: Report) -> str:
     """A table for each convention under a line that names it; a row for each dataset.
 
     A dataset of several languages has a row for each after it.
     """
-    return dataset_tables(list(with_languages(report.datasets)), conventions)
+    return dataset_tables(list(with_languages(report.datasets)))
 
 
 def dataset_tables(
-    rows: Sequence[tuple[str, DatasetFigures]],
-    conventions: Iterable[Convention] = ("skip_empty", "count_empty"),
-    *,
-    first: str = COLUMNS[0],
-    about: str = "",
+    rows: Sequence[tuple[str, DatasetFigures]], *, first: str = COLUMNS[0], about: str = ""
 ) -> str:
     """Markdown: a table for each convention, its rows named under `first`; `about` begins the line above."""
     tables = []
-    for convention in conventions:
+    for convention, caption in CAPTIONS.items():
         lines = [
-            f"{about}{CAPTIONS[convention]} {POOLED_NOTE}",
+            f"{about}{caption} {POOLED_NOTE}",
             "",
             _row([first, *COLUMNS[1:]]),
             _row(["---", *["---:"] * (len(COLUMNS) - 1)]),
@@ -127,31 +121,20 @@ def _dataset_to_json(figures: DatasetFigures) -> dict[str, Any]:
             "pooled": figures.pooled_with_gold,
         },
         "present": {
-            "skip_empty": _macro_to_json(figures.present.skip_empty),
-            "count_empty": _macro_to_json(figures.present.count_empty),
+            "skip_empty": _present_to_json(figures.present.skip_empty),
+            "count_empty": _present_to_json(figures.present.count_empty),
         },
         "absent": {
-            "skip_empty": _absent_to_json(figures.absent.skip_empty),
-            "count_empty": _absent_to_json(figures.absent.count_empty),
+            "skip_empty": named_metrics(figures.absent.skip_empty),
+            "count_empty": named_metrics(figures.absent.count_empty),
         },
         "pooled": {"P@M": pooled.precision_m, "R@M": pooled.recall_m, "F1@M": pooled.f1_m},
         **({"languages": languages} if languages else {}),
     }
 
 
-def _macro_to_json(figures: MacroFigures) -> dict[str, float | None]:
-    return {
-        "P@5": figures.precision_5,
-        "R@5": figures.recall_5,
-        "F1@5": figures.f1_5,
-        "P@M": figures.precision_m,
-        "R@M": figures.recall_m,
-        "F1@M": figures.f1_m,
-    }
-
-
-def _absent_to_json(figures: MacroFigures) -> dict[str, float | None]:
-    return {**_macro_to_json(figures), "R@50": figures.recall_50}
+def _present_to_json(figures: MacroFigures) -> dict[str, float | None]:
+    return {name: value for name, value in named_metrics(figures).items() if name != "R@50"}
 
 
 def _dataset_row(name: str, figures: DatasetFigures, convention: Convention) -> str:

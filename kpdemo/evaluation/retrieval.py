@@ -13,7 +13,7 @@ def rank_of(wanted: str, found: Sequence[str]) -> int | None:
     return found.index(wanted) + 1 if wanted in found else None
 
 
-def recall_at(ranks: Sequence[int | None], cut_offs: Sequence[int] = CUT_OFFS) -> dict[int, float]:
+def recall_at(ranks: Sequence[int | None]) -> dict[int, float]:
     """The share of all queries whose passage is among the first k found, for each k.
 
     Args:
@@ -22,9 +22,9 @@ def recall_at(ranks: Sequence[int | None], cut_offs: Sequence[int] = CUT_OFFS) -
     Raises:
         ValueError: there is no query.
 
-    >>> recall_at([1, 3, None, 2], cut_offs=(1, 2, 5))
-    {1: 0.25, 2: 0.5, 5: 0.75}
+    >>> recall_at([1, 3, None, 2])
+    {1: 0.25, 2: 0.5, 5: 0.75, 10: 0.75, 20: 0.75}
     """
     if not ranks:
         raise ValueError("no query to count")
-    return {k: sum(rank is not None and rank <= k for rank in ranks) / len(ranks) for k in cut_offs}
+    return {k: sum(rank is not None and rank <= k for rank in ranks) / len(ranks) for k in CUT_OFFS}

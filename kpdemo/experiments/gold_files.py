@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from kpdemo.evaluation.gold import dataset_name
 from kpdemo.experiments.results import Result
+from kpdemo.file_kinds import plain_name
 from kpdemo.sums import sha256_of
 
 _DECISIVE = ("model", "identity", "passages", "index")
@@ -40,7 +40,7 @@ class GoldFile:
 
     @property
     def dataset(self) -> str:
-        return dataset_name(Path(self.name))
+        return plain_name(Path(self.name))
 
     def replaces(self, stored: GoldFile) -> bool:
         """Whether what is stored of the other file gives way to figures on this one.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kpdemo.errors import ConfigError, InputError
+from kpdemo.storage import replace_file
 
 Result = dict[str, Any]
 _ODD = re.compile(r"[^\w.-]+")
@@ -47,11 +48,8 @@ class Results:
         return _load(path) if path.is_file() else None
 
     def write(self, name: str, result: Result) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self._path(name)
-        partial = path.with_suffix(".partial")
-        partial.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        partial.replace(path)
+        text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+        replace_file(self._path(name), text.encode())
 
     def of_kind(self, kind: str) -> Iterator[Result]:
         """All results of a kind, by name of file."""

@@ -68,7 +68,7 @@ def _resampled_means(values: NDArray[np.float64]) -> NDArray[np.float64]:
     )
 
 
-def read_rounds(path: Path) -> Result:
+def rounds_result(path: Path) -> Result:
     """What a run of RGIT tells of its rounds, to be stored.
 
     Args:

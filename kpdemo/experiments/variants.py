@@ -84,7 +84,7 @@ class _Run:
         return self._stored("variant", {}, self._measure)
 
     def by_length(self) -> Result:
-        """Its figures over candidates of so many words at most."""
+        """Its figures over candidates of that many words at most."""
         return self._stored("ngrams", {"lengths": list(self.runs.config.lengths)}, self._measure_lengths)
 
     def _stored(self, kind: str, settings: Mapping[str, Any], make: Any) -> Result:

@@ -54,13 +54,9 @@ _PIECE = re.compile(rf".{{{PIECE},}}?(?:[.!?;:。！？]+|\n|$)|.+$", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Attributes:
-    code: ISO 639-1, one of `NAMES`.
-    share: how much of the text is in it, above 0 and at most 1; the rest is in others.
-    """
+    """By its `code` of ISO 639-1, one of `NAMES`."""
 
     code: str
-    share: float
 
     @property
     def name(self) -> str:
@@ -73,7 +69,7 @@ def detect(text: str) -> Language | None:
     At most `LETTERS_SAMPLED` characters are looked at, of a longer text its beginning.
 
     >>> detect("Cette thèse porte sur la représentation du corps féminin.")
-    Language(code='fr', share=1.0)
+    Language(code='fr')
     """
     found: Counter[str] = Counter()
     # Composed: what a Mac or a PDF writes as a letter and its accent is one letter to the classifier.
@@ -83,8 +79,7 @@ def detect(text: str) -> Language | None:
         found[code] += sum(count * _WORTH.get(script, 1) for script, count in by_script.items())
     if not (found - Counter({"": found[""]})):
         return None
-    best = max((code for code in found if code), key=lambda code: found[code])
-    return Language(best, found[best] / found.total())
+    return Language(max((code for code in found if code), key=lambda code: found[code]))
 
 
 def identified(document: Document) -> Document:

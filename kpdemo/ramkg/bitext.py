@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kpdemo.errors import InputError
+from kpdemo.evaluation.projection import unit_rows
 from kpdemo.ramkg.settings import IndexConfig
 from kpdemo.ramkg.structure import (
     Found,
@@ -71,7 +72,7 @@ def mine_pairs(
         raise InputError("The threshold is not a number; give one such as 1.03.")
     if not len(source) or not len(target):
         return []
-    source, target = _unit(source), _unit(target)
+    source, target = unit_rows(source), unit_rows(target)
     forward = _nearest(source, target, neighbours)
     backward = _nearest(target, source, neighbours)
     means = _means(forward), _means(backward)
@@ -109,13 +110,6 @@ def one_to_one(pairs: Iterable[MinedPair]) -> list[MinedPair]:
             targets.add(pair.target)
             chosen.append(pair)
     return chosen
-
-
-def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(N, D) of length 1."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: NDArray[np.float32] = (vectors / np.maximum(lengths, np.finfo(np.float32).tiny)).astype(np.float32)
-    return unit
 
 
 def _nearest(queries: NDArray[np.float32], others: NDArray[np.float32], count: int) -> Found:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kpdemo.errors import InputError, PassageIndexError
-from kpdemo.json_rows import LineError, ReportLine
+from kpdemo.json_rows import ReportLine, line_name, report
 from kpdemo.languages import identified
 from kpdemo.ramkg.appending import StoreWriter, lock, open_writer
 from kpdemo.ramkg.index import PassageIndex
@@ -171,19 +171,13 @@ def _usable(
             seen.add(key)
         elif key in seen or key in known_keys:
             problem = f'the id "{passage.id}" is that of another passage; give each its own.'
-            _report(LineError(line, f"{name}, line {line}: {problem}"), on_error)
+            report(InputError(f"{line_name(name, line)}: {problem}"), line, on_error)
         elif not passage.text.strip():
             problem = f'the passage "{passage.id}" has no text; add one or empty the line.'
-            _report(LineError(line, f"{name}, line {line}: {problem}"), on_error)
+            report(InputError(f"{line_name(name, line)}: {problem}"), line, on_error)
         else:
             seen.add(key)
             yield passage
-
-
-def _report(problem: LineError, on_error: ReportLine | None) -> None:
-    if on_error is None:
-        raise InputError(problem.message)
-    on_error(problem)
 
 
 def _begin(partial: Path, begun: Manifest) -> Manifest:

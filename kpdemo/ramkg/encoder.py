@@ -31,7 +31,6 @@ from kpdemo.simckp.checkpoint import choose_device
 from kpdemo.simckp.dual_encoder import mean_pooled
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.folders import CONFIG, kind_of, opened_folder
-from kpdemo.simckp.hub_download import fetch
 from kpdemo.simckp.pair_checkpoint import BANK_KIND, build_dual, state_hash
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.quiet import quiet_transformers
@@ -39,9 +38,6 @@ from kpdemo.simckp.reading import encode_rows
 from kpdemo.simckp.system import BANK
 from kpdemo.sums import SUMS
 from kpdemo.types import Document
-
-FALLBACK = "all-MiniLM-L6-v2"
-"""What "default" means while the shipped model has no pair encoder; English."""
 
 
 class Encoder(Protocol):
@@ -207,11 +203,10 @@ def load_encoder(config: EncoderConfig, *, device: str = "auto", batch_size: int
     if kind_of(folder) in (subwords.KIND, RANKER_KIND):
         return _load_bag_encoder(folder, config, target)
     bank = DEFAULT_FOLDER / BANK if config.model == DEFAULT_MODEL else _own_folder(Path(config.model))
-    if bank is not None and (config.model != DEFAULT_MODEL or bank.is_dir()):
+    if bank is not None:
         return _load_bank_encoder(bank, config, target)
-    named = replace(config, model=FALLBACK) if config.model == DEFAULT_MODEL else config
     with quiet_transformers():
-        return _load_transformer(named, target, batch_size)
+        return _load_transformer(config, target, batch_size)
 
 
 def _own_folder(folder: Path) -> Path | None:
@@ -250,10 +245,8 @@ def _load_bank_encoder(folder: Path, config: EncoderConfig, device: torch.device
 
 
 def _load_transformer(config: EncoderConfig, device: torch.device, batch_size: int) -> TransformerEncoder:
-    on_hub = "/" in config.model and not Path(config.model).is_dir()
-    name = str(fetch(config.model)) if on_hub else config.model
-    backbone, tokenizer = load_backbone(name)
-    pooler = load_pooler(name).float() if config.pooling == "pooler" else None
+    backbone, tokenizer = load_backbone(config.model)
+    pooler = load_pooler(config.model).float() if config.pooling == "pooler" else None
     carried = replace(config, length=min(config.length, longest_reading(backbone.config, tokenizer)))
     parts = nn.ModuleDict({"backbone": backbone.float()} | ({"pooler": pooler} if pooler else {}))
     identity = _identity(parts.state_dict(), tokenizer.backend_tokenizer, carried)

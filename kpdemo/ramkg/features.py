@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kpdemo.candidates.chunks import Candidate
 from kpdemo.languages.names import ENGLISH
 from kpdemo.languages.wording import folded
-from kpdemo.ramkg.phrases import mine_phrases, phrase_key
+from kpdemo.ramkg.phrases import mine_phrases, mined_key
 from kpdemo.ramkg.subwords import SubwordReader
 from kpdemo.ramkg.terms import LanguageTerms, Lexicon, Translations
 from kpdemo.types import Document, Span
@@ -200,7 +200,7 @@ def _translated(help: Sequence[Help], table: Translations) -> dict[str, tuple[fl
     """Key to its best and its summed probability, weighed with the passages' scores, and whose it is."""
     found: dict[str, tuple[float, float, int]] = {}
     for number, item in enumerate(help):
-        for key, share in sorted(table.get(phrase_key(item.text, ENGLISH), {}).items()):
+        for key, share in sorted(table.get(mined_key(item.text, ENGLISH), {}).items()):
             weighed = share * max(item.score, 0.0)
             best, total, whose = found.get(key, (0.0, 0.0, number))
             found[key] = (max(best, weighed), total + weighed, number if weighed > best else whose)

@@ -22,7 +22,7 @@ from kpdemo.ramkg.structure import (
     search_exactly,
     search_structure,
 )
-from kpdemo.types import Document
+from kpdemo.types import Document, RetrievedPassage
 
 if TYPE_CHECKING:
     from kpdemo.ramkg.encoder import Encoder
@@ -36,6 +36,14 @@ class Hit:
 
     passage: Document
     score: float
+
+
+def retrieved_passage(hit: Hit) -> RetrievedPassage:
+    """As predictions tell of it."""
+    passage = hit.passage
+    return RetrievedPassage(
+        passage.id, passage.title, passage.body, passage.keyphrases, passage.language, hit.score
+    )
 
 
 class PassageIndex:
@@ -128,7 +136,7 @@ class PassageIndex:
         """The share of the ten exactly nearest passages that a search finds, 1 for flat.
 
         Args:
-            queries: so many passages of the index ask for their neighbours, themselves left out.
+            queries: this many passages of the index ask for their neighbours, themselves left out.
             effort: as in `search`.
 
         Raises:

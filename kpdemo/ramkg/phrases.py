@@ -41,7 +41,7 @@ def mine_phrases(document: Document) -> list[Candidate]:
     return [Candidate(key, tuple(spans)) for key, spans in found.items()]
 
 
-def phrase_key(phrase: str, language: str) -> str:
+def mined_key(phrase: str, language: str) -> str:
     """The key under which a phrase would be mined."""
     return _key(language_words(phrase, language))
 

@@ -16,7 +16,7 @@ from kpdemo.markup import spans_as_given
 from kpdemo.prmu import PhraseKinds
 from kpdemo.ramkg.encoder import BagEncoder
 from kpdemo.ramkg.features import Help, Phrase, candidates_of, rank_input
-from kpdemo.ramkg.index import Hit, PassageIndex
+from kpdemo.ramkg.index import Hit, PassageIndex, retrieved_passage
 from kpdemo.ramkg.others import retrieve_others
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker
 from kpdemo.selection import check_options, keep, mark_fillers
@@ -28,7 +28,6 @@ from kpdemo.types import (
     Kind,
     Prediction,
     RetrievalPrediction,
-    RetrievedPassage,
     Source,
 )
 
@@ -36,7 +35,7 @@ MOST_KEYPHRASES = 12
 """Of one passage that are read."""
 
 ABSENT_CANDIDATES = 50
-"""So many of the best are told; R@50 counts them."""
+"""This many of the best are told; R@50 counts them."""
 
 UNRELATED_MEAN, UNRELATED_SPREAD = 0.03, 1.07
 """Scores of texts with passages on other subjects are about normal: their mean, and their standard deviation
@@ -124,7 +123,7 @@ class RankingPredictor:
         without = self._predict(document, candidates, (), speaking, top_k, threshold)
         helped = self._predict(document, candidates, help, speaking, top_k, threshold) if help else without
         return RetrievalPrediction(
-            tuple(map(_passage, hits)),
+            tuple(map(retrieved_passage, hits)),
             helped,
             without,
             near,
@@ -171,7 +170,7 @@ class RankingPredictor:
 
 
 def chance_score(passages: int, width: int) -> float:
-    """What the best of so many passages on other subjects reaches in one of a hundred texts (`BY_CHANCE`).
+    """What the best of that many passages on other subjects reaches in one of a hundred texts (`BY_CHANCE`).
 
     >>> [round(chance_score(passages, 256), 2) for passages in (10, 447, 300_000)]
     [0.24, 0.3, 0.39]
@@ -181,7 +180,7 @@ def chance_score(passages: int, width: int) -> float:
 
 
 def _best(scores: Sequence[float], count: int) -> set[int]:
-    """The numbers of so many with the highest scores."""
+    """The numbers of that many with the highest scores."""
     order = np.argsort(-np.array(scores), kind="stable")
     return set(order[:count].tolist())
 
@@ -217,13 +216,6 @@ def _keyphrase(
         source=Source.RETRIEVED,
         kind=Kind.REORDERED if kind == Kind.PRESENT else kind,
         evidence=evidence,
-    )
-
-
-def _passage(hit: Hit) -> RetrievedPassage:
-    passage = hit.passage
-    return RetrievedPassage(
-        passage.id, passage.title, passage.body, passage.keyphrases, passage.language, hit.score
     )
 
 

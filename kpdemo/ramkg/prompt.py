@@ -69,7 +69,7 @@ def join_phrases(phrases: Iterable[Sequence[int]], separator: int, *, room: int)
     return joined
 
 
-def split_phrases(ids: Sequence[int], separator: int) -> list[list[int]]:
+def split_ids(ids: Sequence[int], separator: int) -> list[list[int]]:
     """The phrases between separators; empty ones are left out."""
     phrases: list[list[int]] = [[]]
     for token in ids:
@@ -99,8 +99,8 @@ def build_prompt(
     Args:
         document: of `read_document`; its end is cut off where it does not fit.
         retrieved: the ids of each retrieved keyphrase; without any the prompt is the document.
-        least: so many tokens of the prompt, with its mark, are the keyphrases' however long the document is;
-            at most half of it.
+        least: this many tokens of the prompt, with its mark, are the keyphrases' however long the document
+            is; at most half of it.
     """
     own = min(least, room // 2)
     space = max(room - len(document), own) - 1

@@ -15,7 +15,7 @@ from kpdemo.ramkg.ranker import Choosing, Ranker
 from kpdemo.ramkg.subwords import build_reader, reader_config, stored_tokenizer
 from kpdemo.ramkg.terms import Lexicon
 from kpdemo.simckp.counting import ExpectedF1
-from kpdemo.simckp.folders import opened_folder, write_folder
+from kpdemo.simckp.folders import opened_folder, part_of, write_folder
 from kpdemo.sums import write_sums
 
 LEXICON = "lexicon.json.gz"
@@ -30,7 +30,7 @@ class RankerModel:
     """Attributes:
     augmented: ranks with retrieved keyphrases; None where only the base model was trained.
     base: ranks without.
-    passages: m, so many passages are retrieved.
+    passages: m, how many passages are retrieved.
     languages: it was trained for, by ISO 639-1 code.
     near: the least score of a passage that helps.
     """
@@ -75,7 +75,7 @@ def load_ranker(folder: Path, *, device: torch.device) -> RankerModel:
     """
     with opened_folder(folder, RANKER_KIND) as stored:
         config, weights = stored.config, stored.weights
-        encoder = _part(weights, _ENCODER)
+        encoder = part_of(weights, _ENCODER)
         reader = build_reader(config["encoder"], encoder, stored.tokenizer, device)
         return RankerModel(
             knowledge=Knowledge.of(reader, Lexicon.load(folder / LEXICON)),
@@ -92,12 +92,8 @@ def _choosing(
 ) -> Choosing | None:
     if prefix not in counting:
         return None
-    part = _part(weights, prefix)
+    part = part_of(weights, prefix)
     module = Ranker(retrieval=prefix == _WITH, hidden=len(part["network.0.bias"]))
     module.load_state_dict(part)
     told = counting[prefix]
     return Choosing(module.eval().requires_grad_(False), ExpectedF1(told["gold"]), int(told["minimum"]))
-
-
-def _part(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}

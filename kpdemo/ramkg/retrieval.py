@@ -14,7 +14,7 @@ from kpdemo.languages.wording import folded
 from kpdemo.ramkg.encoder import Encoder, load_encoder
 from kpdemo.ramkg.generator import RamkgGenerator
 from kpdemo.ramkg.generator_checkpoint import load_ramkg_generator
-from kpdemo.ramkg.index import Hit, PassageIndex
+from kpdemo.ramkg.index import Hit, PassageIndex, retrieved_passage
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.manifest import Manifest, read_manifest
 from kpdemo.ramkg.others import retrieve_others
@@ -24,7 +24,6 @@ from kpdemo.types import (
     Keyphrase,
     Prediction,
     RetrievalPrediction,
-    RetrievedPassage,
 )
 
 ALIKE = 0.8
@@ -100,7 +99,7 @@ class RamkgPredictor:
         with_them = self.generator.answer(inputs, top_k=top_k, threshold=threshold)
         without = self.generator.answer(plain, top_k=top_k, threshold=threshold)
         return [
-            RetrievalPrediction(tuple(map(_passage, hits)), _with_evidence(prediction, given), alone)
+            RetrievalPrediction(tuple(map(retrieved_passage, hits)), _with_evidence(prediction, given), alone)
             for hits, given, prediction, alone in zip(found, inputs, with_them, without, strict=True)
         ]
 
@@ -141,13 +140,6 @@ def _check_retriever(generator: RamkgGenerator, manifest: Manifest, folder: Path
             f"({manifest.identity[:12]}), and the model in {folder} learnt with passages that "
             f"{learnt.retriever_name} ({learnt.retriever[:12]}) finds: build the index anew with that one."
         )
-
-
-def _passage(hit: Hit) -> RetrievedPassage:
-    passage = hit.passage
-    return RetrievedPassage(
-        passage.id, passage.title, passage.body, passage.keyphrases, passage.language, hit.score
-    )
 
 
 def _with_evidence(prediction: Prediction, given: Augmented) -> Prediction:

@@ -31,7 +31,7 @@ _MOST_OF_A_LIST = 64  # and more than this gain little
 _BITS = 8
 _LEAST_FOR_CODES = _LEAST_OF_A_LIST << _BITS
 _CACHE_LINE = 64  # bytes
-_REFINED = 10  # of compressed vectors so many times K are compared again
+_REFINED = 10  # of compressed vectors this many times K are compared again
 
 
 def _faiss() -> Any:

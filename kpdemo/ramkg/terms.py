@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kpdemo.packed_json import json_gz
+from kpdemo.storage import replace_file
+
 LEAST_DOCUMENTS = 3
 """Terms that fewer documents have as a keyphrase are not stored, nor words that fewer documents hold."""
 
@@ -123,8 +126,7 @@ class Lexicon:
             },
             "translations": self.translations,
         }
-        text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+        replace_file(path, json_gz(content, sort_keys=True))
 
     @classmethod
     def load(cls, path: Path) -> Lexicon:

@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 from tokenizers import Tokenizer
-from torch import Tensor
 from transformers.modeling_outputs import BaseModelOutput
 
 from kpdemo.errors import LanguageError
@@ -26,6 +25,7 @@ from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.halving import in_halves
 from kpdemo.simckp.pretrained_search import generation_config, log_probabilities
 from kpdemo.simckp.proposals import Proposal
+from kpdemo.simckp.reading import padded
 from kpdemo.types import Document
 
 SEQUENCES_AT_ONCE = 40
@@ -113,7 +113,7 @@ class Writer:
         work: the ids and the language of each document.
         """
         device = self.device
-        inputs, mask = pad([source for source, _ in work], self.vocabulary.padding)
+        inputs, mask = padded([source for source, _ in work], self.vocabulary.padding)
         starts = torch.tensor([self.vocabulary.frame(language).start for _, language in work])  # type: ignore[union-attr]
         mask, starts = mask.to(device), starts.to(device)
         with torch.inference_mode():
@@ -165,11 +165,3 @@ class Writer:
                 own = [0.0] if scores is None else scores[before + 1 : stop]
                 text = self.tokenizer.decode(tokens, skip_special_tokens=True)
                 yield text, math.exp(sum(own) / len(own))
-
-
-def pad(rows: Sequence[Sequence[int]], filler: int) -> tuple[Tensor, Tensor]:
-    """(B, T) the rows, filled up at their ends, and 1 where they are their own."""
-    length = max(map(len, rows))
-    ids = torch.tensor([[*row, *[filler] * (length - len(row))] for row in rows])
-    mask = torch.tensor([[1] * len(row) + [0] * (length - len(row)) for row in rows])
-    return ids, mask

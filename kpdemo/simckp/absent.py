@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from kpdemo.simckp.bank import Retrieved
+from kpdemo.simckp.bank import RetrievedTerm
 from kpdemo.simckp.decoding import GeneratedPhrase
 from kpdemo.simckp.terms import TermIndex, term_key
 from kpdemo.text import StemmedText
@@ -39,7 +39,7 @@ class AbsentCandidate:
 
 
 def merge_candidates(
-    document: Document, generated: Iterable[GeneratedPhrase], retrieved: Iterable[Retrieved]
+    document: Document, generated: Iterable[GeneratedPhrase], retrieved: Iterable[RetrievedTerm]
 ) -> list[AbsentCandidate]:
     """All phrases that either source proposes and the text does not hold, each once.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
@@ -87,12 +87,17 @@ def _places(config: Any) -> int | None:
 
 
 def add_separator(model: Any, tokenizer: Any, separator: str) -> int:
-    """The id of the token that stands between two keyphrases; a new one when the tokenizer has it not."""
-    if separator not in tokenizer.get_vocab():
-        tokenizer.add_tokens([separator], special_tokens=True)
+    """The id of the token that stands between two keyphrases; a new one where the tokenizer lacks it."""
+    add_tokens(model, tokenizer, [separator])
+    return int(tokenizer.convert_tokens_to_ids(separator))
+
+
+def add_tokens(model: Any, tokenizer: Any, tokens: Sequence[str]) -> None:
+    """Add the special tokens that the tokenizer lacks, and the embeddings that the model lacks."""
+    known = tokenizer.get_vocab()
+    tokenizer.add_tokens([token for token in tokens if token not in known], special_tokens=True)
     if len(tokenizer) > model.get_input_embeddings().num_embeddings:
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-    return int(tokenizer.convert_tokens_to_ids(separator))
 
 
 def is_encoder_decoder(name: str) -> bool:

@@ -64,7 +64,7 @@ class BankScore:
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
+class RetrievedTerm:
     """A term found for a document.
 
     Attributes:
@@ -161,7 +161,7 @@ class PhraseBank:
 
     def search(
         self, documents: NDArray[np.float32], count: int, texts: Sequence[TextTerms] | None = None
-    ) -> list[list[Retrieved]]:
+    ) -> list[list[RetrievedTerm]]:
         """The `count` best terms of each document, best first; fewer when the bank has fewer.
 
         Args:
@@ -190,7 +190,7 @@ class PhraseBank:
 
     def _rank(
         self, document: NDArray[np.float32], found: NDArray[np.int64], text: TextTerms, count: int
-    ) -> list[Retrieved]:
+    ) -> list[RetrievedTerm]:
         present = np.asarray(text.numbers, dtype=np.int64)
         numbers = found[~np.isin(found, present)][: max(count, self.score.scored)]
         vectors = self.vectors[numbers]
@@ -206,7 +206,7 @@ class PhraseBank:
         told = np.fromiter(sorted(text.spelt), dtype=np.int64)
         evidence = self._evidence(numbers[best], told)
         return [
-            Retrieved(
+            RetrievedTerm(
                 self.texts[numbers[row]],
                 float(similarity[row]),
                 float(scores[row]),
@@ -265,7 +265,7 @@ class PhraseBank:
         return self.associations.votes(present.tolist(), weights / max(weights.sum(), 1.0e-30))
 
     def frequency_of(self, text: str) -> float:
-        """The log frequency of a term; 0 when the bank has it not."""
+        """The log frequency of a term; 0 when the bank does not have it."""
         number = self.terms.numbers.get(term_key(text))
         return 0.0 if number is None else float(self.log_frequency[number])
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn.utils.rnn import pad_sequence
 
 from kpdemo.simckp.examples import Example
 from kpdemo.simckp.model import Batch
+from kpdemo.simckp.reading import padded
 
 
 def collate(
@@ -22,10 +22,8 @@ def collate(
         padding: the tokenizer's id for padding.
         positive: per example, (P,) true where a candidate is gold.
     """
-    windows = [torch.from_numpy(window) for example in examples for window in example.windows]
-    input_ids = pad_sequence(windows, batch_first=True, padding_value=padding)
+    input_ids, mask = padded([window for example in examples for window in example.windows], padding)
     length = input_ids.shape[1]
-    sizes = torch.tensor([len(window) for window in windows])
     rows = [example.rows for example in examples]
     window_counts = np.array([len(example.windows) for example in examples])
     phrase_counts = np.array([len(example.features) for example in examples])
@@ -37,7 +35,7 @@ def collate(
     documents = np.arange(len(examples))
     return Batch(
         input_ids=input_ids,
-        attention_mask=(torch.arange(length) < sizes[:, None]).long(),
+        attention_mask=mask,
         window_document=torch.from_numpy(np.repeat(documents, window_counts)),
         members=torch.from_numpy(members),
         row_starts=torch.from_numpy(np.cumsum(row_sizes) - row_sizes),

@@ -21,7 +21,7 @@ class SearchConfig:
     Attributes:
         beams: K, also the number of sequences returned.
         longest: most ids of a sequence, its end included.
-        no_repeat: no run of so many ids stands twice in a sequence; 0 allows all.
+        no_repeat: no run of this many ids stands twice in a sequence; 0 allows all.
         length_penalty: a sequence is ranked by its log-probability over its length to this power.
         early_stopping: stop as soon as K sequences have ended, though better ones may come.
     """

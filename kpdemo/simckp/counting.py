@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kpdemo.errors import TrainingError
-from kpdemo.simckp.threshold import Calibration
+from kpdemo.simckp.threshold import Calibration, f1_by_count
 
 Counting = Literal["threshold", "expected F1"]
 """The paper's rule (`kpdemo.simckp.threshold.own_count`), or `ExpectedF1`."""
@@ -68,7 +68,7 @@ def learn_expected_f1(
         raise TrainingError(
             "No validation document has a gold keyphrase among its candidates: give other ones."
         )
-    curves = [_f1_by_count(scores, positive) for scores, positive in documents]
+    curves = [f1_by_count(positive[np.argsort(-scores, kind="stable")]) for scores, positive in documents]
     probabilities = [calibration.probabilities(scores).tolist() for scores, _ in documents]
 
     def mean_f1(gold: float) -> float:
@@ -77,10 +77,3 @@ def learn_expected_f1(
         return float(np.mean(kept))
 
     return ExpectedF1(max(_GOLD_TRIED.tolist(), key=mean_f1))
-
-
-def _f1_by_count(scores: NDArray[np.float32], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """(P,) the F1 of the best one, the best two, and so on."""
-    hits = np.cumsum(positive[np.argsort(-scores, kind="stable")])
-    f1: NDArray[np.float64] = 2 * hits / (np.arange(1, len(hits) + 1) + positive.sum())
-    return f1

@@ -102,21 +102,21 @@ class KeyphraseDecoder(Decoder):
         device = memory.hidden.device
         return beam_search(steps, config, documents=len(memory.hidden), start=END, end=END, device=device)
 
-    def read(self, memory: Memory) -> Reading:
+    def read(self, memory: Memory) -> DecoderReading:
         """All that depends on the documents alone, computed once."""
         table = torch.cat([self.specials, memory.words[self.tokens]])
         sources = [layer.source(memory.hidden) for layer in self.layers]  # type: ignore[operator]
         mask = memory.mask[:, None, None, :].bool()
         copied = self.copying.read(memory, self.tokens, _SPECIALS) if self.copying else None
-        return Reading(table, sources, mask, copied)
+        return DecoderReading(table, sources, mask, copied)
 
-    def embed(self, inputs: Tensor, positions: Tensor, reading: Reading) -> Tensor:
+    def embed(self, inputs: Tensor, positions: Tensor, reading: DecoderReading) -> Tensor:
         """(B, N, D) the states before the first layer of target ids (B, N) at the positions (N,) or ()."""
         embedded = functional.embedding(inputs, reading.table) + self.positions[positions]
         state: Tensor = self.dropout(self.input_norm(embedded))
         return state
 
-    def log_probabilities(self, state: Tensor, reading: Reading) -> Tensor:
+    def log_probabilities(self, state: Tensor, reading: DecoderReading) -> Tensor:
         """(B, N, V) from the states after the last layer, (B, N, D)."""
         state = self.output_norm(state)
         logits = functional.linear(functional.gelu(self.output(state)), reading.table, self.bias)
@@ -127,7 +127,7 @@ class KeyphraseDecoder(Decoder):
 
 
 @dataclass(frozen=True)
-class Reading:
+class DecoderReading:
     """Documents and vocabulary as all steps of the decoder see them.
 
     Attributes:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -18,8 +19,10 @@ from kpdemo.languages.names import ENGLISH
 from kpdemo.latin import latin_documents
 from kpdemo.selection import check_options, keep
 from kpdemo.simckp.checkpoint import load_checkpoint
-from kpdemo.simckp.examples import encoder_text
+from kpdemo.simckp.dual_encoder import mean_pooled
+from kpdemo.simckp.examples import encode_windows, encoder_text
 from kpdemo.simckp.predictor import BATCH_WINDOWS
+from kpdemo.simckp.reading import encode_rows
 from kpdemo.types import Document, Prediction
 
 DIVERSITY = 0.5
@@ -35,10 +38,15 @@ class EmbeddingBaseline:
     The encoder is that of the given model, but none of its keyphrase layers, threshold or context is
     used: every phrase is encoded by itself. Maximal marginal relevance (Carbonell and Goldstein 1998)
     picks; what it picked is sorted by cosine, clipped to 0 and above.
+
+    Attributes:
+        padding: the token id that fills short texts up.
+        window, overlap: in tokens, of a long document's readings.
     """
 
     encoder: nn.Module
-    tokenizer: Any
+    tokenizer: Tokenizer
+    padding: int
     tagger: Tagger
     window: int
     overlap: int
@@ -84,36 +92,23 @@ class EmbeddingBaseline:
         )
 
     def _document_vector(self, document: Document) -> Tensor:
-        encoded = self.tokenizer(
-            encoder_text(document),
-            truncation=True,
-            max_length=self.window,
-            stride=self.overlap,
-            return_overflowing_tokens=True,
-            padding=True,
-            return_tensors="pt",
-        )
-        parts = zip(
-            encoded["input_ids"].split(BATCH_WINDOWS),
-            encoded["attention_mask"].split(BATCH_WINDOWS),
-            strict=True,
-        )
-        return torch.cat([self._mean_pool(ids, mask) for ids, mask in parts]).mean(0)
+        """(D,)."""
+        read = encode_windows(self.tokenizer, encoder_text(document), self.window, self.overlap)
+        return self._encode([encoding.ids for encoding in read], BATCH_WINDOWS).mean(0)
 
     def _phrase_vectors(self, texts: Sequence[str]) -> Tensor:
-        groups = [texts[first : first + PHRASE_BATCH] for first in range(0, len(texts), PHRASE_BATCH)]
-        encoded = [
-            self.tokenizer(list(group), padding=True, truncation=True, return_tensors="pt")
-            for group in groups
-        ]
-        return torch.cat([self._mean_pool(batch["input_ids"], batch["attention_mask"]) for batch in encoded])
+        """(P, D)."""
+        self.tokenizer.enable_truncation(self.window)
+        return self._encode([encoding.ids for encoding in self.tokenizer.encode_batch(texts)], PHRASE_BATCH)
 
-    def _mean_pool(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """(N, D) from (N, T)."""
-        mask = attention_mask.to(self._device)
-        hidden = self.encoder(input_ids=input_ids.to(self._device), attention_mask=mask).last_hidden_state
-        pooled: Tensor = (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
-        return pooled
+    def _encode(self, rows: Sequence[Sequence[int]], size: int) -> Tensor:
+        """(N, D) on the CPU."""
+        return encode_rows(self._tower, rows, padding=self.padding, device=self._device, size=size)
+
+    def _tower(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """(N, D) of token ids and their mask, (N, T) long each."""
+        hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        return mean_pooled(hidden, attention_mask)
 
 
 def maximal_marginal_relevance(relevance: Tensor, similarity: Tensor, count: int) -> list[int]:
@@ -133,13 +128,12 @@ def maximal_marginal_relevance(relevance: Tensor, similarity: Tensor, count: int
 
 def load_embedding_baseline(folder: Path, *, device: str = "auto") -> EmbeddingBaseline:
     """On the encoder of the checkpoint in `folder`; errors as in `load_checkpoint`."""
-    from transformers import AutoTokenizer
-
     model = load_checkpoint(folder, device=device)
     config = model.module.config
     return EmbeddingBaseline(
         model.module.encoder,
-        AutoTokenizer.from_pretrained(folder),
+        model.tokenizer,
+        model.padding,
         model.tagger,
         config.window,
         config.overlap,

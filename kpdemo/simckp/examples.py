@@ -84,7 +84,7 @@ def build_example(
 
     Args:
         window, overlap: in tokens; a document longer than `window` is read in several windows.
-        most_windows: stop after so many; candidates seen in none of them have no row.
+        most_windows: stop after this many; candidates seen in none of them have no row.
     """
     read = encode_windows(tokenizer, encoder_text(document), window, overlap)[:most_windows]
     windows = [np.asarray(encoding.ids, dtype=np.int64) for encoding in read]

@@ -26,6 +26,7 @@ from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.quantized import Storage, pack, unpack
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.storage import replace_file
+from kpdemo.stored_config import stored_config
 from kpdemo.sums import SUMS, check_sums, read_sums, sha256_of, write_sums
 
 FORMAT = 1
@@ -121,19 +122,12 @@ def _reason(error: Exception) -> str:
 
 def kind_of(folder: Path) -> str:
     """What the folder says it holds; nothing where it cannot be read, which its loader explains."""
-    try:
-        described = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return ""
-    return str(described.get("kind", "")) if isinstance(described, dict) else ""
+    return str(stored_config(folder).get("kind", ""))
 
 
 def base_of(folder: Path) -> Path | None:
     """The folder beside or above this one whose model it changes, if it is stored as a change."""
-    try:
-        base = json.loads((folder / CONFIG).read_text(encoding="utf-8")).get(BASE)
-    except (OSError, ValueError, AttributeError):
-        return None  # whoever opens the folder is told
+    base = stored_config(folder).get(BASE)
     return folder.parent / base["folder"] if base else None
 
 
@@ -145,6 +139,11 @@ def content_hash(folder: Path) -> str:
     """
     check_sums(folder, FILES)
     return sha256_of(folder / SUMS)
+
+
+def part_of(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The weights whose names begin with `prefix`, without it."""
+    return {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
 
 
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from kpdemo.simckp.checkpoint import (
 )
 from kpdemo.simckp.decoder import DecoderConfig, KeyphraseDecoder
 from kpdemo.simckp.decoding import SimckpGenerator
-from kpdemo.simckp.folders import StoredModel, opened_folder, write_folder
+from kpdemo.simckp.folders import StoredModel, opened_folder, part_of, write_folder
 from kpdemo.simckp.generator import ExtractorGenerator
 from kpdemo.simckp.model import ContrastiveExtractor, encoder_of
 from kpdemo.simckp.one2seq import One2SeqPredictor
@@ -98,8 +97,8 @@ def _decoder_config(decoder: nn.Module) -> dict[str, Any]:
 
 
 def _with_small_decoder(stored: StoredModel) -> ExtractorGenerator:
-    extractor = build_extractor(stored.config, _part(stored.weights, _EXTRACTOR))
-    weights = _part(stored.weights, _DECODER)
+    extractor = build_extractor(stored.config, part_of(stored.weights, _EXTRACTOR))
+    weights = part_of(stored.weights, _DECODER)
     width = int(stored.config["backbone"]["hidden_size"])
     with unset_weights():
         decoder = KeyphraseDecoder(DecoderConfig(**stored.config["decoder"]), width, weights["tokens"])
@@ -122,8 +121,3 @@ def _with_pretrained_decoder(stored: StoredModel) -> ExtractorGenerator:
     if lacking:
         raise KeyError(f"the weight {min(lacking)} is missing or unknown")
     return module
-
-
-def _part(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The weights whose names begin with `prefix`, without it."""
-    return {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}

@@ -34,7 +34,7 @@ _ORDINARY = ("bos_token", "eos_token", "pad_token", "unk_token", "mask_token", "
 
 
 @dataclass(frozen=True)
-class Reading:
+class Piece:
     """A piece of a document as the model reads it; a short document is one piece."""
 
     document: int
@@ -50,7 +50,7 @@ class HubGenerator:
     probabilities of its tokens, in the sequence where that is highest.
 
     Attributes:
-        window: tokens of one reading, prefix and special tokens included; what is longer is read in several.
+        window: tokens of one piece, prefix and special tokens included; what is longer is read in several.
         separators: what stands between two phrases; never empty.
         start: the token id that the decoder begins with.
     """
@@ -108,13 +108,11 @@ class HubGenerator:
         check_options(top_k, threshold)
         several = bool(self.profile.languages)
         read = readable_documents(documents) if several else latin_documents(documents)
-        readings = [
-            reading for number, document in enumerate(read) for reading in self._read(number, document)
-        ]
+        pieces = [piece for number, document in enumerate(read) for piece in self._read(number, document)]
         proposals: list[list[Proposal]] = [[] for _ in read]
-        for group in self._groups(readings):
-            for reading, found in zip(group, self._write(group), strict=True):
-                proposals[reading.document] += found
+        for group in self._groups(pieces):
+            for piece, found in zip(group, self._write(group), strict=True):
+                proposals[piece.document] += found
         return [
             build_answer(document, found, top_k=top_k, threshold=threshold)
             for document, found in zip(read, proposals, strict=True)
@@ -136,11 +134,11 @@ class HubGenerator:
 
     @property
     def _room(self) -> int:
-        """How many tokens of a reading are the document's own."""
+        """How many tokens of a piece are the document's own."""
         prefix = self.tokenizer(self.profile.prefix, add_special_tokens=False)["input_ids"]
         return self.window - len(prefix) - int(self.tokenizer.num_special_tokens_to_add())
 
-    def _read(self, number: int, document: Document) -> Iterator[Reading]:
+    def _read(self, number: int, document: Document) -> Iterator[Piece]:
         languages = self.profile.languages
         if languages and document.language not in languages:
             raise LanguageError(
@@ -158,22 +156,22 @@ class HubGenerator:
         )
         for encoding in encoded.encodings:
             piece = text[encoding.offsets[0][0] : encoding.offsets[-1][1]]
-            yield Reading(number, f"{self.profile.prefix}{piece}", document.language)
+            yield Piece(number, f"{self.profile.prefix}{piece}", document.language)
 
-    def _groups(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
-        """Readings of one language that are written about together."""
+    def _groups(self, pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+        """Pieces of one language that are written about together."""
         size = max(SEQUENCES_AT_ONCE // self.profile.beams, 1)
-        for language in dict.fromkeys(reading.language for reading in readings):
-            same = [reading for reading in readings if reading.language == language]
+        for language in dict.fromkeys(piece.language for piece in pieces):
+            same = [piece for piece in pieces if piece.language == language]
             yield from (same[first : first + size] for first in range(0, len(same), size))
 
-    def _write(self, readings: Sequence[Reading]) -> Iterator[list[Proposal]]:
-        """The phrases of every beam of each reading."""
-        first = self.profile.languages.get(readings[0].language, "")
+    def _write(self, pieces: Sequence[Piece]) -> Iterator[list[Proposal]]:
+        """The phrases of every beam of each piece."""
+        first = self.profile.languages.get(pieces[0].language, "")
         if first and hasattr(self.tokenizer, "src_lang"):
             self.tokenizer.src_lang = first
         inputs = self.tokenizer(
-            [reading.text for reading in readings],
+            [piece.text for piece in pieces],
             padding=True,
             truncation=True,
             max_length=self.window,
@@ -195,7 +193,7 @@ class HubGenerator:
                 ),
             )
             scores = log_probabilities(self.model, hidden, mask, sequences)
-        for number in range(len(readings)):
+        for number in range(len(pieces)):
             rows = range(number * self.profile.beams, (number + 1) * self.profile.beams)
             yield [
                 Proposal(phrase, score, chosen=row == rows[0])

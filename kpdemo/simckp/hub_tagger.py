@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.latin import latin_documents
@@ -26,6 +25,7 @@ from kpdemo.simckp.halving import in_halves
 from kpdemo.simckp.predictor import TOO_LARGE, windows_at_once
 from kpdemo.simckp.profiles import Profile
 from kpdemo.simckp.proposals import Proposal, build_answer
+from kpdemo.simckp.reading import padded
 from kpdemo.types import Document, Prediction, Span
 
 
@@ -168,16 +168,13 @@ class HubTagger:
             yield from in_halves(self._read, windows[first : first + at_once], too_large=TOO_LARGE)
 
     def _read(self, windows: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
-        rows = [torch.tensor(ids) for ids in windows]
-        sizes = torch.tensor([len(ids) for ids in rows])
-        input_ids = pad_sequence(rows, batch_first=True, padding_value=self.tokenizer.pad_token_id)
-        mask = (torch.arange(input_ids.shape[1]) < sizes[:, None]).long()
+        input_ids, mask = padded(windows, self.tokenizer.pad_token_id)
         with torch.inference_mode():
             logits: Tensor = self.model(
                 input_ids=input_ids.to(self.device), attention_mask=mask.to(self.device)
             ).logits
         probabilities = logits.float().softmax(-1).cpu().numpy()
-        return [row[:size] for row, size in zip(probabilities, sizes.tolist(), strict=True)]
+        return [row[: len(ids)] for row, ids in zip(probabilities, windows, strict=True)]
 
 
 def _window_words(

@@ -94,7 +94,7 @@ class ContrastiveExtractor(nn.Module):
         self.encoder = encoder
         self.document_projection = nn.Linear(width, width)
         self.phrase_projection = nn.Linear(width, width)
-        self.prior = _prior() if config.prior else None
+        self.prior = feature_network(len(FEATURES), PRIOR_WIDTH) if config.prior else None
         self.classifier = nn.Linear(width, 1) if config.head == "classifier" else None
 
     def forward(self, batch: Batch, *, windows_at_once: int | None = None) -> Tensor:
@@ -185,11 +185,12 @@ def _mean_by(values: Tensor, group: Tensor, groups: int) -> Tensor:
     return sums / torch.bincount(group, minlength=groups).clamp(min=1).unsqueeze(1)
 
 
-def _prior() -> nn.Sequential:
-    last = nn.Linear(PRIOR_WIDTH, 1)
+def feature_network(features: int, width: int) -> nn.Sequential:
+    """From (N, features) to (N, 1): what is added to a cosine, over one hidden layer of `width`."""
+    last = nn.Linear(width, 1)
     nn.init.zeros_(last.weight)  # training starts from the plain cosine
     nn.init.zeros_(last.bias)
-    return nn.Sequential(nn.Linear(len(FEATURES), PRIOR_WIDTH), nn.GELU(), last)
+    return nn.Sequential(nn.Linear(features, width), nn.GELU(), last)
 
 
 def encoder_of(model: Any) -> nn.Module:

@@ -34,7 +34,7 @@ _DUAL = "dual."
 
 
 @dataclass(frozen=True)
-class Retriever:
+class TermRetriever:
     """A phrase bank with the pair encoder it was built with.
 
     Attributes:
@@ -69,7 +69,7 @@ def save_bank(
     write_folder(folder, module.state_dict(), tokenizer, config, card=card, storage=storage)
 
 
-def load_bank(folder: Path, *, device: str = "auto") -> Retriever:
+def load_bank(folder: Path, *, device: str = "auto") -> TermRetriever:
     """Open a folder that `save_bank` wrote.
 
     Args:
@@ -84,7 +84,7 @@ def load_bank(folder: Path, *, device: str = "auto") -> Retriever:
         module = build_dual(stored.config, stored.weights).to(target).eval()
         bank = replace(PhraseBank.load(folder / BANK, encoder=state_hash(stored.weights)), device=target.type)
         encoder = PairEncoder(module, stored.tokenizer, stored.padding, int(stored.config["length"]))
-    return Retriever(encoder, bank, stored.selection)
+    return TermRetriever(encoder, bank, stored.selection)
 
 
 def store_bank_words_as_differences(folder: Path) -> None:
@@ -150,7 +150,7 @@ def save_reranker(
     write_folder(folder, state, tokenizer, config, card=card, storage=storage)
 
 
-def load_reranker(folder: Path, *, device: str = "auto", retriever: Retriever | None = None) -> Reranker:
+def load_reranker(folder: Path, *, device: str = "auto", retriever: TermRetriever | None = None) -> Reranker:
     """Open a folder that `save_reranker` wrote.
 
     Args:
@@ -178,7 +178,7 @@ def load_reranker(folder: Path, *, device: str = "auto", retriever: Retriever | 
     return Reranker(encoder, module.to(target).eval(), stored.selection)
 
 
-def _shared_encoder(shared: str, retriever: Retriever | None, folder: Path) -> PairEncoder:
+def _shared_encoder(shared: str, retriever: TermRetriever | None, folder: Path) -> PairEncoder:
     if retriever is None:
         raise ModelLoadError(
             f"The reranker {folder} shares the encoder of a bank, and there is none: put the bank beside it."

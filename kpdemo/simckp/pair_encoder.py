@@ -20,7 +20,7 @@ DOCUMENT_BATCH = 16
 PHRASE_BATCH = 128
 TEXT_BATCH = 32
 GPU_BATCHES = 8
-"""So many are read as one on a GPU, which is idle with fewer texts."""
+"""This many batches are read as one on a GPU, which is idle with fewer texts."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from kpdemo.simckp.threshold import Calibration, own_count
 from kpdemo.types import Document, PointKind, Prediction, VectorPoint, VectorSpace
 
 BATCH_WINDOWS = 4
-"""Read at once on a CPU: its caches hold the activations of so many."""
+"""Read at once on a CPU: its caches hold the activations of that many."""
 GPU_WINDOWS = 128
 """Read at once; a GPU is idle with fewer."""
 TOO_LARGE = "The device's memory does not hold a single document: use --device cpu."

@@ -31,7 +31,7 @@ class Profile:
         positions reads less.
     beams: of the beam search; each of them is read.
     longest: most tokens of an answer.
-    no_repeat: no sequence of so many tokens comes twice in an answer; 0 for no such rule.
+    no_repeat: no sequence of this many tokens comes twice in an answer; 0 for no such rule.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kpdemo.simckp.absent import AbsentCandidate, merge_candidates
-from kpdemo.simckp.bank import Retrieved
+from kpdemo.simckp.bank import RetrievedTerm
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.decoding import GeneratedPhrase, SimckpGenerator, over_generate
-from kpdemo.simckp.pair_checkpoint import Retriever
+from kpdemo.simckp.pair_checkpoint import TermRetriever
 from kpdemo.simckp.terms import TextTerms
 from kpdemo.types import Document
 
@@ -31,7 +31,7 @@ class Proposer:
     retrieved: how many terms of the bank are proposed.
     """
 
-    retriever: Retriever | None
+    retriever: TermRetriever | None
     generator: SimckpGenerator | None
     search: SearchConfig = field(default_factory=SearchConfig)
     retrieved: int = RETRIEVED
@@ -72,7 +72,7 @@ class Proposer:
         documents: list[Document],
         vectors: NDArray[np.float32] | None = None,
         texts: Sequence[TextTerms] | None = None,
-    ) -> list[list[Retrieved]]:
+    ) -> list[list[RetrievedTerm]]:
         """The bank's best terms for each document; none without a bank.
 
         Args:

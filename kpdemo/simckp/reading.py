@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from kpdemo.simckp.halving import in_halves
@@ -15,8 +17,8 @@ Tower = Callable[[Tensor, Tensor], Tensor]
 """Token ids and their mask, (N, T) long each, to vectors (N, D)."""
 
 
-def padded(rows: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:
-    """Token ids and mask, (N, T) long each."""
+def padded(rows: Sequence[Sequence[int] | NDArray[np.int64] | Tensor], padding: int) -> tuple[Tensor, Tensor]:
+    """Token ids, filled up with `padding` at their ends, and mask, (N, T) long each."""
     length = max(map(len, rows), default=0)
     input_ids = torch.full((len(rows), length), padding)
     mask = torch.zeros((len(rows), length), dtype=torch.long)

@@ -18,6 +18,7 @@ from kpdemo.prmu import PhraseKinds
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.dual_encoder import DualEncoder
+from kpdemo.simckp.model import feature_network
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection
 from kpdemo.types import Document, Keyphrase, Kind
@@ -85,7 +86,7 @@ class RerankerModel(nn.Module):
         super().__init__()
         self.config = config
         self.dual = dual
-        self.combination = _combination() if config.combine else None
+        self.combination = feature_network(len(FEATURES), COMBINATION_WIDTH) if config.combine else None
 
     def forward(self, batch: CandidateBatch) -> Tensor:
         """(P,) the score of each candidate."""
@@ -120,13 +121,6 @@ def candidate_features(
         for candidate, kind in zip(candidates, kinds, strict=True)
     ]
     return np.array(rows, dtype=np.float32).reshape(len(rows), len(FEATURES))
-
-
-def _combination() -> nn.Sequential:
-    last = nn.Linear(COMBINATION_WIDTH, 1)
-    nn.init.zeros_(last.weight)  # training starts from the plain cosine
-    nn.init.zeros_(last.bias)
-    return nn.Sequential(nn.Linear(len(FEATURES), COMBINATION_WIDTH), nn.GELU(), last)
 
 
 @dataclass(frozen=True)

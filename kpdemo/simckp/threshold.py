@@ -36,9 +36,18 @@ def best_cutoff(scores: NDArray[np.float32], positive: NDArray[np.bool_]) -> flo
         scores, positive: (P,), at least one of them positive.
     """
     order = np.argsort(-scores, kind="stable")
-    hits = np.cumsum(positive[order])
-    f1 = 2 * hits / (np.arange(1, len(order) + 1) + positive.sum())
-    return float(scores[order[np.argmax(f1)]])
+    return float(scores[order[np.argmax(f1_by_count(positive[order]))]])
+
+
+def f1_by_count(ranked: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(P,) the F1 of the best one, the best two, and so on.
+
+    Args:
+        ranked: (P,) whether each candidate is gold, best first; at least one of them is.
+    """
+    hits = np.cumsum(ranked)
+    f1: NDArray[np.float64] = 2 * hits / (np.arange(1, len(hits) + 1) + ranked.sum())
+    return f1
 
 
 def learn_threshold(scored: Iterable[tuple[NDArray[np.float32], NDArray[np.bool_]]]) -> float:

@@ -12,22 +12,6 @@ from kpdemo.errors import ConfigError
 from kpdemo.training.recipes import RECIPES
 from kpdemo.training.settings import CHECKPOINT, check_needed, settings_of, shared_overrides
 
-PARTS = (
-    "tagger",
-    "frequency",
-    "extractor",
-    "ensemble",
-    "labeller",
-    "generator",
-    "one2seq",
-    "bank",
-    "reranker",
-    "ramkg-generator",
-    "ramkg-rounds",
-    "retriever",
-    "multilingual",
-    "kea",
-)
 WHOLE, ALL = "model", "all"
 """To put the trained parts together, and to train them first."""
 
@@ -139,3 +123,4 @@ _RUNS: Mapping[str, Callable[[Path, Mapping[str, str]], None]] = {
     "kea": _run_kea,
     **{part: partial(_run_recipe, part) for part in RECIPES},
 }
+PARTS = tuple(_RUNS)

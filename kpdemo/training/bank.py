@@ -34,6 +34,7 @@ from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.pair_encoder import PairObjective, PairPart, Rates
 from kpdemo.training.pairs import PairCache, cached_pairs
 from kpdemo.training.refinement import RefinementPart
+from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source, read_source, source_hashes
 from kpdemo.training.terms import TermCollection, cached_terms
 
@@ -257,7 +258,6 @@ def run_identity(config: BankTraining) -> str:
     Raises:
         ConfigError: a file of data is missing.
     """
-    elsewhere = ("loop", "output", "cache", "data", "device", "name", "storage")
     sources = source_hashes([*config.terms, *config.train, config.validation], config.data)
     fixed = asdict(config) | {"refinement": None, "sources": sources}
-    return str(sorted((name, value) for name, value in fixed.items() if name not in elsewhere))
+    return str(decisive(fixed))

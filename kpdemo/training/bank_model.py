@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from kpdemo.simckp.dual_encoder import DualEncoder, contrastive_loss_over
-from kpdemo.training.pairs import Pair
+from kpdemo.training.pairs import TermPair
 
 
 class BankModel(nn.Module):
@@ -64,7 +64,7 @@ class TermLabels:
     present_weight: float
 
     @classmethod
-    def of(cls, pairs: Sequence[Pair], terms: int, present_weight: float) -> TermLabels:
+    def of(cls, pairs: Sequence[TermPair], terms: int, present_weight: float) -> TermLabels:
         """Args:
         terms: N.
         """

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from kpdemo.evaluation.metrics import DEEP_CUT, macro_average, score_kind
-from kpdemo.simckp.bank import BankScore, PhraseBank, Retrieved
+from kpdemo.simckp.bank import BankScore, PhraseBank, RetrievedTerm
 from kpdemo.simckp.dual_encoder import DualEncoder
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.reading import encode_rows
@@ -22,7 +22,7 @@ from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
 from kpdemo.text import StemmedText
 from kpdemo.training.bank_model import BankModel
 from kpdemo.training.loop import Metrics
-from kpdemo.training.pairs import Pair, make_pair
+from kpdemo.training.pairs import TermPair, make_pair
 from kpdemo.training.selection import learn_selection
 from kpdemo.training.terms import bare
 from kpdemo.types import Document
@@ -50,7 +50,7 @@ class BankValidation:
         length: tokens of a document that are read.
         """
         self._keys, self._padding = list(index.numbers), tokenizer.pad_token_id
-        self._pairs: list[Pair] = []
+        self._pairs: list[TermPair] = []
         self._texts: list[TextTerms] = []
         self._gold: list[list[str]] = []
         for document in documents:
@@ -102,7 +102,7 @@ class BankValidation:
             scored.append((np.array([term.score for term in row], dtype=np.float32), positive))
         return learn_selection(scored, "expected F1", minimum=MINIMUM)
 
-    def _search(self, bank: PhraseBank, vectors: Tensor) -> list[list[Retrieved]]:
+    def _search(self, bank: PhraseBank, vectors: Tensor) -> list[list[RetrievedTerm]]:
         queries = vectors.cpu().float().numpy()
         return bank.search(queries, DEEP_CUT, self._texts)
 

@@ -51,12 +51,12 @@ def proposed_documents(
             known.append(candidates)
             bar.update()
     return [
-        ProposedDocument(document, candidates, gold_candidates(document, candidates))
+        ProposedDocument(document, candidates, gold_absent(document, candidates))
         for document, candidates in zip(documents, known, strict=True)
     ]
 
 
-def gold_candidates(document: Document, candidates: Sequence[AbsentCandidate]) -> NDArray[np.bool_]:
+def gold_absent(document: Document, candidates: Sequence[AbsentCandidate]) -> NDArray[np.bool_]:
     """(P,) true where a candidate is one of the document's keyphrases."""
     gold = {term_key(bare(keyphrase)) for keyphrase in document.keyphrases}
     return np.array([term_key(candidate.text) in gold for candidate in candidates], dtype=bool)

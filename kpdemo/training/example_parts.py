@@ -1,20 +1,22 @@
-"""What the trainings of extractor, generator and labeller share: batches of examples, parameter groups."""
+"""What the trainings of extractor, generator and labeller share: batches, parameter groups, figures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
 from kpdemo.errors import ConfigError
+from kpdemo.evaluation.metrics import MacroFigures, named_metrics
 from kpdemo.simckp.model import Batch
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.extractor_config import ExtractorTraining
 from kpdemo.training.labelling import ExampleSettings
+from kpdemo.training.loop import Metrics
 
 
 def training_examples(config: ExtractorTraining) -> ExampleCache:
@@ -43,8 +45,31 @@ def chosen_weights(examples: ExampleCache, chosen: NDArray[np.bool_], need: str)
     return np.where(chosen, examples.weights, 0)
 
 
+def validation_metrics(figures: MacroFigures, *more: str) -> Metrics:
+    """What is told at an evaluation, 0 where no document has gold of the kind.
+
+    Args:
+        more: names of `named_metrics` besides F1@5, F1@M, P@M and R@M.
+    """
+    named = named_metrics(figures)
+    return {name: named[name] or 0.0 for name in ("F1@5", "F1@M", "P@M", "R@M", *more)}
+
+
+class LearningRates(Protocol):
+    """Peak learning rates of the backbone and of all else, and the decay of both."""
+
+    @property
+    def learning_rate(self) -> float: ...
+
+    @property
+    def head_learning_rate(self) -> float: ...
+
+    @property
+    def weight_decay(self) -> float: ...
+
+
 def trained_parameters(
-    module: nn.Module, pretrained: Iterable[nn.Parameter], config: ExtractorTraining
+    module: nn.Module, pretrained: Iterable[nn.Parameter], config: LearningRates
 ) -> list[dict[str, Any]]:
     """All parameters that are not frozen: those of the backbone with its own learning rate, and the heads."""
     known = {id(parameter) for parameter in pretrained}

@@ -13,6 +13,7 @@ from kpdemo.simckp.model import ExtractorConfig
 from kpdemo.simckp.quantized import Storage
 from kpdemo.training.bounds import Positive, Rate, Share
 from kpdemo.training.loop import LoopConfig
+from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source, source_hashes
 
 
@@ -27,7 +28,7 @@ class ExtractorTraining:
     validation: chooses the weights, the threshold and the calibration.
     learning_rate, head_learning_rate: of the encoder; of the projections and the prior.
     freeze_embeddings: leave the word embeddings as they were pretrained.
-    top_layers: train so many layers of the encoder, counted from its end, and leave the others as they are;
+    top_layers: train this many layers of the encoder, counted from its end, and leave the others as they are;
         None for all.
     dropout: everywhere in the backbone, or "pretrained" for what its configuration says; 0 suits a run
         that sees each document about once.
@@ -93,9 +94,8 @@ def run_identity(config: ExtractorTraining) -> str:
         ModelLoadError: the start is missing or damaged.
         ConfigError: a file of data is missing.
     """
-    elsewhere = ("loop", "output", "cache", "data", "device", "counting", "storage", "shares")
     fixed = vars(config) | {
         "start": content_hash(config.start) if config.start else None,
         "sources": source_hashes([*config.train, config.validation], config.data),
     }
-    return str(sorted((name, value) for name, value in fixed.items() if name not in elsewhere))
+    return str(decisive(fixed, "counting", "shares"))

@@ -12,7 +12,7 @@ from kpdemo.simckp.decoding import SimckpGenerator, over_generate
 from kpdemo.simckp.losses import generation_loss
 from kpdemo.simckp.targets import pad_targets, shifted
 from kpdemo.text import phrase_key
-from kpdemo.training.labelling import absent_keyphrases, phrase_tokens
+from kpdemo.training.labelling import absent_keyphrases, bare_phrase_tokens
 from kpdemo.training.loop import Metrics
 from kpdemo.types import Document
 
@@ -33,7 +33,7 @@ class GenerationValidation:
     ) -> None:
         """Args:
         documents: those of which nothing is to be written are left out.
-        sample: on so many of them R@50 of absent keyphrases is measured; on all the likelihood.
+        sample: on this many of them R@50 of absent keyphrases is measured; on all the likelihood.
         written: the gold keyphrases that are to be written of a document.
         """
         self._generator = generator
@@ -45,7 +45,7 @@ class GenerationValidation:
         decoder, tokenizer = generator.module.decoder, generator.tokenizer
         vocabulary, longest = decoder.vocabulary, decoder.longest
         self._targets = [
-            vocabulary.encode([phrase_tokens(phrase, tokenizer) for phrase in phrases], longest=longest)
+            vocabulary.encode([bare_phrase_tokens(phrase, tokenizer) for phrase in phrases], longest=longest)
             for phrases in self._gold
         ]
 

@@ -25,7 +25,7 @@ from kpdemo.training.sources import Source, draw_documents
 from kpdemo.types import Document
 
 MOST_GIVEN = 15
-_EVERY = 10  # one document in so many chooses how many keyphrases are given
+_EVERY = 10  # one document in this many chooses how many keyphrases are given
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ logistic regression for each language; trained by `python -m kpdemo train kea`. 
 |---|---|---|---|---|---|---|
 {rows}
 
-The weights are of the features as they are; so many keyphrases are given as had the best F1@M on one
+The weights are of the features as they are; as many keyphrases are given as had the best F1@M on one
 document in {_EVERY}.
 
 Sources:

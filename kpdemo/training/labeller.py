@@ -13,14 +13,20 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.simckp.labeller import BEGIN, INSIDE, OUTSIDE, LabellerConfig, SequenceLabeller, as_predictor
+from kpdemo.simckp.reading import padded
 from kpdemo.training.example_cache import ExampleCache
-from kpdemo.training.example_parts import ExamplePart, chosen_weights, trained_parameters, training_examples
+from kpdemo.training.example_parts import (
+    ExamplePart,
+    chosen_weights,
+    trained_parameters,
+    training_examples,
+    validation_metrics,
+)
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
 from kpdemo.training.freezing import freeze, set_dropout
 from kpdemo.training.labelling import LabelledExample
@@ -118,15 +124,9 @@ class LabellerPart(ExamplePart):
 
     def collate(self, items: Sequence[int]) -> LabelBatch:
         examples = [self._examples[item] for item in items]
-        windows = [torch.from_numpy(item.example.windows[0]) for item in examples]
-        tags = [torch.from_numpy(bio_tags(item)) for item in examples]
-        sizes = torch.tensor([len(window) for window in windows])
-        input_ids = pad_sequence(windows, batch_first=True, padding_value=self._padding)
-        return LabelBatch(
-            input_ids,
-            (torch.arange(input_ids.shape[1]) < sizes[:, None]).long(),
-            pad_sequence(tags, batch_first=True, padding_value=OUTSIDE),
-        )
+        input_ids, mask = padded([item.example.windows[0] for item in examples], self._padding)
+        tags, _ = padded([bio_tags(item) for item in examples], OUTSIDE)
+        return LabelBatch(input_ids, mask, tags)
 
     def loss(self, batch: LabelBatch) -> Tensor:
         return self.module.loss(batch.input_ids, batch.attention_mask, batch.tags)
@@ -134,13 +134,7 @@ class LabellerPart(ExamplePart):
     def evaluate(self) -> Metrics:
         self.module.eval()
         figures = evaluate(self._validation, self._predictor.predict(self._validation)).present.skip_empty
-        metrics = {
-            "F1@5": figures.f1_5,
-            "F1@M": figures.f1_m,
-            "P@M": figures.precision_m,
-            "R@M": figures.recall_m,
-        }
-        return {name: value or 0.0 for name, value in metrics.items()}
+        return validation_metrics(figures)
 
 
 def bio_tags(item: LabelledExample) -> NDArray[np.int64]:

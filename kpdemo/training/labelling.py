@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class ExampleSettings:
     overlap: int
     most_windows: int | None
     candidates: CandidateConfig
-    random_negatives: bool = field(default=False, repr=False)  # caches without them keep their names
+    random_negatives: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def label_document(document: Document, settings: ExampleSettings, tokenizer: Tok
     return LabelledExample(
         Example(example.windows, replace(example.rows, candidates=numbers), example.features[seen]),
         gold_candidates(document, candidates)[seen],
-        tuple(phrase_tokens(phrase, tokenizer) for phrase in absent_keyphrases(document)),
+        tuple(bare_phrase_tokens(phrase, tokenizer) for phrase in absent_keyphrases(document)),
     )
 
 
@@ -108,6 +108,6 @@ def absent_keyphrases(document: Document) -> list[str]:
     return list(found.values())
 
 
-def phrase_tokens(phrase: str, tokenizer: Tokenizer) -> NDArray[np.int64]:
+def bare_phrase_tokens(phrase: str, tokenizer: Tokenizer) -> NDArray[np.int64]:
     """The token ids of a phrase by itself, without special tokens."""
     return np.asarray(tokenizer.encode(phrase, add_special_tokens=False).ids, dtype=np.int64)

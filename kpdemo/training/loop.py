@@ -8,7 +8,7 @@ import logging
 import math
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate, takewhile
@@ -37,9 +37,9 @@ class LoopConfig:
     documents: document visits in all; N epochs are N times the documents of one, and so N visits of each. A
         run ends with the last whole batch that they allow. A run may go on with more or fewer.
     warmup, decay: shares of the run in which the learning rate rises from and falls to zero; with
-        decay = 1 - warmup it is SimCKP's linear decay, with less it stays at its peak in between. They are
-        shares of `documents`: where a run goes on with others, its rate is from there on that of a run of so
-        many, such as high again after it had fallen to zero, and as a whole that of no single run.
+        decay = 1 - warmup it is SimCKP's linear decay, with less it stays at its peak in between. A run
+        resumed with another `documents` follows the schedule of the new total from then on, so its learning
+        rate may rise again; no single run has that schedule.
     clip: largest gradient norm.
     evaluate_every: document visits between two evaluations.
     patience: evaluations without a better one before the run stops.
@@ -131,7 +131,7 @@ def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *,
 
 
 def count_steps(part: Part, documents: int) -> int:
-    """The batches of so many document visits, over as many epochs as that takes; at least one."""
+    """The batches of that many document visits, over as many epochs as that takes; at least one."""
     sizes = _sizes(part, 0)
     epochs, rest = divmod(documents, max(sum(sizes), 1))
     visited = accumulate(_sizes(part, epochs)) if rest else ()
@@ -144,7 +144,7 @@ def _sizes(part: Part, epoch: int) -> list[int]:
 
 
 def learning_rate(config: LoopConfig, steps: int) -> Callable[[int], float]:
-    """The factor on the peak learning rate at each of so many steps."""
+    """The factor on the peak learning rate at each of that many steps."""
 
     def factor(step: int) -> float:
         done = step / steps
@@ -182,9 +182,7 @@ class _Run:
         self._optimizer.load_state_dict(state["optimizer"])
         self._schedule.load_state_dict(state["schedule"])
         self.progress = Progress(**state["progress"])
-        torch.set_rng_state(state["rng"].cpu())
-        if self._device.type == "cuda":
-            torch.cuda.set_rng_state(state["cuda_rng"].cpu(), self._device)
+        _restore_chance(state, self._device)
         self._cut_log()
         logger.info("resumed at step %d of %d", self.progress.step, self._steps)
         self._tell_other_schedule(state.get("documents"))
@@ -361,6 +359,13 @@ class _Run:
             state["cuda_rng"] = torch.cuda.get_rng_state(self._device)
         save_state(state, self._folder / "last.pt")
         self._saved = time.monotonic()
+
+
+def _restore_chance(state: Mapping[str, Any], device: torch.device) -> None:
+    """Set the random states to those stored; a run begun on a CPU has stored none of a GPU."""
+    torch.set_rng_state(state["rng"].cpu())
+    if device.type == "cuda" and "cuda_rng" in state:
+        torch.cuda.set_rng_state(state["cuda_rng"].cpu(), device)
 
 
 def _fingerprint(config: LoopConfig, identity: str) -> str:

@@ -137,7 +137,7 @@ def _training(
 | {need} | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents{mixture} |
-| time | {progress.seconds / 60:.0f} minutes on {machine(device)}, {loop.precision} |
+| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {loop.precision} |
 | learning rate | {_rates(config)} |
 | temperature | {config.model.temperature:g} |
 | weights stored as | {config.storage} |
@@ -241,7 +241,7 @@ def _rates(config: ExtractorTraining) -> str:
     return f"{config.learning_rate:g} encoder, {config.head_learning_rate:g} heads; embeddings {embeddings}"
 
 
-def machine(device: torch.device) -> str:
+def processor(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{torch.get_num_threads()} {platform.machine()} CPU threads"

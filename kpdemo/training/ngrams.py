@@ -42,7 +42,7 @@ class ScoredDocuments:
         return cls(predictor, documents, tables)
 
     def up_to(self, longest: int) -> list[Scored]:
-        """The candidates of at most so many words.
+        """The candidates of at most that many words.
 
         Raises:
             ConfigError: the extractor's own are not as long.
@@ -62,7 +62,7 @@ class ScoredDocuments:
 
 
 def predict_up_to(longest: int, chosen_on: ScoredDocuments, asked: ScoredDocuments) -> list[Prediction]:
-    """The keyphrases of at most so many words of `asked`, by a threshold learnt on `chosen_on`."""
+    """The keyphrases of at most that many words of `asked`, by a threshold learnt on `chosen_on`."""
     learnt = [
         (scores, gold_candidates(document, candidates))
         for document, (candidates, scores) in zip(chosen_on.documents, chosen_on.up_to(longest), strict=True)

@@ -22,7 +22,12 @@ from kpdemo.simckp.one2seq import One2SeqPredictor
 from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
 from kpdemo.simckp.targets import pad_targets
 from kpdemo.training.example_cache import ExampleCache
-from kpdemo.training.example_parts import ExamplePart, trained_parameters, training_examples
+from kpdemo.training.example_parts import (
+    ExamplePart,
+    trained_parameters,
+    training_examples,
+    validation_metrics,
+)
 from kpdemo.training.extractor_config import run_identity
 from kpdemo.training.generation import GenerationValidation
 from kpdemo.training.generator import GeneratorBatch, GeneratorTraining, build_generator, written_loss
@@ -78,13 +83,7 @@ def train_one2seq(config: One2SeqTraining, *, device: torch.device) -> TrainedOn
     logger.info("%d training examples, %d validation documents", len(examples), len(documents))
     progress = train(part, config.loop, config.output, device, identity=run_identity(config))
     figures = evaluate(documents, One2SeqPredictor(reader).predict(documents)).present.skip_empty
-    metrics = {
-        "F1@5": figures.f1_5,
-        "F1@M": figures.f1_m,
-        "P@M": figures.precision_m,
-        "R@M": figures.recall_m,
-    }
-    known = {name: value or 0.0 for name, value in metrics.items()} | validation.evaluate()
+    known = validation_metrics(figures) | validation.evaluate()
     return TrainedOne2Seq(module, tokenizer, progress, len(examples), known)
 
 

@@ -17,7 +17,7 @@ from kpdemo.training.bank_model import BankModel, TermLabels
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import LoopConfig, Metrics
-from kpdemo.training.pairs import Pair, PairCache
+from kpdemo.training.pairs import PairCache, TermPair
 
 UNSEEN_EPSILON = 1e-4
 """Adam would blow the faint gradients of terms not seen yet up to full steps; this is above them."""
@@ -30,7 +30,7 @@ class PairObjective:
     tower_weight: how much the loss over encoded phrases counts beside that over the bank's own vectors.
     hard_negatives: terms a document that the bank ranks highest and that are wrong, encoded as phrases
         beside the gold of the batch.
-    most_phrases: of all these only so many, drawn at random, are encoded for a batch.
+    most_phrases: of all these only this many, drawn at random, are encoded for a batch.
     """
 
     present_weight: float = 0.3
@@ -50,7 +50,7 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class PairBatch:
+class TermPairBatch:
     """Attributes:
     input_ids, attention_mask: (B, T) long.
     """
@@ -59,7 +59,7 @@ class PairBatch:
     attention_mask: Tensor
     labels: TermLabels
 
-    def to(self, device: torch.device) -> PairBatch:
+    def to(self, device: torch.device) -> TermPairBatch:
         moved = {name: value.to(device) for name, value in vars(self).items()}
         return replace(self, **moved)
 
@@ -91,8 +91,7 @@ class PairPart:
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         rates, dual = self._rates, self.module.dual
-        towers = [tower for tower in (dual.encoder, dual.phrase_encoder) if tower is not None]
-        encoder = [weight for tower in towers for weight in tower.parameters() if weight.requires_grad]
+        encoder = [weight for weight in dual.encoder.parameters() if weight.requires_grad]
         heads = [*dual.document_projection.parameters(), *dual.phrase_projection.parameters()]
         return [
             {"params": encoder, "lr": rates.encoder, "weight_decay": rates.weight_decay},
@@ -106,16 +105,16 @@ class PairPart:
             self._pairs.lengths, self._pairs.repeats, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
         )
 
-    def __getitem__(self, number: int) -> Pair:
+    def __getitem__(self, number: int) -> TermPair:
         return self._pairs[number]
 
-    def collate(self, items: Sequence[Pair]) -> PairBatch:
+    def collate(self, items: Sequence[TermPair]) -> TermPairBatch:
         input_ids, mask = padded([item.tokens.tolist() for item in items], self._padding)
-        return PairBatch(
+        return TermPairBatch(
             input_ids, mask, TermLabels.of(items, len(self._phrases), self._objective.present_weight)
         )
 
-    def loss(self, batch: PairBatch) -> Tensor:
+    def loss(self, batch: TermPairBatch) -> Tensor:
         """Section 4.3 of SimCKP twice: over the vectors of all terms, and over the phrases of the batch."""
         dual, labels = self.module.dual, batch.labels
         documents = dual.documents(batch.input_ids, batch.attention_mask)

@@ -28,7 +28,7 @@ GROUP = 1024  # documents that a process reads for one copy of all terms
 
 
 @dataclass(frozen=True)
-class Pair:
+class TermPair:
     """A document as the dual encoder reads it, and its terms by number.
 
     Attributes:
@@ -42,9 +42,9 @@ class Pair:
     present: NDArray[np.int32]
 
 
-def make_pair(document: Document, index: TermIndex, tokenizer: Tokenizer, *, length: int) -> Pair:
+def make_pair(document: Document, index: TermIndex, tokenizer: Tokenizer, *, length: int) -> TermPair:
     numbers = {index.numbers.get(term_key(bare(text))) for text in document.keyphrases} - {None}
-    return Pair(
+    return TermPair(
         np.asarray(document_tokens(document, tokenizer, length), dtype=np.int32),
         np.asarray(sorted(numbers), dtype=np.int32),  # type: ignore[type-var]
         np.asarray(index.read(document).numbers, dtype=np.int32),
@@ -76,12 +76,12 @@ class PairCache:
         """How often each document stands in one epoch."""
         return self._arrays["repeats"]
 
-    def __getitem__(self, number: int) -> Pair:
+    def __getitem__(self, number: int) -> TermPair:
         def row(name: str) -> NDArray[np.int32]:
             first, end = self._starts[name][number : number + 2]
             return self._arrays[name][first:end]
 
-        return Pair(row("tokens"), row("gold"), row("present"))
+        return TermPair(row("tokens"), row("gold"), row("present"))
 
     def save(self, path: Path) -> None:
         save_arrays(path, self._arrays)
@@ -91,7 +91,7 @@ class PairCache:
         return cls(load_arrays(path))
 
     @classmethod
-    def build(cls, pairs: Iterable[tuple[Pair, int]]) -> PairCache:
+    def build(cls, pairs: Iterable[tuple[TermPair, int]]) -> PairCache:
         """From pairs, each with the number of times it stands in an epoch."""
         columns: dict[str, list[NDArray[np.int32]]] = {name: [] for name in _COLUMNS}
         repeats: list[int] = []
@@ -124,7 +124,6 @@ def cached_pairs(
     length: int,
     documents: int,
     seed: int,
-    workers: int | None = None,
 ) -> PairCache:
     """Pairs of `documents` documents drawn from all sources, read from `cache` when they are there.
 
@@ -147,7 +146,7 @@ def cached_pairs(
         return PairCache.load(path)
     chosen = draw_documents(sources, folder, documents, seed)
     make = partial(_pair_group, index, tokenizer, length)
-    pairs = PairCache.join(in_groups(make, chosen, size=GROUP, description="terms", workers=workers))
+    pairs = PairCache.join(in_groups(make, chosen, size=GROUP, description="terms"))
     if not len(pairs):
         raise ConfigError("No training document has a keyphrase of the bank: check the sources.")
     pairs.save(path)

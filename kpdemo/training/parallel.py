@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from kpdemo.document_rows import document_from_row
-from kpdemo.errors import ConfigError, InputError
-from kpdemo.json_rows import read_rows
+from kpdemo.errors import InputError
+from kpdemo.json_rows import line_name, read_rows
+from kpdemo.training.sources import source_file
 from kpdemo.types import Document
 
 
@@ -23,7 +24,7 @@ class ParallelSource:
         language: ISO 639-1 code of the side that is not English.
         parts: fields that hold a text by language, such as `{"fr": …, "en": …}`; each gives a pair. Without
             any a row is a document in both: its text in "fr" and "en", with `fr_title` and `fr_keyphrases`.
-        limit: only the first so many rows.
+        limit: only this many of the first rows.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -49,11 +50,9 @@ def read_translations(source: ParallelSource, folder: Path) -> Iterator[Translat
         ConfigError: there is no such file.
         InputError: a row cannot be read.
     """
-    path = folder / source.path
-    if not path.is_file():
-        raise ConfigError(f"No training data at {path}: check `data` and `path` in the configuration.")
+    path = source_file(source, folder)
     for number, row in islice(read_rows(path), source.limit):
-        place = f"{path.name}, line {number}"
+        place = line_name(path.name, number)
         for sides in _sides(row, source, place):
             if all(side.get("text") for side in sides):
                 first, second = (document_from_row(side, where=place) for side in sides)

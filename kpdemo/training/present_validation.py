@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +13,14 @@ from kpdemo.candidates.chunks import Candidate, mine_candidates, present_keyphra
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.selection import keep
-from kpdemo.simckp.counting import Counting, learn_expected_f1
+from kpdemo.simckp.counting import Counting
 from kpdemo.simckp.examples import Example, build_example
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.predictor import Second, Selection, score_examples
-from kpdemo.simckp.threshold import learn_calibration, learn_threshold
+from kpdemo.training.example_parts import validation_metrics
 from kpdemo.training.labelling import gold_candidates
 from kpdemo.training.loop import Metrics
+from kpdemo.training.selection import learn_selection
 from kpdemo.types import Document, Prediction
 
 
@@ -60,27 +62,17 @@ class ValidationSet:
         """
         scores = score_examples(module, self._examples, padding=self._padding, second=second)
         pairs = list(zip(scores, self._positive, strict=True))
-        threshold = learn_threshold(pairs)
-        calibration = learn_calibration(np.concatenate(scores), np.concatenate(self._positive))
-        by_threshold = Selection(threshold, calibration)
-        figures = self._figures(scores, by_threshold)
-        if self._counting == "threshold":
-            return by_threshold, figures | {"threshold": threshold}
-        counting = learn_expected_f1(pairs, calibration, minimum=self._minimum)
-        selection = Selection(threshold, calibration, counting)
-        papers = {"threshold": threshold, "F1@M by threshold": figures["F1@M"]}
-        return selection, self._figures(scores, selection) | papers
+        selection = learn_selection(pairs, self._counting, self._minimum)
+        metrics = self._figures(scores, selection) | {"threshold": selection.threshold}
+        if selection.counting is None:
+            return selection, metrics
+        by_threshold = self._figures(scores, replace(selection, counting=None))
+        return selection, metrics | {"F1@M by threshold": by_threshold["F1@M"]}
 
     def _figures(self, scores: Sequence[NDArray[np.float32]], selection: Selection) -> Metrics:
         predictions = [self._predict(index, score, selection) for index, score in enumerate(scores)]
         figures = evaluate(self.documents, predictions).present.skip_empty
-        metrics = {
-            "F1@5": figures.f1_5,
-            "F1@M": figures.f1_m,
-            "P@M": figures.precision_m,
-            "R@M": figures.recall_m,
-        }
-        return {name: value or 0.0 for name, value in metrics.items()}
+        return validation_metrics(figures)
 
     def _predict(self, index: int, scores: NDArray[np.float32], selection: Selection) -> Prediction:
         document, mined, values = self.documents[index], self._candidates[index], scores.tolist()

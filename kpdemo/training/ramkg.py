@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from pydantic import Field
@@ -23,63 +23,19 @@ from kpdemo.ramkg.generator_checkpoint import Ends, save_writer
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.manifest import read_manifest
 from kpdemo.ramkg.prompt import clean_phrases, join_phrases
-from kpdemo.ramkg.writer import Writer, pad
+from kpdemo.ramkg.writer import Writer
 from kpdemo.simckp.quantized import Storage
+from kpdemo.simckp.reading import padded
 from kpdemo.simckp.targets import IGNORED
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
+from kpdemo.training.ramkg_config import WriterTraining
 from kpdemo.training.ramkg_inputs import training_inputs, validation_inputs
-from kpdemo.training.ramkg_model import ScratchConfig, StartSettings, new_writer
+from kpdemo.training.ramkg_model import FoundBy, new_writer
+from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class WriterTraining:
-    """What a generator is and how it learns, whatever it learns from.
-
-    Attributes:
-        generated: validation documents that keyphrases are written for at each evaluation, spread evenly.
-        selected: the figure that the best weights have: "F1@M" as in the paper's code (pooled), or
-            "log-likelihood", which is quicker to measure with `generated = 0`.
-        backbone: any encoder-decoder of the Hub, or a folder.
-        scratch: sizes of a Transformer with a vocabulary of its own, in place of a backbone.
-        languages: those a token is added for, where the backbone has none of its own; without any the model
-            tells none apart.
-        passages: m, how many passages' keyphrases are read.
-        window, longest: tokens read and written at most.
-        dropout: everywhere in the backbone, or "pretrained" for what its configuration says.
-        attention: Transformers' name of the kernel.
-        storage: of the weights in the checkpoint.
-
-    Raises:
-        ConfigError: settings that exclude each other.
-    """
-
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
-    name: str = "ramkg-generator"
-    style: str = "author keywords"
-    backbone: str = "facebook/mbart-large-cc25"
-    scratch: ScratchConfig | None = None
-    languages: tuple[str, ...] = ()
-    passages: Annotated[int, Field(ge=1)] = 1
-    deduplicate: bool = True
-    window: Annotated[int, Field(ge=64)] = 1024
-    longest: Annotated[int, Field(ge=8)] = 128
-    beams: Annotated[int, Field(ge=1)] = 5
-    learning_rate: Annotated[float, Field(gt=0)] = 1e-4
-    weight_decay: Annotated[float, Field(ge=0)] = 0.01
-    dropout: float | Literal["pretrained"] = "pretrained"
-    attention: str = "sdpa"
-    generated: Annotated[int, Field(ge=0)] = 200
-    selected: Literal["F1@M", "log-likelihood"] = "F1@M"
-    storage: Storage = "fp16"
-
-    def __post_init__(self) -> None:
-        if self.selected == "F1@M" and not self.generated:
-            raise ConfigError('selected = "F1@M" needs documents to write for: set `generated` above 0.')
 
 
 @dataclass(frozen=True)
@@ -110,14 +66,6 @@ class RamkgTraining(WriterTraining):
         super().__post_init__()
         if (self.retrieval == "index") != (self.index is not None):
             raise ConfigError('retrieval = "index" and an `index` go together: set both or neither.')
-
-
-@dataclass(frozen=True)
-class FoundBy:
-    """The encoder that found the retrieved keyphrases: a hash of it, and its name; both empty if unknown."""
-
-    identity: str = ""
-    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -154,7 +102,7 @@ class TextPair:
 
 
 @dataclass(frozen=True)
-class PairBatch:
+class TextPairBatch:
     """Attributes:
     input_ids, mask: (B, T)
     written: (B, S - 1) what the decoder reads.
@@ -166,8 +114,8 @@ class PairBatch:
     written: Tensor
     labels: Tensor
 
-    def to(self, device: torch.device) -> PairBatch:
-        return PairBatch(*(tensor.to(device, non_blocking=True) for tensor in vars(self).values()))
+    def to(self, device: torch.device) -> TextPairBatch:
+        return TextPairBatch(*(tensor.to(device, non_blocking=True) for tensor in vars(self).values()))
 
 
 def train_ramkg(config: RamkgTraining, *, device: torch.device) -> TrainedWriter:
@@ -212,36 +160,13 @@ def train_writer(
     if not examples:
         raise ConfigError("No training document has a keyphrase: check the sources.")
     torch.manual_seed(loop.seed)
-    start = _start(config, examples, into, found_by or FoundBy())
-    writer, tokenizer, ends = new_writer(start, [given.document for given in examples])
+    writer, tokenizer, ends = new_writer(config, examples, into, found_by or FoundBy())
     repeats = repeats or [1] * len(examples)
     part = WriterPart(writer, config, loop, examples, validation, repeats)
     logger.info("%d training examples, %d validation documents", len(examples), len(validation))
     progress = train(part, loop, into, device, identity=_identity(config, examples, repeats, validation))
     writer.model.eval()
     return TrainedWriter(writer, tokenizer, ends, progress, len(examples), part.evaluate())
-
-
-def _start(
-    config: WriterTraining, examples: Sequence[Augmented], folder: Path, found_by: FoundBy
-) -> StartSettings:
-    return StartSettings(
-        name=config.name,
-        backbone=config.backbone,
-        scratch=config.scratch,
-        languages=config.languages,
-        window=config.window,
-        longest=config.longest,
-        beams=config.beams,
-        passages=config.passages,
-        deduplicate=config.deduplicate,
-        dropout=config.dropout,
-        attention=config.attention,
-        folder=folder,
-        retrieves=any(given.retrieved for given in examples),
-        retriever=found_by.identity,
-        retriever_name=found_by.name,
-    )
 
 
 class WriterPart:
@@ -279,14 +204,16 @@ class WriterPart:
     def __getitem__(self, index: int) -> TextPair:
         return self._pairs[index]
 
-    def collate(self, items: Sequence[TextPair]) -> PairBatch:
+    def collate(self, items: Sequence[TextPair]) -> TextPairBatch:
         vocabulary = self._writer.vocabulary
-        input_ids, mask = pad([item.source for item in items], vocabulary.padding)
-        written, _ = pad([item.target[:-1] for item in items], vocabulary.padding)
-        labels, _ = pad([[IGNORED] * (item.known - 1) + item.target[item.known :] for item in items], IGNORED)
-        return PairBatch(input_ids, mask, written, labels)
+        input_ids, mask = padded([item.source for item in items], vocabulary.padding)
+        written, _ = padded([item.target[:-1] for item in items], vocabulary.padding)
+        labels, _ = padded(
+            [[IGNORED] * (item.known - 1) + item.target[item.known :] for item in items], IGNORED
+        )
+        return TextPairBatch(input_ids, mask, written, labels)
 
-    def loss(self, batch: PairBatch) -> Tensor:
+    def loss(self, batch: TextPairBatch) -> Tensor:
         """The negative log-likelihood of a token, in nats, averaged over those of the batch."""
         return self._losses(batch).sum() / (batch.labels != IGNORED).sum()
 
@@ -294,7 +221,7 @@ class WriterPart:
         """The mean log-likelihood of a gold token, and pooled P, R and F1@M where documents are generated."""
         return {"log-likelihood": self._log_likelihood()} | (self._scores() if self._generated else {})
 
-    def _losses(self, batch: PairBatch) -> Tensor:
+    def _losses(self, batch: TextPairBatch) -> Tensor:
         """(B · (S - 1),) of each token; 0 for those that are not learnt."""
         logits = self.module(
             input_ids=batch.input_ids,
@@ -350,7 +277,5 @@ def _identity(
     validation: Sequence[Augmented],
 ) -> str:
     """All that decides the outcome besides the loop's own settings; documents by their content."""
-    free = ("loop", "output", "data", "device", "storage", "name", "style", "attention")
-    fixed = {name: value for name, value in vars(config).items() if name not in free}
     content = content_identity(examples, repeats, validation)
-    return str((sorted(fixed.items()), content))
+    return str((decisive(vars(config), "style", "attention"), content))

@@ -6,7 +6,7 @@ import torch
 
 from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import pseudo_table, recall_table
-from kpdemo.training.model_card import limit_note, machine, source_list, table, visits
+from kpdemo.training.model_card import limit_note, processor, source_list, table, visits
 from kpdemo.training.ramkg import RamkgTraining, TrainedWriter
 from kpdemo.training.ramkg_rounds import RETRIEVER, RamkgRounds, TrainedRounds
 
@@ -29,7 +29,7 @@ reads a document{_reads(config)} and writes its keyphrases, present and absent o
 | documents | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents by {config.selected} |
-| time | {progress.seconds / 60:.0f} minutes on {machine(device)}, {loop.precision} |
+| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {loop.precision} |
 | learning rate | {config.learning_rate:g} |
 | seed | {loop.seed} |
 
@@ -84,7 +84,7 @@ has to be built with the retriever of the same run, the folder `{RETRIEVER}` bes
 | retriever, the same | {_retriever(config)} |
 | rounds, the one whose retriever was kept | {len(rounds)}, {trained.outcome.best} |
 | seed | {config.seed} |
-| device | {machine(device)} |
+| device | {processor(device)} |
 
 Retrieval on the validation documents, in percent:
 

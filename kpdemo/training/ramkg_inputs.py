@@ -12,7 +12,7 @@ from kpdemo.languages import identified
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.manifest import read_manifest
 from kpdemo.storage import replace_file
-from kpdemo.training.sources import Source, draw_documents, read_source_rows
+from kpdemo.training.sources import Source, draw, draw_documents, read_source_rows
 from kpdemo.types import Document
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 def training_inputs(config: RamkgTraining) -> tuple[list[Augmented], list[int]]:
     """The documents of all sources with their retrieved keyphrases, and how often each is repeated."""
     if config.retrieval == "file":
-        rows = [
-            (given, source.repeat) for source in config.train for given in _from_file(source, config.data)
-        ]
+        rows = draw(
+            config.train, lambda source: _from_file(source, config.data), config.pool, config.loop.seed
+        )
         return [given for given, _ in rows], [repeat for _, repeat in rows]
     drawn = draw_documents(config.train, config.data, config.pool, config.loop.seed)
     documents = [identified(document) for document, _ in drawn]

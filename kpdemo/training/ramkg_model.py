@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any
 
-from pydantic import Field
 from tokenizers import SentencePieceUnigramTokenizer
 from tokenizers.processors import TemplateProcessing
 from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
-from kpdemo.errors import ConfigError, ModelLoadError
-from kpdemo.ramkg.frames import Form, added_languages, form_of, own_languages
+from kpdemo.errors import ModelLoadError
+from kpdemo.ramkg.frames import added_languages, form_of, own_languages
 from kpdemo.ramkg.generator_checkpoint import Ends, build_writer
+from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.vocabulary import MARKS, WriterSettings
 from kpdemo.ramkg.writer import Writer
-from kpdemo.simckp.backbone import load_encoder_decoder, longest_reading
-from kpdemo.simckp.hub_download import fetch
+from kpdemo.simckp.backbone import add_tokens, load_encoder_decoder, longest_reading
 from kpdemo.storage import replace_file
 from kpdemo.training.freezing import set_dropout
+from kpdemo.training.ramkg_config import ScratchConfig, WriterTraining
 from kpdemo.types import Document
 
 SAMPLED = 3_000
@@ -29,97 +29,51 @@ _SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
 
 
 @dataclass(frozen=True)
-class ScratchConfig:
-    """The paper's baseline "Transformer": an encoder and a decoder of equal size, as in BART.
+class FoundBy:
+    """The encoder that found the retrieved keyphrases: a hash of it, and its name; both empty if unknown."""
 
-    Attributes:
-        vocabulary: subwords of a unigram vocabulary learnt from the training documents.
-        width, layers, heads: D, and layers of the encoder and of the decoder.
-    """
-
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
-    vocabulary: Annotated[int, Field(ge=200)] = 16_000
-    width: Annotated[int, Field(ge=8)] = 256
-    layers: Annotated[int, Field(ge=1)] = 3
-    heads: Annotated[int, Field(ge=1)] = 4
-
-    def __post_init__(self) -> None:
-        if self.width % self.heads:
-            raise ConfigError(f"A width of {self.width} cannot be shared by {self.heads} heads: change one.")
+    identity: str = ""
+    name: str = ""
 
 
-@dataclass(frozen=True)
-class StartSettings:
-    """See `kpdemo.training.ramkg.RamkgTraining`.
-
-    Attributes:
-        folder: where the vocabulary of a new model is kept, so that a run that goes on has the same.
-    """
-
-    name: str
-    backbone: str
-    scratch: ScratchConfig | None
-    languages: Sequence[str]
-    window: int
-    longest: int
-    beams: int
-    passages: int
-    deduplicate: bool
-    dropout: float | Literal["pretrained"]
-    attention: str
-    folder: Path
-    retrieves: bool
-    retriever: str
-    retriever_name: str
-
-
-def new_writer(settings: StartSettings, documents: Sequence[Document]) -> tuple[Writer, Any, Ends]:
+def new_writer(
+    config: WriterTraining, examples: Sequence[Augmented], folder: Path, found_by: FoundBy
+) -> tuple[Writer, Any, Ends]:
     """The model as training begins, its tokenizer of Transformers, and its ends.
 
     Args:
-        documents: of the training; a new vocabulary is learnt from them, and their languages are those
+        examples: of the training; a new vocabulary is learnt from their documents, whose languages are those
             that the model is made for.
+        folder: where the vocabulary of a new model is kept, so that a run that goes on has the same.
 
     Raises:
         ModelLoadError: the backbone cannot be loaded, or does not say how its sequences begin and end.
     """
-    if settings.scratch:
-        model, tokenizer = _from_scratch(settings, settings.scratch, documents)
+    if config.scratch:
+        documents = [given.document for given in examples]
+        model, tokenizer = _from_scratch(config, config.scratch, documents, folder)
     else:
-        on_hub = "/" in settings.backbone and not Path(settings.backbone).is_dir()
-        name = str(fetch(settings.backbone)) if on_hub else settings.backbone
-        model, tokenizer = load_encoder_decoder(name, attention=settings.attention)
-    set_dropout(model, settings.dropout)
+        model, tokenizer = load_encoder_decoder(config.backbone, attention=config.attention)
+    set_dropout(model, config.dropout)
     form = form_of(model.config.model_type, tokenizer)
-    languages = own_languages(tokenizer) if form != "plain" else added_languages(settings.languages)
+    languages = own_languages(tokenizer) if form != "plain" else added_languages(config.languages)
     special = tuple(tokenizer("")["input_ids"])
-    _add_tokens(model, tokenizer, [*MARKS, *languages.values()])
-    writer = _writer_settings(settings, form, languages, documents, longest_reading(model.config, tokenizer))
-    ends = Ends(special, *_ends(settings.backbone, model, tokenizer))
-    return build_writer(settings.name, model, tokenizer.backend_tokenizer, writer, ends), tokenizer, ends
-
-
-def _writer_settings(
-    settings: StartSettings,
-    form: Form,
-    languages: Mapping[str, str],
-    documents: Sequence[Document],
-    readable: int,
-) -> WriterSettings:
-    return WriterSettings(
+    add_tokens(model, tokenizer, [*MARKS, *languages.values()])
+    settings = WriterSettings(
         form=form,
         languages=dict(languages),
-        made_for=tuple(sorted({document.language for document in documents} - {""})),
-        window=min(settings.window, readable),
-        longest=settings.longest,
-        beams=settings.beams,
-        deduplicate=settings.deduplicate,
-        passages=settings.passages,
-        retrieves=settings.retrieves,
-        retriever=settings.retriever,
-        retriever_name=settings.retriever_name,
+        made_for=tuple(sorted({given.document.language for given in examples} - {""})),
+        window=min(config.window, longest_reading(model.config, tokenizer)),
+        longest=config.longest,
+        beams=config.beams,
+        deduplicate=config.deduplicate,
+        passages=config.passages,
+        retrieves=any(given.retrieved for given in examples),
+        retriever=found_by.identity,
+        retriever_name=found_by.name,
     )
+    ends = Ends(special, *_ends(config.backbone, model, tokenizer))
+    return build_writer(config.name, model, tokenizer.backend_tokenizer, settings, ends), tokenizer, ends
 
 
 def _ends(name: str, model: Any, tokenizer: Any) -> tuple[int, int, int]:
@@ -139,19 +93,12 @@ def _ends(name: str, model: Any, tokenizer: Any) -> tuple[int, int, int]:
     return int(start), int(tokenizer.eos_token_id), int(tokenizer.pad_token_id)
 
 
-def _add_tokens(model: Any, tokenizer: Any, tokens: Sequence[str]) -> None:
-    known = tokenizer.get_vocab()
-    tokenizer.add_tokens([token for token in tokens if token not in known], special_tokens=True)
-    if len(tokenizer) > model.get_input_embeddings().num_embeddings:
-        model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-
-
 def _from_scratch(
-    settings: StartSettings, sizes: ScratchConfig, documents: Sequence[Document]
+    config: WriterTraining, sizes: ScratchConfig, documents: Sequence[Document], folder: Path
 ) -> tuple[Any, Any]:
-    tokenizer = _vocabulary(settings.folder / _VOCABULARY_FILE, sizes.vocabulary, documents)
+    tokenizer = _vocabulary(folder / _VOCABULARY_FILE, sizes.vocabulary, documents)
     bos, padding, end, _ = range(len(_SPECIAL))
-    config = BartConfig(
+    bart = BartConfig(
         vocab_size=len(tokenizer),
         d_model=sizes.width,
         encoder_layers=sizes.layers,
@@ -160,14 +107,14 @@ def _from_scratch(
         decoder_attention_heads=sizes.heads,
         encoder_ffn_dim=4 * sizes.width,
         decoder_ffn_dim=4 * sizes.width,
-        max_position_embeddings=max(settings.window, settings.longest + 8),
+        max_position_embeddings=max(config.window, config.longest + 8),
         bos_token_id=bos,
         pad_token_id=padding,
         eos_token_id=end,
         decoder_start_token_id=end,
         forced_eos_token_id=None,
     )
-    return BartForConditionalGeneration(config), tokenizer
+    return BartForConditionalGeneration(bart), tokenizer
 
 
 def _vocabulary(path: Path, size: int, documents: Sequence[Document]) -> Any:

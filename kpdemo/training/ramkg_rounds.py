@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shutil import copytree
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import faiss
 import numpy as np
@@ -18,30 +19,28 @@ from pydantic import Field
 from kpdemo.identity import content_identity
 from kpdemo.ramkg.encoder import Encoder, load_encoder
 from kpdemo.ramkg.generator_checkpoint import load_writer
-from kpdemo.ramkg.iterate import Augmented, Pair, Retrieved, RgitConfig
+from kpdemo.ramkg.iterate import Augmented, Retrieved, RgitConfig
 from kpdemo.ramkg.rgit import Outcome, iterate
 from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.simckp.folders import CARD
 from kpdemo.sums import write_sums
-from kpdemo.training.loop import LoopConfig, train
+from kpdemo.training.loop import LoopConfig
 from kpdemo.training.parallel import ParallelSource, Translation
-from kpdemo.training.ramkg import FoundBy, WriterTraining, train_writer
-from kpdemo.training.retriever import (
-    RetrieverPart,
-    RetrieverTraining,
-    new_tower,
-    open_tower,
-    retriever_identity,
-)
-from kpdemo.training.round_data import Corpus, negatives, read_rounds, retrieved
+from kpdemo.training.ramkg import train_writer
+from kpdemo.training.ramkg_config import WriterTraining
+from kpdemo.training.ramkg_model import FoundBy
+from kpdemo.training.retriever import RetrieverTraining, check_trainable, new_tower, open_tower
+from kpdemo.training.round_data import Corpus, read_rounds, retrieved
+from kpdemo.training.round_retriever import RoundTrained
 from kpdemo.training.settings import CHECKPOINT
 from kpdemo.training.sources import Source
+from kpdemo.training.towers import Tower
 from kpdemo.types import Document
 
 RETRIEVER = "retriever"
 """Folder of the best retriever in the folder of a run, to build an index with."""
 HELD_OUT = 20
-"""Every so many-th example chooses the weights and is not trained on."""
+"""One example in this many chooses the weights and is not trained on."""
 
 _AT_ONCE = 4_096  # passages that are encoded in one call
 _MULTILINGUAL_BERT = "google-bert/bert-base-multilingual-cased"
@@ -75,6 +74,9 @@ class RoundRetriever:
     precision: Literal["bf16", "fp32"] = "bf16"
     attention: str = "eager"
 
+    def __post_init__(self) -> None:
+        check_trainable(self.encoder, self.backbone)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RoundWriter(WriterTraining):
@@ -100,7 +102,7 @@ class RamkgRounds:
         corpus under the same id.
     passages: the corpus in which passages are found, besides.
     others: further documents whose passages are not known.
-    parallel: so many of the translations, drawn at random, are told to be some; None for all. Of the rest
+    parallel: this many of the translations, drawn at random, are told to be some; None for all. Of the rest
         nothing is told: they show how many mined pairs are right.
     rounds: its `passages` is m, how many passages' keyphrases the generator reads.
     """
@@ -121,27 +123,41 @@ class RamkgRounds:
     device: str = "auto"
 
 
-class EncoderRounds:
+class EncoderRounds(RoundTrained):
     """A `Retriever` of `kpdemo.ramkg.iterate` over a corpus in memory: any encoder, searched exactly."""
 
     def __init__(self, config: RoundRetriever, corpus: Corpus, *, seed: int, device: torch.device) -> None:
+        loop = LoopConfig(
+            documents=config.epochs,  # of each pair
+            batch_size=config.batch_size,
+            warmup=config.warmup,
+            decay=1 - config.warmup,
+            clip=config.clip,
+            precision=config.precision,
+            seed=seed,
+        )
+        training = RetrieverTraining(
+            train=(),
+            validation=(),
+            loop=loop,
+            backbone=config.backbone,
+            encoder=config.encoder,
+            temperature=config.temperature,
+            negatives=config.negatives,
+            both_ways=config.both_ways,
+            learning_rate=config.learning_rate,
+            weight_decay=config.weight_decay,
+            attention=config.attention,
+        )
+        super().__init__(training, corpus, device)
         self._config = config
-        self._corpus = corpus
-        self._seed = seed
-        self._device = device
         self._encoded: tuple[Path, Encoder, NDArray[np.float32]] | None = None
 
-    def train(self, pairs: Sequence[Pair], into: Path, *, start: Path | None) -> None:
-        """See `Retriever`."""
-        config = self._training(len(pairs), into)
-        translations = [Translation(pair.document, self._corpus.by_id[pair.passage]) for pair in pairs]
-        torch.manual_seed(self._seed)
-        tower = open_tower(config, start / CHECKPOINT) if start else new_tower(config, translations)
-        others = negatives(self._corpus, len(pairs), self._seed)
-        part = RetrieverPart(tower, config, translations, others, translations[:500])
-        identity = retriever_identity(config, tower, translations, others)
-        train(part, config.loop, into, self._device, identity=identity)
-        tower.save(into / CHECKPOINT, f"# A retriever of RGIT\n\nTrained on {len(pairs):,} pairs.\n")
+    def _tower(
+        self, config: RetrieverTraining, translations: Sequence[Translation], start: Path | None
+    ) -> Tower:
+        torch.manual_seed(config.loop.seed)
+        return open_tower(config, start / CHECKPOINT) if start else new_tower(config, translations)
 
     def search(self, model: Path, documents: Sequence[Document], count: int) -> list[list[Retrieved]]:
         """See `Retriever`."""
@@ -171,30 +187,6 @@ class EncoderRounds:
     def _encoder(self, model: Path) -> Encoder:
         own = replace(self._config.encoder, model=str(model / CHECKPOINT))
         return load_encoder(own, device=self._device.type)
-
-    def _training(self, pairs: int, into: Path) -> RetrieverTraining:
-        own = self._config
-        loop = LoopConfig(
-            documents=own.epochs * pairs,
-            batch_size=min(own.batch_size, pairs),
-            warmup=own.warmup,
-            decay=1 - own.warmup,
-            clip=own.clip,
-            precision=own.precision,
-            evaluate_every=own.epochs * pairs,
-            seed=self._seed,
-        )
-        shared = ("backbone", "encoder", "temperature", "negatives", "both_ways", "learning_rate")
-        settings: dict[str, Any] = {name: getattr(own, name) for name in shared}
-        return RetrieverTraining(
-            train=(),
-            validation=(),
-            loop=loop,
-            output=into,
-            weight_decay=own.weight_decay,
-            attention=own.attention,
-            **settings,
-        )
 
 
 @dataclass(frozen=True)
@@ -274,14 +266,11 @@ def train_rounds(config: RamkgRounds, *, device: torch.device) -> TrainedRounds:
     taught = [pair.document for pair in data.parallel]
     if config.rounds.final_generator:
         taught += data.others
-    counts: dict[str, int] = {}
-    for document in taught:
-        counts[document.language] = counts.get(document.language, 0) + 1
     return TrainedRounds(
         outcome,
         outcome.retriever / CHECKPOINT,
         outcome.generator / CHECKPOINT,
-        counts,
+        dict(Counter(document.language for document in taught)),
         len(data.parallel),
         len(corpus.passages),
     )

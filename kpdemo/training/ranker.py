@@ -23,7 +23,7 @@ from kpdemo.identity import content_identity
 from kpdemo.languages.names import ENGLISH
 from kpdemo.ramkg.features import Help, Knowledge, Phrase, candidates_of, rank_input
 from kpdemo.ramkg.iterate import Augmented
-from kpdemo.ramkg.phrases import phrase_key
+from kpdemo.ramkg.phrases import mined_key
 from kpdemo.ramkg.ranker import Choosing, Ranker, inputs
 from kpdemo.ramkg.subwords import SubwordReader
 from kpdemo.ramkg.terms import LanguageTerms, Lexicon, Translations, count_terms, learn_translations
@@ -37,13 +37,13 @@ from kpdemo.training.workers import process_pool
 from kpdemo.types import Document
 
 HELD_OUT = 10
-"""Every so many-th document chooses the weights and the number of keyphrases, and is not trained on."""
+"""One document in this many chooses the weights and the number of keyphrases, and is not trained on."""
 
 FOLDS = 4
 """Translations are learnt from other documents than those they are features of."""
 
 UNKNOWN = 5
-"""Every so many-th document is read as one of a language nothing is known of, so that such can be ranked."""
+"""One document in this many is read as one of a language nothing is known of, so that such can be ranked."""
 
 _TOGETHER = 32  # documents that a process mines at once
 
@@ -105,12 +105,12 @@ def mine_documents(documents: Sequence[Document], workers: int) -> list[Mined]:
 
 def _mine(document: Document) -> Mined:
     language = document.language
-    gold = tuple((phrase_key(text, language), text) for text in document.keyphrases)
+    gold = tuple((mined_key(text, language), text) for text in document.keyphrases)
     return Mined(document, candidates_of(document), tuple((key, text) for key, text in gold if key))
 
 
 def help_of(given: Augmented, most: int) -> list[Help]:
-    """The retrieved keyphrases of a document, at most so many of a passage."""
+    """The retrieved keyphrases of a document, at most that many of a passage."""
     scores = given.scores or (1.0,) * len(given.retrieved)
     return [
         Help(text, place, score)
@@ -135,7 +135,7 @@ def learn_lexicon(mined: Sequence[Mined], examples: Sequence[Augmented]) -> Lexi
 
 def _pair(item: Mined, given: Augmented) -> tuple[list[str], list[str]]:
     first = given.retrieved[0] if given.retrieved else ()
-    english = (phrase_key(text, ENGLISH) for text in first)
+    english = (mined_key(text, ENGLISH) for text in first)
     return [key for key in english if key], [key for key, _ in item.gold]
 
 

@@ -17,7 +17,7 @@ from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import LoopConfig, Metrics
 from kpdemo.training.pair_encoder import UNSEEN_EPSILON
-from kpdemo.training.pairs import Pair, PairCache
+from kpdemo.training.pairs import PairCache, TermPair
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,10 @@ class RefinementPart:
             alike, self._pairs.repeats, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
         )
 
-    def __getitem__(self, number: int) -> tuple[Tensor, Pair]:
+    def __getitem__(self, number: int) -> tuple[Tensor, TermPair]:
         return self._vectors[number], self._pairs[number]
 
-    def collate(self, items: Sequence[tuple[Tensor, Pair]]) -> RestingBatch:
+    def collate(self, items: Sequence[tuple[Tensor, TermPair]]) -> RestingBatch:
         terms = len(self.module.log_frequency)
         labels = TermLabels.of([pair for _, pair in items], terms, self._present_weight)
         return RestingBatch(torch.stack([vector for vector, _ in items]), labels)

@@ -16,7 +16,7 @@ from kpdemo.simckp.counting import Counting
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.folders import content_hash
 from kpdemo.simckp.generator_checkpoint import load_generator
-from kpdemo.simckp.pair_checkpoint import Retriever, load_bank, load_dual_weights
+from kpdemo.simckp.pair_checkpoint import TermRetriever, load_bank, load_dual_weights
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.proposing import Proposer
 from kpdemo.simckp.quantized import Storage
@@ -25,7 +25,8 @@ from kpdemo.training.bounds import Count, Positive, Rate, Share
 from kpdemo.training.candidates import proposed_documents
 from kpdemo.training.freezing import set_dropout
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
-from kpdemo.training.reranker_part import CandidateReader, Rates, RerankerPart, RerankerValidation
+from kpdemo.training.reranker_part import CandidateReader, RerankerPart, RerankerValidation
+from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source, draw_documents, read_source, source_hashes
 
 logger = logging.getLogger(__name__)
@@ -115,8 +116,7 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     bank = retriever.bank if retriever else None
     reader = CandidateReader(tokenizer.backend_tokenizer, tokenizer.pad_token_id, length, bank)
     judged = RerankerValidation(validation, reader, config.counting)
-    rates = Rates(config.learning_rate, config.head_learning_rate, config.weight_decay)
-    part = RerankerPart(module, trained_on, reader, judged, loop=config.loop, rates=rates)
+    part = RerankerPart(module, trained_on, reader, judged, loop=config.loop, rates=config)
     logger.info("%d training documents, %d validation documents", len(part), len(validation))
     progress = train(part, config.loop, config.output, device, identity=run_identity(config))
     selection, metrics = judged.select(module)
@@ -124,7 +124,7 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     return TrainedReranker(module, tokenizer, length, selection, progress, len(part), metrics, shared)
 
 
-def _proposer(config: RerankerTraining, retriever: Retriever | None, device: torch.device) -> Proposer:
+def _proposer(config: RerankerTraining, retriever: TermRetriever | None, device: torch.device) -> Proposer:
     if config.generator is None and retriever is None:
         raise ConfigError("The reranker needs candidates: set `bank`, `generator` or both in [reranker].")
     generator = load_generator(config.generator, device=device.type)[1] if config.generator else None
@@ -167,7 +167,6 @@ def run_identity(config: RerankerTraining) -> str:
         ConfigError: a file of data is missing.
         ModelLoadError: bank or generator is missing or damaged.
     """
-    elsewhere = ("loop", "output", "cache", "data", "device", "name", "storage", "counting")
     data = source_hashes([*config.train, config.validation], config.data)
     fixed = asdict(config) | {"bank": None, "generator": None, "sources": data} | _sources(config)
-    return str(sorted((name, value) for name, value in fixed.items() if name not in elsewhere))
+    return str(decisive(fixed, "counting"))

@@ -24,18 +24,10 @@ from kpdemo.simckp.reranker import CandidateBatch, RerankerModel, candidate_feat
 from kpdemo.simckp.tokens import document_tokens, phrase_tokens
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.candidates import ProposedDocument
+from kpdemo.training.example_parts import LearningRates, trained_parameters, validation_metrics
 from kpdemo.training.loop import LoopConfig, Metrics
 from kpdemo.training.selection import learn_selection
 from kpdemo.types import Document, Keyphrase, Prediction
-
-
-@dataclass(frozen=True)
-class Rates:
-    """Peak learning rates of the backbones and of all else."""
-
-    encoder: float
-    heads: float
-    weight_decay: float
 
 
 @dataclass(frozen=True)
@@ -93,7 +85,7 @@ class RerankerPart:
         validation: RerankerValidation,
         *,
         loop: LoopConfig,
-        rates: Rates,
+        rates: LearningRates,
     ) -> None:
         """Documents without a gold or without a wrong candidate teach nothing and are left out.
 
@@ -111,19 +103,10 @@ class RerankerPart:
         return len(self._documents)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        rates, dual = self._rates, self.module.dual
+        dual = self.module.dual
         towers = [tower for tower in (dual.encoder, dual.phrase_encoder) if tower is not None]
-        pretrained = {id(weight) for tower in towers for weight in tower.parameters()}
-        trained = [weight for weight in self.module.parameters() if weight.requires_grad]
-        groups = [
-            ([weight for weight in trained if id(weight) in pretrained], rates.encoder),
-            ([weight for weight in trained if id(weight) not in pretrained], rates.heads),
-        ]
-        return [
-            {"params": group, "lr": rate, "weight_decay": rates.weight_decay}
-            for group, rate in groups
-            if group
-        ]
+        pretrained = [weight for tower in towers for weight in tower.parameters()]
+        return trained_parameters(self.module, pretrained, self._rates)
 
     def batches(self, epoch: int) -> list[list[int]]:
         loop = self._loop
@@ -159,9 +142,6 @@ class RerankerValidation:
     ) -> None:
         self._documents, self._reader, self._counting = documents, reader, counting
 
-    def __len__(self) -> int:
-        return len(self._documents)
-
     def select(self, module: RerankerModel) -> tuple[Selection, Metrics]:
         """What turns scores into answers for the present weights, and the figures that gives."""
         scores, minimum = self._scores(module), module.config.minimum
@@ -172,14 +152,7 @@ class RerankerValidation:
             for own, item in zip(scores, self._documents, strict=True)
         ]
         figures = evaluate([item.document for item in self._documents], predictions).absent.skip_empty
-        metrics = {
-            "F1@5": figures.f1_5,
-            "F1@M": figures.f1_m,
-            "P@M": figures.precision_m,
-            "R@M": figures.recall_m,
-            "R@50": figures.recall_50,
-        }
-        return selection, {name: value or 0.0 for name, value in metrics.items()}
+        return selection, validation_metrics(figures, "R@50")
 
     @torch.no_grad()
     def _scores(self, module: RerankerModel) -> list[NDArray[np.float32]]:

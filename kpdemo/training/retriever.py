@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -29,6 +29,7 @@ from kpdemo.training.arrays import tokenizer_hash
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.parallel import ParallelSource, Translation, read_translations
+from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source, read_source
 from kpdemo.training.towers import SubwordTower, Tower, backbone_tower
 from kpdemo.types import Document
@@ -61,7 +62,8 @@ class RetrieverTraining:
     train: pairs to learn from.
     validation: pairs that recall is measured on, each query among the passages of all.
     backbone: "subwords", or a pretrained encoder by name or folder.
-    encoder: pooling and length; also whether vectors have length 1, as RAMKG's have not.
+    encoder: pooling, length and prefixes; also whether vectors have length 1, as RAMKG's have not. Its
+        `model` is not used. Of "subwords" it has the length alone.
     temperature: what dot products are divided by; 1 is RAMKG's own, too weak for vectors of length 1.
     negatives: other passages that each query is told from, besides those of its batch.
     both_ways: also find the query by its passage.
@@ -85,6 +87,27 @@ class RetrieverTraining:
     weight_decay: float = 0.0
     attention: str = "eager"
     device: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_trainable(self.encoder, self.backbone)
+
+
+def check_trainable(encoder: EncoderConfig, backbone: str) -> None:
+    """Raises:
+    ConfigError: a setting would be left out of the training.
+    """
+    if encoder.model != EncoderConfig().model:
+        raise ConfigError(
+            f"A retriever is trained from its `backbone`: name {encoder.model!r} there and leave out "
+            "`encoder.model`."
+        )
+    if backbone == SUBWORDS and replace(encoder, length=EncoderConfig().length) != EncoderConfig():
+        raise ConfigError(
+            f"A retriever of {SUBWORDS} has a pooling of its own and reads no prefixes: set only the length "
+            "of its encoder, such as encoder = { length = 512 }."
+        )
+    if encoder.pooling == "pooler":
+        raise ConfigError("A retriever cannot be trained with the pooling 'pooler': choose mean or first.")
 
 
 @dataclass(frozen=True)
@@ -122,10 +145,9 @@ def retriever_identity(
     Args:
         texts: lists of pairs, and of passages that negatives are drawn from besides.
     """
-    settings = [(name, value) for name, value in vars(config).items() if name not in ("loop", "output")]
     vocabulary = tokenizer_hash(tower.tokenizer) if isinstance(tower, SubwordTower) else ""
     begun = {name: value.cpu() for name, value in tower.module.state_dict().items()}
-    return repr([*settings, vocabulary, state_hash(begun), content_identity(*texts)])
+    return repr([*decisive(vars(config)), vocabulary, state_hash(begun), content_identity(*texts)])
 
 
 def read_all(sources: Sequence[ParallelSource], folder: Path) -> list[Translation]:
@@ -190,16 +212,17 @@ class RetrieverPart:
         """
         self._tower = tower
         self._config = config
-        self._queries = tower.read([encoder_text(pair.document) for pair in pairs])
-        positives = [encoder_text(pair.passage) for pair in pairs]
-        negatives = [encoder_text(passage) for passage in passages] if config.negatives else []
+        queries, found = config.encoder.query_prefix, config.encoder.passage_prefix
+        self._queries = tower.read(_texts(queries, (pair.document for pair in pairs)))
+        positives = _texts(found, (pair.passage for pair in pairs))
+        negatives = _texts(found, passages) if config.negatives else []
         numbers = {text: number for number, text in enumerate(dict.fromkeys([*positives, *negatives]))}
         self._positives = _numbered(tower.read(positives), positives, numbers)
         self._negatives = _numbered(tower.read(negatives), negatives, numbers)
         self._several = len(set(negatives)) > 1
         self._validation = [
-            tower.read([encoder_text(pair.document) for pair in validation]),
-            tower.read([encoder_text(pair.passage) for pair in validation]),
+            tower.read(_texts(queries, (pair.document for pair in validation))),
+            tower.read(_texts(found, (pair.passage for pair in validation))),
         ]
         self._epoch = 0
 
@@ -278,6 +301,11 @@ class _Passage:
 
     item: Any
     number: int
+
+
+def _texts(prefix: str, documents: Iterable[Document]) -> list[str]:
+    """As the encoder of an index reads them."""
+    return [f"{prefix}{encoder_text(document)}" for document in documents]
 
 
 def _numbered(items: Sequence[Any], texts: Sequence[str], numbers: Mapping[str, int]) -> list[_Passage]:

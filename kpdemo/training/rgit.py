@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,13 +18,13 @@ from pydantic import Field
 
 from kpdemo.cores import usable_cores
 from kpdemo.identity import content_identity
-from kpdemo.ramkg.iterate import Augmented, Pair, Retrieved, RgitConfig
+from kpdemo.ramkg.iterate import Augmented, Retrieved, RgitConfig
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
 from kpdemo.ramkg.rgit import Outcome, augmented, found_once, iterate
 from kpdemo.ramkg.subwords import Bag, load_reader
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.folders import content_hash
-from kpdemo.training.loop import LoopConfig, train
+from kpdemo.training.loop import LoopConfig
 from kpdemo.training.parallel import ParallelSource, Translation
 from kpdemo.training.ranker import (
     Mined,
@@ -32,13 +33,13 @@ from kpdemo.training.ranker import (
     predict_keyphrases,
     train_ranker,
 )
-from kpdemo.training.retriever import RetrieverPart, RetrieverTraining, open_tower, retriever_identity
-from kpdemo.training.round_data import Corpus, negatives, read_rounds, retrieved
+from kpdemo.training.retriever import RetrieverTraining, open_tower
+from kpdemo.training.round_data import Corpus, read_rounds, retrieved
+from kpdemo.training.round_retriever import RoundTrained
+from kpdemo.training.settings import CHECKPOINT
 from kpdemo.training.sources import Source
+from kpdemo.training.towers import Tower
 from kpdemo.types import Document
-
-RETRIEVER = "checkpoint"
-"""Folder of a round's encoder in the folder of its training."""
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class Thinning:
 
     Attributes:
         share: of the corpus in which passages are found, drawn at random.
-        skipped: so many of the best are left out.
+        skipped: this many of the best are left out.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -67,7 +68,7 @@ class MultilingualTraining:
     """Attributes:
     start: the folder of a retriever that every round begins with, as `train retriever` leaves it.
     translations: documents in two languages with keyphrases in both; their English sides are passages.
-    parallel: so many of them, drawn at random, are told to be translations. Of the others nothing is told:
+    parallel: this many of them, drawn at random, are told to be translations. Of the others nothing is told:
         they are documents without a known passage, and show how many mined pairs are right.
     others: further documents whose passages are not known.
     passages: the corpus in which passages are found, besides.
@@ -108,48 +109,34 @@ class MultilingualTraining:
     device: str = "auto"
 
 
-class RetrieverRounds:
+class RetrieverRounds(RoundTrained):
     """A `Retriever` of `kpdemo.ramkg.iterate` over a corpus in memory."""
 
     def __init__(self, config: MultilingualTraining, corpus: Corpus, device: torch.device) -> None:
-        self._config = config
-        self._corpus = corpus
-        self._device = device
-        self._bags: list[Bag] = []
-        self._encoded: tuple[Path, NDArray[np.float32]] | None = None
-
-    def train(self, pairs: Sequence[Pair], into: Path, *, start: Path | None) -> None:
-        """See `Retriever`."""
-        config = self._training(len(pairs), into)
-        tower = open_tower(config, start / RETRIEVER if start else self._config.start)
-        translations = [Translation(pair.document, self._corpus.by_id[pair.passage]) for pair in pairs]
-        others = negatives(self._corpus, len(pairs), self._config.seed)
-        part = RetrieverPart(tower, config, translations, others, translations[:500])
-        identity = retriever_identity(config, tower, translations, others)
-        train(part, config.loop, into, self._device, identity=identity)
-        tower.save(into / RETRIEVER, f"# A retriever of RGIT\n\nTrained on {len(pairs):,} pairs.\n")
-
-    def _training(self, pairs: int, into: Path) -> RetrieverTraining:
-        own = self._config
-        size = min(own.batch_size, pairs)
-        visits = own.epochs * pairs
         loop = LoopConfig(
-            documents=visits,
-            batch_size=size,
+            documents=config.epochs,  # of each pair
+            batch_size=config.batch_size,
             warmup=0.1,
             decay=0.9,
             precision="fp32",
-            evaluate_every=visits,
-            seed=own.seed,
+            seed=config.seed,
         )
-        return RetrieverTraining(
+        training = RetrieverTraining(
             train=(),
             validation=(),
             loop=loop,
-            output=into,
-            learning_rate=own.learning_rate,
-            temperature=own.temperature,
+            learning_rate=config.learning_rate,
+            temperature=config.temperature,
         )
+        super().__init__(training, corpus, device)
+        self._config = config
+        self._bags: list[Bag] = []
+        self._encoded: tuple[Path, NDArray[np.float32]] | None = None
+
+    def _tower(
+        self, config: RetrieverTraining, translations: Sequence[Translation], start: Path | None
+    ) -> Tower:
+        return open_tower(config, start / CHECKPOINT if start else self._config.start)
 
     def search(self, model: Path, documents: Sequence[Document], count: int) -> list[list[Retrieved]]:
         """See `Retriever`; exact."""
@@ -165,14 +152,14 @@ class RetrieverRounds:
         part = np.sort(np.random.default_rng(self._config.seed).permutation(len(vectors))[:size])
         index = faiss.IndexFlatIP(vectors.shape[1])
         index.add(vectors if size == len(vectors) else vectors[part])
-        reader = load_reader(model / RETRIEVER, device=self._device)
+        reader = load_reader(model / CHECKPOINT, device=self._device)
         scores, places = index.search(reader.documents(documents), read)
         return retrieved(self._corpus, scores[:, thinning.skipped :], part[places[:, thinning.skipped :]])
 
     def _vectors(self, model: Path) -> NDArray[np.float32]:
         """(N, D) of all passages by this model; the last model's are kept."""
         if self._encoded is None or self._encoded[0] != model:
-            reader = load_reader(model / RETRIEVER, device=self._device)
+            reader = load_reader(model / CHECKPOINT, device=self._device)
             if not self._bags:
                 logger.info("reading %d passages", len(self._corpus.passages))
                 self._bags = reader.bags([encoder_text(passage) for passage in self._corpus.passages])
@@ -190,8 +177,8 @@ class RankerRounds:
 
     def train(self, examples: Sequence[Augmented], into: Path, *, retriever: Path | None) -> None:
         """See `Generator`."""
-        model = self.fit(examples, into, encoder=retriever / RETRIEVER if retriever else self._config.start)
-        save_ranker(into / RETRIEVER, model, name=into.name, card="# A ranker of RGIT\n")
+        model = self.fit(examples, into, encoder=retriever / CHECKPOINT if retriever else self._config.start)
+        save_ranker(into / CHECKPOINT, model, name=into.name, card="# A ranker of RGIT\n")
 
     def fit(
         self,
@@ -228,7 +215,7 @@ class RankerRounds:
 
     def predict(self, model: Path, inputs: Sequence[Augmented]) -> list[list[str]]:
         """See `Generator`."""
-        stored = load_ranker(model / RETRIEVER, device=self._device)
+        stored = load_ranker(model / CHECKPOINT, device=self._device)
         choosing = stored.augmented or stored.base
         assert choosing is not None  # a stored ranker has one
         mined = self.mined([given.document for given in inputs])
@@ -267,7 +254,7 @@ def train_multilingual(config: MultilingualTraining, *, device: torch.device) ->
     rounds = replace(config.rounds, final_generator=False)
     outcome = iterate(retriever, ranker, data, rounds, config.output, identity=_identity(config, corpus))
     everything = [*(pair.document for pair in data.parallel), *data.others]
-    encoder, folder = outcome.retriever / RETRIEVER, outcome.retriever.parent  # of the best round
+    encoder, folder = outcome.retriever / CHECKPOINT, outcome.retriever.parent  # of the best round
     base = ranker.fit(
         [Augmented(document) for document in everything], folder / "base-on-all", encoder=encoder
     )
@@ -283,9 +270,7 @@ def train_multilingual(config: MultilingualTraining, *, device: torch.device) ->
         encoder=encoder,
         translated=augmented(everything, found),
     )
-    counts: dict[str, int] = {}
-    for document in everything:
-        counts[document.language] = counts.get(document.language, 0) + 1
+    counts = dict(Counter(document.language for document in everything))
     return TrainedMultilingual(replace(last, base=base.base), outcome, counts, len(corpus.passages))
 
 

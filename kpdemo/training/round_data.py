@@ -105,7 +105,7 @@ class Corpus:
 
 
 def negatives(corpus: Corpus, pairs: int, seed: int) -> list[Document]:
-    """Passages that so many pairs are told from, besides each other: at most ten times as many."""
+    """Passages that this many pairs are told from, besides each other: at most ten times as many."""
     passages = list(corpus.passages)
     return random.Random(seed).sample(passages, min(10 * pairs, len(passages)))
 

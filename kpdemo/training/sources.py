@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from kpdemo.document_rows import document_from_row
 from kpdemo.errors import ConfigError, InputError
-from kpdemo.json_rows import read_rows
+from kpdemo.json_rows import line_name, read_rows
 from kpdemo.sums import sha256_of
 from kpdemo.types import Document
 
@@ -31,7 +31,7 @@ class Source:
         where: fields that a row must have with exactly these values.
         skip_ids: a regular expression; rows whose id it matches from the start are left out.
         repeat: times each document stands in one epoch.
-        limit: only the first so many documents that pass.
+        limit: only this many of the first documents that pass.
         every: only every n-th row of those that pass.
         fields: what the file calls fields of a document, such as {"title": "fr_title", "abstract": "fr"}.
         language: of its documents, where they do not tell.
@@ -47,12 +47,6 @@ class Source:
     every: int = 1
     fields: Mapping[str, str] = field(default_factory=dict)
     language: str = ""
-
-    def __repr__(self) -> str:
-        """Without what is not set of the last two: caches and runs from before they came keep their names."""
-        added = ("fields", "language")
-        shown = {name: value for name, value in vars(self).items() if name not in added or value}
-        return f"Source({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 
 def read_source(source: Source, folder: Path) -> Iterator[Document]:
@@ -78,7 +72,16 @@ def source_rows(source: Source, folder: Path) -> Iterator[tuple[str, Mapping[str
     return ((where, _named(row, source.fields)) for where, row in rows)
 
 
-def source_file(source: Source, folder: Path) -> Path:
+@runtime_checkable
+class DataFile(Protocol):
+    """A setting that names a file of training data."""
+
+    @property
+    def path(self) -> Path:
+        """Relative to the data folder."""
+
+
+def source_file(source: DataFile, folder: Path) -> Path:
     """Where the file of a source is.
 
     Raises:
@@ -99,7 +102,7 @@ def check_sources(config: Any, folder: Path) -> None:
     for setting in fields(config):
         value = getattr(config, setting.name)
         for source in value if isinstance(value, tuple) else (value,):
-            if isinstance(source, Source):
+            if isinstance(source, DataFile):
                 source_file(source, folder)
             elif is_dataclass(source):
                 check_sources(source, folder)
@@ -122,7 +125,7 @@ def _passing(
             continue
         if skipped and skipped.match(str(row.get("id", ""))):
             continue
-        yield f"{path.name}, line {number}", row
+        yield line_name(path.name, number), row
 
 
 def _named(row: Mapping[str, Any], fields: Mapping[str, str]) -> Mapping[str, Any]:
@@ -151,14 +154,19 @@ def _documents(
 def draw_documents(
     sources: Sequence[Source], folder: Path, documents: int, seed: int
 ) -> list[tuple[Document, int]]:
-    """At most `documents` documents, each with its repetitions in an epoch.
+    """At most `documents` documents, each with its repetitions in an epoch; see `draw`."""
+    return draw(sources, lambda source: read_source(source, folder), documents, seed)
+
+
+def draw(
+    sources: Sequence[Source], read: Callable[[Source], Iterable[Row]], count: int, seed: int
+) -> list[tuple[Row, int]]:
+    """At most `count` of what `read` makes of the sources, each with its repetitions in an epoch.
 
     A source with `repeat` above 1 is always taken whole, the rest is drawn at random.
     """
-    always = [
-        (doc, source.repeat) for source in sources if source.repeat > 1 for doc in read_source(source, folder)
-    ]
-    pool = [(doc, 1) for source in sources if source.repeat == 1 for doc in read_source(source, folder)]
+    always = [(one, source.repeat) for source in sources if source.repeat > 1 for one in read(source)]
+    pool = [(one, 1) for source in sources if source.repeat == 1 for one in read(source)]
     random.Random(seed).shuffle(pool)
     logger.info("%d documents in the sources", len(pool) + len(always))
-    return [*always, *pool[: max(documents - len(always), 0)]]
+    return [*always, *pool[: max(count - len(always), 0)]]

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from kpdemo.candidates.tagger import TAGGER_ASSET, Tagger, load_tagger, save_tagger, tagger_form
 from kpdemo.errors import InputError
+from kpdemo.json_rows import line_name
 
 Sentence = list[tuple[str, str]]
 
@@ -76,7 +77,9 @@ def read_sentences(path: Path) -> Iterator[Sentence]:
             try:
                 yield [(str(word), str(tag)) for word, tag in json.loads(line)]
             except (ValueError, TypeError) as error:
-                raise InputError(f"{path}, line {number}: not [[word, tag], …] ({error}).") from error
+                raise InputError(
+                    f"{line_name(str(path), number)}: not [[word, tag], …] ({error})."
+                ) from error
 
 
 def _copies(sentence: Sentence) -> Iterator[Sentence]:

@@ -69,7 +69,7 @@ def collect_terms(
     A title that comes again is the same document. `repeat` of a source weighs its documents in the frequency.
 
     Args:
-        together: pairs of terms are kept that at least so many documents use both of.
+        together: pairs of terms are kept that at least this many documents use both of.
 
     Raises:
         ConfigError: a file is missing, or no term is used often enough.

@@ -14,13 +14,13 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import pad_sequence
 
 from kpdemo.ramkg.settings import EncoderConfig, Pooling
 from kpdemo.ramkg.subwords import Bags, SubwordEncoder, SubwordReader, read_bags, save_reader
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.dual_encoder import mean_pooled
 from kpdemo.simckp.folders import CARD
+from kpdemo.simckp.reading import padded
 
 
 class Tower(Protocol):
@@ -108,11 +108,7 @@ class BackboneTower:
 
     def collate(self, items: Sequence[Any]) -> TokenBatch:
         """See `Tower`."""
-        padding = self.tokenizer.pad_token_id
-        input_ids = pad_sequence(list(items), batch_first=True, padding_value=padding)
-        lengths = torch.tensor([len(item) for item in items])
-        mask = (torch.arange(input_ids.shape[1]) < lengths[:, None]).long()
-        return TokenBatch(input_ids, mask)
+        return TokenBatch(*padded(items, self.tokenizer.pad_token_id))
 
     def save(self, folder: Path, card: str) -> None:
         """See `Tower`."""

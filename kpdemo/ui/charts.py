@@ -14,6 +14,7 @@ from typing import Any
 import gradio as gr
 from gradio.components.plot import PlotData
 
+from kpdemo.text import shortened
 from kpdemo.ui.marks import escape
 
 Chart = dict[str, Any]
@@ -34,7 +35,7 @@ def figure(traces: Sequence[Chart], layout: Chart) -> Chart:
 
 
 def plain_layout(height: int, *, legend: bool = False) -> Chart:
-    """Paper, font and margins of a chart of so many pixels, with its legend on top."""
+    """Paper, font and margins of a chart of that many pixels, with its legend on top."""
     layout: Chart = {
         "height": height,
         "margin": {"l": 8, "r": 16, "t": 56 if legend else 28, "b": 8},
@@ -77,7 +78,7 @@ def in_template(text: str) -> str:
 
 def short(text: str) -> str:
     """The beginning of a long label; its table has all of it."""
-    return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
+    return shortened(text, LONGEST_LABEL)
 
 
 def show_chart(chart: Chart | None) -> gr.Plot:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import gradio as gr
 
-from kpdemo.errors import InputError, KpdemoError, StoppedError
+from kpdemo.errors import KpdemoError, StoppedError
 from kpdemo.predictors import model_folder
 from kpdemo.quick_start import import_nltk
 from kpdemo.text import phrase_key
@@ -19,7 +19,7 @@ from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
 from kpdemo.ui.results import Answer, Question, note_of, nothing_present
 from kpdemo.ui.stop import Stop, Stops
-from kpdemo.ui.ticked import ticked_models
+from kpdemo.ui.ticked import chosen_models, ticked_models
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
@@ -34,7 +34,7 @@ from kpdemo.ui.widgets import (
 
 EMPTY = "Nothing compared yet. Tick models and press Compare: they read the text above, with its options."
 LEGEND = (
-    "“2 of 4” beside a keyphrase: so many of the models give it. A list that two models share, as one bank "
+    "“2 of 4” beside a keyphrase: that many of the models give it. A list that two models share, as one bank "
     "of phrases makes it for both, counts once."
 )
 OWN_SCALES = (
@@ -62,7 +62,7 @@ class Tally:
 
     Attributes:
         votes: by the key of the phrase.
-        lists: that are different, so that a phrase can have at most so many votes.
+        lists: that are different, so that a phrase can have at most that many votes.
         same: for a model whose list counts as that of an earlier one, the name of that one.
     """
 
@@ -207,12 +207,11 @@ class CompareHandlers:
     ) -> str:
         """The keyphrases of each model in a column, in the order the page lists them."""
         with shown_to_user(KpdemoError), self.stops.begun(page_of(request)) as stop:
-            if not models:
-                raise InputError("No model is ticked: tick at least one.")
-            question = read_question(title, document, models[0], rule, count, threshold, language)
+            chosen = chosen_models(self.shelf, models)
+            question = read_question(title, document, chosen[0], rule, count, threshold, language)
             columns = []
-            for done, model in enumerate(name for name in self.shelf.models if name in models):
-                progress((done, len(models)), desc=model, unit="models" if len(models) > 1 else "model")
+            for done, model in enumerate(chosen):
+                progress((done, len(chosen)), desc=model, unit="models" if len(chosen) > 1 else "model")
                 columns.append(self._column(replace(question, model=model), stop))
             import_nltk()  # not at the start: only comparing needs it
             return columns_html(columns)

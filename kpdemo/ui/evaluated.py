@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from kpdemo.errors import InputError
-from kpdemo.evaluation.gold import dataset_name, read_gold
+from kpdemo.evaluation.gold import read_gold
 from kpdemo.evaluation.measuring import (
     measure_file,
     missing_message,
@@ -21,6 +21,7 @@ from kpdemo.evaluation.metrics import Convention
 from kpdemo.evaluation.protocol import DatasetFigures
 from kpdemo.evaluation.report import CAPTIONS, POOLED_NOTE, caption_of_f1
 from kpdemo.evaluation.runs import GROUPS, WITHOUT_GOLD, Run, rows_of_runs, shown_shares
+from kpdemo.file_kinds import plain_name
 from kpdemo.types import Document
 from kpdemo.ui.figures import counted, grouped
 from kpdemo.ui.marks import escape
@@ -66,7 +67,7 @@ def measure_uploads(
             )
         total = len(documents) * len(predictions)
         done = iter(range(total))
-        name = dataset_name(gold)
+        name = plain_name(gold)
         return Evaluation(
             name,
             [_measured(name, documents, path, lambda: advance(next(done), total)) for path in predictions],

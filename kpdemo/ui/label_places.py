@@ -18,7 +18,7 @@ AWAY = (24.0, 38.0, 52.0, 68.0, 84.0, 104.0, 128.0, 156.0, 190.0)
 """Farther from it, where a line leads to the name."""
 
 DIRECTIONS = 16
-COVERED = 6.0  # a name goes so many pixels farther away rather than over a point
+COVERED = 6.0  # a name goes this many pixels farther away rather than over a point
 STEPS = 12  # along a line that leads to a name, to see what it crosses
 
 Point = tuple[float, float]

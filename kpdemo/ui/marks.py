@@ -69,13 +69,13 @@ def layout(keyphrases: Iterable[Keyphrase], length: int) -> list[Mark]:
     return sorted(marks, key=_reading_order)
 
 
-def marked_html(text: str, keyphrases: Sequence[Keyphrase], *, limit: int = RENDER_LIMIT) -> str:
-    """The first `limit` characters of `text`, each keyphrase in `<mark>` elements.
+def marked_html(text: str, keyphrases: Sequence[Keyphrase]) -> str:
+    """The first `RENDER_LIMIT` characters of `text`, each keyphrase in `<mark>` elements.
 
     Every element carries the offsets of the whole span in `data-start` and `data-end`. Where two
     spans cross, one of them comes in several elements; the first has the id.
     """
-    length = shown_length(text, limit)
+    length = shown_length(text)
     starts: dict[int, list[Mark]] = {}
     cuts = {0, length}
     for mark in layout(keyphrases, length):

@@ -125,7 +125,7 @@ def _short(row: Mapping[str, Any]) -> str:
     far = ""
     if not row["helps"]:
         far = '<p class="passage-far">Too far from this text to help.</p>'
-    elif not row.get("related", True):  # files of earlier versions do not tell
+    elif not row["related"]:
         far = '<p class="passage-far">May be on another subject.</p>'
     return (
         f'<div class="passage-head"><strong dir="auto">{escape(row["title"] or row["id"])}</strong>'

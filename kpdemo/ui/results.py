@@ -19,7 +19,7 @@ from kpdemo.ui.marks import escape, mark_id, marked_html, shown_length
 from kpdemo.ui.passages import passages_html
 
 INLINE_LIMIT = 3_000
-"""Texts up to so many characters stand inside the command and the program; longer ones are a file."""
+"""Texts up to this many characters stand inside the command and the program; longer ones are a file."""
 
 TEXT_FILE = "document.txt"
 SPLIT = "from kpdemo.lines import with_title_line\n"

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
+from kpdemo.forwarding import Forwarding, read_with_passages
 from kpdemo.languages.names import ENGLISH
-from kpdemo.routed import read_with_passages
 from kpdemo.types import (
     Document,
     Mapped,
@@ -17,9 +17,7 @@ from kpdemo.types import (
     Predictor,
     RetrievalPrediction,
     VectorSpace,
-    finds_absent,
     languages_of,
-    uses_passages,
 )
 from kpdemo.ui.results import Answer, Question
 from kpdemo.ui.stop import Stop
@@ -41,7 +39,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Guarded:
+class Guarded(Forwarding):
     """A predictor that waits for the lock before each call, only as long as nobody asks to stop."""
 
     predictor: Predictor
@@ -53,21 +51,8 @@ class Guarded:
         """The same for one question; its calls raise StoppedError once `stop` was asked."""
         return replace(self, stop=stop)
 
-    @property
-    def name(self) -> str:
-        return self.predictor.name
-
-    @property
-    def device(self) -> str:
-        return self.predictor.device
-
-    @property
-    def languages(self) -> frozenset[str]:
-        return languages_of(self.predictor)
-
-    @property
-    def uses_passages(self) -> bool:
-        return uses_passages(self.predictor)
+    def _predictor(self) -> Predictor:
+        return self.predictor
 
     def predict(
         self,
@@ -78,7 +63,7 @@ class Guarded:
     ) -> list[Prediction]:
         time.sleep(0.001)  # a file of many batches lets a waiting reader go first
         with self._turn():
-            return self.predictor.predict(documents, top_k=top_k, threshold=threshold)
+            return super().predict(documents, top_k=top_k, threshold=threshold)
 
     def predict_with_passages(
         self,
@@ -89,7 +74,7 @@ class Guarded:
     ) -> list[RetrievalPrediction]:
         time.sleep(0.001)  # as in `predict`
         with self._turn():
-            return read_with_passages(self.predictor, documents, top_k=top_k, threshold=threshold)
+            return super().predict_with_passages(documents, top_k=top_k, threshold=threshold)
 
     def answer(self, question: Question) -> Answer:
         with self._turn():
@@ -104,7 +89,7 @@ class Guarded:
             self.name,
             self.device,
             seconds,
-            finds_absent=finds_absent(self.predictor),
+            finds_absent=self.finds_absent,
             languages=self.languages,
             retrieval=found if found.retrieves else None,
         )
@@ -115,7 +100,11 @@ class Guarded:
         if not isinstance(self.predictor, Mapped):
             return []
         with self._turn():
-            return self.predictor.vectors(document, top_k=top_k, threshold=threshold)
+            return super().vectors(document, top_k=top_k, threshold=threshold)
+
+    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        with self._turn():
+            return super().similarities(pairs)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

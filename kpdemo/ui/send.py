@@ -28,7 +28,7 @@ from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
 from kpdemo.ui.send_documents import Problems, few_documents
 from kpdemo.ui.stop import Stop, Stops
-from kpdemo.ui.ticked import ticked_models
+from kpdemo.ui.ticked import chosen_models, ticked_models
 from kpdemo.ui.uploads import in_turn_of_files, in_turns, predict_uploads
 from kpdemo.ui.widgets import (
     FILES_QUEUE,
@@ -72,7 +72,7 @@ class SendHandlers:
     ) -> str:
         """Predict the text of the page with each model, and hand it all over."""
         with shown_to_user(KpdemoError), self.stops.begun(page_of(request), STOPPED) as stop:
-            chosen = self._chosen(models)
+            chosen = chosen_models(self.shelf, models)
             question = read_question(title, document, chosen[0], rule, count, threshold, language)
             found: dict[str, Prediction] = {}
             problems = Problems()
@@ -97,7 +97,7 @@ class SendHandlers:
             self.file_stops.begun(page_of(request), STOPPED) as stop,
             TemporaryDirectory(prefix="kpdemo-") as folder,
         ):
-            chosen = self._chosen(models)
+            chosen = chosen_models(self.shelf, models)
             uploads = readable_copies(paths, Path(folder))
             problems = Problems(list(uploads.refused))
             with in_turn_of_files(self.shelf, stop, progress):
@@ -131,12 +131,6 @@ class SendHandlers:
             except OF_ONE_MODEL as error:
                 problems.append(str(error))
         return found
-
-    def _chosen(self, models: Sequence[str]) -> list[str]:
-        chosen = [model for model in self.shelf.models if model in models]
-        if not chosen:
-            raise InputError("No model is ticked: tick at least one.")
-        return chosen
 
     def _handed(
         self,

@@ -10,6 +10,7 @@ import gradio as gr
 
 from kpdemo.errors import InputError, KpdemoError
 from kpdemo.evaluation.projection import Method, project
+from kpdemo.text import shortened
 from kpdemo.types import VectorSpace
 from kpdemo.ui.charts import chart_buttons, show_chart
 from kpdemo.ui.figures import grouped
@@ -148,7 +149,7 @@ def _chart_id(name: str) -> str:
 
 def _facts_html(question: Question, seconds: float) -> str:
     first = " ".join((question.document.title or question.document.body).split())
-    beginning = first if len(first) <= SHOWN_TITLE else f"{first[: SHOWN_TITLE - 1]}…"
+    beginning = shortened(first, SHOWN_TITLE)
     return (
         f'<p><q dir="auto">{escape(beginning)}</q> <span class="small">model {escape(question.model)} · '
         f"{seconds:.2f} s</span></p>"

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kpdemo.evaluation.projection import Plane, unit_rows
 from kpdemo.scores import page_score
+from kpdemo.text import shortened
 from kpdemo.types import PointKind, VectorPoint, VectorSpace
 from kpdemo.ui.charts import (
     COLOURS,
@@ -54,11 +55,11 @@ LOOKS = {
 }
 
 
-def most_telling(space: VectorSpace, most: int = MOST_POINTS) -> VectorSpace:
-    """The space with at most so many points: the document, the keyphrases, then the best candidates."""
-    if len(space.points) <= most:
+def most_telling(space: VectorSpace) -> VectorSpace:
+    """The space with at most `MOST_POINTS` points: the document, the keyphrases, then the best candidates."""
+    if len(space.points) <= MOST_POINTS:
         return space
-    kept = sorted(by_weight(space.points)[:most])
+    kept = sorted(by_weight(space.points)[:MOST_POINTS])
     return VectorSpace(space.name, tuple(space.points[row] for row in kept), space.vectors[kept])
 
 
@@ -133,7 +134,7 @@ def _markers(look: Look, places: NDArray[np.float32]) -> Chart:
 
 
 def _hover(point: VectorPoint, cosine: float) -> str:
-    text = point.text if len(point.text) <= LONGEST_HOVER else f"{point.text[: LONGEST_HOVER - 1]}…"
+    text = shortened(point.text, LONGEST_HOVER)
     if point.kind is PointKind.DOCUMENT:
         return f"{escaped(text)}<br>document"
     score = "" if point.score is None else f"score {page_score(point.score)}, "

@@ -24,7 +24,7 @@ class Names:
 
     Attributes:
         narrowest, widest: pixels of the frames of such charts.
-        most: so many names, that of the document among them.
+        most: this many names at most, that of the document among them.
     """
 
     size: str

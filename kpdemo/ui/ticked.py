@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import gradio as gr
 
+from kpdemo.errors import InputError
 from kpdemo.ui.models import ModelShelf
 
 NONE = "Models: none is ticked"
@@ -32,6 +33,18 @@ def ticked_models(shelf: ModelShelf, ticked: Sequence[str], prefix: str) -> gr.C
     script = _NAME_THEM.replace("ORDER", json.dumps(list(shelf.models))).replace("NONE", json.dumps(NONE))
     models.change(None, models, fold, js=script, api_name=f"name_models_of_{prefix.replace('-', '_')}")
     return models
+
+
+def chosen_models(shelf: ModelShelf, ticked: Sequence[str]) -> list[str]:
+    """The ticked ones in the order of the page.
+
+    Raises:
+        InputError: none is ticked.
+    """
+    chosen = [model for model in shelf.models if model in ticked]
+    if not chosen:
+        raise InputError("No model is ticked: tick at least one.")
+    return chosen
 
 
 def fold_label(ticked: Sequence[str]) -> str:

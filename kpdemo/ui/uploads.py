@@ -16,17 +16,10 @@ from kpdemo.batch import BatchSummary, predict_file
 from kpdemo.documents import read_numbered
 from kpdemo.errors import InputError, StoppedError
 from kpdemo.file_kinds import WHOLE_SUFFIXES, document_suffix, is_whole
+from kpdemo.forwarding import Forwarding
 from kpdemo.json_rows import LineError
-from kpdemo.routed import read_with_passages
 from kpdemo.sources import Located
-from kpdemo.types import (
-    Document,
-    Prediction,
-    Predictor,
-    RetrievalPrediction,
-    languages_of,
-    uses_passages,
-)
+from kpdemo.types import Document, Prediction, Predictor, RetrievalPrediction
 from kpdemo.ui.apart import ReadPdf, is_pdf
 from kpdemo.ui.chosen import OwnNames, Uploads
 from kpdemo.ui.models import ModelShelf
@@ -49,7 +42,7 @@ class FileReport:
     rows: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     failed_files: int = 0
-    """Of what could not be used so many were whole files, the others lines of one."""
+    """How many of the failures were whole files; the rest were lines of a file."""
     total: int = 0
     """Documents of all files, those that could not be used included."""
     stopped: bool = False
@@ -59,18 +52,13 @@ class FileReport:
 
 
 @dataclass(frozen=True)
-class _InTurns:
+class _InTurns(Forwarding):
     """A predictor that refuses what is too long for the page, and reads no batch of long texts at once."""
 
     predictor: Predictor
 
-    @property
-    def name(self) -> str:
-        return self.predictor.name
-
-    @property
-    def device(self) -> str:
-        return self.predictor.device
+    def _predictor(self) -> Predictor:
+        return self.predictor
 
     def predict(
         self,
@@ -79,19 +67,12 @@ class _InTurns:
         top_k: int | None = None,
         threshold: float | None = None,
     ) -> list[Prediction]:
+        read = super().predict  # a comprehension knows no super()
         return [
             prediction
             for turn in _checked_turns(documents)
-            for prediction in self.predictor.predict(turn, top_k=top_k, threshold=threshold)
+            for prediction in read(turn, top_k=top_k, threshold=threshold)
         ]
-
-    @property
-    def uses_passages(self) -> bool:
-        return uses_passages(self.predictor)
-
-    @property
-    def languages(self) -> frozenset[str]:
-        return languages_of(self.predictor)
 
     def predict_with_passages(
         self,
@@ -100,10 +81,11 @@ class _InTurns:
         top_k: int | None = None,
         threshold: float | None = None,
     ) -> list[RetrievalPrediction]:
+        read = super().predict_with_passages  # as in `predict`
         return [
             found
             for turn in _checked_turns(documents)
-            for found in read_with_passages(self.predictor, turn, top_k=top_k, threshold=threshold)
+            for found in read(turn, top_k=top_k, threshold=threshold)
         ]
 
 

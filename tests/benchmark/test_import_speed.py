@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from annotation.exchange import open_source, read_items
+from annotation.exchange import open_source
 from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.types import ProjectSettings
 from db import Database
+from tests.reading import read_items
 
 pytestmark = pytest.mark.benchmark
 

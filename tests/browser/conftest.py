@@ -21,6 +21,7 @@ from kpdemo.errors import ModelLoadError
 from kpdemo.latin import latin_documents
 from kpdemo.types import Document, Keyphrase, Prediction, Span
 from tests.fakes import FakePredictor, absent_keyphrases
+from tests.profiles import DESKTOP, Profiles
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -124,10 +125,7 @@ class Site:
 
     address: str
     services: Services
-    _contexts: list[tuple[str, BrowserContext]] = field(default_factory=list)
-    """Those of the test, with their options."""
-    _idle: dict[str, list[BrowserContext]] = field(default_factory=dict)
-    """Those of earlier tests, which hold the scripts of the pages and nothing else."""
+    _profiles: Profiles = field(default_factory=Profiles)
 
     def add_user(self, name: str, *, is_administrator: bool = False) -> User:
         return self.services.accounts.add_user(name, password=PASSWORD, is_administrator=is_administrator)
@@ -138,14 +136,10 @@ class Site:
         """A browser profile of its own, signed in as `name` as if the form had been sent.
 
         Args:
-            is_kept: whether a later test may have the profile, emptied; not where this one stops its clock.
+            is_kept, options: see `Profiles.take`.
         """
-        settings = {"viewport": {"width": 1280, "height": 900}, "accept_downloads": True, **options}
-        kind = repr(sorted(settings.items())) if is_kept else ""
-        idle = self._idle.get(kind)
-        context = idle.pop() if idle else browser.new_context(**settings)
+        context = self._profiles.take(browser, is_kept=is_kept, **options)
         context.set_default_timeout(PATIENCE)
-        self._contexts.append((kind, context))
         if name is not None:
             token = self.services.accounts.sign_in(name, PASSWORD, "127.0.0.1")
             context.add_cookies([{"name": COOKIE, "value": token, "url": self.address}])
@@ -158,33 +152,10 @@ class Site:
         return page
 
     def close_pages(self) -> None:
-        while self._contexts:
-            kind, context = self._contexts.pop()
-            if kind:
-                self._empty(context)
-                self._idle.setdefault(kind, []).append(context)
-            else:
-                context.close()
+        self._profiles.give_back()
 
     def close(self) -> None:
-        self.close_pages()
-        while self._idle:
-            for context in self._idle.popitem()[1]:
-                context.close()
-
-    def _empty(self, context: BrowserContext) -> None:
-        """Leave what a browser that has never been here would have, and the scripts that it would load."""
-        page = context.new_page()
-        for other in context.pages:
-            if other is not page:
-                other.close()
-        stored = {"origin": self.address, "storageTypes": "cookies,local_storage,indexeddb,service_workers"}
-        context.new_cdp_session(page).send("Storage.clearDataForOrigin", stored)
-        page.close()
-        context.clear_cookies()
-        context.clear_permissions()
-        context.unroute_all()
-        context.set_offline(False)
+        self._profiles.close()
 
 
 @pytest.fixture(scope="session")
@@ -274,7 +245,7 @@ class Watch:
 
 @pytest.fixture(scope="module")
 def shared_page(browser: Browser, address: str) -> Iterator[tuple[Page, Watch]]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    context = browser.new_context(**DESKTOP)
     page, watch = context.new_page(), Watch()
     page.set_default_timeout(PATIENCE)
     watch.over(page, address)

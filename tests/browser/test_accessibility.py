@@ -96,7 +96,7 @@ def places(site: Site) -> dict[str, object]:
     token = site.services.accounts.invite(project_id=project.id, role=Role.RATER, by=root)
     pool = sent_project(site.services.database)
     grade(site.services.database, pool.id, SENT)
-    found = {"text": "boats", "score": 0.5}
+    found = {"text": "boats", "score": 0.5, "key": "boat"}
     rows = [{"text": "Boats in a harbour.", "runs": [{"model": "one", "present": [found], "absent": []}]}]
     address = site.services.handovers.keep({"documents": rows})
     return {"project": project.id, "pool": pool.id, "token": token, "sent": address.rsplit("/", 1)[-1]}

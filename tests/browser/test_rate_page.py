@@ -418,7 +418,7 @@ def test_a_grade_that_a_tab_could_not_send_gives_way_to_a_newer_one(open_desk, i
     press(first, "1", "Enter")
     expect(first.locator("#rate-saved")).to_contain_text("Not saved")
     first.get_by_text("My last 20 answers").click()
-    expect(first.get_by_role("button", name="1 late train 1")).to_be_visible()
+    expect(first.get_by_role("button", name="1 The 1th train was late. / late train 1")).to_be_visible()
     second = desk.another_tab()
     if not is_asleep:
         press(second, "4", "Enter")
@@ -432,7 +432,7 @@ def test_a_grade_that_a_tab_could_not_send_gives_way_to_a_newer_one(open_desk, i
     first.evaluate("dispatchEvent(new Event('online'))")
     expect(first.locator("#rate-saved")).not_to_contain_text("Not saved")
     expect(first.locator("#rate-right")).to_have_text("late train 2")
-    expect(first.get_by_role("button", name="4 late train 1")).to_be_visible()
+    expect(first.get_by_role("button", name="4 The 1th train was late. / late train 1")).to_be_visible()
     press(first, "Backspace")
     expect(first.locator("#rate-right")).to_have_text("late train 1")
     expect(first.locator("#rate-value b")).to_have_text("4")
@@ -663,9 +663,9 @@ def test_an_answer_can_be_changed_for_five_seconds_by_a_line_and_later_by_the_li
     expect(page.locator("#rate-right")).to_have_text("late train 2")
     expect(page.locator("#rate-undo")).to_be_hidden(timeout=6000)
     page.get_by_text("My last 20 answers").click()
-    page.get_by_role("button", name="4 late train 1").click()
+    page.get_by_role("button", name="4 The 1th train was late. / late train 1").click()
     press(page, "3", "Enter")
-    expect(page.get_by_role("button", name="3 late train 1")).to_be_visible()
+    expect(page.get_by_role("button", name="3 The 1th train was late. / late train 1")).to_be_visible()
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
     assert desk.grades() == {"late train 1": 3}
     expect(page.locator("#rate-count")).to_have_text("1 graded, up to 4 left")
@@ -693,14 +693,20 @@ def test_who_is_done_sees_the_answers_without_unfolding_them(open_desk):
     press(page, "1", "Enter", "3", "Enter")
     expect(page.locator("#rate-message")).to_contain_text("You have graded 2 pairs,")
     expect(page.locator("#rate-message").get_by_role("link", name="My projects")).to_be_visible()
-    expect(answers.get_by_role("button")).to_have_text(["3 late train 2", "1 late train 1"])
+    expect(answers.get_by_role("button")).to_have_text(
+        ["3 The 2th train was late. / late train 2", "1 The 1th train was late. / late train 1"]
+    )
     expect(answers.get_by_role("button").first).to_be_in_viewport()
     assert answers.bounding_box()["y"] < page.locator("#rate-guidelines").bounding_box()["y"]
-    answers.get_by_role("button", name="1 late train 1").click()
+    answers.get_by_role("button", name="1 The 1th train was late. / late train 1").click()
     press(page, "2", "Enter")
-    expect(answers.get_by_role("button")).to_have_text(["2 late train 1", "3 late train 2"])
+    expect(answers.get_by_role("button")).to_have_text(
+        ["2 The 1th train was late. / late train 1", "3 The 2th train was late. / late train 2"]
+    )
     page.reload()
-    expect(answers.get_by_role("button")).to_have_text(["2 late train 1", "3 late train 2"])
+    expect(answers.get_by_role("button")).to_have_text(
+        ["2 The 1th train was late. / late train 1", "3 The 2th train was late. / late train 2"]
+    )
 
 
 def test_where_grades_are_final_earlier_answers_can_only_be_read(open_desk):

@@ -132,9 +132,8 @@ def test_the_best_keyphrases_have_names_that_do_not_overlap(space):
 
 
 @pytest.mark.parametrize("width", [1280, 1000, 800, 481, 390])
-def test_no_name_leaves_the_frame(browser, space_address, width):
-    context = browser.new_context(viewport={"width": width, "height": 900})
-    page = context.new_page()
+def test_no_name_leaves_the_frame(page, space_address, width):
+    page.set_viewport_size({"width": width, "height": 900})
     page.set_default_timeout(PATIENCE)
     open_page(page, space_address)
     choose_model(page, "cornered –")
@@ -144,7 +143,6 @@ def test_no_name_leaves_the_frame(browser, space_address, width):
     chart = page.locator(CHART.format("extractor"))
     assert chart.locator(".textpoint").filter(visible=True).count() > 4
     assert chart.evaluate(OUTSIDE) == []
-    context.close()
 
 
 def test_pointing_at_a_phrase_tells_its_score(space):

@@ -12,7 +12,6 @@ import pytest
 from sqlalchemy import select
 
 from annotation.adjudication import AdjudicationError, AdjudicationItem, ConflictError, ItemComment, Which
-from annotation.cli import main
 from annotation.commands.options import open_database
 from annotation.errors import GradeError, NotFoundError
 from annotation.gold import ExportOptions, Unfinished
@@ -30,6 +29,7 @@ from annotation.ui.agreement_parts import figures_html
 from annotation.ui.export import counts_html as export_html
 from annotation.ui.project_html import counts_html
 from db.models import Adjudication, AdjudicationChange
+from tests.commands import main
 from tests.rated import pair, rated_project
 
 PAIRS = [

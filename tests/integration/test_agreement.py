@@ -13,7 +13,6 @@ from decimal import Decimal
 import pytest
 from sqlalchemy import delete, event
 
-from annotation.cli import main
 from annotation.commands.options import open_database
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import NotFoundError
@@ -27,6 +26,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewPair, ProjectSettings
 from db.models import ServerKey
+from tests.commands import main
 from tests.grade_tables import grades_of_table, krippendorff_alpha
 from tests.rated import pair, rated_project
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError, ProgrammingError
 
-from annotation.cli import main
 from annotation.services.projects import ProjectService
 from db import Database
 from db.schema import prepare
+from tests.commands import main
 from tests.databases import spoil
 
 ROWS = [

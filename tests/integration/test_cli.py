@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from kpdemo.cli import main
-from kpdemo.commands.gold import dataset_name
 from kpdemo.errors import ModelLoadError
+from kpdemo.file_kinds import plain_name
 from kpdemo.progress import tell
 from kpdemo.routed import RoutedPredictor
 from kpdemo.types import Predictor
@@ -687,7 +687,7 @@ class TestEvaluate:
 
     @pytest.mark.parametrize("name", ["kp20k.valid.jsonl", "kp20k.valid.JSON.gz", "kp20k.valid.csv.xz"])
     def test_a_dataset_is_called_after_its_file(self, name: str) -> None:
-        assert dataset_name(Path("data") / name) == "kp20k.valid"
+        assert plain_name(Path("data") / name) == "kp20k.valid"
 
 
 class TestOtherCommands:

@@ -16,11 +16,9 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, event, select
 from sqlalchemy.exc import OperationalError
 
-from annotation.cli import main
 from annotation.clock import utcnow
 from annotation.commands.options import open_database
 from annotation.errors import ExportError
-from annotation.exchange import read_items
 from annotation.formats import open_source
 from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row, rater_numbers
 from annotation.gold_folder import GoldFolder, write_manifest
@@ -42,9 +40,11 @@ from annotation.types import Cause, NewPair, NewRating, ProjectSettings
 from annotation.ui.export import counts_html as export_html
 from db.errors import UnreachableError
 from db.models import Adjudication, Comment, Export, Pair, ServerKey
+from tests.commands import main
 from tests.people import count
 from tests.predicted import pairs_of, sent_project
 from tests.rated import pair, rated_pairs, rated_project
+from tests.reading import read_items
 
 FINISHED = [
     pair("b-1", "2", "2.75", genre="news", intended=Decimal(3), source="the harbour desk"),
@@ -486,7 +486,7 @@ def test_the_command_writes_a_folder_and_prints_its_manifest(url, tmp_path, caps
     assert main(call) == 1
     assert "not empty" in capsys.readouterr().err
     assert main([*call, "--force", "--format", "semeval"]) == 0
-    assert "phrase2word.gs.tsv: 1 rows" in capsys.readouterr().out
+    assert "phrase2word.gs.tsv: 1 row, SHA-256 " in capsys.readouterr().out
     assert (target / "sentence2phrase.gs.tsv").read_text() == "2.375\n0\n"
     assert not (target / "gold.csv").exists()
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 
 from annotation.errors import (
     InvitationError,
     NotFoundError,
     SettingsError,
+    SignedOutError,
     SignInError,
 )
+from annotation.services import invitations
 from annotation.services.projects import ProjectService
 from annotation.types import Role
 from db.models import Membership, User, UserSession
@@ -110,6 +115,33 @@ def test_a_password_that_its_owner_changes_makes_an_older_link_void(ana):
     ana.change_password(token, PASSWORD, OTHER)
     with pytest.raises(InvitationError, match="no longer, known"):
         ana.accept_invitation(link, "", PASSWORD)
+
+
+@pytest.mark.parametrize("deed", ["set", "change"])
+def test_a_password_and_a_link_that_replaces_it_at_once_do_not_wait_for_each_other(ana, monkeypatch, deed):
+    token, own = ana.invite("Ana"), ana.sign_in("Ana", PASSWORD, HERE)
+    invited, is_locked = invitations._invited_user, threading.Event()
+
+    def wait_for_the_other(*arguments):
+        is_locked.set()  # the link is; the account is not yet
+        time.sleep(0.5)
+        return invited(*arguments)
+
+    def give_another():
+        is_locked.wait(20)
+        if deed == "set":
+            return ana.set_password("Ana", OTHER)
+        return ana.change_password(own, PASSWORD, OTHER)
+
+    monkeypatch.setattr(invitations, "_invited_user", wait_for_the_other)
+    used, given = at_once([lambda: ana.accept_invitation(token, "", "the newest of all"), give_another])
+    assert isinstance(used, str)
+    if deed == "set":
+        assert given is None
+        assert ana.sign_in("Ana", OTHER, HERE)
+    else:
+        assert isinstance(given, SignedOutError)
+        assert ana.sign_in("Ana", "the newest of all", HERE)
 
 
 def test_a_link_lasts_a_week(accounts, project, clock):

@@ -11,8 +11,6 @@ import pytest
 from sqlalchemy import func, select
 
 import kpdemo.text
-from annotation.__main__ import phrase_key
-from annotation.cli import main
 from annotation.errors import ImportFileError
 from annotation.judgements import JudgingOptions
 from annotation.predictions import TYPE, PredictedDocument, uncertainty
@@ -29,6 +27,7 @@ from db.models import Base, SentOrder, SentPhrase, SentPrediction
 from kpdemo.documents import read_documents
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.types import Keyphrase, Prediction
+from tests.commands import main
 from tests.predicted import FERRY, GRADES, documents, grade, pairs_of, run, sent_project
 
 EXACT = JudgingOptions(Decimal(3), 2)
@@ -352,7 +351,7 @@ def test_phrases_that_the_keyphrase_pages_take_for_one_are_one_pair_from_files_t
     phrases = [{"text": f"système d{sign}exploitation", "score": 0.5} for sign in "\u2019'"]
     found.write_text(json.dumps({**row, "present": phrases, "absent": []}) + "\n")
     arguments = ["send", "mer", f"--documents={docs}", f"--predictions={found}", url]
-    assert main(arguments, phrase_key=phrase_key) == 0
+    assert main(arguments) == 0
     assert "Sent 1 pair of 1 document to mer" in capsys.readouterr().out
     with sqlite_database.reading() as session:
         assert session.scalars(select(SentPhrase.key)).all() == [

@@ -12,7 +12,6 @@ import pytest
 from sqlalchemy import event, func, select
 
 from annotation.assignment import Progress, Queue
-from annotation.cli import main
 from annotation.errors import AssignmentError
 from annotation.quality import QualitySettings
 from annotation.services import counting
@@ -28,6 +27,7 @@ from annotation.types import KnownPair, NewPair, NewRating, SkipReason
 from annotation.ui.stuck_html import stuck_html
 from db.checks import check as check_database
 from db.models import Assignment, Pair, Rating, User
+from tests.commands import main
 from tests.people import MovableClock, at_once
 from tests.raters import TYPE, World, check, check_finished, new_world
 

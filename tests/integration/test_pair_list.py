@@ -9,7 +9,7 @@ from decimal import Decimal
 import gradio as gr
 import pytest
 
-from annotation.cli import main
+from annotation.senses import WORD_TO_SENSE, PairSenses, SenseText
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.importing import ImportService
@@ -17,10 +17,14 @@ from annotation.services.pair_list import PAGE_LENGTH, PairListService, PairStat
 from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
+from annotation.services.remarks import RemarkService
 from annotation.types import Cause, NewPair
 from annotation.ui.pair_changes import PairChangeHandlers
-from annotation.ui.pair_list import PairListHandlers
+from annotation.ui.pair_list import PairListHandlers, pairs_html
+from annotation.ui.remarks import remarks_html, remarks_table
 from db import Database
+from db.models import Comment
+from tests.commands import main
 from tests.rated import Rated, pair, rated_project
 
 EVIL = '<img src=x onerror="alert(1)"> 100% of_it'
@@ -101,6 +105,32 @@ def test_where_a_search_folds_letters_it_does_so_whatever_stands_beside_them(sql
     listing = PairListService(sqlite_database)
     for search, found in {"οδος": "a", "οδοσα": "a", "STRASSE": "b"}.items():
         assert [line.external_id for line in listing.pairs(project.id, search=search).items] == [found]
+
+
+SENSE = PairSenses(
+    word_definition="a small animal",
+    sense=SenseText("rodent, gnawer", "a gnawing mammal"),
+)
+KEY = "rodent%1:05:00::"
+
+
+def test_words_and_senses_are_listed_as_raters_see_them_and_keys_stay_in_files(sqlite_database, capsys):
+    pairs = [pair("m", type=WORD_TO_SENSE, left="mouse#n", right=KEY, senses=SENSE)]
+    rated = rated_project(sqlite_database, pairs, types=(WORD_TO_SENSE,))
+    listing = PairListService(sqlite_database).pairs(rated.id)
+    comment = {"project_id": rated.id, "pair_id": rated.pair_id("m"), "user_id": rated.adjudicator.id}
+    with sqlite_database.session() as session:
+        session.add(Comment(**comment, text="Which?", is_flagged=False, updated_at=rated.clock()))
+    remarks = RemarkService(sqlite_database).remarks(rated.id)
+    for html in (pairs_html(listing, rated.id, 0, is_all=True), remarks_html(remarks, rated.id, "Senses")):
+        assert '<td dir="auto">mouse (noun)<small>a small animal</small></td>' in html
+        assert '<td dir="auto">rodent, gnawer<small>a gnawing mammal</small></td>' in html
+        assert KEY not in html.partition("</table>")[0]
+    assert remarks_table(remarks).rows[0][6:8] == ("mouse#n", KEY)
+    url = f"--database-url=sqlite:///{sqlite_database.path}"
+    assert main(["pairs", "list", rated.project.name, "--json", url]) == 0
+    [row] = json.loads(capsys.readouterr().out)["pairs"]
+    assert (row["left"], row["right"], "senses" in row) == ("mouse#n", KEY, False)
 
 
 def test_every_pair_is_listed_with_its_state_and_can_be_found(rated):

@@ -8,7 +8,6 @@ import json
 import pytest
 from sqlalchemy import func, select
 
-from annotation.cli import main
 from annotation.errors import NotFoundError, PairError
 from annotation.services.importing import ImportService
 from annotation.services.pair_list import PairListService
@@ -17,6 +16,7 @@ from annotation.services.writing_pairs import bar
 from annotation.types import NewPair
 from db.checks import check
 from db.models import Assignment, AuditEvent, Pair, Rating
+from tests.commands import main
 from tests.rated import Rated, pair, rated_project
 from tests.writers import TYPE, open_office
 

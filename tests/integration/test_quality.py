@@ -245,6 +245,21 @@ def test_checks_that_begin_in_the_middle_do_not_come_all_at_once(make):
     assert not any(a and b for a, b in pairwise(seen))
 
 
+def test_check_pairs_that_are_added_later_do_not_come_all_at_once(make):
+    place = make(pairs=60, raters=1, k=1)
+    service, rater = place.services.known_pairs, place.world.raters[0]
+    service.import_checks(place.project, [known(f"c{n}") for n in range(2)])
+    place.settings(check_every=5)
+    queue = place.services.assignment.queue(place.project, rater)
+    for _ in range(40):
+        queue = place.services.ratings.rate(queue.pairs[0].id, rater, Decimal(1)).queue
+    assert place.standing(rater).checks == 2
+    service.import_checks(place.project, [known(f"c{n}") for n in range(20)])
+    seen = [text.startswith("a docked") for text in place.work(rater)]
+    assert 4 <= sum(seen) <= 6  # of the 22 pairs that are left
+    assert not any(a and b for a, b in pairwise(seen))
+
+
 def test_a_check_can_be_skipped_revised_and_commented_like_any_pair(make):
     place = make(pairs=6, raters=1, k=1)
     services, [rater] = place.services, place.world.raters

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from annotation.cli import main
+from tests.commands import main
 from tests.raters import new_world
 
 
@@ -36,7 +36,9 @@ def test_pairs_are_imported_settings_changed_and_raters_listed(call, tmp_path):
         "",
     )
     assert "There already, and left out: a, b." in call("training", "import", "Project 0", str(file))[1]
-    status, out, _ = call("checks", "import", "Project 0", str(file))
+    checks = tmp_path / "checks.tsv"
+    checks.write_text("id\tleft\tright\tgrade\nc\tA car.\tcar\t3\nd\tA cart.\tcart\t1\n")
+    status, out, _ = call("checks", "import", "Project 0", str(checks))
     assert (status, out.splitlines()[0]) == (0, "Imported 2 check pairs into Project 0.")
     assert "None is given out yet" in out
     status, out, _ = call("quality", "Project 0", "--check-every", "20", "--pass-mark", "70", "--json")

@@ -15,7 +15,7 @@ from kpdemo.ramkg.building import build_index
 from kpdemo.ramkg.encoder import load_encoder
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
-from kpdemo.training import CHECKPOINT, ramkg_rounds, run
+from kpdemo.training import CHECKPOINT, ramkg_rounds, round_retriever, run
 from kpdemo.training.ramkg_rounds import RETRIEVER, RamkgRounds
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
@@ -119,7 +119,7 @@ def test_a_finished_run_goes_through_without_training_and_another_is_refused(fol
         raise AssertionError("trained again")
 
     monkeypatch.setattr(ramkg_rounds, "train_writer", fails)
-    monkeypatch.setattr(ramkg_rounds, "train", fails)
+    monkeypatch.setattr(round_retriever, "train", fails)
     train(folder)
     with pytest.raises(TrainingError, match="other data or settings"):
         train(folder, **{"generator.epochs": "2"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -14,13 +16,15 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 
 from annotation.assignment import Progress
-from annotation.errors import AssignmentError, GradeError, NoteError
-from annotation.services import counting
+from annotation.errors import AssignmentError, GradeError, NoteError, NotFoundError
+from annotation.services import counting, projects
 from annotation.services.assignment import AssignmentService
+from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.services.tally import refresh_pairs
 from annotation.types import SkipReason, from_quarters
 from db.models import Assignment, Comment, Pair, Project, Rating, RatingChange
+from tests.people import at_once
 from tests.raters import World, check, new_world, return_expired_leases
 
 
@@ -239,6 +243,28 @@ def test_a_grade_whose_transaction_the_server_undid_is_counted_once(database, se
     saved = ratings.rate(queue.pairs[0].id, rater, Decimal(1))
     assert undone
     assert saved.queue.progress == Progress(1, 10)
+
+
+def test_a_comment_and_the_end_of_its_project_do_not_wait_for_each_other(database, services, monkeypatch):
+    world, rater, pair = one_held(database, services)
+    projects_service = ProjectService(database)
+    lock_pairs, is_locked = projects.lock_pairs, threading.Event()
+
+    def wait_for_the_other(*given, **options):
+        lock_pairs(*given, **options)
+        is_locked.set()
+        time.sleep(0.5)
+
+    def comment():
+        is_locked.wait(20)
+        services[1].comment(pair, rater, "Which ferry?")
+
+    monkeypatch.setattr(projects, "lock_pairs", wait_for_the_other)
+    deleted, said = at_once([lambda: projects_service.delete("Project 0"), comment])
+    assert deleted is None
+    assert isinstance(said, NotFoundError)
+    with database.reading() as session:
+        assert session.get(Project, world.project) is None
 
 
 def test_counting_anew_mends_whatever_was_written(database, services):

@@ -9,7 +9,6 @@ from decimal import Decimal
 
 import pytest
 
-from annotation.cli import main
 from annotation.services.accounts import AccountService
 from annotation.services.assignment import AssignmentService
 from annotation.services.importing import ImportService
@@ -18,6 +17,7 @@ from annotation.services.ratings import RatingService
 from annotation.services.remarks import BEGINNING_LENGTH, RemarkKind, RemarkService
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
 from db import Database
+from tests.commands import main
 from tests.people import MovableClock
 
 LONG = "word " * 500

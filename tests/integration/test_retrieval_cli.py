@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from kpdemo.cli import main
+from kpdemo.identity import index_identity
+from kpdemo.predictors import PASSAGES_INDEX
 from kpdemo.ramkg.manifest import read_manifest, write_manifest
 from kpdemo.ui.settings import read_settings
 from tests.tiny_ranker import PASSAGES, SENTENCE, build_tiny_index, save_tiny_ranker
@@ -69,6 +71,13 @@ def test_a_file_has_them_and_is_not_resumed_with_other_passages(run, index, mode
     status, _, err = run(*files, "--index", other)
     assert status == 2
     assert "was begun with other weights" in err
+
+
+def test_passages_that_a_model_does_not_read_do_not_tell_it_from_others(model, index):
+    assert index_identity(str(model), None) == ""
+    assert index_identity(str(model), index) != ""
+    assert index_identity("default", None) == index_identity("multilingual", PASSAGES_INDEX) != ""
+    assert index_identity("yake", None) == ""
 
 
 def test_without_an_index_the_model_reads_the_text_alone(run):
@@ -150,6 +159,20 @@ def test_a_model_that_reads_no_passages_takes_no_index(run, index):
     status, _, err = run("-", "--model", "tfidf", "--index", index)
     assert status == 2
     assert "reads no passages" in err
+
+
+def test_experiments_measure_any_model_with_an_index(index, model, tmp_path, capsys):
+    gold, results = tmp_path / "gold.jsonl", tmp_path / "results"
+    row = {"id": "1", "text": FRENCH, "language": "fr", "keyphrases": ["réseau de neurones"]}
+    gold.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    call = ["experiments", "ramkg", "--gold", str(gold), "--output", str(results), "--device", "cpu"]
+    for name, passages in ((str(model), index), ("default", PASSAGES_INDEX)):
+        assert main([*call, "--model", name, "--index", str(passages)]) == 0
+    told = json.loads((results / "retrieval-default.json").read_text(encoding="utf-8"))
+    assert set(told["datasets"]["gold"]["languages"]["fr"]) == {"with", "without", "difference"}
+    capsys.readouterr()
+    assert main([*call, "--model", "yake", "--index", str(index)]) == 2
+    assert "The model 'yake' reads no passages: leave --index out" in capsys.readouterr().err
 
 
 def test_the_program_of_the_pages_refuses_a_wrong_folder_at_once(tmp_path, index, capsys):

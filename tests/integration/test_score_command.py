@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from annotation.cli import main
+from tests.commands import main
 from tests.tiny_wordnet import Sense, write_wordnet
 
 WORDS = ["boat", "train", "snow", "roof", "book", "egg", "road", "river", "tower", "bread"]

@@ -10,7 +10,7 @@ import pytest
 
 from annotation.authoring import NewItem
 from annotation.errors import TextError
-from annotation.exchange import open_source, read_items
+from annotation.exchange import open_source
 from annotation.gold import ExportOptions, Format
 from annotation.pair_senses import described, with_senses
 from annotation.sense_choice import SenseChoice, SenseError
@@ -22,6 +22,7 @@ from annotation.ui.review_html import text_html
 from annotation.wordnet import WordNet
 from db.models import Writing
 from tests import tiny_wordnet as tiny
+from tests.reading import read_items
 
 TYPE = "word2sense"
 

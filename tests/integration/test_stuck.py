@@ -8,13 +8,13 @@ from decimal import Decimal
 
 import pytest
 
-from annotation.cli import main
 from annotation.services.accounts import AccountService
 from annotation.services.bundle import Services, open_services
 from annotation.services.stuck import StuckPair
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
 from annotation.ui.stuck_html import stuck_html
 from db import Database
+from tests.commands import main
 from tests.people import CHEAP, PASSWORD
 
 TYPE = "sentence2phrase"

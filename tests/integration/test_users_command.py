@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from annotation.cli import main
 from annotation.services.accounts import AccountService
 from annotation.types import Role
 from db import Database
+from tests.commands import main
 from tests.people import CHEAP, HERE, PASSWORD, add_project
 
 

@@ -25,11 +25,12 @@ from annotation.services import writing_tasks
 from annotation.services.accounts import AccountService
 from annotation.services.editing import Zeros
 from annotation.services.item_withdrawal import ItemWithdrawalService
+from annotation.services.known_pairs import KnownPairService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.writing_reports import WritingReportService
 from annotation.services.writing_rows import remember_viewer
 from annotation.sizes import Bounds, PairBounds
-from annotation.types import NewRating, Role
+from annotation.types import KnownPair, NewPair, NewRating, Role
 from db.checks import check
 from db.models import LargerItem, Pair, Writing, WritingChange
 from tests.people import at_once
@@ -450,6 +451,14 @@ def test_partners_that_are_pairs_already_are_passed_over_without_a_query_for_eac
         assert len(looked_up) == 1 + 2  # all at once, and each of the two that are added
         with office.database.session() as session:
             session.execute(update(LargerItem).where(LargerItem.grade == 0).values(pair_id=None))
+
+
+def test_a_written_text_that_makes_a_training_pair_is_not_accepted(office):
+    task = office.submit("wim", "a ferry at noon")
+    known = KnownPair(NewPair("t", TYPE, task.left, "a ferry at noon"), Decimal(4))
+    KnownPairService(office.database).import_training(office.project.id, [known])
+    with pytest.raises(WritingError, match="The same pair is there already"):
+        office.editing.accept(office.project.id, task.id, office.id("eda"), version=1)
 
 
 def test_zeros_take_no_text_of_a_withdrawn_pair(database):

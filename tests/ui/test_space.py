@@ -137,7 +137,7 @@ def test_of_a_long_document_the_best_are_drawn_and_the_table_says_what_it_leaves
         ("title", DOCUMENT, None), *candidates, ("chosen", PRESENT, 0.0), ("absent", ABSENT, 0.0),
         vectors=np.ones((703, 4)),
     )  # fmt: skip
-    kept = most_telling(space, 500)
+    kept = most_telling(space)
     assert len(kept.points) == len(kept.vectors) == 500
     assert [point.text for point in (kept.points[0], *kept.points[-2:])] == ["title", "chosen", "absent"]
     assert [point.text for point in kept.points[1:3]] == ["c203", "c204"]

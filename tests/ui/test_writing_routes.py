@@ -11,7 +11,6 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from annotation.cli import main
 from annotation.services.bundle import UnreachableError, open_services
 from annotation.services.sessions import start_session
 from annotation.types import Role
@@ -20,6 +19,7 @@ from annotation.ui.review import ReviewHandlers
 from annotation.ui.write import WriteHandlers
 from annotation.web.cookies import COOKIE
 from annotation.web.mount import add_annotation_routes
+from tests.commands import main
 from tests.writers import open_office
 
 API = "/annotate/api"

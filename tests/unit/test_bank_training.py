@@ -28,7 +28,7 @@ from kpdemo.simckp.terms import TermIndex, term_key
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.sums import write_sums
 from kpdemo.training import run
-from kpdemo.training.candidates import gold_candidates, proposed_documents
+from kpdemo.training.candidates import gold_absent, proposed_documents
 from kpdemo.training.pairs import PairCache, make_pair
 from kpdemo.training.sources import Source as TrainingSource
 from kpdemo.training.terms import bare, collect_terms, commonest
@@ -192,8 +192,8 @@ class TestProposing:
 
     def test_gold_is_known_in_any_spelling(self):
         document = replace(DOCUMENT, keyphrases=("Drug-Discovery (DD)", "molecule mining"))
-        assert gold_candidates(document, CANDIDATES).tolist() == [True, False, True]
-        assert gold_candidates(document, []).tolist() == []
+        assert gold_absent(document, CANDIDATES).tolist() == [True, False, True]
+        assert gold_absent(document, []).tolist() == []
 
     def test_without_bank_and_generator_nothing_is_proposed(self):
         assert list(Proposer(None, None).propose([DOCUMENT])) == [[]]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import io
 import json
 import os
@@ -310,25 +309,6 @@ def test_what_was_begun_when_a_document_kept_its_own_language_goes_on(tmp_path: 
     row[IDENTITY] = document_identity(Document("Deux mots.", id="a"))
     output.write_text(json.dumps(row) + "\n", encoding="utf-8")
     assert predict_file(FakePredictor(), source, output, language="fr") == BatchSummary(skipped=1)
-
-
-def test_what_an_earlier_version_began_goes_on_with_the_same_beginning(source: Path, output: Path) -> None:
-    predict_file(FakePredictor(), source, output)
-    rows = [{name: row[name] for name in row if name != IDENTITY} for row in rows_of(output)[:3]]
-    output.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    head = source.read_bytes()
-    settings_of_then = json.loads(settings_path(output).read_text("utf-8")) | {
-        "input_bytes": len(head),
-        "input_sha256": hashlib.sha256(head).hexdigest(),
-    }
-    settings_path(output).write_text(json.dumps(settings_of_then), encoding="utf-8")
-    source.write_bytes(head.replace(b"Neural", b"Social"))
-    with pytest.raises(
-        ResumeError, match=r"begun with an input that begins otherwise than .*docs\.jsonl; give"
-    ):
-        predict_file(FakePredictor(), source, output)
-    source.write_bytes(head)
-    assert predict_file(FakePredictor(), write_documents(source, COUNT + 1), output) == BatchSummary(5, 3)
 
 
 @pytest.mark.parametrize("count", [COUNT, 2_000])

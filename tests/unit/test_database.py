@@ -428,19 +428,11 @@ def test_a_writer_killed_in_the_middle_loses_nothing_that_it_acknowledged(sqlite
     assert len(kept) >= 50
 
 
-def test_a_connection_that_the_server_closed_while_it_rested_is_replaced(postgresql_database, monkeypatch):
-    monkeypatch.setattr("db.postgresql.FRESH_SECONDS", 0)
-    monkeypatch.setattr("db.postgresql._is_silent", lambda connection: True)  # as when the line was cut
-    add_user(postgresql_database, "ana")
-    end_connection(postgresql_database)
-    assert count(postgresql_database, User) == 1
-
-
 WAYS = {"session": Database.session, "reading": Database.reading, "glance": Database.glance}
 
 
 @pytest.mark.parametrize("opened", WAYS.values(), ids=WAYS)
-def test_a_connection_that_the_server_closed_a_moment_ago_is_replaced(postgresql_database, opened):
+def test_a_connection_that_the_server_closed_is_replaced(postgresql_database, opened):
     add_user(postgresql_database, "ana")
     end_connection(postgresql_database)
     with opened(postgresql_database) as session:

@@ -23,11 +23,11 @@ from annotation.exchange import (
     fingerprint,
     open_source,
     open_stream,
-    read_items,
     read_items_or_errors,
 )
 from annotation.spreadsheet import protected
 from annotation.types import NewPair, NewRating
+from tests.reading import read_items
 
 PAIR = {"id": "a", "type": "phrase2word", "left": "a small boat", "right": "canoe"}
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kpdemo.languages import detect, identified, language_code
+from kpdemo.languages.names import NAMES
 from kpdemo.languages.notes import language_note
 from kpdemo.languages.routing import SERVED
 from kpdemo.languages.segmenting import segments
@@ -55,9 +56,8 @@ def test_a_text_without_letters_has_no_language(text):
 
 
 def test_a_mixed_text_has_the_language_of_most_of_it():
-    mixed = detect(f"{FRENCH * 8}\n{ENGLISH * 4}")
-    assert mixed.code == "fr"
-    assert 0.5 < mixed.share < 0.8
+    assert detect(f"{FRENCH * 8}\n{ENGLISH * 4}").code == "fr"
+    assert detect(f"{FRENCH * 4}\n{ENGLISH * 8}").code == "en"
     assert detect(f"{CHINESE * 10}\nKeywords: graph neural networks, keyphrase extraction").code == "zh"
 
 
@@ -250,4 +250,4 @@ def test_marks_and_emoji_speak_for_no_language_and_letters_do(text, code):
 @given(TEXTS)
 def test_detection_takes_any_text(text):
     language = detect(text)
-    assert language is None or 0 < language.share <= 1
+    assert language is None or language.code in NAMES

@@ -14,7 +14,7 @@ from torch import nn
 
 from kpdemo.errors import TrainingError
 from kpdemo.training.batching import length_bucketed
-from kpdemo.training.loop import LoopConfig, count_steps, learning_rate, train
+from kpdemo.training.loop import LoopConfig, _restore_chance, count_steps, learning_rate, train
 from kpdemo.training.model_card import visits
 from kpdemo.training.run_files import load_state, save_state
 
@@ -89,6 +89,19 @@ def test_a_stopped_run_ends_as_an_unbroken_one(tmp_path, stop_at):
     assert progress.step == 40
     assert resumed.calls == 40 - stop_at
     assert torch.equal(weights(resumed), weights(whole))
+
+
+def test_a_run_begun_on_a_cpu_goes_on_on_a_gpu(monkeypatch):
+    """Its checkpoint holds no random state of a GPU."""
+    restored = []
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda state, device: restored.append((state, device)))
+    own, gpu = torch.get_rng_state(), torch.device("cuda")
+    _restore_chance({"rng": own}, gpu)
+    assert restored == []
+    _restore_chance({"rng": own, "cuda_rng": own}, CPU)
+    assert restored == []
+    _restore_chance({"rng": own, "cuda_rng": own}, gpu)
+    assert [device for _, device in restored] == [gpu]
 
 
 def test_a_run_that_crashed_after_its_best_weights_were_stored_knows_them(tmp_path):

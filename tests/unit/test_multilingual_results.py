@@ -16,7 +16,7 @@ from kpdemo.experiments.multilingual import measure_languages
 from kpdemo.experiments.pages import write_page
 from kpdemo.experiments.refusals import refusal_notes, told_refusals
 from kpdemo.experiments.results import Results
-from kpdemo.experiments.retrieval import RESAMPLES, SEED, difference, read_rounds, with_and_without
+from kpdemo.experiments.retrieval import RESAMPLES, SEED, difference, rounds_result, with_and_without
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from tests.tiny_multilingual import CHINESE, FRENCH, KOREAN
 
@@ -205,14 +205,14 @@ def test_rounds_stand_beside_the_paper_s(tmp_path):
     }
     (tmp_path / "rgit.json").write_text(json.dumps(rounds), encoding="utf-8")
     results = Results(tmp_path / "figures")
-    results.write("rounds", read_rounds(tmp_path / "rgit.json"))
+    results.write("rounds", rounds_result(tmp_path / "rgit.json"))
     write_page(results)
     page = results.page.read_text(encoding="utf-8")
     assert "misses 50% fewer passages at 5" in page
     assert "| pseudo pairs, ours | 1,234 | – |" in page
     assert "| RAMKG + RGIT (paper) | 45.8 | 58.3 | 72.4 |" in page
     with pytest.raises(ConfigError, match="cannot be read"):
-        read_rounds(tmp_path / "none.json")
+        rounds_result(tmp_path / "none.json")
 
 
 _RECALL = {str(k): 1.0 for k in (1, 2, 5, 10, 20)}

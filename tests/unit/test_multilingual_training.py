@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,11 @@ from kpdemo.ramkg.subwords import SubwordEncoder, load_reader, save_reader, trai
 from kpdemo.training import run
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.parallel import ParallelSource, Translation, read_translations
+from kpdemo.training.ramkg_rounds import RoundRetriever
 from kpdemo.training.retriever import (
     RetrieverPart,
     RetrieverTraining,
+    new_tower,
     retrieval_loss,
     retriever_identity,
 )
@@ -185,6 +188,41 @@ def test_any_encoder_of_the_hub_can_be_trained_as_a_retriever(folder, tmp_path):
     assert encoder.queries([Document("une thèse")]).shape == (1, encoder.width)
 
 
+def test_a_retriever_learns_from_texts_with_the_prefixes_that_an_index_puts_before_them(tmp_path):
+    encoder = EncoderConfig(query_prefix="query: ", passage_prefix="passage: ", length=40)
+    backbone = str(tiny_bert(tmp_path / "tiny"))
+    config = RetrieverTraining((), (), LoopConfig(documents=2), backbone=backbone, encoder=encoder)
+    pairs = [Translation(Document(f"texte {number}"), Document(f"text {number}")) for number in range(2)]
+    tower = new_tower(config, pairs)
+    part = RetrieverPart(tower, config, pairs, [pair.passage for pair in pairs], pairs)
+    query, passage, [negative] = part[0]
+    expected = tower.read(["query: texte 0", "passage: text 0", "passage: text 1"])
+    assert [query.tolist(), passage.item.tolist(), negative.item.tolist()] == [
+        row.tolist() for row in expected
+    ]
+    tower.module.eval()
+    tower.save(tmp_path / "saved", "")
+    opened = load_encoder(replace(encoder, model=str(tmp_path / "saved")), device="cpu")
+    with torch.no_grad():
+        own = tower.module(tower.collate([query])).numpy()
+    assert own == pytest.approx(opened.queries([pairs[0].document]), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("backbone", "encoder", "told"),
+    [
+        ("bert", {"pooling": "pooler"}, "the pooling 'pooler': choose mean or first"),
+        ("bert", {"model": "LaBSE"}, "name 'LaBSE' there and leave out `encoder.model`"),
+        ("subwords", {"query_prefix": "query: "}, "reads no prefixes: set only the length"),
+        ("subwords", {"normalise": False}, "a pooling of its own"),
+    ],
+)
+def test_a_setting_that_training_would_leave_out_is_refused_before_it(backbone, encoder, told):
+    for settings in (RoundRetriever, partial(RetrieverTraining, (), (), LoopConfig(documents=2))):
+        with pytest.raises(ConfigError, match=told):
+            settings(backbone=backbone, encoder=EncoderConfig(**encoder))
+
+
 def test_the_loss_is_that_of_the_right_passage_among_all():
     queries, passages = torch.eye(2), torch.cat([torch.eye(2), -torch.eye(2)])
     numbers = torch.arange(4)
@@ -231,7 +269,7 @@ def test_a_retriever_that_tells_no_passage_from_another_finds_none():
         assert set(part.evaluate().values()) == {0.0}
 
 
-def test_a_pair_that_is_trained_on_no_longer_makes_another_run():
+def test_a_pair_that_is_trained_on_no_longer_makes_another_run_and_another_place_does_not():
     pairs = [Translation(Document(f"texte {number}"), Document(f"text {number}")) for number in range(3)]
     config = RetrieverTraining((), (), LoopConfig(documents=6))
     tokenizer = train_tokenizer([pair.passage.text for pair in pairs] * 3, 100)
@@ -239,6 +277,9 @@ def test_a_pair_that_is_trained_on_no_longer_makes_another_run():
     identity = retriever_identity(config, tower, pairs[:2], pairs[2:])
     assert identity == retriever_identity(config, tower, pairs[:2], pairs[2:])
     assert identity != retriever_identity(config, tower, pairs[:1], pairs[1:])
+    moved = replace(config, data=Path("elsewhere"), device="cpu", name="renamed", output=Path("mine"))
+    assert identity == retriever_identity(moved, tower, pairs[:2], pairs[2:])
+    assert identity != retriever_identity(replace(config, negatives=2), tower, pairs[:2], pairs[2:])
 
 
 def test_sentences_by_language_and_whole_documents_are_read(tmp_path):

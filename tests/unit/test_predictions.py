@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation import phrases
 from annotation.errors import ImportFileError
 from annotation.prediction_files import read_bundle, read_prediction_files
 from annotation.predictions import PredictedDocument, PredictedPhrase, Run, pool, uncertainty
@@ -19,24 +18,6 @@ from annotation.queue_order import QueueOrder, Waiting, new_positions
 from kpdemo.text import phrase_key
 
 TEXT = "Boundary integral equations for surface currents."
-
-
-@given(st.text(max_size=60))
-def test_english_phrases_have_the_keys_of_the_keyphrase_pages(text):
-    assert phrases.phrase_key(text) == phrase_key(text)
-
-
-@pytest.mark.parametrize(
-    ("language", "one", "other"),
-    [
-        ("de", "Häuser", "haus"),
-        ("fr", "réseaux neuronaux", "RÉSEAUX neuronaux"),
-        ("zh", "自然 语言", "自然语言"),
-        ("xx", "Ｆｕｌｌ width", "full width"),
-    ],
-)
-def test_phrases_of_other_languages_are_the_same_after_folding_and_stemming(language, one, other):
-    assert phrases.phrase_key(one, language) == phrases.phrase_key(other, language)
 
 
 def phrase(text: str, score: float, *, is_present: bool = True) -> PredictedPhrase:
@@ -122,7 +103,7 @@ def test_files_of_several_models_are_read_together(tmp_path):
     )
     first = lines(tmp_path / "first.jsonl.gz", predicted("1"))
     second = lines(tmp_path / "x.jsonl", predicted("1", model="second", language="de"))
-    [found] = read_prediction_files(documents, [("", first), ("", second)])
+    [found] = read_prediction_files(documents, [("", first), ("", second)], phrase_key)
     assert (found.id, found.text, found.language) == ("1", "T\n\nB", "de")
     assert [run.model for run in found.runs] == ["first", "second"]
 
@@ -130,7 +111,7 @@ def test_files_of_several_models_are_read_together(tmp_path):
 def test_a_file_begun_before_its_lines_named_their_model_is_of_one_model(tmp_path):
     documents = lines(tmp_path / "docs.jsonl", {"id": 1, "text": TEXT}, {"id": 2, "text": TEXT})
     file = lines(tmp_path / "p.jsonl", predicted("1"), predicted("2", model="default"))
-    found = read_prediction_files(documents, [("", file)])
+    found = read_prediction_files(documents, [("", file)], phrase_key)
     assert [run.model for document in found for run in document.runs] == ["default", "default"]
 
 
@@ -149,7 +130,7 @@ def test_a_file_begun_before_its_lines_named_their_model_is_of_one_model(tmp_pat
 def test_a_bad_line_is_named(tmp_path, row, message):
     documents = lines(tmp_path / "docs.jsonl", {"id": "d1", "text": TEXT})
     with pytest.raises(ImportFileError, match=message):
-        list(read_prediction_files(documents, [("", lines(tmp_path / "p.jsonl", row))]))
+        list(read_prediction_files(documents, [("", lines(tmp_path / "p.jsonl", row))], phrase_key))
 
 
 @pytest.mark.parametrize(
@@ -169,7 +150,7 @@ def test_a_line_that_is_no_row_is_named(tmp_path, content, message):
     file = tmp_path / "p.jsonl.gz"
     file.write_bytes(gzip.compress(content))
     with pytest.raises(ImportFileError, match=message):
-        list(read_prediction_files(documents, [("", file)]))
+        list(read_prediction_files(documents, [("", file)], phrase_key))
 
 
 def test_damaged_compressed_predictions_are_told(tmp_path):
@@ -180,15 +161,15 @@ def test_damaged_compressed_predictions_are_told(tmp_path):
         damaged = tmp_path / "damaged.jsonl.gz"
         damaged.write_bytes(content[:place] + bytes([content[place] ^ 0x5A]) + content[place + 1 :])
         with pytest.raises(ImportFileError, match=r"damaged\.jsonl\.gz"):
-            list(read_prediction_files(documents, [("", damaged)]))
+            list(read_prediction_files(documents, [("", damaged)], phrase_key))
 
 
 def test_two_files_of_one_model_are_refused(tmp_path):
     documents = lines(tmp_path / "docs.jsonl", {"id": "d1", "text": TEXT})
     file = lines(tmp_path / "p.jsonl", predicted())
     with pytest.raises(ImportFileError, match="name the files: --predictions NAME=FILE"):
-        list(read_prediction_files(documents, [("", file), ("", file)]))
-    [named] = read_prediction_files(documents, [("a", file), ("b", file)])
+        list(read_prediction_files(documents, [("", file), ("", file)], phrase_key))
+    [named] = read_prediction_files(documents, [("a", file), ("b", file)], phrase_key)
     assert [run.model for run in named.runs] == ["a", "b"]
 
 
@@ -208,6 +189,7 @@ def test_a_bundle_keeps_the_keys_it_brings_and_loses_phrases_without_letters():
         {"documents": [{"text": " ", "runs": [{"model": "a"}]}]},
         {"documents": [{"text": TEXT, "runs": []}]},
         {"documents": [{"text": TEXT, "runs": [{"model": ""}]}]},
+        {"documents": [{"text": TEXT, "runs": [{"model": "a", "present": [{"text": "without a key"}]}]}]},
         {"documents": [{"text": TEXT, "runs": [{"model": "a"}, {"model": "a"}]}]},
     ],
 )

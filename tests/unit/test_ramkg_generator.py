@@ -19,7 +19,7 @@ from kpdemo.text import StemmedText
 from kpdemo.training import CHECKPOINT, run
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.ramkg import RamkgTraining, text_pair, train_ramkg
-from kpdemo.training.ramkg_inputs import retrieved_of
+from kpdemo.training.ramkg_inputs import retrieved_of, training_inputs
 from kpdemo.training.sources import Source
 from kpdemo.types import Document
 from tests.tiny_multilingual import (
@@ -237,3 +237,15 @@ def test_a_document_may_be_very_long_and_its_language_be_detected(taught):
     text = "Nous comparons des molécules avec un noyau de graphes pour la chimie. " * 200
     [prediction] = load_predictor(folder).predict([Document(text)])
     assert prediction.language == "fr"
+
+
+def test_as_many_documents_are_drawn_as_the_pool_says_wherever_their_passages_come_from(tmp_path):
+    config = training(tmp_path, "t5")
+    for retrieval in ("file", "none"):
+        drawn = replace(config, pool=2, retrieval=retrieval)
+        examples, repeats = training_inputs(drawn)
+        assert (len(examples), repeats) == (2, [1, 1])
+    [more] = training_inputs(replace(config, pool=1, train=(replace(config.train[0], repeat=2),)))[1:]
+    assert more == [2, 2, 2]  # such a source is taken whole
+    given, _ = training_inputs(config)
+    assert {one.document.id: one.retrieved for one in given} == RETRIEVED

@@ -14,7 +14,7 @@ from kpdemo.ramkg.prompt import (
     flat_phrases,
     join_phrases,
     read_document,
-    split_phrases,
+    split_ids,
 )
 from kpdemo.types import Document
 
@@ -28,13 +28,13 @@ def letters(text):
 
 @given(PHRASES)
 def test_what_is_written_is_read_back(phrases):
-    assert split_phrases(join_phrases(phrases, 1, room=1000), 1) == phrases
+    assert split_ids(join_phrases(phrases, 1, room=1000), 1) == phrases
 
 
 @given(PHRASES, st.integers(0, 60))
 def test_phrases_are_cut_between_two_of_them(phrases, room):
     joined = join_phrases(phrases, 1, room=room)
-    kept = split_phrases(joined, 1)
+    kept = split_ids(joined, 1)
     assert len(joined) <= max(room, 0)
     assert kept == phrases[: len(kept)]
     if len(kept) < len(phrases):
@@ -52,7 +52,7 @@ def test_a_prompt_holds_the_document_and_whole_phrases(document, phrases, room, 
     assert own == document[: len(own)]
     assert len(own) >= min(len(document), room - min(least, room // 2))
     assert before[:1] in ([], [MARKS.retrieved])
-    kept = split_phrases(before[1:], MARKS.separator)
+    kept = split_ids(before[1:], MARKS.separator)
     assert kept == phrases[: len(kept)]
     assert len(prompt) == room or own == document
 

@@ -21,7 +21,7 @@ from kpdemo.ramkg.building import build_index
 from kpdemo.ramkg.encoder import BagEncoder, load_encoder
 from kpdemo.ramkg.features import OWN, RETRIEVED, Help, Knowledge, candidates_of, rank_input
 from kpdemo.ramkg.iterate import Augmented
-from kpdemo.ramkg.phrases import mine_phrases, phrase_key
+from kpdemo.ramkg.phrases import mine_phrases, mined_key
 from kpdemo.ramkg.predictor import load_ranking_predictor
 from kpdemo.ramkg.ranker import Ranker
 from kpdemo.ramkg.ranker_checkpoint import NEAR, RankerModel, load_ranker, save_ranker
@@ -118,7 +118,7 @@ def test_a_french_phrase_keeps_its_small_words_and_never_begins_with_one():
 
 def test_chinese_candidates_are_words_without_spaces():
     document = Document("采用支持向量机进行文本分类的方法。", language="zh")
-    assert phrase_key("文本分类", "zh") in {candidate.key for candidate in mine_phrases(document)}
+    assert mined_key("文本分类", "zh") in {candidate.key for candidate in mine_phrases(document)}
 
 
 @given(st.text(max_size=200), st.sampled_from(["fr", "zh", "ko", "de"]))
@@ -128,7 +128,7 @@ def test_every_span_of_a_candidate_has_its_key(text, language):
         start, end = candidate.spans[0]
         assert 0 <= start < end <= len(text)
         if language in ("fr", "de"):  # segmenters cut a phrase by itself otherwise than in its sentence
-            assert phrase_key(text[start:end], language) == candidate.key
+            assert mined_key(text[start:end], language) == candidate.key
 
 
 def test_the_same_texts_give_the_same_subwords():
@@ -165,7 +165,7 @@ def test_what_was_stored_judges_in_the_order_of_what_was_counted(reader, tmp_pat
     gold = [(key, key) for key in ("zinc", "atom", "moon", "bath")]
     terms = count_terms([(["x"], gold)] * 3)
     alike = {"zinc": 0.25, "bath": 0.25, "moon": 0.25, "atom": 0.25}
-    counted = Lexicon({"fr": terms}, {"fr": {phrase_key("body", "en"): alike}})
+    counted = Lexicon({"fr": terms}, {"fr": {mined_key("body", "en"): alike}})
     counted.save(tmp_path / "lexicon.json.gz")
     document, help = Document("Une these.", language="fr"), [Help("body", 0, 1.0)]
     orders = [

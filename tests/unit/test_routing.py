@@ -10,9 +10,10 @@ import pytest
 from kpdemo import predictors
 from kpdemo.batch import predict_file
 from kpdemo.errors import InputError, ModelLoadError
+from kpdemo.forwarding import read_with_passages
 from kpdemo.languages.routing import SERVED
 from kpdemo.predictors import LazyPredictor, load_predictor, takes_index
-from kpdemo.routed import RoutedPredictor, read_with_passages
+from kpdemo.routed import RoutedPredictor
 from kpdemo.types import Document, uses_passages
 from tests.fakes import PASSAGES, FakePredictor, FakeRetriever, MappedPredictor
 

@@ -10,7 +10,7 @@ import pytest
 
 from annotation.dictionary import Dictionary
 from annotation.errors import ImportFileError, WordNetError
-from annotation.exchange import open_stream, read_items
+from annotation.exchange import open_stream
 from annotation.gold import Format, GoldRow, gold_row
 from annotation.gold_files import open_gold
 from annotation.pair_senses import described, senses_as_json, senses_from_json, with_senses
@@ -19,6 +19,7 @@ from annotation.senses import PairSenses, Relation, Sense, SenseText, WordFlag, 
 from annotation.types import NewPair, ProjectSettings, RatedPair
 from annotation.wordnet import WordNet
 from tests import tiny_wordnet as tiny
+from tests.reading import read_items
 
 OWN = PairSenses(WordFlag.OOS, tiny.RODENT.key, 'a bruise, "black" and blue; =1+1')
 

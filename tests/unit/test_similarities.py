@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.predictors import LazyPredictor
+from kpdemo.nesting import Unnested
+from kpdemo.predictors import LazyPredictor, load_predictor
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.pair_encoder import PairEncoder
@@ -51,3 +52,10 @@ def test_a_lazy_model_compares_once_it_is_open_or_says_that_it_cannot():
     assert LazyPredictor("lazy", lambda: comparing).similarities([("a", "b")]) == [0.5]
     with pytest.raises(ModelLoadError, match="'first' compares no texts: choose default"):
         LazyPredictor("first", FakePredictor).similarities([("a", "b")])
+
+
+def test_a_model_without_nested_keyphrases_compares_as_the_model_does():
+    comparing = SimpleNamespace(similarities=lambda pairs: [0.5 for _ in pairs])
+    assert Unnested(comparing).similarities([("a", "b")]) == [0.5]
+    with pytest.raises(ModelLoadError, match="'first' compares no texts: choose default"):
+        load_predictor("first", nested=False).similarities([("a", "b")])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from kpdemo.errors import ConfigError
+from kpdemo.training.parallel import ParallelSource
 from kpdemo.training.sources import Source, check_sources
 
 
@@ -18,7 +19,7 @@ class Inner:
 @dataclass(frozen=True)
 class Settings:
     train: tuple[Source, ...]
-    validation: Source
+    validation: Source | ParallelSource
     refinement: Inner | None = None
 
 
@@ -32,4 +33,10 @@ def test_a_missing_file_is_named_wherever_the_settings_name_it(tmp_path, missing
     check_sources(settings, tmp_path)
     (tmp_path / missing).unlink()
     with pytest.raises(ConfigError, match=f"No training data at .*{missing}"):
+        check_sources(settings, tmp_path)
+
+
+def test_a_missing_file_of_translations_is_named_too(tmp_path):
+    settings = Settings((), ParallelSource("pairs.jsonl", "fr"))
+    with pytest.raises(ConfigError, match=r"No training data at .*pairs\.jsonl"):
         check_sources(settings, tmp_path)

@@ -3,16 +3,18 @@
 import json
 import re
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 import torch
 
 from kpdemo.commands.options import parse_setting
-from kpdemo.commands.train import EXAMPLES
+from kpdemo.commands.train import EXAMPLES, train
 from kpdemo.config import DEFAULT_CONFIG, load_section
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.backbone import check_reading, load_backbone
-from kpdemo.training import run
+from kpdemo.training import PARTS as ALL_PARTS
+from kpdemo.training import RECIPES, run
 from kpdemo.training.settings import settings_of, shared_overrides
 from tests.tiny import tiny_bert, tiny_t5
 
@@ -128,3 +130,8 @@ def test_a_labeller_trains_the_layers_that_it_is_told_to(tmp_path):
 
 def test_relative_positions_have_no_end(tmp_path):
     check_reading(load_backbone(str(tiny_t5(tmp_path)))[0], 100_000, "model.window")
+
+
+def test_the_help_names_every_part():
+    told = re.findall(r"[\w-]+", get_type_hints(train, include_extras=True)["part"].__metadata__[0].help)
+    assert set(RECIPES) < set(ALL_PARTS) <= set(told)

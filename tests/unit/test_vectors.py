@@ -7,6 +7,7 @@ import torch
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import InputError
 from kpdemo.evaluation.projection import unit_rows
+from kpdemo.nesting import Unnested
 from kpdemo.predictors import LazyPredictor
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
@@ -78,3 +79,13 @@ def test_a_predictor_that_is_opened_later_shows_the_vectors_of_what_it_opens(pre
     assert isinstance(lazy, Mapped)
     assert len(lazy.vectors(DOCUMENT, top_k=1)) == 1
     assert LazyPredictor("plain", FakePredictor).vectors(DOCUMENT) == []
+
+
+def test_without_nested_keyphrases_the_space_tells_what_is_then_chosen(predictor):
+    own = Unnested(predictor)
+    [nested], [space] = predictor.vectors(DOCUMENT, top_k=5), own.vectors(DOCUMENT, top_k=5)
+    [prediction] = own.predict([DOCUMENT], top_k=5)
+    chosen = [point.text for point in space.points if point.kind is PointKind.PRESENT]
+    assert sorted(chosen) == sorted(one.text for one in prediction.present)
+    assert {point.text for point in nested.points if point.kind is PointKind.PRESENT} != set(chosen)
+    assert Unnested(FakePredictor()).vectors(DOCUMENT) == []

@@ -1,0 +1,14 @@
+"""The commands as `python -m annotation` runs them, without the model behind `score --system embedding`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import annotation.cli
+from annotation.__main__ import phrase_key
+from annotation.baselines import Similarities
+
+
+def main(arguments: Sequence[str] | None = None, *, embedding: Similarities | None = None) -> int:
+    """Run a command line of annotation; its exit status."""
+    return annotation.cli.main(arguments, phrase_key=phrase_key, embedding=embedding)
