@@ -14,6 +14,7 @@ from decimal import Decimal
 from enum import StrEnum
 from hashlib import sha256
 
+from annotation.characters import beginning
 from annotation.errors import AnnotationError, GradeError
 from annotation.notes import kept_text
 from annotation.scale import CLSS_POINTS, Scale
@@ -21,7 +22,6 @@ from annotation.senses import PairSenses
 from annotation.types import Cause
 
 NOTE_LENGTH = 4_000
-BEGINNING_LENGTH = 80
 """Characters of a text that stand for it in the queue."""
 
 CAUSES: dict[Cause, tuple[str, str]] = {
@@ -145,12 +145,6 @@ def shuffled(comments: Iterable[ItemComment], pair_id: int) -> tuple[ItemComment
         return sha256(f"{pair_id}:{comment.text}".encode()).digest(), comment
 
     return tuple(sorted(comments, key=place))
-
-
-def beginning(text: str, length: int = BEGINNING_LENGTH) -> str:
-    """The first words of a text on one line."""
-    line = " ".join(text[: 4 * length].split())
-    return line if len(line) <= length and len(text) <= 4 * length else f"{line[:length].rstrip()}…"
 
 
 def version_of(last_change: int | None, ratings: Iterable[tuple[int, int, datetime]]) -> str:

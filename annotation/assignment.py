@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from hashlib import sha256
+from typing import Protocol
 
 from annotation.senses import PairSenses
 
@@ -17,6 +18,21 @@ def position_of(seed: int, type: str, external_id: str) -> int:
     """
     digest = sha256(f"{seed}:{type}:{external_id}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") >> 1
+
+
+class Ordered(Protocol):
+    """The order of a project, as its settings or its row have it."""
+
+    @property
+    def is_random(self) -> bool: ...
+
+    @property
+    def seed(self) -> int: ...
+
+
+def place_in(project: Ordered, type: str, external_id: str, import_order: int) -> int:
+    """Where a pair or larger item stands in the order of its project: random, or as it was imported."""
+    return position_of(project.seed, type, external_id) if project.is_random else import_order
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from hashlib import sha256
 from itertools import groupby
 from operator import itemgetter
 
+from annotation.characters import beginning
 from annotation.errors import ImportFileError
 from annotation.sizes import Bounds, Size, size_of
 from annotation.string_similarity import longest_common_piece, substring_similarity
@@ -260,7 +261,7 @@ def copy_warning(text: str, left: str) -> str:
     piece = longest_common_piece(written.casefold(), " ".join(left.split()).casefold()).strip()
     if len(piece) < COPIED_SHARE * len(written) or size_of(piece).words < COPIED_WORDS:
         return ""
-    return f"“{_short(piece)}” stands in the larger item just so: say it in other words if you can."
+    return f"“{beginning(piece)}” stands in the larger item just so: say it in other words if you can."
 
 
 def earlier_warning(text: str, earlier: Sequence[str]) -> str:
@@ -268,13 +269,13 @@ def earlier_warning(text: str, earlier: Sequence[str]) -> str:
     key = text_key(text)
     keys = {text_key(other): other for other in earlier}
     if key in keys:
-        return f"“{_short(keys[key])}” was written before, for another item."
+        return f"“{beginning(keys[key])}” was written before, for another item."
     for other_key, other in keys.items():
         room = abs(len(key) - len(other_key))
         if room > (1 - NEAR) * (len(key) + len(other_key)) or len(key) < 4:
             continue
         if substring_similarity(key, other_key) >= NEAR:
-            return f"“{_short(other)}” was written before, for another item, and is nearly the same."
+            return f"“{beginning(other)}” was written before, for another item, and is nearly the same."
     return ""
 
 
@@ -287,10 +288,6 @@ def text_key(text: str) -> str:
 
 def group_name(type: str, genre: str | None) -> str:
     return f"{type}\n{genre or ''}"
-
-
-def _short(text: str, longest: int = 80) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _digest(*parts: object) -> bytes:

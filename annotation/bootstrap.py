@@ -87,22 +87,19 @@ def measure(
         among: which ratings these are, for the reason.
     """
     comparable = grades.comparable()
-    pairs = 0 if not len(comparable) else int(comparable.pairs.max()) + 1
+    pairs = comparable.pair_count
     if reason := why_undefined(comparable, among):
         return Alpha(None, pairs=pairs, ratings=len(comparable), reason=reason)
     sums = sums_of_pairs(comparable)
     drawn = resampled_alphas(sums, resamples=resamples, seed=seed)
-    defined = drawn[~np.isnan(drawn)]
-    left_out = resamples - len(defined)
-    low = high = None
+    left_out = int(np.isnan(drawn).sum())
+    interval = percentile_interval(drawn)
+    low, high = interval or (None, None)
     interval_reason = ""
     if not resamples:
         interval_reason = "No resamples were asked for."
-    elif left_out > UNDEFINED_SHARE * resamples:
+    elif interval is None:
         interval_reason = f"{left_out} of {resamples} resamples drew one grade only: too few for an interval."
-    else:
-        tail = (1 - CONFIDENCE) / 2
-        low, high = (float(edge) for edge in np.quantile(defined, [tail, 1 - tail]))
     nominal, ordinal = alphas_of_categories(comparable) if categories else (None, None)
     return Alpha(
         alpha_of_sums(sums),
@@ -115,6 +112,33 @@ def measure(
         interval_reason=interval_reason,
         undefined_resamples=left_out,
     )
+
+
+def percentile_interval(drawn: Floats) -> tuple[float, float] | None:
+    """Between which the middle 95 % of what resamples (R,) gave lie.
+
+    Args:
+        drawn: nan where a resample gave nothing.
+
+    Returns:
+        None where there are no resamples, or too many gave nothing.
+    """
+    defined = drawn[~np.isnan(drawn)]
+    if not len(drawn) or are_too_few(defined, drawn):
+        return None
+    return middle(defined)
+
+
+def middle(values: Floats) -> tuple[float, float]:
+    """Between which the middle 95 % of values (N,) lie."""
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def are_too_few(defined: Floats, drawn: Floats) -> bool:
+    """Whether so many resamples (R,) gave nothing that those which gave something would say little."""
+    return len(drawn) - len(defined) > UNDEFINED_SHARE * len(drawn)
 
 
 def resampled_alphas(sums: Sums, *, resamples: int, seed: int) -> Floats:

@@ -10,6 +10,7 @@ HALF = re.compile("[\ud800-\udfff]")
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 """What no database takes."""
 MOST_SHOWN = 60
+BEGINNING_LENGTH = 80
 
 
 def can_be_stored(text: str) -> bool:
@@ -24,3 +25,9 @@ def shown(value: object) -> str:
 
 def shortened(text: str) -> str:
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+
+
+def beginning(text: str, length: int = BEGINNING_LENGTH) -> str:
+    """The first words of a text on one line."""
+    line = " ".join(text[: 4 * length].split())
+    return line if len(line) <= length and len(text) <= 4 * length else f"{line[:length].rstrip()}…"

@@ -10,19 +10,19 @@ method for a ratio of sums): the spread of c is how sure the answer is.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from math import ceil, log
+from math import ceil
 from typing import Any
 
 import numpy as np
 
 from annotation.agreement import Floats, Grades, alphas_of_parts, interval_parts, sums_of_pairs, why_undefined
 from annotation.bootstrap import (
-    CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
-    UNDEFINED_SHARE,
     classes_of_pairs,
     draw,
+    middle,
+    percentile_interval,
 )
 from annotation.errors import SettingsError
 
@@ -87,7 +87,7 @@ def plan_pairs(
     """
     check_width(target)
     comparable = grades.comparable()
-    pairs = 0 if not len(comparable) else int(comparable.pairs.max()) + 1
+    pairs = comparable.pair_count
     if reason := why_undefined(comparable) or _too_few(pairs):
         return Plan(target, pairs, reason=reason, seed=seed)
     sums, sizes = classes_of_pairs(sums_of_pairs(comparable))
@@ -103,8 +103,7 @@ def plan_pairs(
     constants = np.array([step.width * step.pairs**0.5 for step in found])
     constant = float(np.exp(np.log(constants).mean()))
     spread = _constants(parts, draw(sizes, REPEATS, rng)) / _constants(parts, sizes[None].astype(float))[0]
-    tail = (1 - CONFIDENCE) / 2
-    factors = np.quantile(spread[np.isfinite(spread)], [tail, 1 - tail])
+    least, most = middle(spread[np.isfinite(spread)])
 
     def more(factor: float) -> int:
         return max(0, ceil((factor * constant / target) ** 2) - pairs)
@@ -114,8 +113,8 @@ def plan_pairs(
         pairs,
         width=constant / pairs**0.5,
         more_pairs=more(1.0),
-        low=more(float(factors[0])),
-        high=more(float(factors[1])),
+        low=more(least),
+        high=more(most),
         steps=found,
         exponent=exponent,
         seed=seed,
@@ -196,21 +195,18 @@ def _step(
 ) -> PlannedWidth | None:
     """The interval's width with `size` pairs like those so far; None where α is too often undefined."""
     drawn = rng.multinomial(size, shares, size=resamples).astype(np.float64) @ parts
-    alphas = alphas_of_parts(drawn)
-    defined = alphas[~np.isnan(alphas)]
-    if len(defined) < (1 - UNDEFINED_SHARE) * resamples:
+    interval = percentile_interval(alphas_of_parts(drawn))
+    if interval is None:
         return None
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(defined, [tail, 1 - tail])
-    return PlannedWidth(size, float(high - low)) if high > low else None
+    low, high = interval
+    return PlannedWidth(size, high - low) if high > low else None
 
 
 def _slope(steps: tuple[PlannedWidth, ...]) -> float:
     """By which power of the pairs the width changes: the straight line through their logarithms."""
-    x = np.array([log(step.pairs) for step in steps])
-    y = np.array([log(step.width) for step in steps])
-    x = x - x.mean()
-    return float((x * y).sum() / (x * x).sum())
+    x = np.log([step.pairs for step in steps])
+    y = np.log([step.width for step in steps])
+    return float(np.polyfit(x, y, 1)[0])
 
 
 def _constants(parts: Floats, counts: Floats) -> Floats:

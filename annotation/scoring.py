@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from annotation.agreement import Floats, Integers, Mask
-from annotation.bootstrap import CONFIDENCE, UNDEFINED_SHARE
+from annotation.bootstrap import are_too_few, percentile_interval
 
 FEWEST_PAIRS = 3
 NO_RESAMPLES = "No resamples were asked for."
@@ -198,16 +198,14 @@ def estimate(value: float, drawn: Floats) -> Estimate:
         return Estimate(None, reason="The values differ by no more than rounding.")
     if not len(drawn):
         return Estimate(value, interval_reason=NO_RESAMPLES)
-    defined = drawn[~np.isnan(drawn)]
-    if _are_too_few(defined, drawn):
-        left_out = len(drawn) - len(defined)
+    interval = percentile_interval(drawn)
+    if interval is None:
+        left_out = np.isnan(drawn).sum()
         return Estimate(
             value,
             interval_reason=f"{left_out} of {len(drawn)} resamples drew one value only: no interval.",
         )
-    tail = (1 - CONFIDENCE) / 2
-    low, high = (float(edge) for edge in np.quantile(defined, [tail, 1 - tail]))
-    return Estimate(value, low, high)
+    return Estimate(value, *interval)
 
 
 def bootstrap_p(differences: Floats) -> float | None:
@@ -217,14 +215,10 @@ def bootstrap_p(differences: Floats) -> float | None:
     section 4.2). None where `estimate` gives no interval: without resamples, or with too few defined.
     """
     defined = differences[~np.isnan(differences)]
-    if not len(defined) or _are_too_few(defined, differences):
+    if not len(defined) or are_too_few(defined, differences):
         return None
     beyond = min(np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0))
     return min(1.0, 2 * (int(beyond) + 1) / (len(defined) + 1))
-
-
-def _are_too_few(defined: Floats, drawn: Floats) -> bool:
-    return len(drawn) - len(defined) > UNDEFINED_SHARE * len(drawn)
 
 
 def williams_test(first: float, second: float, between: float, pairs: int) -> Williams | None:

@@ -49,7 +49,7 @@ class WriterCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Drift:
+class GradeGap:
     pairs: int
     """With an obtained grade."""
     obtained: float | None
@@ -63,7 +63,7 @@ class Drift:
 @dataclass(frozen=True, slots=True)
 class WriterFigures:
     counts: WriterCounts
-    drift: Drift
+    drift: GradeGap
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,10 @@ class WritingReport:
     groups: tuple[GroupBalance, ...]
     matrix: tuple[tuple[int, ...], ...]
     """[5][5]: requested grade, obtained grade, each rounded to the nearest point."""
-    whole: Drift
-    by_grade: tuple[Drift, ...]
+    whole: GradeGap
+    by_grade: tuple[GradeGap, ...]
     """Of the requested grades 0 to 4."""
-    by_type: tuple[tuple[str, Drift], ...]
+    by_type: tuple[tuple[str, GradeGap], ...]
     writers: tuple[WriterFigures, ...]
     distribution: tuple[tuple[str, tuple[int, ...]], ...]
     """By type, pairs in each of BINS: Figure 1 of Jurgens et al. (2014)."""
@@ -135,14 +135,14 @@ def writing_report(
     )
 
 
-def drift_of(pairs: Sequence[JudgedPair]) -> Drift:
+def drift_of(pairs: Sequence[JudgedPair]) -> GradeGap:
     """Of pairs that have both grades."""
     found = [(each.requested, each.obtained) for each in pairs]
     both = [(asked, got) for asked, got in found if asked is not None and got is not None]
     count = len(both)
     if not count:
-        return Drift(0, None, None, None)
-    return Drift(
+        return GradeGap(0, None, None, None)
+    return GradeGap(
         count,
         float(sum((got for _, got in both), Decimal(0)) / count),
         float(sum((got - asked for asked, got in both), Decimal(0)) / count),

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from annotation.adjudication import QueueEntry, Which, beginning, grade_text
-from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.adjudication import QueueEntry, Which, grade_text
+from annotation.characters import beginning
+from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.services.adjudication import AdjudicationService
-from annotation.services.projects import ProjectService
 from annotation.terminal import show_json, show_line, show_table
 from db import DEFAULT_URL
 
@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 
 def adjudications(
-    project: Annotated[str, typer.Argument(help="Name of the project.")],
+    project: ProjectArgument,
     which: Annotated[
         Which, typer.Option(help="Pairs that wait for a decision, have one, or both.")
     ] = Which.OPEN,
@@ -41,13 +41,12 @@ def adjudications(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """List the pairs whose ratings are too far apart, largest spread first."""
-    database = open_database(database_url)
-    project_id = ProjectService(database).get(project).id
+    database, of = open_project(database_url, project)
     service = AdjudicationService(database)
-    page = service.queue(project_id, which, type, limit=_AT_ONCE)
+    page = service.queue(of.id, which, type, limit=_AT_ONCE)
     entries, counts = list(page.entries), page.counts
     while page.next_offset is not None:
-        page = service.queue(project_id, which, type, offset=page.next_offset, limit=_AT_ONCE)
+        page = service.queue(of.id, which, type, offset=page.next_offset, limit=_AT_ONCE)
         entries.extend(page.entries)
     if as_json:
         pairs = [_as_json(entry) for entry in entries]

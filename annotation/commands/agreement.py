@@ -9,10 +9,9 @@ import typer
 
 from annotation.agreement_report import BUCKET_NAMES, AgreementReport, Part, report_to_json, shares
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha
-from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.planning import DEFAULT_WIDTH, NARROWEST, WIDEST, plan_sentences, plan_to_json
 from annotation.services.agreement import AgreementService
-from annotation.services.projects import ProjectService
 from annotation.terminal import show_json, show_line, show_table
 from db import DEFAULT_URL
 
@@ -42,7 +41,7 @@ def register(app: typer.Typer) -> None:
 
 
 def agreement(
-    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    project: ProjectArgument,
     resamples: Annotated[
         int, typer.Option(min=0, max=MOST_RESAMPLES, help="How often the bootstrap draws.")
     ] = DEFAULT_RESAMPLES,
@@ -55,9 +54,8 @@ def agreement(
     Figures are of grades with two raters or more. α is 1 where all agree and 0 where grades fit no better
     than by chance; it is undefined, with the reason, where there is nothing to compare.
     """
-    database = open_database(database_url)
-    project_id = ProjectService(database).get(project).id
-    report = AgreementService(database).report(project_id, resamples=resamples, seed=seed)
+    database, of = open_project(database_url, project)
+    report = AgreementService(database).report(of.id, resamples=resamples, seed=seed)
     if as_json:
         show_json(report_to_json(report))
         return
@@ -65,7 +63,7 @@ def agreement(
 
 
 def plan(
-    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    project: ProjectArgument,
     width: Annotated[
         float, typer.Option(min=NARROWEST, max=WIDEST, help="How wide the 95 % interval of α may be.")
     ] = DEFAULT_WIDTH,
@@ -81,9 +79,8 @@ def plan(
     From the ratings so far: it takes new pairs to be like the old ones. How sure the estimate is stands
     beside it; with fewer than 50 pairs none is made.
     """
-    database = open_database(database_url)
-    project_id = ProjectService(database).get(project).id
-    found, waiting = AgreementService(database).plan(project_id, width, resamples=resamples, seed=seed)
+    database, of = open_project(database_url, project)
+    found, waiting = AgreementService(database).plan(of.id, width, resamples=resamples, seed=seed)
     if as_json:
         show_json({"project": project, **plan_to_json(found), "waiting_pairs": waiting})
         return

@@ -12,11 +12,10 @@ from typing import Annotated
 import typer
 
 from annotation.commands.importing import number_of
-from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.errors import ExportError, UnfinishedError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.services.gold import ExportedGold, GoldService
-from annotation.services.projects import ProjectService
 from annotation.terminal import ProgressLine, show_json, show_line
 from db import DEFAULT_URL
 from db.command import CallError
@@ -37,7 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    project: Annotated[str, typer.Argument(help="Name of the project.")],
+    project: ProjectArgument,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -106,13 +105,12 @@ def _print(project: str, options: ExportOptions, database_url: str) -> None:
 def _write(
     project: str, output: Path, options: ExportOptions, database_url: str, *, force: bool = False
 ) -> ExportedGold:
-    database = open_database(database_url)
-    project_id = ProjectService(database).get(project).id
+    database, of = open_project(database_url, project)
     service = GoldService(database)
-    total = service.counts(project_id).pairs
+    total = service.counts(of.id).pairs
     try:
         with ProgressLine("Exporting", total=total, unit="pairs") as line:
-            return service.export(project_id, output, options, force=force, progress=line.show)
+            return service.export(of.id, output, options, force=force, progress=line.show)
     except UnfinishedError as error:
         ways = f"--unfinished {Unfinished.LEAVE_OUT} or --unfinished {Unfinished.LIST}"
         raise ExportError(f"{error.problem}: finish them, or give {ways}.") from None

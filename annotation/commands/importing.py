@@ -13,16 +13,22 @@ from typing import Annotated, BinaryIO, cast
 
 import typer
 
-from annotation.commands.options import DatabaseOption, JsonOption, WordNetOption, check_file, open_database
+from annotation.commands.options import (
+    DatabaseOption,
+    JsonOption,
+    ProjectArgument,
+    WordNetOption,
+    check_file,
+    open_project,
+)
 from annotation.dictionary import Dictionary
 from annotation.exchange import FileFormat, Source, open_source, open_stream, read_items_or_errors
 from annotation.joined import joined_text
 from annotation.made_ids import MadeIds
 from annotation.pair_senses import with_senses
 from annotation.services.importing import ImportService
-from annotation.services.projects import ProjectService
 from annotation.terminal import ProgressLine, show_json, show_line
-from annotation.types import ImportSummary, ReadItem
+from annotation.types import ReadItem
 from db import DEFAULT_URL
 from db.command import CallError
 
@@ -49,7 +55,7 @@ def register(app: typer.Typer) -> None:
 
 
 def import_files(
-    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    project: ProjectArgument,
     files: Annotated[
         list[str], typer.Argument(metavar="FILE…", help="TSV, CSV, JSON Lines or .gz; - is standard input.")
     ],
@@ -65,8 +71,7 @@ def import_files(
     sizes = [file_size(name) for name in files]
     if files.count(STDIN) > 1:
         raise CallError("Standard input can be read once; give - once.")
-    database = open_database(database_url)
-    into = ProjectService(database).get(project)
+    database, into = open_project(database_url, project)
     names = [Path(name).name for name in files]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     with (
@@ -92,22 +97,28 @@ def import_files(
             }
         )
         return
-    show_line(summary_text(summary, into.name))
+    imported = f"{number_of(summary.pairs, 'pair')} and {number_of(summary.ratings, 'rating')}"
+    show_line(summary_text(imported, into.name, summary.duplicates, "pair"))
     told = [made.sentence(name) for name, made in reader.made_ids.items()]
     for said in filter(None, [*told, joined_text(summary.joined)]):
         show_line(said)
 
 
-def summary_text(summary: ImportSummary, project: str) -> str:
-    """What was imported, in a sentence or two."""
-    pairs, ratings = number_of(summary.pairs, "pair"), number_of(summary.ratings, "rating")
-    text = f"Imported {pairs} and {ratings} into {project}."
-    if not summary.duplicates:
+def summary_text(imported: str, project: str, duplicates: Sequence[str], noun: str) -> str:
+    """What was imported, in a sentence or two.
+
+    Args:
+        imported: so many of what.
+        duplicates: the ids of what was there already.
+        noun: for one of them.
+    """
+    text = f"Imported {imported} into {project}."
+    if not duplicates:
         return text
-    count = len(summary.duplicates)
-    named = ", ".join(summary.duplicates[:_MOST_NAMED]) + (", …" if count > _MOST_NAMED else "")
+    count = len(duplicates)
+    named = ", ".join(duplicates[:_MOST_NAMED]) + (", …" if count > _MOST_NAMED else "")
     were = "was" if count == 1 else "were"
-    return f"{text} {number_of(count, 'pair')} {were} there already and {were} left out: {named}."
+    return f"{text} {number_of(count, noun)} {were} there already and {were} left out: {named}."
 
 
 class _Reader:

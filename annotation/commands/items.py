@@ -11,21 +11,19 @@ from typing import Annotated, cast
 
 import typer
 
-from annotation.adjudication import beginning
-from annotation.authoring import ItemSummary, ReadLargerItem
-from annotation.commands.importing import STDIN, file_size, number_of
-from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.authoring import ReadLargerItem
+from annotation.characters import beginning
+from annotation.commands.importing import STDIN, file_size, number_of, summary_text
+from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.exchange import FileFormat, open_source, open_stream, read_larger_items
+from annotation.services.item_withdrawal import ItemWithdrawalService
 from annotation.services.items import ItemService
-from annotation.services.projects import ProjectService
-from annotation.services.withdrawal import WithdrawalService
 from annotation.sizes import size_of
 from annotation.terminal import ProgressLine, show_json, show_line, show_table
 from db import DEFAULT_URL
 from db.command import CallError
 
 _SHOWN = 56
-_MOST_NAMED = 5
 _EXAMPLES = """
 Examples:
 
@@ -40,7 +38,6 @@ Larger items have the fields id, type and text and, if wished, genre and source.
 """
 
 items = typer.Typer(help="Larger items, for which writers write smaller ones.", rich_markup_mode=None)
-ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
 
 IdsArgument = Annotated[
     list[str], typer.Argument(metavar="ID…", help="Ids of the items, as `items list` has them.")
@@ -74,8 +71,7 @@ def import_items(
         raise CallError("Standard input can be read once; give - once.")
     for name in files:
         file_size(name)
-    database = open_database(database_url)
-    into = ProjectService(database).get(project)
+    database, into = open_project(database_url, project)
     with ProgressLine("Importing", unit="rows") as line:
         # All of it before the transaction begins: a slow pipe would keep raters from saving.
         found = list(_read(files, format, type or into.settings.only_type))
@@ -88,7 +84,9 @@ def import_items(
     if as_json:
         show_json({"project": into.name, "items": summary.items, "duplicates": list(summary.duplicates)})
     else:
-        show_line(summary_text(summary, into.name))
+        show_line(
+            summary_text(number_of(summary.items, "larger item"), into.name, summary.duplicates, "item")
+        )
 
 
 @items.command("list")
@@ -96,8 +94,7 @@ def list_items(
     project: ProjectArgument, as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL
 ) -> None:
     """List the larger items of a project, and how far each is."""
-    database = open_database(database_url)
-    found = ProjectService(database).get(project)
+    database, found = open_project(database_url, project)
     lines = ItemService(database).items(found.id, limit=None)
     if as_json:
         rows = [
@@ -139,9 +136,8 @@ def withdraw_items(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Give larger items to no writer any more; drafts are kept. All of them or none."""
-    database = open_database(database_url)
-    found = ProjectService(database).get(project)
-    changed = WithdrawalService(database).withdraw(found.id, ids, type=type)
+    database, found = open_project(database_url, project)
+    changed = ItemWithdrawalService(database).withdraw(found.id, ids, type=type)
     show_line(f"{number_of(changed, 'larger item')} of {found.name} withdrawn.")
 
 
@@ -153,21 +149,9 @@ def restore_items(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Give withdrawn items to writers again."""
-    database = open_database(database_url)
-    found = ProjectService(database).get(project)
-    changed = WithdrawalService(database).restore(found.id, ids, type=type)
+    database, found = open_project(database_url, project)
+    changed = ItemWithdrawalService(database).restore(found.id, ids, type=type)
     show_line(f"{number_of(changed, 'larger item')} of {found.name} with the writers again.")
-
-
-def summary_text(summary: ItemSummary, project: str) -> str:
-    """What was imported, in a sentence or two."""
-    text = f"Imported {number_of(summary.items, 'larger item')} into {project}."
-    if not summary.duplicates:
-        return text
-    count = len(summary.duplicates)
-    named = ", ".join(summary.duplicates[:_MOST_NAMED]) + (", …" if count > _MOST_NAMED else "")
-    were = "was" if count == 1 else "were"
-    return f"{text} {number_of(count, 'item')} {were} there already and {were} left out: {named}."
 
 
 def _read(files: list[str], format: FileFormat | None, type: str | None) -> Iterator[ReadLargerItem]:

@@ -11,6 +11,8 @@ import typer
 from annotation.baselines import Similarities
 from annotation.phrases import PhraseKey
 from annotation.services.keys import KeyService
+from annotation.services.projects import ProjectService
+from annotation.types import Project
 from db import DEFAULT_URL, Database
 from db.command import CallError
 from db.schema import prepare, refuse_missing
@@ -34,6 +36,7 @@ DatabaseOption = Annotated[
         help="SQLite file or PostgreSQL server.",
     ),
 ]
+ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
 WordNetOption = Annotated[
     Path | None,
     typer.Option(
@@ -76,3 +79,14 @@ def open_database(url: str = DEFAULT_URL, *, may_make: bool = False) -> Database
     prepare(database)
     KeyService(database).make_missing()
     return database
+
+
+def open_project(url: str, name: str) -> tuple[Database, Project]:
+    """The database with its tables up to date, and a project in it.
+
+    Raises:
+        DatabaseError: there is no database, it cannot be used, or has to be upgraded first.
+        NotFoundError: it has no such project.
+    """
+    database = open_database(url)
+    return database, ProjectService(database).get(name)

@@ -9,13 +9,12 @@ from typing import Annotated
 
 import typer
 
-from annotation.adjudication import beginning
+from annotation.characters import beginning
 from annotation.commands.importing import STDIN, number_of
-from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.services.pair_list import PairListService, PairState
+from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService
-from annotation.services.projects import ProjectService
-from annotation.services.removal import RemovalService
 from annotation.terminal import show_json, show_line, show_table
 from db import DEFAULT_URL, Database
 from db.command import CallError
@@ -61,15 +60,14 @@ def _pairs() -> None:
 
 @pairs.command("list", epilog=_EXAMPLES)
 def list_pairs(
-    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    project: ProjectArgument,
     search: Annotated[str, typer.Option(metavar="TEXT", help="A part of the id or of a text.")] = "",
     state: Annotated[PairState | None, typer.Option(help="How far they are.")] = None,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """List the pairs of a project in the order of import: their texts, grades so far, and how far each is."""
-    database = open_database(database_url)
-    found = ProjectService(database).get(project)
+    database, found = open_project(database_url, project)
     page = PairListService(database).pairs(
         found.id, search=search, state=state, limit=None, has_whole_texts=as_json
     )
@@ -99,7 +97,7 @@ def list_pairs(
 
 @pairs.command("remove", epilog=_EXAMPLES)
 def remove_pairs(
-    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    project: ProjectArgument,
     ids: IdsArgument,
     type: TypeOption = None,
     as_json: JsonOption = False,
@@ -108,14 +106,14 @@ def remove_pairs(
     """Take pairs out of a project again that nobody was given or graded. All of them or none."""
 
     def remove(database: Database, project_id: int, named: Sequence[str]) -> int:
-        return RemovalService(database).remove(project_id, named, type=type)
+        return PairRemovalService(database).remove(project_id, named, type=type)
 
     _change(project, ids, database_url, "removed", remove, as_json=as_json)
 
 
 @pairs.command("withdraw", epilog=_EXAMPLES)
 def withdraw_pairs(
-    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    project: ProjectArgument,
     ids: IdsArgument,
     type: TypeOption = None,
     reason: ReasonOption = "",
@@ -132,7 +130,7 @@ def withdraw_pairs(
 
 @pairs.command("restore", epilog=_EXAMPLES)
 def restore_pairs(
-    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    project: ProjectArgument,
     ids: IdsArgument,
     type: TypeOption = None,
     reason: ReasonOption = "",
@@ -178,8 +176,7 @@ def _change(
 ) -> None:
     """Change the pairs that the call names, and tell how many were changed."""
     named = named_ids(ids)
-    database = open_database(database_url)
-    found = ProjectService(database).get(project)
+    database, found = open_project(database_url, project)
     count = change(database, found.id, named)
     if as_json:
         show_json({"project": found.name, done: count})

@@ -9,7 +9,15 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.options import DatabaseOption, HandedIn, JsonOption, check_file, open_database
+from annotation.commands.importing import number_of
+from annotation.commands.options import (
+    DatabaseOption,
+    HandedIn,
+    JsonOption,
+    ProjectArgument,
+    check_file,
+    open_project,
+)
 from annotation.judgements import CUT, THRESHOLD, JudgedPool, JudgingOptions, check_options, figures_json
 from annotation.prediction_files import read_prediction_files
 from annotation.predictions import TYPE, PredictedDocument
@@ -52,7 +60,7 @@ def register(app: typer.Typer) -> None:
 
 def send(
     context: typer.Context,
-    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    project: ProjectArgument,
     documents: Annotated[Path, typer.Option(metavar="FILE", help="The documents, as JSON Lines.")],
     predictions: Annotated[
         list[str], typer.Option(metavar="FILE", help="What a model predicted for them; once for each model.")
@@ -68,9 +76,8 @@ def send(
     named = [_named(text) for text in predictions]
     for path in (documents, *(path for _, path in named)):
         check_file(path)
-    database = open_database(database_url)
+    database, into = open_project(database_url, project)
     projects = ProjectService(database)
-    into = projects.get(project)
     service = SendService(database)
     handed: HandedIn = context.obj
 
@@ -97,8 +104,8 @@ def _note_opening(project: str, graded: int, new: int) -> None:
     """Tell that a project whose raters are done opens again, if anything new is sent."""
     if new:
         show_note(
-            f"The raters of {project} are done: {_number(graded, 'pair')}, all graded. "
-            f"Sending opens the project again, with {_number(new, 'pair')} to grade."
+            f"The raters of {project} are done: {number_of(graded, 'pair')}, all graded. "
+            f"Sending opens the project again, with {number_of(new, 'pair')} to grade."
         )
 
 
@@ -115,16 +122,16 @@ def _sent_json(project: str, summary: SentSummary, counts: ProjectCounts) -> dic
 
 def _show_sent(project: str, summary: SentSummary, counts: ProjectCounts) -> None:
     show_line(
-        f"Sent {_number(summary.pairs, 'pair')} of {_number(summary.documents, 'document')} to {project}, "
-        f"from {_number(len(summary.models), 'model')}: {', '.join(summary.models)}."
+        f"Sent {number_of(summary.pairs, 'pair')} of {number_of(summary.documents, 'document')} to "
+        f"{project}, from {number_of(len(summary.models), 'model')}: {', '.join(summary.models)}."
     )
     if summary.known:
-        show_line(f"{_number(summary.known, 'phrase')} had pairs already.")
-    show_line(f"Open now: {counts.open:,} of {_number(counts.pairs, 'pair')}.")
+        show_line(f"{number_of(summary.known, 'phrase')} had pairs already.")
+    show_line(f"Open now: {counts.open:,} of {number_of(counts.pairs, 'pair')}.")
 
 
 def bridge(
-    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    project: ProjectArgument,
     threshold: Annotated[
         str, typer.Option(metavar="GRADE", help="The lowest grade of a gold keyphrase.")
     ] = str(THRESHOLD),
@@ -144,8 +151,7 @@ def bridge(
 ) -> None:
     """Measure each model on the grades of the phrases that all of them predicted."""
     options = check_options(_decimal(threshold), k, unjudged)
-    database = open_database(database_url)
-    of = ProjectService(database).get(project)
+    database, of = open_project(database_url, project)
     pool = JudgementService(database).pool(of.id)
     if gold is not None:
         _write(gold, pool.gold_lines(options.threshold))
@@ -183,7 +189,7 @@ def bridge_json(project: str, pool: JudgedPool, options: JudgingOptions) -> dict
 def _show(pool: JudgedPool, options: JudgingOptions) -> None:
     counts = pool.counts(options.threshold)
     show_line(
-        f"{_number(counts.documents, 'document')}, {_number(counts.phrases, 'phrase')}, "
+        f"{number_of(counts.documents, 'document')}, {number_of(counts.phrases, 'phrase')}, "
         f"{counts.graded:,} graded, {counts.gold:,} gold with {options.threshold} or more."
     )
     k = options.k
@@ -244,7 +250,3 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 def _file_name(model: str) -> str:
     kept = "".join(character if character.isalnum() or character in "-_." else "-" for character in model)
     return kept.strip("-.")[:80] or "model"
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

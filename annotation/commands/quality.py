@@ -9,14 +9,21 @@ from typing import Annotated, Any
 
 import typer
 
-from annotation.commands.options import DatabaseOption, JsonOption, WordNetOption, check_file, open_database
+from annotation.commands.importing import number_of
+from annotation.commands.options import (
+    DatabaseOption,
+    JsonOption,
+    ProjectArgument,
+    WordNetOption,
+    check_file,
+    open_project,
+)
 from annotation.dictionary import Dictionary
 from annotation.errors import SettingsError
 from annotation.exchange import open_source, read_known_pairs
 from annotation.pair_senses import known_with_senses
 from annotation.quality import QualitySettings
 from annotation.services.known_pairs import KnownPairService, KnownSummary
-from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityOverview, QualityService, Standing
 from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project, ReadKnownPair
@@ -57,7 +64,6 @@ training = typer.Typer(
 )
 checks = typer.Typer(help="Hidden pairs with known grades.", epilog=_CHECKS_EXAMPLES, rich_markup_mode=None)
 
-ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="TSV, CSV, JSON Lines or .gz.")]
 TypeOption = Annotated[
     str | None, typer.Option(metavar="TYPE", help="The comparison type of pairs that name none.")
@@ -80,8 +86,7 @@ def import_training(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Import pairs with their known grade, which raters grade before they begin: all of them or none."""
-    database = open_database(database_url)
-    into = ProjectService(database).get(project)
+    database, into = open_project(database_url, project)
     pairs = _read(file, into, type, wordnet)
     summary = KnownPairService(database).import_training(into.id, pairs, files=[Path(file).name])
     show_line(_said(summary, "training pair", into))
@@ -90,10 +95,9 @@ def import_training(
 @training.command("clear")
 def clear_training(project: ProjectArgument, database_url: DatabaseOption = DEFAULT_URL) -> None:
     """Use the training pairs no longer; what raters did with them is kept."""
-    database = open_database(database_url)
-    into = ProjectService(database).get(project)
+    database, into = open_project(database_url, project)
     retired = KnownPairService(database).retire_training(into.id)
-    show_line(f"{_number(retired, 'training pair')} of {into.name} no longer used.")
+    show_line(f"{number_of(retired, 'training pair')} of {into.name} no longer used.")
 
 
 @checks.command("import", epilog=_CHECKS_EXAMPLES)
@@ -105,8 +109,7 @@ def import_checks(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Import hidden check pairs with their known grade: all of them or none."""
-    database = open_database(database_url)
-    into = ProjectService(database).get(project)
+    database, into = open_project(database_url, project)
     pairs = _read(file, into, type, wordnet)
     services = KnownPairService(database), QualityService(database)
     summary = services[0].import_checks(into.id, pairs, files=[Path(file).name])
@@ -133,8 +136,8 @@ def quality(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Show how the raters of a project do in training and with check pairs; options change its settings."""
-    database = open_database(database_url)
-    service, found = QualityService(database), ProjectService(database).get(project)
+    database, found = open_project(database_url, project)
+    service = QualityService(database)
     chosen: dict[str, Any] = {
         "pass_percent": pass_mark,
         "training_distance": _points(training_distance),
@@ -158,7 +161,7 @@ def _read(file: str, project: Project, type: str | None, wordnet: Path | None) -
 
 
 def _said(summary: KnownSummary, noun: str, project: Project) -> str:
-    said = f"Imported {_number(summary.pairs, noun)} into {project.name}."
+    said = f"Imported {number_of(summary.pairs, noun)} into {project.name}."
     if not summary.duplicates:
         return said
     return f"{said} There already, and left out: {', '.join(summary.duplicates[:5])}."
@@ -236,15 +239,11 @@ def _show(overview: QualityOverview) -> None:
     if rows:
         show_table(_COLUMNS, rows, right=_COLUMNS[4:])
     show_line(
-        f"{_number(overview.training_pairs, 'training pair')}; the pass mark is {settings.pass_percent} % "
+        f"{number_of(overview.training_pairs, 'training pair')}; the pass mark is {settings.pass_percent} % "
         f"within {settings.training_distance}."
     )
     rate = f"one pair in {settings.check_every} is one" if settings.check_every else "none is given out"
     show_line(
-        f"{_number(overview.check_pairs, 'check pair')}; {rate}, and a grade within "
+        f"{number_of(overview.check_pairs, 'check pair')}; {rate}, and a grade within "
         f"{settings.check_distance} is accepted."
     )
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from annotation.adjudication import beginning
-from annotation.commands.options import DatabaseOption, JsonOption, open_database
-from annotation.services.projects import ProjectService
+from annotation.characters import beginning
+from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.services.remarks import Remark, RemarkKind, RemarkService
 from annotation.terminal import show_json, show_line, show_table
 from db import DEFAULT_URL
@@ -31,13 +30,12 @@ def register(app: typer.Typer) -> None:
 
 
 def remarks(
-    project: Annotated[str, typer.Argument(help="Name of the project.")],
+    project: ProjectArgument,
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """List the comments and skips of the raters, problems first, then the newest."""
-    database = open_database(database_url)
-    found = ProjectService(database).get(project)
+    database, found = open_project(database_url, project)
     page = RemarkService(database).remarks(found.id, limit=None)
     if as_json:
         said = [_as_json(remark) for remark in page.items]

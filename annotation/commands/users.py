@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.commands.options import DatabaseOption, JsonOption, open_database, open_project
 from annotation.passwords import LONGEST_PASSWORD
 from annotation.services.accounts import Account, AccountService
 from annotation.services.invitations import LASTS
@@ -124,22 +124,22 @@ ProjectOption = Annotated[
 @users.command()
 def pause(name: NameArgument, project: ProjectOption, database_url: DatabaseOption = DEFAULT_URL) -> None:
     """Keep a rater from going on in a project; what they graded stays, what they hold goes to others."""
-    database = open_database(database_url)
-    QualityService(database).pause(ProjectService(database).get(project).id, name)
+    database, found = open_project(database_url, project)
+    QualityService(database).pause(found.id, name)
 
 
 @users.command()
 def resume(name: NameArgument, project: ProjectOption, database_url: DatabaseOption = DEFAULT_URL) -> None:
     """Let a paused rater go on in a project."""
-    database = open_database(database_url)
-    QualityService(database).resume(ProjectService(database).get(project).id, name)
+    database, found = open_project(database_url, project)
+    QualityService(database).resume(found.id, name)
 
 
 @users.command()
 def excuse(name: NameArgument, project: ProjectOption, database_url: DatabaseOption = DEFAULT_URL) -> None:
     """Let a rater work in a project without its training."""
-    database = open_database(database_url)
-    QualityService(database).excuse(ProjectService(database).get(project).id, name)
+    database, found = open_project(database_url, project)
+    QualityService(database).excuse(found.id, name)
 
 
 @users.command(epilog=_EXAMPLES)

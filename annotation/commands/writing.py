@@ -7,15 +7,14 @@ from typing import Annotated
 import typer
 
 from annotation.commands.importing import number_of
-from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.errors import SettingsError
 from annotation.services.editing import EditingService
 from annotation.services.items import ItemService
-from annotation.services.projects import ProjectService
 from annotation.services.writing_reports import WritingReportService
 from annotation.sizes import Bounds, PairBounds, bounds_json, check_range, guidance
 from annotation.terminal import show_json, show_line, show_table
-from annotation.writing_report import BINS, Drift, WritingReport, cumulative, report_json
+from annotation.writing_report import BINS, GradeGap, WritingReport, cumulative, report_json
 from db import DEFAULT_URL
 from db.command import CallError
 
@@ -34,7 +33,6 @@ writing = typer.Typer(
     epilog=_EXAMPLES,
     rich_markup_mode=None,
 )
-ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
 RangeOption = Annotated[str | None, typer.Option(metavar="LOW-HIGH")]
 
 
@@ -48,8 +46,8 @@ def report(
     project: ProjectArgument, as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL
 ) -> None:
     """Requested against obtained grades, balance, each writer's figures, and the distribution of grades."""
-    database = open_database(database_url)
-    found = WritingReportService(database).report(ProjectService(database).get(project).id)
+    database, of = open_project(database_url, project)
+    found = WritingReportService(database).report(of.id)
     if as_json:
         show_json(report_json(found))
         return
@@ -75,8 +73,7 @@ def bounds(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Show how large items may be, or change it."""
-    database = open_database(database_url)
-    found = ProjectService(database).get(project)
+    database, found = open_project(database_url, project)
     service = ItemService(database)
     given = (larger_words, larger_sentences, smaller_words, smaller_sentences)
     changed = None
@@ -104,8 +101,7 @@ def zeros(
     project: ProjectArgument, as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL
 ) -> None:
     """Make pairs of grade 0 of the items that are set aside."""
-    database = open_database(database_url)
-    found = ProjectService(database).get(project)
+    database, found = open_project(database_url, project)
     made = EditingService(database).make_zeros(found.id)
     if as_json:
         show_json({"project": found.name, "made": made.made, "waiting": made.waiting})
@@ -188,7 +184,7 @@ def _show_distribution(report: WritingReport) -> None:
     show_table(("Type", *heads), rows, title="Obtained grades", right=heads)
 
 
-def _drift_cells(drift: Drift) -> tuple[object, str, str, str]:
+def _drift_cells(drift: GradeGap) -> tuple[object, str, str, str]:
     return (
         drift.pairs,
         "–" if drift.obtained is None else f"{drift.obtained:.2f}",

@@ -12,10 +12,10 @@ from annotation.names import check_name
 from annotation.services import sessions
 from annotation.services.audit import record
 from annotation.services.claims import return_all_held
-from annotation.services.desk import repeated_if_undone
 from annotation.services.invitations import InvitationService
 from annotation.services.roles import check_not_the_last, roles_by_user, roles_of
 from annotation.services.sign_ins import NOT_SIGNED_IN
+from annotation.services.transactions import repeated_if_undone
 from annotation.services.users import as_user, end_invitations_of, find_user, get_user, id_of, new_user
 from annotation.services.writing_plan import return_all_writings
 from annotation.types import Role, User

@@ -25,7 +25,7 @@ from annotation.adjudication import (
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError
 from annotation.pair_senses import senses_from_json
-from annotation.services.adjudication_queue import CHANGED, ORDER, Queue, entry_of
+from annotation.services.adjudication_queue import CHANGED, ORDER, AdjudicationQueue, entry_of
 from annotation.services.projects import find_project
 from annotation.types import Cause, from_quarters, to_quarters
 from db import Database
@@ -62,7 +62,7 @@ class AdjudicationService:
         """
         with self._database.reading() as session:
             project = find_project(session, project_id)
-            queue = Queue(project)
+            queue = AdjudicationQueue(project)
             statement = queue.entries(which, type).offset(offset).limit(limit + 1)
             rows = session.execute(statement).all()
             counts = queue.counts(session, type)
@@ -87,7 +87,7 @@ class AdjudicationService:
         with self._database.reading() as session:
             pair = _pair(session, project_id, pair_id)
             here = tuple_(-pair.spread_quarters, pair.position, pair.id)
-            ids = Queue(find_project(session, project_id)).select(Pair.id, which=which, type=type)
+            ids = AdjudicationQueue(find_project(session, project_id)).select(Pair.id, which=which, type=type)
             later = ids.where(tuple_(*ORDER) > here).order_by(*ORDER)
             earlier = ids.where(tuple_(*ORDER) < here).order_by(*(column.desc() for column in ORDER))
             after, before = session.scalar(later.limit(1)), session.scalar(earlier.limit(1))

@@ -7,7 +7,8 @@ from typing import Any
 from sqlalchemy import Row, Select, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session
 
-from annotation.adjudication import BEGINNING_LENGTH, QueueEntry, Which, beginning
+from annotation.adjudication import QueueEntry, Which
+from annotation.characters import BEGINNING_LENGTH, beginning
 from annotation.services.in_use import IN_USE
 from annotation.types import from_quarters
 from db.models import Adjudication, Pair, Project, Rating
@@ -19,7 +20,7 @@ CHANGED = exists().where(Rating.pair_id == Adjudication.pair_id, Rating.updated_
 """Of a decision: a rating came after it. While the pair is flagged it is open again."""
 
 
-class Queue:
+class AdjudicationQueue:
     """The pairs of a project that are flagged or decided, and the conditions of its parts."""
 
     def __init__(self, project: Project) -> None:
@@ -67,7 +68,7 @@ class Queue:
 
 
 def entry_of(row: Row[Any], threshold: int) -> QueueEntry:
-    """A row of `Queue.entries`."""
+    """A row of `AdjudicationQueue.entries`."""
     return QueueEntry(
         pair_id=row.id,
         external_id=row.external_id,

@@ -22,10 +22,11 @@ from annotation.services.claims import (
     wait_for_pair,
 )
 from annotation.services.counting import ProgressCounter
-from annotation.services.desk import ASSIGNMENTS, SKIPS, AnyRow, Desk, open_desk, repeated_if_undone
+from annotation.services.desk import ASSIGNMENTS, SKIPS, AnyRow, Desk, open_desk
 from annotation.services.own_pairs import lock_own_pair, pair_seen
 from annotation.services.share import read_share
 from annotation.services.tally import recount
+from annotation.services.transactions import repeated_if_undone
 from annotation.types import SkipReason
 from db import Database
 

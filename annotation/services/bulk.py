@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sqlalchemy import ColumnElement, String, Table, any_, bindparam, insert
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -12,6 +13,19 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 if TYPE_CHECKING:
     from psycopg import Connection
+
+
+Value = TypeVar("Value")
+
+_AT_ONCE = 500
+"""Values a statement; SQLite limits the parameters of one."""
+
+
+def parts(values: Iterable[Value]) -> Iterator[list[Value]]:
+    """As many at once as a statement takes."""
+    left = iter(values)
+    while part := list(islice(left, _AT_ONCE)):
+        yield part
 
 
 def is_among(

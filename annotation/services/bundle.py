@@ -19,24 +19,24 @@ from annotation.services.editing import EditingService
 from annotation.services.events import EventService
 from annotation.services.gold import GoldService
 from annotation.services.importing import ImportService
+from annotation.services.item_withdrawal import ItemWithdrawalService
 from annotation.services.items import ItemService
 from annotation.services.judgements import JudgementService
 from annotation.services.keys import KeyService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.overview import OverviewService
 from annotation.services.pair_list import PairListService
+from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
-from annotation.services.removal import RemovalService
 from annotation.services.sending import SendService
 from annotation.services.senses import SenseService
 from annotation.services.stuck import StuckService
 from annotation.services.systems import SystemService
 from annotation.services.training import TrainingService
-from annotation.services.withdrawal import WithdrawalService
 from annotation.services.writing import WritingService
 from annotation.services.writing_reports import WritingReportService
 from db import DEFAULT_URL, Database, DatabaseError
@@ -64,14 +64,14 @@ class Services:
     overview: OverviewService
     stuck: StuckService
     pair_list: PairListService
-    removal: RemovalService
+    pair_removal: PairRemovalService
     pair_withdrawal: PairWithdrawalService
     remarks: RemarkService
     sending: SendService
     judgements: JudgementService
     dictionary: Dictionary
     items: ItemService
-    withdrawal: WithdrawalService
+    item_withdrawal: ItemWithdrawalService
     writing: WritingService
     editing: EditingService
     writing_reports: WritingReportService
@@ -122,13 +122,13 @@ def open_services(
         overview=OverviewService(database),
         stuck=StuckService(database),
         pair_list=PairListService(database),
-        removal=RemovalService(database),
+        pair_removal=PairRemovalService(database),
         pair_withdrawal=PairWithdrawalService(database),
         remarks=RemarkService(database),
         sending=SendService(database),
         judgements=JudgementService(database),
         items=ItemService(database),
-        withdrawal=WithdrawalService(database),
+        item_withdrawal=ItemWithdrawalService(database),
         writing=writing,
         editing=EditingService(database, dictionary=dictionary),
         writing_reports=WritingReportService(database),

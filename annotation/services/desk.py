@@ -62,7 +62,6 @@ _QUALITY = cast(Table, QualitySettings.__table__)
 _TRAINING = cast(Table, TrainingPair.__table__)
 
 Built = TypeVar("Built")
-Result = TypeVar("Result")
 AnyRow: TypeAlias = Row[*tuple[Any, ...]]
 RATER: BindParameter[int] = bindparam("rater", type_=Integer)
 PROJECT: BindParameter[int] = bindparam("project", type_=Integer)
@@ -262,27 +261,3 @@ def per_system(table: Table, build: Callable[[sqlite.Insert], Built]) -> dict[st
         "sqlite": build(sqlite.insert(table)),
         "postgresql": build(cast(sqlite.Insert, postgresql.insert(table))),
     }
-
-
-_UNDONE = ("40001", "40P01")
-"""The server undid a transaction for the sake of another: serialisation failure, deadlock."""
-_ATTEMPTS = 3
-
-
-def repeated_if_undone(
-    transaction: Callable[[], Result], on_failure: Callable[[], None] = lambda: None
-) -> Result:
-    """What `transaction` returns; it runs again when the server undid it in favour of somebody else's.
-
-    Args:
-        on_failure: after each time that it did not come to its end, whatever the reason.
-    """
-    for attempt in range(_ATTEMPTS):
-        try:
-            return transaction()
-        except Exception as error:
-            on_failure()
-            was_undone = getattr(getattr(error, "orig", None), "sqlstate", None) in _UNDONE
-            if not was_undone or attempt == _ATTEMPTS - 1:
-                raise
-    raise AssertionError("every attempt returns or raises")

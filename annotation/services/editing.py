@@ -5,10 +5,8 @@ Whoever saw the grade requested for an item is barred from grading its pair, in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
@@ -21,9 +19,9 @@ from annotation.notes import LONGEST_NOTE, clean_text, kept_text
 from annotation.pair_senses import described, senses_as_json, senses_from_json
 from annotation.senses import WORD_TO_SENSE, PairSenses, is_meant_as_key, is_sense_key
 from annotation.services.audit import record
-from annotation.services.desk import repeated_if_undone
 from annotation.services.pair_texts import senses_of
 from annotation.services.projects import find_project
+from annotation.services.transactions import in_transaction
 from annotation.services.users import id_of
 from annotation.services.writing_pairs import Zeros, add_pair, make_zeros
 from annotation.services.writing_plan import lock_plan, read_plan
@@ -42,7 +40,6 @@ NO_WORDNET = (
 )
 _SHOWN = 60
 """Characters of a key in a message."""
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +114,11 @@ class EditingService:
             NotFoundError: there is none, or another editor was faster.
             AccessError: the user is no editor of the project.
         """
-        self._written(lambda session, now: _open(session, project_id, writing_id, editor_id, now))
+        in_transaction(
+            self._database,
+            self._clock,
+            lambda session, now: _open(session, project_id, writing_id, editor_id, now),
+        )
         with self._database.reading() as session:
             admit(session, project_id, editor_id, *EDITORS)
             row = session.execute(_waiting(project_id).where(Writing.id == writing_id)).one_or_none()
@@ -178,7 +179,7 @@ class EditingService:
             remember(session, row, "accepted", editor_id, now)
             return pair_id
 
-        return self._written(accept)
+        return in_transaction(self._database, self._clock, accept)
 
     def send_back(self, project_id: int, writing_id: int, editor_id: int, note: str, *, version: int) -> None:
         """Have the writer write it anew; the note says why.
@@ -215,7 +216,7 @@ class EditingService:
             )
             return zeros
 
-        return self._written(make)
+        return in_transaction(self._database, self._clock, make)
 
     def _looked_up(self, type: str, text: str) -> tuple[PairSenses | None, str]:
         """What WordNet says of a sense that was typed by its key, or why there is nothing, in a sentence."""
@@ -250,14 +251,7 @@ class EditingService:
                 session.get_one(LargerItem, row.item_id).grade = None
             remember(session, row, action, editor_id, now, said)
 
-        self._written(refuse)
-
-    def _written(self, work: Callable[[Session, datetime], Result]) -> Result:
-        def transaction() -> Result:
-            with self._database.session() as session:
-                return work(session, self._clock())
-
-        return repeated_if_undone(transaction)
+        in_transaction(self._database, self._clock, refuse)
 
 
 def _waiting(project_id: int) -> Select[Writing, LargerItem, str]:

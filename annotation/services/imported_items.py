@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, cast
 
-from sqlalchemy import Table, func, select
+from sqlalchemy import Table, select
 from sqlalchemy.orm import Session
 
-from annotation.assignment import position_of
+from annotation.assignment import place_in
 from annotation.authoring import NewItem, ReadLargerItem
 from annotation.comparison import comparison_type
 from annotation.errors import ImportFileError
 from annotation.exchange import fingerprint
 from annotation.services.bulk import insert_rows, is_among
+from annotation.services.import_order import next_order
 from annotation.services.writing_plan import WritingTerms
 from annotation.sizes import size_of
 from annotation.types import Project
@@ -45,10 +46,7 @@ class ItemImporter:
         self._project = project
         self._wrong = wrong
         self._bounds = {type: plan.of(type) for type in project.settings.types}
-        last = session.scalar(
-            select(func.max(LargerItem.import_order)).where(LargerItem.project_id == project.id)
-        )
-        self._order = 0 if last is None else last + 1
+        self._order = next_order(session, LargerItem, project.id)
         self._withheld = Withheld()
         self.added = 0
         self.duplicates: dict[str, None] = {}
@@ -127,7 +125,7 @@ class ItemImporter:
             "genre": item.genre,
             "source": item.source,
             "fingerprint": print,
-            "position": position_of(settings.seed, item.type, item.id) if settings.is_random else order,
+            "position": place_in(settings, item.type, item.id, order),
             "import_order": order,
         }
 

@@ -12,9 +12,8 @@ from sqlalchemy.orm import Session
 from annotation.errors import ImportFileError
 from annotation.exchange import fingerprint
 from annotation.quality import MOST_CHECK_PAIRS, MOST_TRAINING_PAIRS
-from annotation.services.bulk import is_among
+from annotation.services.bulk import is_among, parts
 from annotation.services.checks import shelf_of
-from annotation.services.named_pairs import parts
 from annotation.types import KnownPair, NewPair, ReadKnownPair, from_quarters, to_quarters
 from annotation.wrong_lines import WrongLines
 from db.models import Pair, Project, TrainingPair

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from sqlalchemy import Table, func, select
+from sqlalchemy import Table, select
 from sqlalchemy.orm import Session
 
-from annotation.assignment import position_of
+from annotation.assignment import place_in
 from annotation.clock import Clock
 from annotation.errors import ImportFileError
 from annotation.exchange import fingerprint
 from annotation.pair_senses import senses_as_json
 from annotation.services.bulk import insert_rows, is_among
 from annotation.services.checks import shelf_of
+from annotation.services.import_order import next_order
 from annotation.services.imported_known_pairs import training_prints
 from annotation.services.imported_ratings import ImportedRating, RatingWriter
 from annotation.types import ImportSummary, NewPair, NewRating, Project, ReadItem, to_quarters
@@ -67,8 +68,7 @@ class PairImporter:
         self._ratings = RatingWriter(session, project, clock)
         self._shelf = shelf_of(session, project.id)
         self._training = training_prints(session, project.id)
-        last = session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == project.id))
-        self._first_order = self._order = 0 if last is None else last + 1
+        self._first_order = self._order = next_order(session, Pair, project.id)
         self._duplicates: dict[str, None] = {}
         self._wrong_ids: set[str] = set()
         """Of lines that would have been pairs, as far as they say it."""
@@ -192,7 +192,7 @@ class PairImporter:
             "source": pair.source,
             "senses": None if pair.senses is None else senses_as_json(pair.senses),
             "fingerprint": known.fingerprint,
-            "position": position_of(settings.seed, pair.type, pair.id) if settings.is_random else order,
+            "position": place_in(settings, pair.type, pair.id, order),
             "import_order": order,
             "open_slots": settings.raters_per_pair - len(quarters),
             "rating_count": len(quarters),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from sqlalchemy import func, select
@@ -13,6 +12,7 @@ from annotation.authoring import ItemSummary, ReadLargerItem
 from annotation.clock import Clock, utcnow
 from annotation.errors import SettingsError
 from annotation.services.audit import record
+from annotation.services.bulk import parts
 from annotation.services.imported_items import ItemImporter
 from annotation.services.projects import as_project, find_project
 from annotation.services.users import id_of
@@ -23,7 +23,6 @@ from annotation.wrong_lines import WrongLines
 from db import Database
 from db.models import LargerItem, Writing
 
-_AT_ONCE = 500
 LISTED = 100
 
 
@@ -73,7 +72,7 @@ class ItemService:
             wrong = WrongLines()
             importer = ItemImporter(session, project, read_plan(session, project_id), wrong)
             done = 0
-            for part in _parts(items):
+            for part in parts(items):
                 importer.add(part)
                 done += len(part)
                 if progress is not None:
@@ -174,9 +173,3 @@ def _state(row: LargerItem, found: str | None) -> str:
     if row.grade == 0:
         return "set aside" if row.pair_id is None else "paired"
     return found or "unwritten"
-
-
-def _parts(items: Iterable[ReadLargerItem]) -> Iterator[list[ReadLargerItem]]:
-    found = iter(items)
-    while part := list(islice(found, _AT_ONCE)):
-        yield part

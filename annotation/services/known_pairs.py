@@ -9,7 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from annotation.assignment import position_of
@@ -19,6 +19,7 @@ from annotation.pair_senses import senses_as_json
 from annotation.scale import CLSS
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
+from annotation.services.import_order import next_order
 from annotation.services.imported_known_pairs import new_check_pairs, new_training_pairs, print_of
 from annotation.services.projects import find_project
 from annotation.services.quality import begin_checks_anew
@@ -80,9 +81,7 @@ class KnownPairService:
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
             new, duplicates = new_training_pairs(session, pairs, project)
-            last = session.scalar(
-                select(func.max(TrainingPair.import_order)).where(TrainingPair.project_id == project.id)
-            )
+            first = next_order(session, TrainingPair, project.id)
             session.add_all(
                 TrainingPair(
                     project_id=project.id,
@@ -91,7 +90,7 @@ class KnownPairService:
                     explanation=known.explanation,
                     import_order=order,
                 )
-                for order, known in enumerate(new, start=0 if last is None else last + 1)
+                for order, known in enumerate(new, start=first)
             )
             self._record(session, "training pairs imported", project, len(new), files, by)
         return KnownSummary(len(new), tuple(duplicates))
@@ -135,7 +134,7 @@ class KnownPairService:
             project = find_project(session, project_id, lock=True)
             shelf = _shelf(session, project, self._clock)
             new, duplicates = new_check_pairs(session, pairs, project)
-            last = session.scalar(select(func.max(Pair.import_order)).where(Pair.project_id == shelf.id))
+            first = next_order(session, Pair, shelf.id)
             session.add_all(
                 Pair(
                     project_id=shelf.id,
@@ -146,7 +145,7 @@ class KnownPairService:
                     import_order=order,
                     open_slots=shelf.raters_per_pair,
                 )
-                for order, known in enumerate(new, start=0 if last is None else last + 1)
+                for order, known in enumerate(new, start=first)
             )
             if new:  # else all that these add to what was given would come at once
                 begin_checks_anew(session, project.id)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from annotation.characters import can_be_stored
 from annotation.errors import NotFoundError, PairError
-from annotation.services.bulk import is_among
+from annotation.services.bulk import is_among, parts
 from db.models import Pair
-
-Value = TypeVar("Value")
-
-_AT_ONCE = 500
-"""Ids a statement; SQLite limits the parameters of one."""
 
 
 def find_pairs(session: Session, project_id: int, ids: Sequence[str], type: str | None) -> dict[str, int]:
@@ -43,8 +37,3 @@ def find_pairs(session: Session, project_id: int, ids: Sequence[str], type: str 
             types = ", ".join(sorted(found[id]))
             raise PairError(f"There are pairs {id!r} of several types ({types}): say which type.")
     return {id: next(iter(found[id].values())) for id in wanted}
-
-
-def parts(values: Sequence[Value]) -> Iterator[Sequence[Value]]:
-    """As many at once as a statement takes."""
-    return (values[first : first + _AT_ONCE] for first in range(0, len(values), _AT_ONCE))

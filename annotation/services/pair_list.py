@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Function, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
-from annotation.adjudication import beginning
-from annotation.characters import can_be_stored
+from annotation.characters import beginning, can_be_stored
 from annotation.pair_senses import senses_from_json
 from annotation.senses import PairSenses
 from annotation.services.adjudication_queue import CHANGED

@@ -8,7 +8,7 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Table, and_, bindparam, func, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from annotation.assignment import position_of
+from annotation.assignment import place_in
 from annotation.errors import SettingsError
 from annotation.names import name_key
 from annotation.services.checks import shelf_of
@@ -142,10 +142,7 @@ def _move(session: Session, row: Project, table: Table) -> None:
     move = update(table).where(columns.id == bindparam("which")).values(position=bindparam("place"))
     for part in session.execute(found).partitions():
         moves = [
-            {
-                "which": id,
-                "place": position_of(row.seed, type, external_id) if row.is_random else import_order,
-            }
+            {"which": id, "place": place_in(row, type, external_id, import_order)}
             for id, type, external_id, import_order in part
         ]
         session.connection().execute(move, moves)

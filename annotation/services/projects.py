@@ -18,10 +18,10 @@ from annotation.projects import GroupCounts, Member, ProjectCounts, check_settin
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
 from annotation.services.claims import return_held
-from annotation.services.desk import repeated_if_undone
 from annotation.services.in_use import IN_USE, count_withdrawn
 from annotation.services.overview import to_adjudicate
 from annotation.services.project_changes import apply_settings, lock_pairs
+from annotation.services.transactions import repeated_if_undone
 from annotation.services.users import as_user, get_user, id_of
 from annotation.services.writing_plan import return_writings
 from annotation.setting_changes import merged_settings

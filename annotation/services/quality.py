@@ -16,8 +16,9 @@ from annotation.quality import QualitySettings, check_quality_settings
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
 from annotation.services.claims import return_held
-from annotation.services.desk import STATES, per_system, repeated_if_undone
+from annotation.services.desk import STATES, per_system
 from annotation.services.projects import find_project
+from annotation.services.transactions import repeated_if_undone
 from annotation.services.users import as_user, get_user, id_of
 from annotation.types import Role, User, from_quarters, to_quarters
 from db import Database, models

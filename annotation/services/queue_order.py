@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.orm import Session
 
-from annotation.assignment import position_of
+from annotation.assignment import place_in
 from annotation.predictions import uncertainty
 from annotation.queue_order import QueueOrder, Waiting, new_positions
 from db.models import Assignment, Pair, Project, SentOrder, SentPhrase, SentPrediction, SentRun
@@ -73,7 +73,7 @@ def _waiting(session: Session, project: Project) -> list[Waiting]:
         Waiting(
             row.pair_id,
             row.position,
-            position_of(project.seed, row.type, row.external_id) if project.is_random else row.import_order,
+            place_in(project, row.type, row.external_id, row.import_order),
             uncertainty(scores[row.id], row.models),
         )
         for row in rows

@@ -24,7 +24,6 @@ from annotation.services.desk import (
     AnyRow,
     Desk,
     open_desk,
-    repeated_if_undone,
 )
 from annotation.services.own_pairs import (
     answered_pairs,
@@ -35,6 +34,7 @@ from annotation.services.own_pairs import (
 )
 from annotation.services.share import make_room
 from annotation.services.tally import recount
+from annotation.services.transactions import repeated_if_undone
 from annotation.types import from_quarters, to_quarters
 from db import Database
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import CompoundSelect, Select, case, func, literal, or_, select, union_all
 
-from annotation.adjudication import beginning
+from annotation.characters import beginning
 from annotation.pair_senses import senses_from_json
 from annotation.senses import PairSenses
 from annotation.services.in_use import IN_USE

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from sqlalchemy import ColumnElement, Connection, Update, bindparam, func, literal_column, select, update
 from sqlalchemy.orm import Session
 
+from annotation.services.bulk import parts
 from annotation.services.desk import ASSIGNMENTS, PAIRS, PROJECTS, RATINGS
 
 TAKES_A_SLOT = ("held", "rated")
-_AT_ONCE = 500
-"""Pairs a statement; SQLite limits the parameters of one."""
 
 
 def refresh_pairs(session: Session, pair_ids: Iterable[int]) -> None:
@@ -24,8 +23,8 @@ def refresh_pairs(session: Session, pair_ids: Iterable[int]) -> None:
     ids = sorted(set(pair_ids))
     session.flush()
     connection = session.connection()
-    for first in range(0, len(ids), _AT_ONCE):
-        chosen = {"ids": ids[first : first + _AT_ONCE]}
+    for part in parts(ids):
+        chosen = {"ids": part}
         connection.execute(_LOCK, chosen)
         connection.execute(_COUNT, chosen)
 

@@ -6,10 +6,10 @@ holds the lock of the project's plan, so that the counts that a grade is chosen 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session
@@ -18,7 +18,7 @@ from annotation.authoring import Check, Task, WritingDesk, WrittenText, text_pro
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError, StaleTextError, TextError, WritingError
 from annotation.notes import LONGEST_NOTE, clean_text, kept_text
-from annotation.services.desk import repeated_if_undone
+from annotation.services.transactions import in_transaction
 from annotation.services.writing_claims import claim_item, current_writing, take_again
 from annotation.services.writing_plan import WITH_WRITER, WritingTerms, lock_plan, read_plan, return_expired
 from annotation.services.writing_rows import admit, lease_of, remember
@@ -28,7 +28,6 @@ from db import Database
 from db.models import LargerItem, Writing, WritingPlan
 
 RECENT = 20
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ class WritingService:
             session.flush()
             return writer_desk(session, project, WritingTerms(plan.has_zeros, plan.bounds), writer_id, row)
 
-        desk = self._written(look)
+        desk = in_transaction(self._database, self._clock, look)
         if desk.task is None:
             return desk
         with self._database.reading() as session:  # comparing takes long: nobody waits for it
@@ -113,7 +112,7 @@ class WritingService:
                 row.lease_expires_at = now + lease_of(project)
             return now, row.version, lost
 
-        at, kept, lost = self._written(keep)
+        at, kept, lost = in_transaction(self._database, self._clock, keep)
         with self._database.reading() as session:
             row = _own(session, writing_id, writer_id)
             check = compared(session, task_of(session, row, read_plan(session, row.project_id))).check
@@ -159,7 +158,7 @@ class WritingService:
             remember(session, row, "submitted", writer_id, now)
             return row.project_id
 
-        return self.desk(self._written(submit), writer_id)
+        return self.desk(in_transaction(self._database, self._clock, submit), writer_id)
 
     def leave_blank(self, writing_id: int, writer_id: int, note: str = "") -> WritingDesk:
         """Give the item to another writer, because this one does not understand it.
@@ -180,7 +179,7 @@ class WritingService:
             remember(session, row, "blank", writer_id, now, said)
             return row.project_id
 
-        return self.desk(self._written(leave), writer_id)
+        return self.desk(in_transaction(self._database, self._clock, leave), writer_id)
 
     def recent(self, project_id: int, writer_id: int, limit: int = RECENT) -> tuple[WrittenText, ...]:
         """What the writer wrote last, newest first.
@@ -215,13 +214,6 @@ class WritingService:
                 )
                 for row, type, left, is_withdrawn in rows
             )
-
-    def _written(self, work: Callable[[Session, datetime], Result]) -> Result:
-        def transaction() -> Result:
-            with self._database.session() as session:
-                return work(session, self._clock())
-
-        return repeated_if_undone(transaction)
 
 
 _IS_WITHDRAWN = and_(LargerItem.withdrawn_at.is_not(None), Writing.state == "returned", Writing.text != "")

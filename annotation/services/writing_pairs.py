@@ -9,10 +9,10 @@ from functools import partial
 from itertools import chain, count, groupby
 from typing import Any
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from annotation.assignment import position_of
+from annotation.assignment import place_in
 from annotation.authoring import UNRELATED, Candidate, ZeroItem, zero_partners
 from annotation.comparison import comparison_type
 from annotation.errors import WritingError
@@ -20,6 +20,7 @@ from annotation.exchange import fingerprint
 from annotation.row_reader import LONGEST_ID
 from annotation.services.checks import shelf_of
 from annotation.services.desk import BARRED
+from annotation.services.import_order import next_order
 from annotation.services.imported_known_pairs import training_prints
 from annotation.services.in_use import IN_USE
 from annotation.services.pair_texts import senses_of
@@ -62,11 +63,8 @@ def add_pair(
     mark = fingerprint(item.type, item.text, right)
     if _is_there(session, project.id, mark):
         raise WritingError("The same pair is there already: change the text, or hand the item on.")
-    here = Pair.project_id == project.id
-    last = session.scalar(select(func.max(Pair.import_order)).where(here))
-    order = 0 if last is None else last + 1
+    order = next_order(session, Pair, project.id)
     external_id = _free_id(session, project.id, item)
-    position = position_of(settings.seed, item.type, external_id) if settings.is_random else order
     pair = Pair(
         project_id=project.id,
         external_id=external_id,
@@ -78,7 +76,7 @@ def add_pair(
         source=item.source,
         senses=senses_of(session, project.id, item.type, right, senses),
         fingerprint=mark,
-        position=position,
+        position=place_in(settings, item.type, external_id, order),
         import_order=order,
         open_slots=settings.raters_per_pair,
     )

@@ -22,7 +22,8 @@ from annotation.services.gold import GoldService
 from annotation.services.projects import ProjectService
 from annotation.types import Cause, Project, Role, User
 from annotation.ui.adjudicate_html import View, answer_html, item_html, nothing_html, queue_html
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
+from annotation.ui.sent import Sent
 from kpdemo.ui.widgets import QUIETLY, empty_html
 
 ASSETS = Path(__file__).parent.parent / "assets"
@@ -118,8 +119,7 @@ class AdjudicateHandlers:
             return _problem(error)
 
     def _admitted(self, request: gr.Request) -> tuple[User, Project]:
-        project_id = asked_project(request)
-        user = self.accounts.require(request.username, project_id, Role.ADJUDICATOR, Role.ADMINISTRATOR)
+        project_id, user = asked_by(request, self.accounts, Role.ADJUDICATOR, Role.ADMINISTRATOR)
         return user, self.projects.get(project_id)
 
     def _shown(self, user: User, project: Project, view: View, pair_id: int | None, said: str) -> Shown:
@@ -158,16 +158,8 @@ def build_adjudicate_page(handlers: AdjudicateHandlers, page: gr.Blocks) -> None
         event(handler, outputs=outputs, api_name=name, **QUIETLY, trigger_mode="multiple")
 
 
-class _Asked:
-    """What the script sent, which may be anything."""
-
-    def __init__(self, event: gr.EventData) -> None:
-        data = event._data
-        self._data: dict[str, Any] = data if isinstance(data, dict) else {}
-
-    def text(self, name: str) -> str:
-        value = self._data.get(name)
-        return value if isinstance(value, str) else ""
+class _Asked(Sent):
+    """What the script sent: a pair, what to show, and a decision."""
 
     def version(self) -> str:
         return self.text("version")

@@ -1,4 +1,4 @@
-"""Who asks for a page of annotation, and for which project."""
+"""What a page of annotation is asked: by whom, for which project, for what there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import gradio as gr
 from annotation.errors import NotFoundError
 from annotation.numbers import whole_in
 from annotation.services.accounts import AccountService
-from annotation.types import Role
+from annotation.types import Role, User
 
 
 def asked_project(request: gr.Request) -> int:
@@ -22,15 +22,29 @@ def asked_project(request: gr.Request) -> int:
     return project_id
 
 
+def asked_by(request: gr.Request, accounts: AccountService, *roles: Role) -> tuple[int, User]:
+    """The project of a page, and who asks: one who has any of the roles in it, or an administrator.
+
+    Raises:
+        AnnotationError: no project is named, or the user has none of the roles.
+    """
+    project_id = asked_project(request)
+    return project_id, accounts.require(request.username, project_id, *roles)
+
+
 def asked_by_leader(request: gr.Request, accounts: AccountService) -> tuple[int, bool]:
     """The project of a page for adjudicators, and whether it is an administrator who asks.
 
     Raises:
         AnnotationError: no project is named, or the user is neither.
     """
-    project_id = asked_project(request)
-    user = accounts.require(request.username, project_id, Role.ADMINISTRATOR, Role.ADJUDICATOR)
+    project_id, user = asked_by(request, accounts, Role.ADMINISTRATOR, Role.ADJUDICATOR)
     return project_id, user.is_administrator or Role.ADMINISTRATOR in accounts.roles(user.name, project_id)
+
+
+def ids_in(text: str | None) -> list[str]:
+    """The ids that a field has, one per line."""
+    return [id for line in (text or "").splitlines() if (id := line.strip())]
 
 
 def project_in(request: gr.Request) -> int | None:

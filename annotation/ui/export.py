@@ -15,7 +15,8 @@ from annotation.projects import all_withdrawn_text
 from annotation.services.accounts import AccountService
 from annotation.services.gold import ExportRecord, GoldCounts, GoldService
 from annotation.types import Role
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
+from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped, time_html
 from annotation.web.downloads import gold_address, read_options
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading
@@ -58,8 +59,7 @@ class ExportHandlers:
     ) -> tuple[str, str]:
         """What would be written, with the link that writes it, and the exports before."""
         try:
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             options = read_options(format or "", unfinished or "", raters or "", "yes" if comments else "")
             earlier = exports_html(self.gold.exports(project_id))
             counts = self.gold.counts(project_id)
@@ -139,7 +139,7 @@ def counts_html(counts: GoldCounts) -> str:
         f'<tr><th scope="row">{name}</th><td class="number">{grouped(number)}</td><td>{meaning}</td></tr>'
         for name, number, meaning in rows
     )
-    return f'<table class="listing"><caption>{counted(counts.pairs, "pair")}</caption>{body}</table>'
+    return listing_html((), body, caption=counted(counts.pairs, "pair"))
 
 
 def link_html(project_id: int, options: ExportOptions, counts: GoldCounts) -> str:
@@ -177,8 +177,4 @@ def exports_html(records: list[ExportRecord]) -> str:
         f'<td><code title="{record.manifest_sha256}">{record.manifest_sha256[:12]}</code></td></tr>'
         for record in records
     )
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("When", "Format", "Pairs", "By", "Manifest"))
-    return (
-        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    return listing_html(("When", "Format", "Pairs", "By", "Manifest"), body, numbers=(2,))

@@ -20,6 +20,7 @@ from annotation.types import Role, User
 from annotation.ui.settings_form import read_settings_form, settings_fields
 from annotation.ui.wording import counted, graded_text, grouped, progress_html, roles_text
 from kpdemo.ui.widgets import (
+    GO_ON,
     QUIETLY,
     PageLink,
     empty_html,
@@ -35,7 +36,6 @@ NO_PROJECTS = "No projects yet. Make one below, then import pairs and invite rat
 NEW_TYPE = "type"
 """Of the address: the comparison type of a project that is to be made."""
 
-GO_TO_PROJECT = "address => { if (address) location.assign(address); }"
 FORGET_REFUSAL = "() => ''"
 """What was wrong with the form may be mended now: the next press tells."""
 
@@ -85,7 +85,7 @@ def build_home_page(handlers: HomeHandlers, page: gr.Blocks) -> None:
     made = unseen_box("home-made")
     page.load(handlers.show, outputs=[cards, form, fields.types], api_name="show_projects", **QUIETLY)
     making = make.click(handlers.create, fields.components, made, api_name="create_project")
-    making.success(None, made, js=GO_TO_PROJECT, api_name="go_to_new_project")
+    making.success(None, made, js=GO_ON, api_name="go_to_new_project")
     keep_reason(making, refused)
     edits = [field.input for field in fields.components]
     gr.on(edits, None, outputs=refused, js=FORGET_REFUSAL, api_name="forget_refused_project", **QUIETLY)

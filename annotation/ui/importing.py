@@ -20,7 +20,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.types import ImportSummary, Role
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.wording import counted
 from annotation.wrong_lines import WrongLinesError
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
@@ -56,8 +56,7 @@ class ImportHandlers:
     def show(self, request: gr.Request) -> gr.Dropdown:
         """The types that a file without a column for them may have."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             types = self.projects.get(project_id).settings.types
         named = [(comparison_type(name).label, name) for name in types]
         return gr.Dropdown(choices=[(FROM_FILE, ""), *named], value="")
@@ -71,8 +70,7 @@ class ImportHandlers:
     ) -> tuple[str, Any]:
         """All rows of the file, or how many cannot be used and why."""
         try:
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             path = checked_upload(upload)
             progress(None, desc="Reading")
             with open_source(path, name=path.name) as source:

@@ -9,18 +9,20 @@ from typing import Any
 import gradio as gr
 
 from annotation.authoring import ItemSummary
+from annotation.characters import beginning
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, SettingsError, WritingError
 from annotation.exchange import open_source, read_larger_items
 from annotation.services.accounts import AccountService
 from annotation.services.editing import EDITORS
+from annotation.services.item_withdrawal import ItemWithdrawalService
 from annotation.services.items import LISTED, ItemLine, ItemService
 from annotation.services.projects import ProjectService
-from annotation.services.withdrawal import WithdrawalService
 from annotation.services.writing_plan import WritingTerms
 from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by, ids_in
 from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, imported_html, refused
+from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import (
     QUIETLY,
@@ -56,13 +58,12 @@ class ItemsHandlers:
     accounts: AccountService
     projects: ProjectService
     items: ItemService
-    withdrawal: WithdrawalService
+    withdrawal: ItemWithdrawalService
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The list, the types of the project, and the bounds as they are."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, *EDITORS)
+            project_id, _ = asked_by(request, self.accounts, *EDITORS)
             types = self.projects.get(project_id).settings.types
             lines, count = self.items.items(project_id), self.items.count(project_id)
             plan = self.items.plan(project_id)
@@ -80,8 +81,7 @@ class ItemsHandlers:
     def import_file(self, request: gr.Request, upload: str | None, type: str | None) -> tuple[str, Any]:
         """All rows of the file, or how many cannot be used and why."""
         try:
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, *EDITORS)
+            project_id, user = asked_by(request, self.accounts, *EDITORS)
             path = checked_upload(upload)
             with open_source(path, name=path.name) as source:
                 only = self.projects.get(project_id).settings.only_type
@@ -104,9 +104,8 @@ class ItemsHandlers:
         self, request: gr.Request, text: str, type: str | None, change: Callable[..., int], done: str
     ) -> str:
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, *EDITORS)
-            ids = [id for line in (text or "").splitlines() if (id := line.strip())]
+            project_id, user = asked_by(request, self.accounts, *EDITORS)
+            ids = ids_in(text)
             if not ids:
                 raise WritingError("No item is named: write ids from the list, one per line.")
             changed = change(project_id, ids, type=type or None, by=user)
@@ -115,15 +114,13 @@ class ItemsHandlers:
     def show_bounds(self, request: gr.Request, type: str) -> tuple[str, ...]:
         """The bounds of another type."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, *EDITORS)
+            project_id, _ = asked_by(request, self.accounts, *EDITORS)
             return _ranges(self.items.plan(project_id), type)
 
     def save_bounds(self, request: gr.Request, type: str, has_zeros: bool, *texts: str) -> tuple[str, str]:
         """Set the bounds of the type, and whether items are set aside for grade 0."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, *EDITORS)
+            project_id, user = asked_by(request, self.accounts, *EDITORS)
             if not type:
                 raise SettingsError("No comparison type is chosen: choose the one whose bounds to set.")
             ranges = [check_range(text or "", label) for text, (_, label) in zip(texts, RANGES, strict=True)]
@@ -240,20 +237,13 @@ def items_html(lines: list[ItemLine], count: int) -> str:
         f'<tr><th scope="row" dir="auto">{escape(line.id)}</th>'
         f'<td dir="auto">{escape(comparison_type(line.type).label)}</td>'
         f'<td dir="auto">{escape(line.genre or "–")}</td>'
-        f'<td dir="auto">{escape(_beginning(line.text))}</td>'
+        f'<td dir="auto">{escape(beginning(line.text, _SHOWN))}</td>'
         f'<td class="number">{grouped(size_of(line.text).words)}</td><td>{escape(_state(line))}</td></tr>'
         for line in lines
     )
-    heads = "".join(
-        f'<th scope="col"{" class=number" if head == "Words" else ""}>{head}</th>'
-        for head in ("Id", "Type", "Genre", "Text", "Words", "State")
-    )
+    heads = ("Id", "Type", "Genre", "Text", "Words", "State")
     more = f", the first {LISTED} below" if count > len(lines) else ""
-    return (
-        f"<p>{escape(counted(count, 'larger item'))}{more}</p>"
-        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+    return f"<p>{escape(counted(count, 'larger item'))}{more}</p>{listing_html(heads, rows, numbers=(4,))}"
 
 
 def bounds_html(plan: WritingTerms, types: tuple[str, ...]) -> str:
@@ -276,11 +266,6 @@ def _ranges(plan: WritingTerms, type: str) -> tuple[str, ...]:
     bounds = plan.of(type)
     pairs = (bounds.larger.words, bounds.larger.sentences, bounds.smaller.words, bounds.smaller.sentences)
     return tuple(f"{low}-{high}" for low, high in pairs)
-
-
-def _beginning(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"
 
 
 def _state(line: ItemLine) -> str:

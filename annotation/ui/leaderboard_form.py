@@ -16,7 +16,7 @@ from annotation.errors import AnnotationError, ScoreFileError
 from annotation.services.accounts import AccountService
 from annotation.services.systems import UPLOADED, SystemService
 from annotation.types import Role
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.importing import box_after, refused_html
 from annotation.ui.leaderboard import IN_ZONE, LeaderboardHandlers, LeaderboardPage
 from annotation.ui.leaderboard_tables import ORIGINS
@@ -54,7 +54,7 @@ class SystemFormHandlers:
     def open(self, request: gr.Request) -> tuple[Any, Any]:
         """The form for administrators, for others nothing: the page itself says why it is closed."""
         try:
-            project_id = self._asked(request)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
         except AnnotationError:
             return gr.skip(), gr.skip()
         return gr.Column(visible=True), self._listed(project_id, None)
@@ -62,14 +62,15 @@ class SystemFormHandlers:
     def list_systems(self, gold_id: int | None, request: gr.Request) -> gr.Dropdown:
         """The systems that can be removed: those on the gold set that is shown."""
         with shown_to_user(AnnotationError):
-            return self._listed(self._asked(request), gold_id)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+            return self._listed(project_id, gold_id)
 
     def choose(
         self, what: str | None, gold: str | None, calibrates: bool | None, request: gr.Request
     ) -> tuple[gr.File, ...]:
         """Only the boxes for files that are wanted."""
         with shown_to_user(AnnotationError):
-            self._asked(request)
+            asked_by(request, self.accounts, Role.ADMINISTRATOR)
         is_uploaded, is_calibrated = what == UPLOADED, bool(calibrates)
         wanted = (is_uploaded, gold == FILES, is_calibrated, is_calibrated and is_uploaded)
         return tuple(gr.File(visible=is_wanted) for is_wanted in wanted)
@@ -101,8 +102,7 @@ class SystemFormHandlers:
             paths(training_scores),
         )
         try:
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             progress(None, desc="Reading")
             reader = SystemReader(self.systems, self.dictionary)
             measured_on = reader.gold(project_id, choice)
@@ -120,18 +120,11 @@ class SystemFormHandlers:
     def remove(self, request: gr.Request, system_id: int | None) -> str:
         """Forget a system."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             if system_id is None:
                 raise ScoreFileError("No system is chosen: choose the one to remove.")
             self.systems.remove(project_id, system_id, by=user)
         return done_html("Removed.")
-
-    def _asked(self, request: gr.Request) -> int:
-        """The project, of which the reader is an administrator."""
-        project_id = asked_project(request)
-        self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
-        return project_id
 
     def _listed(self, project_id: int, gold_id: int | None) -> gr.Dropdown:
         golds = self.systems.golds(project_id)

@@ -13,6 +13,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.open_invitations import OpenInvitation
 from annotation.types import Role, User
 from annotation.ui.asking import asked_project
+from annotation.ui.tables import listing_html
 from annotation.ui.wording import time_html
 from kpdemo.ui.widgets import done_html, empty_html, escape, keep_reason, section_heading, shown_to_user
 
@@ -105,12 +106,8 @@ def open_links_html(links: Sequence[OpenInvitation]) -> str:
     """Whom each open link is for, what it gives, since when and until when."""
     if not links:
         return empty_html(NO_OPEN_LINKS)
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("For", "Made", "By", "Valid until"))
     rows = "".join(_row_html(link) for link in links)
-    return (
-        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+    return listing_html(("For", "Made", "By", "Valid until"), rows)
 
 
 def link_for(link: OpenInvitation) -> str:

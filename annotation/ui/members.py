@@ -15,7 +15,7 @@ from annotation.services.invitations import LASTS
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import Role, User
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.links import (
     LinksHandlers,
     build_links_section,
@@ -23,7 +23,8 @@ from annotation.ui.links import (
     link_html,
     shown_links,
 )
-from annotation.ui.wording import ROLE_ORDER, roles_text
+from annotation.ui.tables import listing_html
+from annotation.ui.wording import ROLE_ORDER, role_named, roles_text
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
@@ -48,27 +49,24 @@ class MembersHandlers:
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The members; the accounts that can be added; the roles that can be taken away; the open links."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             return self._shown(project_id)
 
     def add(self, request: gr.Request, name: str | None, role: str) -> tuple[Any, ...]:
         """Give an account that exists a role."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             if not name:
                 raise SettingsError("No account is chosen: choose one, or invite somebody by a link.")
-            member = self.projects.add_member(project_id, name, _role(role), by=user)
+            member = self.projects.add_member(project_id, name, role_named(role), by=user)
             said = f"{member.user.name} is {roles_text(member.roles)} now."
             return done_html(said), *self._shown(project_id)
 
     def invite(self, request: gr.Request, role: str) -> tuple[Any, ...]:
         """A link that makes an account, or takes one that exists, into the project."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
-            chosen = _role(role)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+            chosen = role_named(role)
             token = self.accounts.invite(project_id=project_id, role=chosen, by=user)
             article = "an" if chosen.value[0] in "ae" else "a"
             number = self.accounts.invitation(token).number
@@ -82,12 +80,11 @@ class MembersHandlers:
     def remove(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Take a role away; what its user graded stays."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             role, _, name = (chosen or "").partition(_SEPARATOR)
             if not name:
                 raise SettingsError("No member is chosen: choose one and the role to remove.")
-            self.projects.remove_member(project_id, name, _role(role), by=user)
+            self.projects.remove_member(project_id, name, role_named(role), by=user)
             said = f"{name} is no longer {role}; grades and decisions are kept."
             return done_html(said), *self._shown(project_id)
 
@@ -107,8 +104,7 @@ class MembersHandlers:
             return done_html(f"{name} can go on grading."), *self._shown(project_id)
 
     def _chosen_rater(self, request: gr.Request, chosen: str | None) -> tuple[int, User, str]:
-        project_id = asked_project(request)
-        user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+        project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
         name = (chosen or "").partition(_SEPARATOR)[2]
         if not name:
             raise SettingsError("No member is chosen: choose the rater to pause or resume.")
@@ -252,20 +248,10 @@ def members_html(members: Sequence[Member], paused: Collection[int] = ()) -> str
         f"<td>{escape(_state(member))}</td></tr>"
         for member in members
     )
-    return (
-        '<table class="listing"><thead><tr><th scope="col">Account</th><th scope="col">Role</th>'
-        f'<th scope="col">Signs in</th></tr></thead><tbody>{rows}</tbody></table>'
-    )
+    return listing_html(("Account", "Role", "Signs in"), rows)
 
 
 def _state(member: Member) -> str:
     if member.user.is_disabled:
         return "disabled"
     return "yes" if member.user.has_password else "not yet: no password"
-
-
-def _role(text: str) -> Role:
-    try:
-        return Role(text)
-    except ValueError:
-        raise SettingsError(f"There is no role {text!r}: choose one of {roles_text(Role)}.") from None

@@ -108,7 +108,7 @@ def _build_review(services: Services, page: gr.Blocks) -> None:
     build_review_page(
         ReviewHandlers(services.accounts, services.editing),
         ReportHandlers(services.accounts, services.writing_reports, services.editing),
-        ItemsHandlers(services.accounts, services.projects, services.items, services.withdrawal),
+        ItemsHandlers(services.accounts, services.projects, services.items, services.item_withdrawal),
         page,
     )
 
@@ -159,7 +159,7 @@ def _build_project(services: Services, page: gr.Blocks) -> None:
             services.accounts,
             services.pair_list,
             PairChangeHandlers(
-                services.accounts, services.projects, services.pair_withdrawal, services.removal
+                services.accounts, services.projects, services.pair_withdrawal, services.pair_removal
             ),
         ),
         page,

@@ -12,11 +12,11 @@ from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, PairError
 from annotation.notes import LONGEST_NOTE
 from annotation.services.accounts import AccountService
+from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
-from annotation.services.removal import RemovalService
-from annotation.types import Role, User
-from annotation.ui.asking import asked_project
+from annotation.types import Role
+from annotation.ui.asking import asked_by, ids_in
 from annotation.ui.wording import counted
 from kpdemo.ui.widgets import QUIETLY, done_html, keep_reason, shown_to_user
 
@@ -33,12 +33,12 @@ class PairChangeHandlers:
     accounts: AccountService
     projects: ProjectService
     withdrawal: PairWithdrawalService
-    removal: RemovalService
+    removal: PairRemovalService
 
     def types(self, request: gr.Request) -> gr.Dropdown:
         """The choice among the types of the project."""
         with shown_to_user(AnnotationError):
-            project_id, _ = self._asked(request)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             types = self.projects.get(project_id).settings.types
         return gr.Dropdown(choices=[(ANY_TYPE, ""), *((comparison_type(name).label, name) for name in types)])
 
@@ -53,7 +53,7 @@ class PairChangeHandlers:
     def remove(self, request: gr.Request, ids: str | None, type: str | None) -> tuple[str, str]:
         """Delete the named pairs, and empty the field."""
         with shown_to_user(AnnotationError):
-            project_id, user = self._asked(request)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             count = self.removal.remove(project_id, named(ids), type=type or None, by=user)
         return done_html(f"{counted(count, 'pair')} removed."), ""
 
@@ -67,13 +67,9 @@ class PairChangeHandlers:
         done: str,
     ) -> tuple[str, str, str]:
         with shown_to_user(AnnotationError):
-            project_id, user = self._asked(request)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             count = change(project_id, named(ids), type=type or None, reason=reason or "", by=user)
         return done_html(f"{counted(count, 'pair')} {done}."), "", ""
-
-    def _asked(self, request: gr.Request) -> tuple[int, User]:
-        project_id = asked_project(request)
-        return project_id, self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
 
 
 @dataclass(frozen=True)
@@ -131,7 +127,7 @@ def named(text: str | None) -> list[str]:
     Raises:
         PairError: there is none.
     """
-    ids = [id for line in (text or "").splitlines() if (id := line.strip())]
+    ids = ids_in(text)
     if not ids:
         raise PairError("No pair is named: write ids from the list, one per line.")
     return ids

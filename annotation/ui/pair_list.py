@@ -14,9 +14,10 @@ from annotation.sense_view import shown_items
 from annotation.services.accounts import AccountService
 from annotation.services.pair_list import PAGE_LENGTH, PairLine, PairListService, PairPage, PairState
 from annotation.types import Role
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.pair_changes import PairChangeHandlers, build_pair_changes
 from annotation.ui.sense_html import cell_html
+from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import (
     QUIETLY,
@@ -55,8 +56,7 @@ class PairListHandlers:
 
     def _show(self, request: gr.Request, search: str | None, state: str | None, page: int) -> tuple[Any, ...]:
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             asked = (search or "")[:LONGEST_SEARCH]
             wanted = PairState(state) if state in set(PairState) else None
             page = max(0, page)
@@ -116,14 +116,9 @@ def pairs_html(page: PairPage, project_id: int, number: int, *, is_all: bool) ->
         said += f", {grouped(page.withdrawn)} withdrawn"
     if page.total > len(page.items):
         said += f", {grouped(first)} to {grouped(last)} below"
-    heads = "".join(
-        f'<th scope="col">{head}</th>' for head in ("Pair", "Larger item", "Smaller item", "Grades", "State")
-    )
+    heads = ("Pair", "Larger item", "Smaller item", "Grades", "State")
     rows = "".join(_row_html(line, page.raters_per_pair, project_id) for line in page.items)
-    return (
-        f'<p>{escape(said)}</p><div class="scrolling" tabindex="0" role="region" aria-label="All pairs">'
-        f'<table class="listing"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
-    )
+    return f"<p>{escape(said)}</p>{listing_html(heads, rows, label='All pairs')}"
 
 
 def _row_html(line: PairLine, raters_per_pair: int, project_id: int) -> str:

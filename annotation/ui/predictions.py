@@ -18,7 +18,7 @@ from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService
 from annotation.types import Role
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.number_fields import NARROW, decimal_field, decimal_of, whole_of
 from annotation.ui.predictions_html import figures_html, files_html, steps_html
 from annotation.ui.wording import counted, grouped
@@ -50,7 +50,7 @@ class PredictionsHandlers:
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The whole page, or a sentence for whoever may not see it."""
         try:
-            project_id = self._asked(request)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             steps, figures, files, order = self._show(project_id, JudgingOptions())
             told = self._just_sent(request, project_id)
         except AnnotationError as error:
@@ -60,7 +60,7 @@ class PredictionsHandlers:
     def count(self, threshold: object, k: object, skip: bool, request: gr.Request) -> tuple[str, str, str]:
         """The figures anew, with other options."""
         with shown_to_user(AnnotationError):
-            project_id = self._asked(request)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             unjudged = Unjudged.SKIP if skip else Unjudged.ZERO
             options = check_options(
                 decimal_of(threshold, "lowest grade of a keyphrase"),
@@ -72,18 +72,11 @@ class PredictionsHandlers:
     def choose_order(self, order: str, request: gr.Request) -> str:
         """In which order raters meet the pairs."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             if order not in set(QueueOrder):
                 raise SettingsError(f"There is no order {order!r}: choose one from the list.")
             self.sending.choose_order(project_id, QueueOrder(order), by=user)
         return done_html(ORDER_SAVED)
-
-    def _asked(self, request: gr.Request) -> int:
-        """The project, of which the reader is an administrator."""
-        project_id = asked_project(request)
-        self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
-        return project_id
 
     def _just_sent(self, request: gr.Request, project_id: int) -> str:
         """What the page of sending has done, on which it leads here, and what is open since."""

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from annotation.judgements import JudgedPool, JudgingOptions, PoolCounts
 from annotation.relevance import Average, ModelFigures, Unjudged
+from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, figure, grouped, progress_html
 from annotation.web.judgement_downloads import gold_keyphrases_address, qrels_address, run_address
 from kpdemo.ui.widgets import empty_html, escape
@@ -76,20 +77,21 @@ def figures_html(figures: Mapping[str, ModelFigures], options: JudgingOptions) -
         return empty_html(NO_GRADES)
     k = options.k
     heads = ("Model", "Documents", f"nDCG@{k}", f"P@{k}", "F1@5", "F1@M", "present", "absent", f"Judged@{k}")
-    head = "".join(
-        f'<th scope="col"{" class=number" if place else ""}>{name}</th>' for place, name in enumerate(heads)
-    )
     ranked = sorted(figures.items(), key=lambda item: (-(item[1].ndcg.skip_empty or 0.0), item[0]))
     rows = "".join(_row_html(model, found) for model, found in ranked)
     counted_how = (
         "count as not relevant" if options.unjudged is Unjudged.ZERO else "are skipped in every ranking"
     )
+    table = listing_html(
+        heads,
+        rows,
+        numbers=range(1, len(heads)),
+        caption="Figures of each model, means over its documents with anything relevant",
+        label="Figures of each model",
+        elem_id="predictions-table",
+    )
     return (
-        '<div class="scrolling" tabindex="0" role="region" aria-label="Figures of each model">'
-        '<table class="listing" id="predictions-table"><caption>Figures of each model, '
-        f"means over its documents with anything relevant</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>"
-        f'<p class="small">Gain: the grade. Relevant: graded {options.threshold} or more. Present and '
+        f'{table}<p class="small">Gain: the grade. Relevant: graded {options.threshold} or more. Present and '
         f"absent: F1@M of each. Recall counts what some model predicted. Keyphrases without a gold grade "
         f"{counted_how}; "
         f"Judged@{k} is the share of the first {k} that have one.</p>"

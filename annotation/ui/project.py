@@ -16,7 +16,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.stuck import StuckService
 from annotation.setting_changes import seen_settings
 from annotation.types import Role
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.export import ExportHandlers, build_export_section
 from annotation.ui.importing import ImportHandlers, build_import_section
 from annotation.ui.members import MembersHandlers, build_members_section
@@ -27,6 +27,7 @@ from annotation.ui.remarks import RemarksHandlers, build_remarks_section
 from annotation.ui.settings_form import read_settings_form, settings_fields, settings_values
 from annotation.ui.stuck_html import stuck_html
 from kpdemo.ui.widgets import (
+    GO_ON,
     QUIETLY,
     done_html,
     empty_html,
@@ -39,7 +40,6 @@ from kpdemo.ui.widgets import (
 )
 
 TABS = ("pairs", "members", "quality", "settings", "gold", "events")
-LEAVE = "address => { if (address) location.assign(address); }"
 SAVED = "Saved. Raters see the new settings with their next pair."
 BOTH_SAVED = (
     "Saved, together with what somebody else changed meanwhile: the form shows all of it as it stands now."
@@ -56,8 +56,7 @@ class ProjectHandlers:
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The tab that the address names, and the settings; for others than administrators nothing."""
         try:
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             project = self.projects.get(project_id)
         except AnnotationError as error:  # `explain` shows it on the page, where it stays
             raise gr.Error(escape(str(error)), visible=False, print_exception=False) from error
@@ -68,7 +67,7 @@ class ProjectHandlers:
     def explain(self, request: gr.Request) -> str:
         """Why the page stays closed."""
         try:
-            self.accounts.require(request.username, asked_project(request), Role.ADMINISTRATOR)
+            asked_by(request, self.accounts, Role.ADMINISTRATOR)
         except AnnotationError as error:
             return empty_html(str(error))
         return ""
@@ -76,8 +75,7 @@ class ProjectHandlers:
     def show_counts(self, request: gr.Request) -> tuple[str, str]:
         """How far the pairs are, and what was done."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             counts, events = self.projects.counts(project_id), self.events.recent(project_id)
             stuck = self.stuck.stuck(project_id)
         return counts_html(counts) + stuck_html(stuck, project_id), events_html(events)
@@ -85,8 +83,7 @@ class ProjectHandlers:
     def save(self, request: gr.Request, seen: str, *values: object) -> tuple[Any, ...]:
         """Change what the form says; what somebody else changed meanwhile comes into it."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             mine = read_settings_form(values)
             kept = self.projects.update(project_id, mine, seen=seen, by=user).settings
         shown = settings_values(kept)
@@ -98,8 +95,7 @@ class ProjectHandlers:
     def delete(self, request: gr.Request, typed: str | None) -> str:
         """Delete the project whose name was typed; where to go then."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             name = self.projects.get(project_id).name
             if name_key(typed or "") != name_key(name):
                 raise SettingsError(
@@ -224,5 +220,5 @@ def _build_deletion(handlers: ProjectHandlers) -> None:
         refused = gr.HTML("", elem_id="project-deletion-refused", js_on_load=None)
     gone = unseen_box("project-gone")
     deleting = delete.click(handlers.delete, typed, gone, api_name="delete_project")
-    deleting.success(None, gone, js=LEAVE, api_name="leave_project")
+    deleting.success(None, gone, js=GO_ON, api_name="leave_project")
     keep_reason(deleting, refused)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from annotation.comparison import comparison_type
 from annotation.projects import ProjectCounts, all_withdrawn_text
 from annotation.services.events import Event
+from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped, progress_html, time_html
 from kpdemo.ui.widgets import empty_html, escape
 
@@ -36,14 +37,10 @@ def counts_html(counts: ProjectCounts) -> str:
         + "</tr>"
         for group in counts.groups
     )
-    heads = "".join(
-        f'<th scope="col"{" class=number" if place > 1 else ""}>{head}</th>'
-        for place, head in enumerate(("Type", "Genre", "Pairs", "Fully graded", "Grades", "Flagged"))
-    )
+    heads = ("Type", "Genre", "Pairs", "Fully graded", "Grades", "Flagged")
     return (
         f"<p>{progress_html(counts.finished, counts.pairs, done)}</p><p>{escape(said)}</p>"
-        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
+        f"{listing_html(heads, rows, numbers=range(2, len(heads)))}"
     )
 
 
@@ -57,11 +54,7 @@ def events_html(events: Sequence[Event]) -> str:
         f'<td dir="auto">{escape(_detail(event))}</td></tr>'
         for event in events
     )
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("When", "Who", "What", "Details"))
-    return (
-        f'<div class="scrolling"><table class="listing"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+    return listing_html(("When", "Who", "What", "Details"), rows)
 
 
 def _detail(event: Event) -> str:

@@ -17,8 +17,8 @@ from annotation.services.accounts import AccountService
 from annotation.services.known_pairs import KnownLine, KnownPairService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityOverview, QualityService
-from annotation.types import ReadKnownPair, Role, User
-from annotation.ui.asking import asked_project
+from annotation.types import ReadKnownPair, Role
+from annotation.ui.asking import asked_by
 from annotation.ui.importing import checked_upload, refused
 from annotation.ui.number_fields import decimal_of, decimal_text
 from annotation.ui.quality_fields import (
@@ -67,7 +67,7 @@ class QualityHandlers:
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """The settings, how many pairs there are, and the raters."""
         with shown_to_user(AnnotationError):
-            project_id, _ = self._asked(request)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             overview = self.quality.overview(project_id)
         settings = overview.settings
         return (
@@ -81,7 +81,7 @@ class QualityHandlers:
     def save(self, request: gr.Request, *values: object) -> tuple[Any, ...]:
         """Change what the fields say."""
         with shown_to_user(AnnotationError):
-            project_id, user = self._asked(request)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             self.quality.change(project_id, read_quality_form(*values), by=user)
             return done_html("Saved."), *self._shown(self.quality.overview(project_id), project_id)
 
@@ -96,7 +96,7 @@ class QualityHandlers:
     def clear_training(self, request: gr.Request) -> tuple[Any, ...]:
         """Use the training pairs no longer."""
         with shown_to_user(AnnotationError):
-            project_id, user = self._asked(request)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             retired = self.known_pairs.retire_training(project_id, by=user)
             said = f"{counted(retired, 'training pair')} no longer used; what raters did with them is kept."
             return done_html(said), *self._shown(self.quality.overview(project_id), project_id)
@@ -104,7 +104,7 @@ class QualityHandlers:
     def excuse(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """Let a rater work without training."""
         with shown_to_user(AnnotationError):
-            project_id, user = self._asked(request)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             if not name:
                 raise SettingsError("No rater is chosen: choose who may work without training.")
             self.quality.excuse(project_id, name, by=user)
@@ -114,14 +114,14 @@ class QualityHandlers:
     def show_known(self, request: gr.Request, chosen: str | None) -> tuple[str, Any]:
         """The texts of a pair, and the grade that is known of it."""
         with shown_to_user(AnnotationError):
-            project_id, _ = self._asked(request)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             line = self._line(project_id, chosen)
         return known_html(line), decimal_text(line.grade)
 
     def set_known(self, request: gr.Request, chosen: str | None, grade: object) -> tuple[Any, ...]:
         """Correct the known grade of a pair."""
         with shown_to_user(AnnotationError):
-            project_id, user = self._asked(request)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             line = self._line(project_id, chosen)
             number = decimal_of(grade, "known grade")
             before = self.known_pairs.set_grade(project_id, line.kind, line.id, number, by=user)
@@ -145,13 +145,9 @@ class QualityHandlers:
             gr.Dropdown(choices=known),  # the one that is chosen stays
         )
 
-    def _asked(self, request: gr.Request) -> tuple[int, User]:
-        project_id = asked_project(request)
-        return project_id, self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
-
     def _import(self, request: gr.Request, upload: str | None, kind: str) -> tuple[Any, ...]:
         try:
-            project_id, user = self._asked(request)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             path = checked_upload(upload)
             read = _read(path, self.projects.get(project_id).settings.only_type)
             pairs = list(known_with_senses(read, self.dictionary.open_or_none))

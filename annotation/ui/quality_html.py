@@ -5,6 +5,7 @@ from __future__ import annotations
 from annotation.services.known_pairs import KnownLine, KnownSummary
 from annotation.services.quality import QualityOverview, Standing
 from annotation.ui.importing import imported_html
+from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped, time_html
 from kpdemo.ui.widgets import empty_html, escape
 
@@ -56,14 +57,8 @@ def standings_html(overview: QualityOverview) -> str:
     if not overview.standings:
         return empty_html(NO_RATERS)
     rows = "".join(_standing_html(standing, overview) for standing in overview.standings)
-    heads = "".join(
-        f'<th scope="col"{" class=number" if head in ("Check pairs", "Accepted") else ""}>{head}</th>'
-        for head in ("Rater", "Work", "Training", "Attempts", "Check pairs", "Accepted")
-    )
-    return (
-        '<div class="scrolling" tabindex="0" role="region" aria-label="Raters">'
-        f'<table class="listing"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
-    )
+    heads = ("Rater", "Work", "Training", "Attempts", "Check pairs", "Accepted")
+    return listing_html(heads, rows, numbers=(4, 5), label="Raters")
 
 
 def _standing_html(standing: Standing, overview: QualityOverview) -> str:

@@ -20,7 +20,7 @@ from annotation.scale import CLSS, Point
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.types import Project, Role, SkipReason, User, to_quarters
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.guidelines import examples_html, scale_html
 from kpdemo.ui.markdown import markdown_html
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape
@@ -71,8 +71,7 @@ class RateHandlers:
     def open(self, request: gr.Request) -> str:
         """The form for the project that the address names, or a sentence with the next step."""
         try:
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, Role.RATER)
+            project_id, user = asked_by(request, self.accounts, Role.RATER)
             if Role.RATER not in self.accounts.roles(user.name, project_id):
                 raise AccessError(
                     "You are not a rater in this project: add yourself on its page, under Members."

@@ -15,10 +15,10 @@ from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.remarks import Remark, RemarkKind, RemarkPage, RemarkService
 from annotation.types import Role
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.rate import SKIP_REASONS
 from annotation.ui.sense_html import cell_html
-from annotation.ui.tables import Column, Table, save_button
+from annotation.ui.tables import Column, Table, listing_html, save_button
 from annotation.ui.wording import counted, grouped, time_html
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, section_heading, shown_to_user
 
@@ -46,8 +46,7 @@ class RemarksHandlers:
     def show(self, request: gr.Request) -> str:
         """What was said in the project."""
         with shown_to_user(AnnotationError):
-            project_id = asked_project(request)
-            self.accounts.require(request.username, project_id, Role.ADMINISTRATOR)
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             name = self.projects.get(project_id).name
             return remarks_html(self.remarks.remarks(project_id), project_id, name)
 
@@ -81,11 +80,9 @@ def remarks_html(page: RemarkPage, project_id: int, project: str) -> str:
         f"{counted(problems, 'problem')} · {counted(comments, 'other comment')} · {counted(skips, 'skip')}, "
         "problems first, then the newest"
     )
-    heads = "".join(f'<th scope="col">{head}</th>' for head in HEADS)
     rows = "".join(_row_html(remark, project_id) for remark in page.items)
     return (
-        f'<p>{escape(said)}</p><div class="scrolling" tabindex="0" role="region" aria-label="{CAPTION}">'
-        f'<table class="listing"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+        f"<p>{escape(said)}</p>{listing_html(HEADS, rows, label=CAPTION)}"
         f'{_rest_html(page)}<p class="actions">{save_button(remarks_table(page), project)}</p>'
     )
 

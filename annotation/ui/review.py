@@ -13,7 +13,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.bundle import UnreachableError
 from annotation.services.editing import EDITORS, EditingService, Submitted
 from annotation.types import User
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.items import ItemsHandlers, build_items_section
 from annotation.ui.review_html import BUSY, NOTHING, queue_label, text_html
 from annotation.ui.writing_report import REPORT_TAB, ReportHandlers, build_report_section
@@ -30,7 +30,7 @@ class ReviewHandlers:
     def open(self, request: gr.Request) -> tuple[Any, ...]:
         """The tab that the address names, with the first text that waits; for others than editors nothing."""
         try:
-            user, project_id = self._admitted(request)
+            project_id, user = asked_by(request, self.accounts, *EDITORS)
         except AnnotationError as error:  # `explain` shows it on the page, where it stays
             raise gr.Error(escape(str(error)), visible=False, print_exception=False) from error
         asked = request.query_params.get("tab", "")
@@ -41,7 +41,7 @@ class ReviewHandlers:
     def explain(self, request: gr.Request) -> str:
         """Why the page stays closed."""
         try:
-            self._admitted(request)
+            asked_by(request, self.accounts, *EDITORS)
         except AnnotationError as error:
             return empty_html(str(error))
         return ""
@@ -49,13 +49,13 @@ class ReviewHandlers:
     def show(self, request: gr.Request, chosen: int | None) -> tuple[Any, ...]:
         """Another text of the queue."""
         with shown_to_user(AnnotationError):
-            user, project_id = self._admitted(request)
+            project_id, user = asked_by(request, self.accounts, *EDITORS)
             return self._shown(project_id, user, chosen)
 
     def accept(self, request: gr.Request, text: str, token: str) -> tuple[Any, ...]:
         """Make a pair of the text as it stands in the field."""
         with shown_to_user(AnnotationError):
-            user, project_id = self._admitted(request)
+            project_id, user = asked_by(request, self.accounts, *EDITORS)
             writing_id, version = _read_token(token)
             self.editing.accept(project_id, writing_id, user.id, version=version, text=text)
             said = done_html("Accepted: it is now a pair to be graded.")
@@ -64,7 +64,7 @@ class ReviewHandlers:
     def send_back(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
         """Have its writer write it anew."""
         with shown_to_user(AnnotationError):
-            user, project_id = self._admitted(request)
+            project_id, user = asked_by(request, self.accounts, *EDITORS)
             writing_id, version = _read_token(token)
             self.editing.send_back(project_id, writing_id, user.id, note, version=version)
             return done_html("Sent back with your note."), *self._shown(project_id, user)
@@ -72,14 +72,10 @@ class ReviewHandlers:
     def hand_on(self, request: gr.Request, note: str, token: str) -> tuple[Any, ...]:
         """Have another writer write for the item."""
         with shown_to_user(AnnotationError):
-            user, project_id = self._admitted(request)
+            project_id, user = asked_by(request, self.accounts, *EDITORS)
             writing_id, version = _read_token(token)
             self.editing.hand_on(project_id, writing_id, user.id, note, version=version)
             return done_html("The item goes to another writer."), *self._shown(project_id, user)
-
-    def _admitted(self, request: gr.Request) -> tuple[User, int]:
-        project_id = asked_project(request)
-        return self.accounts.require(request.username, project_id, *EDITORS), project_id
 
     def _shown(self, project_id: int, user: User, chosen: int | None = None) -> tuple[Any, ...]:
         """Queue, item, text, note, token and the row of buttons."""

@@ -24,7 +24,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.senses import SenseService
 from annotation.services.writing import WritingService
 from annotation.types import Project, Role, User
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.sense_form_html import (
     answer_html,
     choice_html,
@@ -36,6 +36,7 @@ from annotation.ui.sense_form_html import (
     writer_task_html,
 )
 from annotation.ui.sense_list_html import around_html
+from annotation.ui.sent import Sent
 from annotation.ui.wording import counted
 from annotation.web.json_routes import LONGEST_SECONDS
 from kpdemo.ui.widgets import QUIETLY, empty_html
@@ -174,8 +175,7 @@ class SensesHandlers:
         return nothing_html(project, task), "", "", "", "", said
 
     def _admitted(self, request: gr.Request) -> tuple[User, Project, frozenset[Role]]:
-        project_id = asked_project(request)
-        user = self.accounts.require(request.username, project_id, Role.ADMINISTRATOR, Role.WRITER)
+        project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR, Role.WRITER)
         project = self.projects.get(project_id)
         if WORD_TO_SENSE not in project.settings.types:
             raise AccessError(
@@ -213,16 +213,11 @@ def _part(name: str, value: str = "") -> gr.HTML:
     return gr.HTML(value, elem_id=name, apply_default_css=False, js_on_load=None)
 
 
-class _Asked:
-    """What the script sent, which may be anything."""
+class _Asked(Sent):
+    """What the script sent: a word, one of its senses, and what to make of it."""
 
     def __init__(self, event: gr.EventData) -> None:
-        data = event._data
-        self._data: dict[str, Any] = data if isinstance(data, dict) else {}
-
-    def text(self, name: str) -> str:
-        value = self._data.get(name)
-        return value[:MOST_CHARACTERS] if isinstance(value, str) else ""
+        super().__init__(event, MOST_CHARACTERS)
 
     def choice(self) -> SenseChoice:
         return SenseChoice(
@@ -230,7 +225,7 @@ class _Asked:
             part_of_speech=self.text("part"),
             meaning=self.text("meaning"),
             definition=self.text("definition"),
-            is_own=self._data.get("own") is True,
+            is_own=self.data.get("own") is True,
             key=self.text("key"),
         )
 
@@ -243,7 +238,7 @@ class _Asked:
 
     def seconds(self) -> float | None:
         """How long the writer was at it; None where nothing sensible is said."""
-        value = self._data.get("seconds")
+        value = self.data.get("seconds")
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
             return None
         return min(float(value), float(LONGEST_SECONDS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -50,17 +51,46 @@ def type_label(name: str) -> str:
 
 def table_html(table: Table, project: str, *, page: str = "agreement") -> str:
     """The table, and a button that saves it; its id begins with the page's."""
-    heads = "".join(
-        f'<th scope="col"{"" if column.text else " class=number"}>{escape(column.name)}</th>'
-        for column in table.columns
-    )
     links = table.links or ("",) * len(table.rows)
     rows = "".join(_row_html(table, row, link) for row, link in zip(table.rows, links, strict=True))
+    shown = listing_html(
+        [column.name for column in table.columns],
+        rows,
+        numbers=[place for place, column in enumerate(table.columns) if not column.text],
+        caption=table.caption,
+        label=table.caption,
+        elem_id=f"{page}-{table.name}",
+    )
+    return f'{shown}<p class="actions">{save_button(table, project)}</p>'
+
+
+def listing_html(
+    heads: Sequence[str],
+    rows: str,
+    *,
+    numbers: Collection[int] = (),
+    caption: str = "",
+    label: str = "",
+    elem_id: str = "",
+) -> str:
+    """A table of rows that are HTML already; where it is too wide it scrolls sideways.
+
+    Args:
+        heads: the headings; none where each row says what it is.
+        numbers: the places, from 0, of the headings over figures.
+        label: what the table is to those who scroll it with the keyboard; without one they cannot.
+    """
+    head = "".join(
+        f'<th scope="col"{" class=number" if place in numbers else ""}>{escape(text)}</th>'
+        for place, text in enumerate(heads)
+    )
+    region = f' tabindex="0" role="region" aria-label="{escape(label)}"' if label else ""
+    named = f' id="{escape(elem_id)}"' if elem_id else ""
+    said = f"<caption>{escape(caption)}</caption>" if caption else ""
+    top = f"<thead><tr>{head}</tr></thead>" if heads else ""
     return (
-        f'<div class="scrolling" tabindex="0" role="region" aria-label="{escape(table.caption)}">'
-        f'<table class="listing" id="{page}-{table.name}"><caption>{escape(table.caption)}</caption>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
-        f'<p class="actions">{save_button(table, project)}</p>'
+        f'<div class="scrolling"{region}><table class="listing"{named}>{said}{top}'
+        f"<tbody>{rows}</tbody></table></div>"
     )
 
 

@@ -21,7 +21,8 @@ from annotation.ui.links import (
     link_html,
     shown_links,
 )
-from annotation.ui.wording import ROLE_ORDER, roles_text, time_html
+from annotation.ui.tables import listing_html
+from annotation.ui.wording import ROLE_ORDER, role_named, roles_text, time_html
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
@@ -80,7 +81,7 @@ class UsersHandlers:
             by = self._administrator(request)
             if not project_id:
                 raise SettingsError("No project is chosen: choose one, or make one first.")
-            chosen = _role(role)
+            chosen = role_named(role)
             token = self.accounts.invite(project_id=int(project_id), role=chosen, by=by)
             number = self.accounts.invitation(token).number
             said = (
@@ -202,11 +203,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
 def accounts_html(accounts: Sequence[Account]) -> str:
     """A table of accounts: whether they sign in, and what they may do where."""
     rows = "".join(_row_html(account) for account in accounts)
-    return (
-        '<div class="scrolling"><table class="listing"><thead><tr><th scope="col">Account</th>'
-        '<th scope="col">State</th><th scope="col">Projects</th><th scope="col">Since</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+    return listing_html(("Account", "State", "Projects", "Since"), rows)
 
 
 def _row_html(account: Account) -> str:
@@ -239,10 +236,3 @@ def _buttons(user: User | None) -> tuple[gr.Button, ...]:
 
 def _changes(handlers: UsersHandlers) -> tuple[Callable[..., tuple[Any, ...]], ...]:
     return (handlers.renew, handlers.disable, handlers.enable, handlers.promote, handlers.demote)
-
-
-def _role(text: str) -> Role:
-    try:
-        return Role(text)
-    except ValueError:
-        raise SettingsError(f"There is no role {text!r}: choose one of {roles_text(Role)}.") from None

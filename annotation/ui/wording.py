@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from annotation.assignment import Progress
+from annotation.errors import SettingsError
 from annotation.types import Role
 from kpdemo.ui.widgets import counted as counted
 from kpdemo.ui.widgets import escape
@@ -24,6 +25,18 @@ def roles_text(roles: Iterable[Role]) -> str:
     """The highest first: administrator, rater."""
     held = set(roles)
     return ", ".join(role.value for role in ROLE_ORDER if role in held)
+
+
+def role_named(text: str) -> Role:
+    """The role that a form sent.
+
+    Raises:
+        SettingsError: there is none of that name.
+    """
+    try:
+        return Role(text)
+    except ValueError:
+        raise SettingsError(f"There is no role {text!r}: choose one of {roles_text(Role)}.") from None
 
 
 def time_html(moment: datetime) -> str:

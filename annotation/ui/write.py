@@ -19,7 +19,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.writing_plan import SENT_BACK_TIME
 from annotation.types import Project, Role, User
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
 from annotation.ui.guidelines import scale_html
 from annotation.ui.rate import build_form, storage_name
 from kpdemo.ui.markdown import markdown_html
@@ -38,8 +38,7 @@ class WriteHandlers:
     def open(self, request: gr.Request) -> str:
         """The form for the project that the address names, or a sentence with the next step."""
         try:
-            project_id = asked_project(request)
-            user = self.accounts.require(request.username, project_id, Role.WRITER)
+            project_id, user = asked_by(request, self.accounts, Role.WRITER)
             project = self.projects.get(project_id)
         except AnnotationError as error:
             return f'{empty_html(str(error))}<p><a href="/annotate/">My projects</a></p>'

@@ -13,10 +13,10 @@ from annotation.errors import AnnotationError
 from annotation.services.accounts import AccountService
 from annotation.services.editing import EDITORS, EditingService
 from annotation.services.writing_reports import WritingReportService
-from annotation.types import User
-from annotation.ui.asking import asked_project
+from annotation.ui.asking import asked_by
+from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, figure, grouped
-from annotation.writing_report import BINS, Drift, WritingReport, cumulative
+from annotation.writing_report import BINS, GradeGap, WritingReport, cumulative
 from kpdemo.ui.charts import (
     COLOURS,
     PATTERNS,
@@ -53,13 +53,13 @@ class ReportHandlers:
         if request.query_params.get("tab") == REPORT_TAB:
             return self.show(request)
         with shown_to_user(AnnotationError):
-            self._editor(request)
+            asked_by(request, self.accounts, *EDITORS)
         return tuple(gr.skip() for _ in range(PARTS))
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
         """Every part of the report."""
         with shown_to_user(AnnotationError):
-            project_id, _ = self._editor(request)
+            project_id, _ = asked_by(request, self.accounts, *EDITORS)
             report = self.reports.report(project_id)
         chart = distribution_chart(report)
         buttons = "" if chart is None else chart_buttons(CHART, SAYS, f"{report.project}-grades")
@@ -75,17 +75,13 @@ class ReportHandlers:
     def make_zeros(self, request: gr.Request) -> str:
         """Pairs of grade 0 of the items that are set aside."""
         with shown_to_user(AnnotationError):
-            project_id, user = self._editor(request)
+            project_id, user = asked_by(request, self.accounts, *EDITORS)
             zeros = self.editing.make_zeros(project_id, by=user)
         said = f"Made {counted(zeros.made, 'pair')} of grade 0."
         if zeros.waiting:
             items = counted(zeros.waiting, "item has", "items have")
             said += f" {items} no partner yet: accept more texts of the same type and genre first."
         return done_html(said)
-
-    def _editor(self, request: gr.Request) -> tuple[int, User]:
-        project_id = asked_project(request)
-        return project_id, self.accounts.require(request.username, project_id, *EDITORS)
 
 
 @dataclass(frozen=True)
@@ -233,7 +229,7 @@ def distribution_chart(report: WritingReport) -> Chart | None:
     return chart_figure(traces, layout)
 
 
-def drift_cells(drift: Drift) -> tuple[str, str, str, str]:
+def drift_cells(drift: GradeGap) -> tuple[str, str, str, str]:
     """Pairs, mean, drift and distance as they are written."""
     return (
         grouped(drift.pairs),
@@ -247,10 +243,6 @@ def table_html(
     caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]], *, words: int = 1
 ) -> str:
     """A table whose first `words` columns are words and the others numbers."""
-    head = "".join(
-        f'<th scope="col"{" class=number" if place >= words else ""}>{escape(text)}</th>'
-        for place, text in enumerate(heads)
-    )
     body = "".join(
         f'<tr><th scope="row" dir="auto">{escape(str(first))}</th>'
         + "".join(
@@ -261,7 +253,4 @@ def table_html(
         + "</tr>"
         for first, *rest in rows
     )
-    return (
-        f'<div class="scrolling"><table class="listing"><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    return listing_html(heads, body, numbers=range(words, len(heads)), caption=caption)

@@ -7,9 +7,9 @@ from starlette.middleware import Middleware
 
 from annotation.services.accounts import AccountService
 from annotation.web.account import AccountPages
-from annotation.web.desk import Desk
 from annotation.web.guard import Guard, GuardMiddleware
 from annotation.web.invitation import InvitationPages
+from annotation.web.responder import Responder
 from annotation.web.sign_in import SignInPages
 
 
@@ -19,10 +19,10 @@ def add_account_pages(server: FastAPI, accounts: AccountService) -> Guard:
     Returns:
         Who tells the pages and routes under /annotate who is signed in.
     """
-    desk, router = Desk(accounts), APIRouter(include_in_schema=False)
-    SignInPages(desk).add_to(router)
-    InvitationPages(desk).add_to(router)
-    AccountPages(desk).add_to(router)
+    responder, router = Responder(accounts), APIRouter(include_in_schema=False)
+    SignInPages(responder).add_to(router)
+    InvitationPages(responder).add_to(router)
+    AccountPages(responder).add_to(router)
     server.include_router(router)
     guard = Guard(accounts)
     # Innermost, so that its answers too get the headers that the others add.

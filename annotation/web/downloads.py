@@ -14,9 +14,9 @@ from urllib.parse import quote
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request
 from starlette.background import BackgroundTask
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, Response
 
-from annotation.errors import AccessError, AnnotationError, NotFoundError, SignedOutError
+from annotation.errors import AccessError, AnnotationError, NotFoundError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.gold_folder import write_archive
 from annotation.numbers import whole_in
@@ -24,6 +24,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.gold import GoldService
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User
+from annotation.web.refusals import refused
 
 GOLD_PATH = "/annotate/download/{project_id}/gold.zip"
 MADE_AT_ONCE = 4
@@ -76,14 +77,8 @@ def build_downloads(
             options = read_options(format, unfinished, raters, comments)
             name = archive_name(projects.get(number).name, options)
             return _archive(gold, number, options, name, admitted.id)
-        except SignedOutError as error:
-            return refused(error, 401)
-        except AccessError as error:
-            return refused(error, 403)
-        except NotFoundError as error:
-            return refused(error, 404)
         except AnnotationError as error:
-            return refused(error, 409)
+            return refused(error)
 
     return router
 
@@ -158,8 +153,3 @@ def project_number(text: str) -> int:
     if number is None:
         raise NotFoundError(f"There is no project {text[:20]!r}: see the list of projects.")
     return number
-
-
-def refused(error: AnnotationError, status: int) -> Response:
-    """The sentence of an error in place of a file."""
-    return JSONResponse({"error": str(error)}, status_code=status)

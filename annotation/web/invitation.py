@@ -8,13 +8,13 @@ from annotation.errors import AnnotationError, InvitationError
 from annotation.services.invitations import Invitation
 from annotation.types import User
 from annotation.web.addresses import HOME, sign_in_address
-from annotation.web.desk import Desk
 from annotation.web.forms import read_form
+from annotation.web.responder import Responder
 
 
 class InvitationPages:
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, responder: Responder) -> None:
+        self._responder = responder
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route("/set-up", self.show_set_up, methods=["GET"])
@@ -29,35 +29,35 @@ class InvitationPages:
 
     async def show(self, request: Request, token: str) -> Response:
         try:
-            offer = await self._desk.ask(self._desk.accounts.invitation, token)
+            offer = await self._responder.ask(self._responder.accounts.invitation, token)
         except InvitationError as error:
             return await self._closed(request, error)
-        return self._form(token, offer, await self._desk.user_of(request))
+        return self._form(token, offer, await self._responder.user_of(request))
 
     async def accept(self, request: Request, token: str) -> Response:
         form = await read_form(request)
         name, password = form.get("name", ""), form.get("password", "")
-        accounts = self._desk.accounts
+        accounts = self._responder.accounts
         try:
-            offer = await self._desk.ask(accounts.invitation, token)
-            session = await self._desk.ask_slowly(accounts.accept_invitation, token, name, password)
+            offer = await self._responder.ask(accounts.invitation, token)
+            session = await self._responder.ask_slowly(accounts.accept_invitation, token, name, password)
         except InvitationError as error:
             return await self._closed(request, error)
         except AnnotationError as error:
             return self._form(token, offer, None, name=name, error=error)
-        return await self._desk.let_in(request, session, HOME)
+        return await self._responder.let_in(request, session, HOME)
 
     async def join(self, request: Request, token: str) -> Response:
         """Take the role with the account that one has."""
         await read_form(request)
-        user = await self._desk.user_of(request)
+        user = await self._responder.user_of(request)
         if user is None:
-            return self._desk.go(sign_in_address(f"/invitation/{token}"))
+            return self._responder.go(sign_in_address(f"/invitation/{token}"))
         try:
-            await self._desk.ask(self._desk.accounts.join, token, user.name)
+            await self._responder.ask(self._responder.accounts.join, token, user.name)
         except AnnotationError as error:
             return await self._closed(request, error)
-        return self._desk.go(HOME)
+        return self._responder.go(HOME)
 
     def _form(
         self,
@@ -68,7 +68,7 @@ class InvitationPages:
         name: str = "",
         error: AnnotationError | None = None,
     ) -> Response:
-        return self._desk.show(
+        return self._responder.show(
             "invitation.html",
             status=422 if error else 200,
             error=error,
@@ -80,4 +80,6 @@ class InvitationPages:
         )
 
     async def _closed(self, request: Request, error: AnnotationError) -> Response:
-        return self._desk.show("closed.html", status=410, error=error, user=await self._desk.user_of(request))
+        return self._responder.show(
+            "closed.html", status=410, error=error, user=await self._responder.user_of(request)
+        )

@@ -15,20 +15,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from annotation.errors import (
-    AccessError,
-    AnnotationError,
-    AssignmentError,
-    NotFoundError,
-    SignedOutError,
-    StaleTextError,
-    TextError,
-    WritingError,
-)
+from annotation.errors import AnnotationError, NotFoundError, SignedOutError
 from annotation.numbers import whole_in
 from annotation.services.sign_ins import NOT_SIGNED_IN
 from annotation.types import User
-from annotation.web.bodies import Body, BodyError, read_body
+from annotation.web.bodies import Body, read_body
+from annotation.web.refusals import refused
 
 API = "/annotate/api"
 AT_ONCE = 8
@@ -39,15 +31,6 @@ RATER_HEADER = "x-rater"
 """The id of the user for whom the page was made: in another tab somebody else may have signed in since."""
 
 _LONGEST_SHOWN = 18
-_STATUS: tuple[tuple[type[AnnotationError], int], ...] = (
-    (SignedOutError, 401),
-    (AccessError, 403),
-    (NotFoundError, 404),
-    (AssignmentError, 409),
-    (StaleTextError, 412),
-    (TextError, 422),
-    (WritingError, 409),
-)
 
 UserOf = Callable[[Request], User | None]
 Answer = dict[str, Any]
@@ -70,7 +53,7 @@ def json_routes(routes: Iterable[Route], user_of: UserOf) -> APIRouter:
                 body = await read_body(request, *fields) if fields else Body({})
                 content = await to_thread.run_sync(_work, work, user_of, request, body, limiter=limiter)
             except AnnotationError as error:
-                return _refusal(error)
+                return refused(error)
             return Response(content, media_type="application/json")
 
         return answer
@@ -106,10 +89,3 @@ def _work(work: Work, user_of: UserOf, request: Request, body: Body) -> bytes:
 
 def _encoded(answer: Answer) -> bytes:
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _refusal(error: AnnotationError) -> Response:
-    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 422)
-    if isinstance(error, BodyError):
-        status = error.status
-    return Response(_encoded({"error": str(error)}), status_code=status, media_type="application/json")

@@ -10,17 +10,17 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from annotation.errors import AccessError, AnnotationError, NotFoundError, SettingsError, SignedOutError
+from annotation.errors import AnnotationError, SettingsError
 from annotation.judgements import JudgingOptions, check_options
 from annotation.services.accounts import AccountService
 from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User
-from annotation.web.downloads import attachment, in_turn, plain_name, project_number, refused
+from annotation.web.downloads import attachment, in_turn, plain_name, project_number
+from annotation.web.refusals import refused
 
 FOLDER = "/annotate/download/{project_id}/"
 """Where the files are: gold-keyphrases.jsonl, keyphrases.qrels, keyphrases.run."""
-_STATUS = ((SignedOutError, 401), (AccessError, 403), (NotFoundError, 404), (SettingsError, 422))
 
 
 class JudgementDownloads:
@@ -74,8 +74,7 @@ class JudgementDownloads:
                 headers={"content-disposition": attachment(name)},
             )
         except AnnotationError as error:
-            status = next((status for kind, status in _STATUS if isinstance(error, kind)), 409)
-            return refused(error, status)
+            return refused(error)
 
 
 def build_judgement_downloads(downloads: JudgementDownloads) -> APIRouter:

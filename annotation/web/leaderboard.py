@@ -10,13 +10,14 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from annotation.board_files import board_csv, board_json
-from annotation.errors import AccessError, AnnotationError, NotFoundError, SignedOutError
+from annotation.errors import AnnotationError, NotFoundError
 from annotation.numbers import whole_in
 from annotation.services.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.systems import Board, SystemService
 from annotation.types import Role, User
-from annotation.web.downloads import attachment, in_turn, plain_name, project_number, refused
+from annotation.web.downloads import attachment, in_turn, plain_name, project_number
+from annotation.web.refusals import refused
 
 BOARD_PATH = "/annotate/download/{project_id}/leaderboard.{ending}"
 _TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
@@ -48,14 +49,8 @@ def build_board_downloads(
                 raise NotFoundError("There is no such file: choose it on the leaderboard.")
             board = systems.board(number, gold_id)
             name = f"{plain_name(projects.get(number).name)}-leaderboard.{ending}"
-        except SignedOutError as error:
-            return refused(error, 401)
-        except AccessError as error:
-            return refused(error, 403)
-        except NotFoundError as error:
-            return refused(error, 404)
         except AnnotationError as error:
-            return refused(error, 409)
+            return refused(error)
         return Response(
             _written(board, ending),
             media_type=_TYPES[ending],

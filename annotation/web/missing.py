@@ -9,8 +9,8 @@ from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from annotation.web.desk import NO_STORE, load_templates
 from annotation.web.guard import wants_page
+from annotation.web.responder import NO_STORE, load_templates
 
 NOTHING = "There is nothing at this address: it may be mistyped, or what was here has been removed."
 

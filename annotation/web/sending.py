@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
+from annotation.characters import beginning
 from annotation.errors import AccessError, AnnotationError, HandOverError, NotFoundError
 from annotation.handovers import PATH, HandOvers
 from annotation.numbers import whole_in
@@ -13,8 +14,8 @@ from annotation.services.overview import OverviewService, ProjectLine
 from annotation.services.sending import SendService
 from annotation.types import Role, User
 from annotation.web.addresses import sign_in_address
-from annotation.web.desk import Desk
 from annotation.web.forms import read_form
+from annotation.web.responder import Responder
 
 SHOWN_DOCUMENTS = 5
 _SHOWN_CHARACTERS = 90
@@ -26,7 +27,7 @@ class SendPages:
     def __init__(
         self, accounts: AccountService, overview: OverviewService, sending: SendService, handovers: HandOvers
     ) -> None:
-        self._desk = Desk(accounts)
+        self._responder = Responder(accounts)
         self._accounts = accounts
         self._overview = overview
         self._sending = sending
@@ -38,18 +39,18 @@ class SendPages:
 
     async def show(self, request: Request, token: str) -> Response:
         """The projects to choose from, and what would be sent to the one that the address names."""
-        user = await self._desk.user_of(request)
+        user = await self._responder.user_of(request)
         if user is None:
-            return self._desk.go(sign_in_address(f"{PATH}{token}"))
-        return await self._desk.ask(self._page, token, user, request.query_params.get("project", ""))
+            return self._responder.go(sign_in_address(f"{PATH}{token}"))
+        return await self._responder.ask(self._page, token, user, request.query_params.get("project", ""))
 
     async def send(self, request: Request, token: str) -> Response:
         """Send to the project of the form."""
         form = await read_form(request)
-        user = await self._desk.user_of(request)
+        user = await self._responder.user_of(request)
         if user is None:
-            return self._desk.go(sign_in_address(f"{PATH}{token}"))
-        return await self._desk.ask(self._send, token, user, form.get("project", ""))
+            return self._responder.go(sign_in_address(f"{PATH}{token}"))
+        return await self._responder.ask(self._send, token, user, form.get("project", ""))
 
     def _page(self, token: str, user: User, asked: str, error: AnnotationError | None = None) -> Response:
         try:
@@ -61,7 +62,7 @@ class SendPages:
         if chosen is None and len(projects) == 1:
             [chosen] = projects
         new = None if chosen is None else self._sending.count_new(chosen.id, documents)
-        return self._desk.show(
+        return self._responder.show(
             "send.html",
             status=200 if error is None else 422,
             error=error,
@@ -85,21 +86,21 @@ class SendPages:
             self._accounts.require(user.name, project_id, Role.ADMINISTRATOR)
             summary = self._sending.send(project_id, self._handovers.documents(token), by=user)
         except AccessError as error:
-            return self._desk.show("closed.html", status=403, error=error, user=user)
+            return self._responder.show("closed.html", status=403, error=error, user=user)
         except HandOverError as error:
             return self._gone(token, user, error)
         except AnnotationError as error:
             return self._page(token, user, asked, error)
         self._handovers.arrived(token, project_id)
-        return self._desk.go(f"/annotate/predictions?project={project_id}&sent={summary.pairs}")
+        return self._responder.go(f"/annotate/predictions?project={project_id}&sent={summary.pairs}")
 
     def _gone(self, token: str, user: User, error: HandOverError) -> Response:
         """Why there is nothing to send; after sending, which project has it, for who administers that."""
         project_id = self._handovers.project_of(token)
         project = next((line for line in self._projects(user) if line.id == project_id), None)
         if project_id is None:
-            return self._desk.show("closed.html", status=410, error=error, user=user)
-        return self._desk.show("sent.html", user=user, project=project)
+            return self._responder.show("closed.html", status=410, error=error, user=user)
+        return self._responder.show("sent.html", user=user, project=project)
 
     def _projects(self, user: User) -> list[ProjectLine]:
         """The projects that the user administers, by name."""
@@ -122,5 +123,4 @@ def _number(text: str) -> int:
 
 def _beginning(document: PredictedDocument) -> str:
     """The title, or how the text begins."""
-    line = " ".join((document.title or document.body[: 2 * _SHOWN_CHARACTERS]).split())
-    return line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]}…"
+    return beginning(document.title or document.body, _SHOWN_CHARACTERS)

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Request, Response
 from annotation.errors import SignInError, TooManyAttemptsError
 from annotation.web.addresses import local_path
 from annotation.web.cookies import COOKIE, MARK_COOKIE, read_cookie
-from annotation.web.desk import Desk
 from annotation.web.forms import read_form
+from annotation.web.responder import Responder
 
 ENDED = "Your session ended. Sign in and go on where you were: what you graded and typed is kept."
 SIGNED_OUT = "You are signed out."
@@ -18,8 +18,8 @@ _MINUTE = 60
 
 
 class SignInPages:
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, responder: Responder) -> None:
+        self._responder = responder
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route("/sign-in", self.show, methods=["GET"])
@@ -29,8 +29,8 @@ class SignInPages:
     async def show(self, request: Request) -> Response:
         """The form; who is signed in already goes on at once."""
         path = request.query_params.get("next")
-        if await self._desk.user_of(request) is not None:
-            return self._desk.go(local_path(path))
+        if await self._responder.user_of(request) is not None:
+            return self._responder.go(local_path(path))
         note = ""
         if "out" in request.query_params:
             note = SIGNED_OUT
@@ -42,8 +42,8 @@ class SignInPages:
         form = await read_form(request)
         name, path = form.get("name", ""), local_path(form.get("next"))
         try:
-            token = await self._desk.ask_slowly(
-                self._desk.accounts.sign_in,
+            token = await self._responder.ask_slowly(
+                self._responder.accounts.sign_in,
                 name,
                 form.get("password", ""),
                 request.client.host if request.client else "",
@@ -54,14 +54,14 @@ class SignInPages:
             return await self._form(status=429, error=error, headers=wait, path=path, name=name, note="")
         except SignInError as error:
             return await self._form(status=403, error=error, path=path, name=name, note="")
-        return await self._desk.let_in(request, token, path)
+        return await self._responder.let_in(request, token, path)
 
     async def sign_out(self, request: Request) -> Response:
         token = read_cookie(request, COOKIE)
         if token is not None:
-            await self._desk.ask(self._desk.accounts.sign_out, token)
-        return self._desk.see_off(request, "/sign-in?out")
+            await self._responder.ask(self._responder.accounts.sign_out, token)
+        return self._responder.see_off(request, "/sign-in?out")
 
     async def _form(self, **values: Any) -> Response:
-        is_new = not await self._desk.ask(self._desk.accounts.has_administrator)
-        return self._desk.show("sign_in.html", is_new=is_new, **values)
+        is_new = not await self._responder.ask(self._responder.accounts.has_administrator)
+        return self._responder.show("sign_in.html", is_new=is_new, **values)

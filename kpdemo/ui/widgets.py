@@ -31,6 +31,8 @@ shows no error.
 FILES_QUEUE: dict[str, Any] = {"concurrency_id": "files", "concurrency_limit": 12}
 """For an event that reads files; they wait for `ModelShelf.turn_of_files`, where they can be stopped."""
 
+GO_ON = "address => { if (address) location.assign(address); }"
+"""Opens the address that a handler gave, if it gave one."""
 THEME_BUTTON = '<button type="button" id="page-theme" data-theme>Light / dark</button>'
 
 

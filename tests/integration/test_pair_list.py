@@ -14,10 +14,10 @@ from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.importing import ImportService
 from annotation.services.pair_list import PAGE_LENGTH, PairListService, PairState
+from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.remarks import RemarkService
-from annotation.services.removal import RemovalService
 from annotation.types import Cause, NewPair
 from annotation.ui.pair_changes import PairChangeHandlers
 from annotation.ui.pair_list import PairListHandlers, pairs_html
@@ -54,7 +54,7 @@ def a_project(database: Database) -> Rated:
 
 
 def handlers_of(database: Database) -> PairListHandlers:
-    accounts, removal = AccountService(database), RemovalService(database)
+    accounts, removal = AccountService(database), PairRemovalService(database)
     changes = PairChangeHandlers(accounts, ProjectService(database), PairWithdrawalService(database), removal)
     return PairListHandlers(accounts, PairListService(database), changes)
 
@@ -93,7 +93,7 @@ def test_ids_and_texts_may_have_tabs_and_several_lines(database):
     for search in ("Title\n\nBody", "a\tb"):
         assert [line[0] for line in states(rated, search=search)] == ["a\tb"]
     assert PairWithdrawalService(database).withdraw(rated.id, ["a\tb"]) == 1
-    assert RemovalService(database).remove(rated.id, ["a\tb"]) == 1
+    assert PairRemovalService(database).remove(rated.id, ["a\tb"]) == 1
 
 
 def test_where_a_search_folds_letters_it_does_so_whatever_stands_beside_them(sqlite_database):

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from annotation.errors import NotFoundError, PairError
 from annotation.services.importing import ImportService
 from annotation.services.pair_list import PairListService
-from annotation.services.removal import RemovalService
+from annotation.services.pair_removal import PairRemovalService
 from annotation.services.writing_pairs import bar
 from annotation.types import NewPair
 from db.checks import check
@@ -32,7 +32,9 @@ def left(rated: Rated) -> list[str]:
 
 def test_what_nobody_has_met_goes_and_can_be_imported_again(rated):
     wrong = [f"p{number}" for number in range(1199)]
-    assert RemovalService(rated.database).remove(rated.id, [*wrong, wrong[0]], by=rated.adjudicator) == 1199
+    assert (
+        PairRemovalService(rated.database).remove(rated.id, [*wrong, wrong[0]], by=rated.adjudicator) == 1199
+    )
     assert left(rated) == ["graded", "p1199"]
     assert check(rated.database).problems == ()
     with rated.database.reading() as session:
@@ -44,7 +46,7 @@ def test_what_nobody_has_met_goes_and_can_be_imported_again(rated):
 
 
 def test_one_that_somebody_has_met_keeps_all(rated):
-    service, before = RemovalService(rated.database), left(rated)
+    service, before = PairRemovalService(rated.database), left(rated)
     with pytest.raises(
         PairError, match=r"^The pair 'graded' has grades and stays: leave it out, or withdraw it\.$"
     ):
@@ -67,7 +69,7 @@ def test_who_only_may_not_grade_a_pair_was_not_given_it(database):
     office.submit("wim")
     office.accept_all()
     office.importing.import_pairs(office.project.id, [pair("chosen", type=TYPE)])
-    service = RemovalService(database)
+    service = PairRemovalService(database)
     with pytest.raises(PairError, match=r"^The pair 'item 0' was written in this project and stays"):
         service.remove(office.project.id, ["item 0"])
     with database.session() as session:  # as the pair of a sense that an administrator chose

@@ -34,11 +34,11 @@ from annotation.services.judgements import JudgementService
 from annotation.services.keys import KeyService
 from annotation.services.overview import OverviewService
 from annotation.services.pair_list import PairListService, PairState
+from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
-from annotation.services.removal import RemovalService
 from annotation.types import Cause, KnownPair, NewPair, Role, SkipReason, User
 from annotation.ui.adjudicate_html import View, item_html, nothing_html
 from annotation.ui.agreement import texts_of
@@ -358,7 +358,7 @@ def test_a_report_is_made_anew_after_each_change_of_the_pairs(rated):
         lambda: withdraw(rated, "a"),
         lambda: (withdraw(rated, "b"), restore(rated, "a")),
         lambda: restore(rated, "b"),
-        lambda: RemovalService(rated.database).remove(rated.id, ["d"]),
+        lambda: PairRemovalService(rated.database).remove(rated.id, ["d"]),
     )
     for change in (lambda: None, *changes):
         change()

@@ -24,9 +24,9 @@ from annotation.errors import (
 from annotation.services import writing_tasks
 from annotation.services.accounts import AccountService
 from annotation.services.editing import Zeros
+from annotation.services.item_withdrawal import ItemWithdrawalService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.pair_withdrawal import PairWithdrawalService
-from annotation.services.withdrawal import WithdrawalService
 from annotation.services.writing_reports import WritingReportService
 from annotation.services.writing_rows import remember_viewer
 from annotation.sizes import Bounds, PairBounds
@@ -195,7 +195,7 @@ def test_texts_are_compared_while_others_can_save(office, monkeypatch):
 
 
 def test_a_withdrawn_item_goes_to_no_writer_and_its_draft_is_kept(office):
-    withdrawal = WithdrawalService(office.database, office.clock)
+    withdrawal = ItemWithdrawalService(office.database, office.clock)
     office.items.change_plan(office.project.id, has_zeros=False)
     project, wim, wes = office.project.id, office.id("wim"), office.id("wes")
     accepted, _ = office.submit("wim"), office.accept_all()

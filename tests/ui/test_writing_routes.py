@@ -184,7 +184,7 @@ def test_what_was_done_with_a_text_is_told_where_the_next_cannot_be_shown(office
 
 def test_an_editor_withdraws_items_and_gives_them_out_again(office):
     services = open_services(office.database)
-    items = ItemsHandlers(services.accounts, services.projects, services.items, services.withdrawal)
+    items = ItemsHandlers(services.accounts, services.projects, services.items, services.item_withdrawal)
     asked = SimpleNamespace(username="eda", query_params={"project": str(office.project.id)})
     assert "2 larger items withdrawn." in items.withdraw(asked, " item 1\n\nitem 2 ", "")
     assert items.show(asked)[0].count("<td>withdrawn</td>") == 2

@@ -13,7 +13,6 @@ from annotation.adjudication import (
     CAUSES,
     Decision,
     ItemComment,
-    beginning,
     check_decision,
     conflict_sentence,
     is_flagged,
@@ -21,6 +20,7 @@ from annotation.adjudication import (
     spread,
     version_of,
 )
+from annotation.characters import beginning
 from annotation.errors import GradeError, NoteError
 from annotation.types import Cause
 

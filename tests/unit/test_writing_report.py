@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from annotation.authoring import GroupBalance
 from annotation.writing_report import (
-    Drift,
+    GradeGap,
     JudgedPair,
     WriterCounts,
     cumulative,
@@ -54,8 +54,8 @@ def test_requested_grades_stand_against_those_obtained():
     assert report.matrix == ((1, 0, 0, 0, 0), (0, 0, 1, 0, 0), (0,) * 5, (0,) * 5, (0, 0, 0, 1, 1))
     assert report.whole.pairs == 4
     assert round(report.whole.drift, 4) == round((-0.5 - 0.75 + 1.1667 + 0) / 4, 4)
-    assert report.by_grade[4] == Drift(2, 3.375, -0.625, 0.625)
-    assert report.by_grade[2] == Drift(0, None, None, None)
+    assert report.by_grade[4] == GradeGap(2, 3.375, -0.625, 0.625)
+    assert report.by_grade[2] == GradeGap(0, None, None, None)
     assert [name for name, _ in report.by_type] == ["phrase2word", "word2sense"]
 
 

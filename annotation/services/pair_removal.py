@@ -11,10 +11,12 @@ from sqlalchemy.orm import Session
 from annotation.clock import Clock, utcnow
 from annotation.errors import PairError
 from annotation.services.audit import REMOVED, record
-from annotation.services.desk import BARRED, repeated_if_undone
-from annotation.services.named_pairs import find_pairs, parts
+from annotation.services.bulk import parts
+from annotation.services.desk import BARRED
+from annotation.services.named_pairs import find_pairs
 from annotation.services.project_changes import lock_pairs
 from annotation.services.projects import find_project
+from annotation.services.transactions import in_transaction
 from annotation.services.users import id_of
 from annotation.types import User
 from db import Database
@@ -30,7 +32,7 @@ _MET = {
 """Why a pair stays: with it would go what somebody did."""
 
 
-class RemovalService:
+class PairRemovalService:
     """Who is allowed to is for the caller to `require`."""
 
     def __init__(self, database: Database, clock: Clock = utcnow) -> None:
@@ -49,11 +51,10 @@ class RemovalService:
             PairError: somebody has met a pair, or an id is that of pairs of several types.
         """
 
-        def transaction() -> int:
-            with self._database.session() as session:
-                return _remove(session, project_id, ids, type, by, self._clock())
+        def remove(session: Session, now: datetime) -> int:
+            return _remove(session, project_id, ids, type, by, now)
 
-        return repeated_if_undone(transaction)
+        return in_transaction(self._database, self._clock, remove)
 
 
 def _remove(

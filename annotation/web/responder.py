@@ -44,7 +44,7 @@ def load_templates() -> Environment:
     return templates
 
 
-class Desk:
+class Responder:
     """Answers for one server."""
 
     def __init__(self, accounts: AccountService) -> None:

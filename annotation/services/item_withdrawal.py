@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from sqlalchemy import select, update
@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError, WritingError
 from annotation.services.audit import record
-from annotation.services.desk import repeated_if_undone
 from annotation.services.projects import find_project
+from annotation.services.transactions import in_transaction
 from annotation.services.users import id_of
 from annotation.services.writing_plan import WITH_WRITER, lock_plan
 from annotation.types import User
@@ -20,7 +20,7 @@ from db import Database
 from db.models import LargerItem, Writing
 
 
-class WithdrawalService:
+class ItemWithdrawalService:
     """Who is allowed to is for the caller to `require`."""
 
     def __init__(self, database: Database, clock: Clock = utcnow) -> None:
@@ -55,7 +55,7 @@ class WithdrawalService:
             self._record(session, now, "items withdrawn", project_id, items, by)
             return len(items)
 
-        return self._written(withdraw)
+        return in_transaction(self._database, self._clock, withdraw)
 
     def restore(
         self, project_id: int, ids: Sequence[str], *, type: str | None = None, by: User | None = None
@@ -74,7 +74,7 @@ class WithdrawalService:
             self._record(session, now, "items restored", project_id, items, by)
             return len(items)
 
-        return self._written(restore)
+        return in_transaction(self._database, self._clock, restore)
 
     def _found(
         self, session: Session, project_id: int, ids: Sequence[str], type: str | None, now: datetime
@@ -96,13 +96,6 @@ class WithdrawalService:
         if items:
             ids = [item.external_id for item in items]
             record(session, now, action, user_id=id_of(by), project_id=project_id, items=ids)
-
-    def _written(self, work: Callable[[Session, datetime], int]) -> int:
-        def transaction() -> int:
-            with self._database.session() as session:
-                return work(session, self._clock())
-
-        return repeated_if_undone(transaction)
 
 
 def _item(session: Session, project_id: int, id: str, type: str | None) -> LargerItem:

@@ -1,0 +1,50 @@
+"""The HTTP status of each kind of error."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from annotation.errors import (
+    AccessError,
+    AssignmentError,
+    GradeError,
+    NotFoundError,
+    SettingsError,
+    SignedOutError,
+    StaleTextError,
+    TextError,
+    TrainingError,
+    UnfinishedError,
+    WritingError,
+)
+from annotation.web.bodies import BodyError, LargeBodyError
+from annotation.web.refusals import refused, status_of
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        (SignedOutError, 401),
+        (AccessError, 403),
+        (TrainingError, 403),
+        (NotFoundError, 404),
+        (AssignmentError, 409),
+        (UnfinishedError, 409),
+        (WritingError, 409),
+        (StaleTextError, 412),
+        (LargeBodyError, 413),
+        (BodyError, 422),
+        (GradeError, 422),
+        (SettingsError, 422),
+        (TextError, 422),
+    ],
+)
+def test_an_error_has_one_status_everywhere(kind, status):
+    assert status_of(kind("It is wrong: mend it.")) == status
+
+
+def test_a_refusal_says_its_sentence():
+    answer = refused(NotFoundError("There is no “å”: look again."))
+    assert (answer.status_code, json.loads(answer.body)) == (404, {"error": "There is no “å”: look again."})
