@@ -22,7 +22,6 @@ from annotation.senses import PairSenses
 from annotation.types import Cause
 
 NOTE_LENGTH = 4_000
-"""Characters of a text that stand for it in the queue."""
 
 CAUSES: dict[Cause, tuple[str, str]] = {
     Cause.OVERLOOKED_TEXT: ("Overlooked text", "Somebody missed a part of the pair."),

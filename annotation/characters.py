@@ -11,6 +11,7 @@ UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 """What no database takes."""
 MOST_SHOWN = 60
 BEGINNING_LENGTH = 80
+"""Characters of a text that stand for it in a list."""
 
 
 def can_be_stored(text: str) -> bool:

@@ -161,9 +161,9 @@ def _run(reader: _Reader, language: str, model: str = "", key_of: PhraseKey | No
             one = _Reader(_object(item, reader.where), f"{reader.where}, field {side!r}")
             text = " ".join(one.text("text", LONGEST_PHRASE).split())
             if any(character.isalnum() for character in text):
-                if key_of is None and "key" not in one.fields:
-                    raise one.error("key", f"is missing; say what makes {text!r} the same as other phrases")
                 key = one.text("key", LONGEST_PHRASE) or (key_of(text, language) if key_of else "")
+                if not key and key_of is None:
+                    raise one.error("key", f"is missing; say what makes {text!r} the same as other phrases")
                 phrases.append(PredictedPhrase(text, one.score(), is_present, key))
     return Run(name, tuple(phrases))
 

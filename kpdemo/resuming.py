@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -183,9 +183,11 @@ def _write_settings(path: Path, settings: BatchSettings) -> None:
 
 
 def _read_settings(path: Path) -> BatchSettings | None:
+    known = {setting.name for setting in fields(BatchSettings)}
     try:
-        return BatchSettings(**json.loads(path.read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError, TypeError):
+        row = json.loads(path.read_text(encoding="utf-8"))
+        return BatchSettings(**{name: value for name, value in row.items() if name in known})
+    except (FileNotFoundError, ValueError, TypeError, AttributeError):
         return None
 
 

@@ -108,7 +108,7 @@ def summary_text(imported: str, project: str, duplicates: Sequence[str], noun: s
     """What was imported, in a sentence or two.
 
     Args:
-        imported: so many of what.
+        imported: what was imported, with its number.
         duplicates: the ids of what was there already.
         noun: for one of them.
     """

@@ -78,6 +78,14 @@ def training_prints(session: Session, project_id: int) -> dict[str, str]:
     return {_print_of_row(row): row.external_id for row in _training_pairs(session, project_id)}
 
 
+def known_prints(session: Session, project_id: int) -> dict[str, str]:
+    """What the pairs with known grades are, training or check pairs in use, by their fingerprints."""
+    checks = select(Pair.fingerprint).where(Pair.project_id == shelf_of(session, project_id))
+    return dict.fromkeys(session.scalars(checks), "check pair") | dict.fromkeys(
+        training_prints(session, project_id), "training pair"
+    )
+
+
 def _training_pairs(session: Session, project_id: int) -> Iterable[TrainingPair]:
     return session.scalars(
         select(TrainingPair).where(TrainingPair.project_id == project_id, TrainingPair.retired_at.is_(None))

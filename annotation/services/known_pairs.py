@@ -147,7 +147,7 @@ class KnownPairService:
                 )
                 for order, known in enumerate(new, start=first)
             )
-            if new:  # else all that these add to what was given would come at once
+            if new:  # or the checks that the larger number makes overdue would come one after another
                 begin_checks_anew(session, project.id)
             self._record(session, "check pairs imported", project, len(new), files, by)
         return KnownSummary(len(new), tuple(duplicates))

@@ -49,7 +49,7 @@ class Place:
     user: User
     project: str | None = None
     roles: frozenset[Role] = frozenset()
-    """An administrator of the server counts as administrator and adjudicator of every project."""
+    """To lead to pages; administrators of the server count as administrator and adjudicator everywhere."""
     types: tuple[str, ...] = ()
     """The project's comparison types."""
 

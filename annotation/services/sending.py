@@ -16,6 +16,7 @@ from annotation.predictions import TYPE, PooledPhrase, PredictedDocument, Run, p
 from annotation.queue_order import QueueOrder
 from annotation.services.audit import record
 from annotation.services.bulk import insert_rows, is_among
+from annotation.services.imported_known_pairs import known_prints
 from annotation.services.importing import import_within
 from annotation.services.projects import as_project, find_project
 from annotation.services.queue_order import order_of, reorder
@@ -175,6 +176,11 @@ class _Sending:
     pairs: int = 0
     known: int = 0
     models: dict[str, None] = field(default_factory=dict)
+    with_known_grades: dict[str, str] = field(init=False)
+    """See `known_prints`."""
+
+    def __post_init__(self) -> None:
+        self.with_known_grades = known_prints(self.session, self.project.id)
 
     def summary(self) -> SentSummary:
         return SentSummary(self.documents, self.pairs, self.known, tuple(self.models))
@@ -233,8 +239,14 @@ class _Sending:
             NewPair(pair_name(name, phrase.key), TYPE, document.text, phrase.text, source=name)
             for phrase in new
         ]
-        self.pairs += import_within(self.session, as_project(self.project), pairs, self.clock).pairs
         prints = [fingerprint(pair.type, pair.left, pair.right) for pair in pairs]
+        for pair, print in zip(pairs, prints, strict=True):
+            if what := self.with_known_grades.get(print):
+                raise ImportFileError(
+                    f"The phrase {pair.right!r} of the document {name!r} is a {what} of the project, whose "
+                    f"grade is known: stop using the {what}s on the tab Quality, or choose another project."
+                )
+        self.pairs += import_within(self.session, as_project(self.project), pairs, self.clock).pairs
         of_project = Pair.project_id == self.project.id
         found = self.session.execute(
             select(Pair.fingerprint, Pair.id, SentPhrase.id.label("phrase_id"))

@@ -57,12 +57,17 @@ def add_pair(
         senses: what the writer chose; of another text they are passed over.
 
     Raises:
-        WritingError: it is there already.
+        WritingError: it is there already, or is a training pair.
     """
     settings = project.settings
     mark = fingerprint(item.type, item.text, right)
-    if _is_there(session, project.id, mark):
+    if session.scalar(_pair_prints(session, project.id).where(Pair.fingerprint == mark).limit(1)) is not None:
         raise WritingError("The same pair is there already: change the text, or hand the item on.")
+    if mark in training_prints(session, project.id):
+        raise WritingError(
+            "This is a training pair of the project, and training tells its grade: change the text, or hand "
+            "the item on."
+        )
     order = next_order(session, Pair, project.id)
     external_id = _free_id(session, project.id, item)
     pair = Pair(
@@ -84,12 +89,6 @@ def add_pair(
     session.flush()
     bar(session, pair, barred, now)
     return pair.id
-
-
-def _is_there(session: Session, project_id: int, mark: str) -> bool:
-    """Whether a pair has the fingerprint."""
-    found = _pair_prints(session, project_id).where(Pair.fingerprint == mark).limit(1)
-    return session.scalar(found) is not None or mark in training_prints(session, project_id)
 
 
 def _fingerprints(session: Session, project_id: int) -> set[str]:

@@ -139,7 +139,7 @@ def counts_html(counts: GoldCounts) -> str:
         f'<tr><th scope="row">{name}</th><td class="number">{grouped(number)}</td><td>{meaning}</td></tr>'
         for name, number, meaning in rows
     )
-    return listing_html((), body, caption=counted(counts.pairs, "pair"))
+    return listing_html((), body, caption=counted(counts.pairs, "pair"), label="Pairs of the gold set")
 
 
 def link_html(project_id: int, options: ExportOptions, counts: GoldCounts) -> str:
@@ -177,4 +177,4 @@ def exports_html(records: list[ExportRecord]) -> str:
         f'<td><code title="{record.manifest_sha256}">{record.manifest_sha256[:12]}</code></td></tr>'
         for record in records
     )
-    return listing_html(("When", "Format", "Pairs", "By", "Manifest"), body, numbers=(2,))
+    return listing_html(("When", "Format", "Pairs", "By", "Manifest"), body, numbers=(2,), label="Exports")

@@ -243,7 +243,8 @@ def items_html(lines: list[ItemLine], count: int) -> str:
     )
     heads = ("Id", "Type", "Genre", "Text", "Words", "State")
     more = f", the first {LISTED} below" if count > len(lines) else ""
-    return f"<p>{escape(counted(count, 'larger item'))}{more}</p>{listing_html(heads, rows, numbers=(4,))}"
+    listing = listing_html(heads, rows, numbers=(4,), label="Larger items")
+    return f"<p>{escape(counted(count, 'larger item'))}{more}</p>{listing}"
 
 
 def bounds_html(plan: WritingTerms, types: tuple[str, ...]) -> str:

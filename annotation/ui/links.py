@@ -107,7 +107,7 @@ def open_links_html(links: Sequence[OpenInvitation]) -> str:
     if not links:
         return empty_html(NO_OPEN_LINKS)
     rows = "".join(_row_html(link) for link in links)
-    return listing_html(("For", "Made", "By", "Valid until"), rows)
+    return listing_html(("For", "Made", "By", "Valid until"), rows, label="Open links")
 
 
 def link_for(link: OpenInvitation) -> str:

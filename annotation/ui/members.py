@@ -248,7 +248,7 @@ def members_html(members: Sequence[Member], paused: Collection[int] = ()) -> str
         f"<td>{escape(_state(member))}</td></tr>"
         for member in members
     )
-    return listing_html(("Account", "Role", "Signs in"), rows)
+    return listing_html(("Account", "Role", "Signs in"), rows, label="Members")
 
 
 def _state(member: Member) -> str:

@@ -40,7 +40,7 @@ def counts_html(counts: ProjectCounts) -> str:
     heads = ("Type", "Genre", "Pairs", "Fully graded", "Grades", "Flagged")
     return (
         f"<p>{progress_html(counts.finished, counts.pairs, done)}</p><p>{escape(said)}</p>"
-        f"{listing_html(heads, rows, numbers=range(2, len(heads)))}"
+        f"{listing_html(heads, rows, numbers=range(2, len(heads)), label='Pairs by type')}"
     )
 
 
@@ -54,7 +54,7 @@ def events_html(events: Sequence[Event]) -> str:
         f'<td dir="auto">{escape(_detail(event))}</td></tr>'
         for event in events
     )
-    return listing_html(("When", "Who", "What", "Details"), rows)
+    return listing_html(("When", "Who", "What", "Details"), rows, label="Events")
 
 
 def _detail(event: Event) -> str:

@@ -203,7 +203,7 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
 def accounts_html(accounts: Sequence[Account]) -> str:
     """A table of accounts: whether they sign in, and what they may do where."""
     rows = "".join(_row_html(account) for account in accounts)
-    return listing_html(("Account", "State", "Projects", "Since"), rows)
+    return listing_html(("Account", "State", "Projects", "Since"), rows, label="Accounts")
 
 
 def _row_html(account: Account) -> str:

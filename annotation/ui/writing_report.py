@@ -253,4 +253,4 @@ def table_html(
         + "</tr>"
         for first, *rest in rows
     )
-    return listing_html(heads, body, numbers=range(words, len(heads)), caption=caption)
+    return listing_html(heads, body, numbers=range(words, len(heads)), caption=caption, label=caption)

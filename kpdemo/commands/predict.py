@@ -140,9 +140,10 @@ def predict(
 ) -> None:
     """Find the keyphrases of one document, or of a file or folder of many.
 
-    By default the model gives the number of keyphrases with the highest expected F1. --threshold gives
-    all with at least that score, --top-k exactly K present and K absent ones, or all there are. Both
-    together give at most K of those with at least that score.
+    By default the model gives the number of keyphrases with the highest expected F1, and at least as many
+    as its rule asks for: five of the default model. --threshold gives all with at least that score, --top-k
+    exactly K present and K absent ones, or all there are. Both together give at most K of those with at
+    least that score.
     """
     code = "" if language is None else read_language(language)
     reading = Reading(model, device, index_folder, code, top_k, threshold, nested=not no_nested)

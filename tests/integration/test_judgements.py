@@ -19,9 +19,10 @@ from annotation.relevance import Unjudged
 from annotation.services.assignment import AssignmentService
 from annotation.services.importing import ImportService
 from annotation.services.judgements import JudgementService
+from annotation.services.known_pairs import KnownPairService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService
-from annotation.types import NewPair, ProjectSettings, Role
+from annotation.types import KnownPair, NewPair, ProjectSettings, Role
 from db.checks import check
 from db.models import Base, SentOrder, SentPhrase, SentPrediction
 from kpdemo.documents import read_documents
@@ -99,6 +100,18 @@ def test_a_pair_that_was_imported_before_is_taken_for_the_phrase(database):
     assert SendService(database).send(project.id, documents()).pairs == 4
     [ferry, _] = JudgementService(database).pool(project.id).documents
     assert "mine" in {phrase.pair for phrase in ferry.phrases}
+
+
+@pytest.mark.parametrize("kind", ["training", "check"])
+def test_a_phrase_with_a_known_grade_is_refused_by_name_and_nothing_is_kept(database, kind):
+    project = ProjectService(database).create(ProjectSettings("sea", types=(TYPE,), raters_per_pair=1))
+    ferry = documents()[0]
+    known = KnownPair(NewPair("known", TYPE, ferry.text, "gulls"), Decimal(1))
+    service = KnownPairService(database)
+    (service.import_training if kind == "training" else service.import_checks)(project.id, [known])
+    with pytest.raises(ImportFileError, match=f"The phrase 'gulls' of the document 'ferry' is a {kind} pair"):
+        SendService(database).send(project.id, documents())
+    assert pairs_of(database, project.id) == {}
 
 
 def test_an_id_with_another_text_is_refused_and_nothing_is_kept(database):

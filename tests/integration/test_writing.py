@@ -457,7 +457,7 @@ def test_a_written_text_that_makes_a_training_pair_is_not_accepted(office):
     task = office.submit("wim", "a ferry at noon")
     known = KnownPair(NewPair("t", TYPE, task.left, "a ferry at noon"), Decimal(4))
     KnownPairService(office.database).import_training(office.project.id, [known])
-    with pytest.raises(WritingError, match="The same pair is there already"):
+    with pytest.raises(WritingError, match="This is a training pair of the project"):
         office.editing.accept(office.project.id, task.id, office.id("eda"), version=1)
 
 

@@ -535,6 +535,15 @@ def test_a_batch_holds_at_least_one(source: Path, output: Path) -> None:
         predict_file(FakePredictor(), source, output, batch_size=0)
 
 
+def test_settings_with_fields_of_an_earlier_version_are_read(source: Path, output: Path) -> None:
+    predict_file(FakePredictor(), source, output)
+    settings = settings_path(output)
+    row = json.loads(settings.read_text(encoding="utf-8"))
+    settings.write_text(json.dumps(row | {"input_bytes": 0, "input_sha256": ""}), encoding="utf-8")
+    assert predict_file(FakePredictor(), source, output) == BatchSummary(done=0, skipped=COUNT)
+    assert recorded_model(output) == "fake"
+
+
 def test_a_device_is_written_to_without_settings(source: Path) -> None:
     assert predict_file(FakePredictor(), source, os.devnull) == BatchSummary(done=COUNT)
     assert not settings_path(Path(os.devnull)).exists()

@@ -11,6 +11,7 @@ import annotation.cli
 import db.cli
 import kpdemo.cli
 from db import command
+from kpdemo.text import phrase_key
 
 PROGRAMS = pytest.mark.parametrize(
     "program", [kpdemo.cli, annotation.cli, db.cli], ids=lambda cli: cli.PROGRAM
@@ -43,7 +44,8 @@ def test_the_words_of_the_library_are_left_out(problem_of, found, told):
 
 @PROGRAMS
 def test_an_unknown_command_is_one_sentence(program, capsys):
-    assert program.main(["frobnicate"]) == 2
+    handed_in = {"phrase_key": phrase_key} if program is annotation.cli else {}
+    assert program.main(["frobnicate"], **handed_in) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err == f"No such command 'frobnicate'; see `{program.PROGRAM} --help`.\n"

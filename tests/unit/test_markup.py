@@ -197,7 +197,8 @@ PIECES = (
 def test_every_character_that_is_left_is_known_by_its_place(pieces):
     text = "".join(pieces)
     document = without_markup(Document(text, title=text))
-    surplus = 2 * (text.count("ﬁ") + 2 * text.count("ﬃ"))
+    shown = re.sub("<!--(?:(?!<!--).)*?-->", "", text, flags=re.DOTALL)
+    surplus = 2 * (shown.count("ﬁ") + 2 * shown.count("ﬃ"))
     assert len(document.text) == len(Document(text, title=text).text) + surplus
     assert without_markup(document) is document
     places = [number for number, character in enumerate(document.text) if character in "aZ9语"]

@@ -190,6 +190,10 @@ def test_a_bundle_keeps_the_keys_it_brings_and_loses_phrases_without_letters():
         {"documents": [{"text": TEXT, "runs": []}]},
         {"documents": [{"text": TEXT, "runs": [{"model": ""}]}]},
         {"documents": [{"text": TEXT, "runs": [{"model": "a", "present": [{"text": "without a key"}]}]}]},
+        *(
+            {"documents": [{"text": TEXT, "runs": [{"model": "a", "present": [{"text": "b", "key": key}]}]}]}
+            for key in ("", None)
+        ),
         {"documents": [{"text": TEXT, "runs": [{"model": "a"}, {"model": "a"}]}]},
     ],
 )
