@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -14,6 +15,7 @@ import kpdemo.training
 from kpdemo.candidates.chunks import CandidateConfig
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.cli import main
+from kpdemo.commands.options import open_predictor
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
 from kpdemo.evaluation.metrics import harmonic_mean
@@ -130,6 +132,12 @@ def folder(tmp_path) -> Path:
     config = CONFIG.format(folder=tmp_path) + parts + decoder
     (tmp_path / "config.toml").write_text(config, encoding="utf-8")
     return tmp_path
+
+
+@pytest.fixture
+def _models_stay_open(monkeypatch) -> None:
+    """To load the model that ships takes longer than all that a test measures with it in several calls."""
+    monkeypatch.setattr("kpdemo.commands.experiments.open_predictor", cache(open_predictor))
 
 
 def experiments(folder: Path, name: str, *options: str) -> int:
@@ -254,6 +262,7 @@ def test_a_model_stands_beside_the_paper_on_the_documents_it_was_not_chosen_on(f
     assert "experiments main --model first --gold inspec.test.jsonl" in page
 
 
+@pytest.mark.usefixtures("_models_stay_open")
 def test_figures_on_further_files_are_added_to_those_of_the_same_model(folder):
     for first, name in ((0, "nus"), (50, "krapivin")):
         gold = str(write(folder / f"{name}.jsonl", documents(first, 3)))
@@ -410,6 +419,7 @@ def gold_in_folders(folder: Path) -> list[str]:
     return [f"--gold={folder / name / 'test.jsonl'}" for name in ("inspec", "nus")]
 
 
+@pytest.mark.usefixtures("_models_stay_open")
 def test_gold_files_of_one_name_are_told_apart_over_several_calls(folder, caplog):
     golds = gold_in_folders(folder)
     for asked in (golds[:1], golds[1:], golds, golds[:1]):
