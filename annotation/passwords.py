@@ -66,6 +66,15 @@ class Passwords:
         with self._turns:
             return self._hasher.hash(_encoded(password))
 
+    def checked_hash(self, password: str, name: str) -> str:
+        """The hash of a new password for the account of that name.
+
+        Raises:
+            SettingsError: anybody would guess it.
+        """
+        check_password(password, name)
+        return self.hash(password)
+
     def fits(self, password_hash: str | None, password: str) -> bool:
         """Whether the password is the one; without a hash it takes as long, and is not."""
         if len(password) > LONGEST_PASSWORD:

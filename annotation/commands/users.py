@@ -11,7 +11,7 @@ import typer
 from annotation.commands.options import DatabaseOption, JsonOption, open_database, open_project
 from annotation.passwords import LONGEST_PASSWORD
 from annotation.services.accounts import Account, AccountService
-from annotation.services.invitations import LASTS
+from annotation.services.invitations import LASTS, InvitationService
 from annotation.services.open_invitations import OpenInvitation
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
@@ -63,10 +63,10 @@ def add(
 ) -> None:
     """Add an account, and print the link with which its owner chooses a password."""
     password = _read_password() if password_stdin else None
-    accounts = AccountService(open_database(database_url, may_make=True))
-    user = accounts.add_user(name, password, is_administrator=administrator)
+    database = open_database(database_url, may_make=True)
+    user = AccountService(database).add_user(name, password, is_administrator=administrator)
     if password is None:
-        _print_link(address, accounts.invite(user.name), user.name)
+        _print_link(address, InvitationService(database).invite(user.name), user.name)
     else:
         print(f"Added {user.name}.")
 
@@ -162,14 +162,14 @@ def invite(
     database = open_database(database_url)
     project_id = None if project is None else ProjectService(database).get(project).id
     given = None if project is None else (role or Role.RATER)
-    token = AccountService(database).invite(name, project_id=project_id, role=given)
+    token = InvitationService(database).invite(name, project_id=project_id, role=given)
     _print_link(address, token, name or "whoever opens it first")
 
 
 @users.command()
 def invitations(as_json: JsonOption = False, database_url: DatabaseOption = DEFAULT_URL) -> None:
     """List the links that can still be used: number, whom each is for, what it gives, until when."""
-    found = _accounts(database_url).open_invitations()
+    found = _invitations(database_url).open_invitations()
     if as_json:
         show_json([_link_json(link) for link in found])
         return
@@ -185,11 +185,15 @@ def revoke(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Let nobody in by a link any more."""
-    _accounts(database_url).revoke(number)
+    _invitations(database_url).revoke(number)
 
 
 def _accounts(url: str) -> AccountService:
     return AccountService(open_database(url))
+
+
+def _invitations(url: str) -> InvitationService:
+    return InvitationService(open_database(url))
 
 
 def _read_password() -> str:

@@ -7,19 +7,20 @@ from datetime import datetime
 
 from sqlalchemy import select
 
+from annotation.clock import Clock, utcnow
 from annotation.errors import AccessError, SignedOutError
 from annotation.names import check_name
+from annotation.passwords import Passwords
 from annotation.services import sessions
 from annotation.services.audit import record
 from annotation.services.claims import return_all_held
-from annotation.services.invitations import InvitationService
 from annotation.services.roles import check_not_the_last, roles_by_user, roles_of
 from annotation.services.sign_ins import NOT_SIGNED_IN
 from annotation.services.transactions import repeated_if_undone
 from annotation.services.users import as_user, end_invitations_of, find_user, get_user, id_of, new_user
 from annotation.services.writing_plan import return_all_writings
 from annotation.types import Role, User
-from db import models
+from db import Database, models
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,18 @@ class Account:
         return ", ".join(words) or "user"
 
 
-class AccountService(InvitationService):
-    """Everything about accounts. Whether the caller may do it is for the caller to `require` first.
+class AccountService:
+    """The accounts and their roles. Whether the caller may do it is for the caller to `require` first.
 
     The argument `by` is who does it, for the audit; without one it is the command line.
     """
+
+    def __init__(
+        self, database: Database, *, clock: Clock = utcnow, passwords: Passwords | None = None
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._passwords = passwords or Passwords()
 
     def require(self, user_name: str | None, project_id: int | None, *roles: Role) -> User:
         """The user, if they may do this; an administrator of the server may do everything.
@@ -114,7 +122,7 @@ class AccountService(InvitationService):
             SettingsError: the name is taken, or it or the password cannot be used.
         """
         kept = check_name(name)
-        password_hash = None if password is None else self._checked_hash(password, kept)
+        password_hash = None if password is None else self._passwords.checked_hash(password, kept)
         now = self._clock()
         with self._database.session() as session:
             row = new_user(session, kept, now, is_administrator=is_administrator, password_hash=password_hash)
@@ -130,7 +138,7 @@ class AccountService(InvitationService):
             NotFoundError: there is no such account.
             SettingsError: the password is too easy.
         """
-        password_hash = self._checked_hash(password, self.user(name).name)
+        password_hash = self._passwords.checked_hash(password, self.user(name).name)
         with self._database.session() as session:
             end_invitations_of(session, get_user(session, name).id)
             row = get_user(session, name, lock=True)

@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from annotation.baselines import Similarities
 from annotation.dictionary import Dictionary
 from annotation.handovers import HandOvers
+from annotation.passwords import Passwords
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
@@ -19,6 +20,7 @@ from annotation.services.editing import EditingService
 from annotation.services.events import EventService
 from annotation.services.gold import GoldService
 from annotation.services.importing import ImportService
+from annotation.services.invitations import InvitationService
 from annotation.services.item_withdrawal import ItemWithdrawalService
 from annotation.services.items import ItemService
 from annotation.services.judgements import JudgementService
@@ -34,6 +36,7 @@ from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
 from annotation.services.sending import SendService
 from annotation.services.senses import SenseService
+from annotation.services.sign_ins import SignInService
 from annotation.services.stuck import StuckService
 from annotation.services.systems import SystemService
 from annotation.services.training import TrainingService
@@ -53,6 +56,8 @@ SPACE_DISK = Path("/data")
 class Services:
     database: Database
     accounts: AccountService
+    sign_ins: SignInService
+    invitations: InvitationService
     projects: ProjectService
     importing: ImportService
     assignment: AssignmentService
@@ -104,13 +109,16 @@ def open_services(
     """
     keys = KeyService(database)
     keys.make_missing()
+    passwords = Passwords()  # one for all, so that its bound on hashes at once holds
     assignment = AssignmentService(database)
     importing = ImportService(database)
     dictionary = Dictionary(wordnet)
     writing = WritingService(database)
     return Services(
         database=database,
-        accounts=AccountService(database),
+        accounts=AccountService(database, passwords=passwords),
+        sign_ins=SignInService(database, passwords=passwords),
+        invitations=InvitationService(database, passwords=passwords),
         projects=ProjectService(database),
         importing=importing,
         assignment=assignment,

@@ -8,18 +8,19 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from annotation.clock import Clock, utcnow
 from annotation.errors import InvitationError, SettingsError
 from annotation.names import check_name
+from annotation.passwords import Passwords
 from annotation.services import sessions
 from annotation.services.audit import record
 from annotation.services.open_invitations import MAKER_MAY, OpenInvitation, open_invitations, take_back
 from annotation.services.projects import find_project
 from annotation.services.roles import has_administrator, lock_administrators
 from annotation.services.sessions import new_token, token_hash
-from annotation.services.sign_ins import SignInService
 from annotation.services.users import find_user, get_user, id_of, name_is_taken, new_user
 from annotation.types import Role, User
-from db import models
+from db import Database, models
 
 LASTS = timedelta(days=7)
 SET_UP_LASTS = timedelta(days=1)
@@ -119,7 +120,16 @@ def use_invitation(session: Session, row: models.Invitation, user_id: int, now: 
         session.add(models.Membership(project_id=row.project_id, user_id=user_id, role=row.role))
 
 
-class InvitationService(SignInService):
+class InvitationService:
+    """Making, listing, revoking and using links. The argument `by` is as of `AccountService`."""
+
+    def __init__(
+        self, database: Database, *, clock: Clock = utcnow, passwords: Passwords | None = None
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._passwords = passwords or Passwords()
+
     def has_administrator(self) -> bool:
         """Whether somebody can administer the server; until then the set-up link is the only door."""
         with self._database.reading() as session:
@@ -226,7 +236,7 @@ class InvitationService(SignInService):
             kept = offered.user_name or check_name(name)
             if offered.user_name is None and find_user(session, kept) is not None:
                 raise name_is_taken(kept)
-        password_hash = self._checked_hash(password, kept)
+        password_hash = self._passwords.checked_hash(password, kept)
         now = self._clock()
         with self._database.session() as session:
             row = find_invitation(session, token, now, lock=True)

@@ -18,6 +18,8 @@ NOT_SIGNED_IN = "You are not signed in: sign in and try again."
 
 
 class SignInService:
+    """Who is signed in, by the token that their browser keeps."""
+
     def __init__(
         self, database: Database, *, clock: Clock = utcnow, passwords: Passwords | None = None
     ) -> None:
@@ -107,7 +109,3 @@ class SignInService:
             sessions.end_sessions_of(session, row.id)
             record(session, now, "password changed", user_id=row.id)
             return sessions.start_session(session, row.id, now)
-
-    def _checked_hash(self, password: str, name: str) -> str:
-        check_password(password, name)
-        return self._passwords.hash(password)

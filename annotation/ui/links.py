@@ -10,6 +10,7 @@ import gradio as gr
 
 from annotation.errors import AnnotationError, SettingsError
 from annotation.services.accounts import AccountService
+from annotation.services.invitations import InvitationService
 from annotation.services.open_invitations import OpenInvitation
 from annotation.types import Role, User
 from annotation.ui.asking import asked_project
@@ -23,6 +24,7 @@ NO_OPEN_LINKS = "No links are open. A link is listed here until it is used, ends
 @dataclass(frozen=True)
 class LinksHandlers:
     accounts: AccountService
+    invitations: InvitationService
     in_project: bool
     """For the administrators of the project that the address names, or of the server, who see all links."""
 
@@ -38,9 +40,9 @@ class LinksHandlers:
             project_id, by = self._asked(request)
             if link is None:
                 raise SettingsError("No link is chosen: choose one.")
-            self.accounts.revoke(int(link), project_id, by=by)
+            self.invitations.revoke(int(link), project_id, by=by)
             said = done_html("The link is revoked: nobody can use it any more.")
-            return said, *shown_links(self.accounts, project_id)
+            return said, *shown_links(self.invitations, project_id)
 
     def _asked(self, request: gr.Request) -> tuple[int | None, User]:
         project_id = asked_project(request) if self.in_project else None
@@ -78,9 +80,9 @@ def build_links_section(handlers: LinksHandlers, prefix: str) -> LinksSection:
     return LinksSection(places, revoking)
 
 
-def shown_links(accounts: AccountService, project_id: int | None) -> tuple[str, gr.Dropdown, gr.Button]:
+def shown_links(invitations: InvitationService, project_id: int | None) -> tuple[str, gr.Dropdown, gr.Button]:
     """What the section shows: of one project, or of the whole server."""
-    links = accounts.open_invitations(project_id)
+    links = invitations.open_invitations(project_id)
     choices = [(f"{link_for(link)}: {link_gives(link)}, number {link.id}", link.id) for link in links]
     choice = gr.Dropdown(choices=choices, value=None)
     return open_links_html(links), choice, gr.Button(interactive=False)

@@ -11,7 +11,7 @@ import gradio as gr
 from annotation.errors import AnnotationError, SettingsError
 from annotation.projects import Member
 from annotation.services.accounts import AccountService
-from annotation.services.invitations import LASTS
+from annotation.services.invitations import LASTS, InvitationService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import Role, User
@@ -43,6 +43,7 @@ _SEPARATOR = ":"
 @dataclass(frozen=True)
 class MembersHandlers:
     accounts: AccountService
+    invitations: InvitationService
     projects: ProjectService
     quality: QualityService
 
@@ -67,15 +68,15 @@ class MembersHandlers:
         with shown_to_user(AnnotationError):
             project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             chosen = role_named(role)
-            token = self.accounts.invite(project_id=project_id, role=chosen, by=user)
+            token = self.invitations.invite(project_id=project_id, role=chosen, by=user)
             article = "an" if chosen.value[0] in "ae" else "a"
-            number = self.accounts.invitation(token).number
+            number = self.invitations.invitation(token).number
             said = (
                 f"Send this link, number {number}, to one person. Whoever makes an account with it first, "
                 f"within {LASTS.days} days, becomes {article} {chosen.value}. It is shown only now."
             )
             link = link_html(invitation_address(request, token), said)
-            return link, *shown_links(self.accounts, project_id)
+            return link, *shown_links(self.invitations, project_id)
 
     def remove(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Take a role away; what its user graded stays."""
@@ -123,7 +124,7 @@ class MembersHandlers:
             members_html(members, self.quality.paused(project_id)),
             gr.Dropdown(choices=accounts, value=None),
             gr.Dropdown(choices=held, value=None),
-            *shown_links(self.accounts, project_id),
+            *shown_links(self.invitations, project_id),
         )
 
 
@@ -143,7 +144,9 @@ def build_members_section(handlers: MembersHandlers) -> MembersSection:
             listed = _build_list()
         with gr.Column(scale=5, min_width=320):
             invitation = _build_invitation()
-            links = build_links_section(LinksHandlers(handlers.accounts, in_project=True), "members")
+            links = build_links_section(
+                LinksHandlers(handlers.accounts, handlers.invitations, in_project=True), "members"
+            )
             added = _build_addition()
     shown = [listed.members, added.account, listed.held, *links.places]
 

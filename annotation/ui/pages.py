@@ -149,7 +149,7 @@ def _build_project(services: Services, page: gr.Blocks) -> None:
     build_project_page(
         ProjectHandlers(services.accounts, services.projects, services.events, services.stuck),
         ImportHandlers(services.accounts, services.projects, services.importing, services.dictionary),
-        MembersHandlers(services.accounts, services.projects, services.quality),
+        MembersHandlers(services.accounts, services.invitations, services.projects, services.quality),
         QualityHandlers(
             services.accounts, services.projects, services.quality, services.known_pairs, services.dictionary
         ),
@@ -167,4 +167,4 @@ def _build_project(services: Services, page: gr.Blocks) -> None:
 
 
 def _build_users(services: Services, page: gr.Blocks) -> None:
-    build_users_page(UsersHandlers(services.accounts, services.projects), page)
+    build_users_page(UsersHandlers(services.accounts, services.invitations, services.projects), page)

@@ -11,7 +11,7 @@ import gradio as gr
 
 from annotation.errors import AnnotationError, SettingsError
 from annotation.services.accounts import Account, AccountService
-from annotation.services.invitations import LASTS
+from annotation.services.invitations import LASTS, InvitationService
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User
 from annotation.ui.links import (
@@ -48,6 +48,7 @@ _SENT = (
 @dataclass(frozen=True)
 class UsersHandlers:
     accounts: AccountService
+    invitations: InvitationService
     projects: ProjectService
 
     def open(self, request: gr.Request) -> tuple[Any, ...]:
@@ -70,7 +71,7 @@ class UsersHandlers:
         with shown_to_user(AnnotationError):
             by = self._administrator(request)
             user = self.accounts.add_user(name or "", is_administrator=bool(is_administrator), by=by)
-            token = self.accounts.invite(user.name, by=by)
+            token = self.invitations.invite(user.name, by=by)
             said = f"{user.name} is added, and chooses a password with this link. {_SENT}"
             link = link_html(invitation_address(request, token), said)
             return link, gr.Textbox(value=""), gr.Checkbox(value=False), *self._shown(user.name)
@@ -82,19 +83,19 @@ class UsersHandlers:
             if not project_id:
                 raise SettingsError("No project is chosen: choose one, or make one first.")
             chosen = role_named(role)
-            token = self.accounts.invite(project_id=int(project_id), role=chosen, by=by)
-            number = self.accounts.invitation(token).number
+            token = self.invitations.invite(project_id=int(project_id), role=chosen, by=by)
+            number = self.invitations.invitation(token).number
             said = (
                 f"Whoever opens this link first, number {number}, gets the role {chosen.value} in the "
                 f"project. {_SENT}"
             )
-            return link_html(invitation_address(request, token), said), *shown_links(self.accounts, None)
+            return link_html(invitation_address(request, token), said), *shown_links(self.invitations, None)
 
     def renew(self, request: gr.Request, name: str | None) -> tuple[Any, ...]:
         """A link with which the owner of an account chooses another password."""
         with shown_to_user(AnnotationError):
             by, user = self._administrator(request), self._chosen(name)
-            token = self.accounts.invite(user.name, by=by)
+            token = self.invitations.invite(user.name, by=by)
             said = f"{user.name} chooses a new password with this link; until then the old one stays. {_SENT}"
             if not user.has_password:
                 said = f"{user.name} chooses a password with this link. {_SENT}"
@@ -151,7 +152,7 @@ class UsersHandlers:
         names = [account.user.name for account in accounts]
         user = next((account.user for account in accounts if account.user.name == chosen), None)
         choice = gr.Dropdown(choices=names, value=chosen)
-        return accounts_html(accounts), choice, *_buttons(user), *shown_links(self.accounts, None)
+        return accounts_html(accounts), choice, *_buttons(user), *shown_links(self.invitations, None)
 
 
 def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
@@ -182,7 +183,9 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
                 role = gr.Dropdown(ROLES, value=Role.RATER.value, label="Role", elem_id="users-role", scale=2)
             invite = gr.Button("Make a link", elem_id="users-invite")
             invited = gr.HTML("", elem_id="users-invited", js_on_load=None)
-            links = build_links_section(LinksHandlers(handlers.accounts, in_project=False), "users").places
+            links = build_links_section(
+                LinksHandlers(handlers.accounts, handlers.invitations, in_project=False), "users"
+            ).places
     buttons = [renew, disable, enable, promote, demote]
     shown = [listing, chosen, *buttons, *links]
     page.load(handlers.open, outputs=[closed, body, *shown, project], api_name="open_users", **QUIETLY)

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 
 from annotation.errors import AnnotationError, SignedOutError
+from annotation.services.sign_ins import SignInService
 from annotation.types import User
 from annotation.web.addresses import sign_in_address
 from annotation.web.cookies import COOKIE, read_cookie
@@ -19,8 +20,9 @@ CHANGED = "The password is changed, and every other browser is signed out."
 
 
 class AccountPages:
-    def __init__(self, responder: Responder) -> None:
+    def __init__(self, responder: Responder, sign_ins: SignInService) -> None:
         self._responder = responder
+        self._sign_ins = sign_ins
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route("/account", self.show, methods=["GET"])
@@ -48,7 +50,7 @@ class AccountPages:
             return self._responder.go(sign_in_address("/account"))
         try:
             new = await self._responder.ask_slowly(
-                self._responder.accounts.change_password,
+                self._sign_ins.change_password,
                 token,
                 form.get("current", ""),
                 form.get("password", ""),
@@ -63,7 +65,7 @@ class AccountPages:
         await read_form(request)
         user = await self._responder.user_of(request)
         if user is not None:
-            await self._responder.ask(self._responder.accounts.sign_out_everywhere, user.name)
+            await self._responder.ask(self._sign_ins.sign_out_everywhere, user.name)
         return self._responder.see_off(request, "/sign-in?out")
 
     def _page(self, user: User, *, note: str = "", error: AnnotationError | None = None) -> Response:

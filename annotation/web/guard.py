@@ -8,9 +8,8 @@ from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from annotation.services.accounts import AccountService
 from annotation.services.bundle import DamagedError, UnreachableError
-from annotation.services.sign_ins import NOT_SIGNED_IN
+from annotation.services.sign_ins import NOT_SIGNED_IN, SignInService
 from annotation.types import User
 from annotation.web.addresses import sign_in_address
 from annotation.web.cookies import COOKIE, read_cookie
@@ -30,8 +29,8 @@ _NO_STORE = "no-store"
 class Guard:
     """Tells who sends a request."""
 
-    def __init__(self, accounts: AccountService) -> None:
-        self._accounts = accounts
+    def __init__(self, sign_ins: SignInService) -> None:
+        self._sign_ins = sign_ins
 
     def current_user(self, connection: HTTPConnection) -> str | None:
         """The name of the account that is signed in, or None.
@@ -51,7 +50,7 @@ class Guard:
     def look_up(self, connection: HTTPConnection) -> User | None:
         """The same from the database."""
         token = read_cookie(connection, COOKIE)
-        return None if token is None else self._accounts.user_of(token)
+        return None if token is None else self._sign_ins.user_of(token)
 
 
 class GuardMiddleware:

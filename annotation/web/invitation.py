@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from annotation.errors import AnnotationError, InvitationError
-from annotation.services.invitations import Invitation
+from annotation.services.invitations import Invitation, InvitationService
 from annotation.types import User
 from annotation.web.addresses import HOME, sign_in_address
 from annotation.web.forms import read_form
@@ -13,8 +13,9 @@ from annotation.web.responder import Responder
 
 
 class InvitationPages:
-    def __init__(self, responder: Responder) -> None:
+    def __init__(self, responder: Responder, invitations: InvitationService) -> None:
         self._responder = responder
+        self._invitations = invitations
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route("/set-up", self.show_set_up, methods=["GET"])
@@ -29,7 +30,7 @@ class InvitationPages:
 
     async def show(self, request: Request, token: str) -> Response:
         try:
-            offer = await self._responder.ask(self._responder.accounts.invitation, token)
+            offer = await self._responder.ask(self._invitations.invitation, token)
         except InvitationError as error:
             return await self._closed(request, error)
         return self._form(token, offer, await self._responder.user_of(request))
@@ -37,10 +38,11 @@ class InvitationPages:
     async def accept(self, request: Request, token: str) -> Response:
         form = await read_form(request)
         name, password = form.get("name", ""), form.get("password", "")
-        accounts = self._responder.accounts
         try:
-            offer = await self._responder.ask(accounts.invitation, token)
-            session = await self._responder.ask_slowly(accounts.accept_invitation, token, name, password)
+            offer = await self._responder.ask(self._invitations.invitation, token)
+            session = await self._responder.ask_slowly(
+                self._invitations.accept_invitation, token, name, password
+            )
         except InvitationError as error:
             return await self._closed(request, error)
         except AnnotationError as error:
@@ -54,7 +56,7 @@ class InvitationPages:
         if user is None:
             return self._responder.go(sign_in_address(f"/invitation/{token}"))
         try:
-            await self._responder.ask(self._responder.accounts.join, token, user.name)
+            await self._responder.ask(self._invitations.join, token, user.name)
         except AnnotationError as error:
             return await self._closed(request, error)
         return self._responder.go(HOME)

@@ -29,7 +29,7 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
     Returns:
         Who knows who is signed in.
     """
-    guard = add_account_pages(server, services.accounts)
+    guard = add_account_pages(server, services.sign_ins, services.invitations)
     server.user_middleware.append(Middleware(MissingPageMiddleware))  # within the guard and what adds headers
     server.include_router(
         build_rating_routes(
@@ -47,7 +47,9 @@ def add_annotation_routes(server: FastAPI, services: Services) -> Guard:
     )
     downloads = JudgementDownloads(services.accounts, services.projects, services.judgements, guard.user_of)
     server.include_router(build_judgement_downloads(downloads))
-    send = SendPages(services.accounts, services.overview, services.sending, services.handovers)
+    send = SendPages(
+        services.accounts, services.sign_ins, services.overview, services.sending, services.handovers
+    )
     server.include_router(build_send_routes(send))
     server.add_route("/annotate/circle", _to_predictions, include_in_schema=False)
     server.add_route("/annotate/{page}/", _without_slash, include_in_schema=False)

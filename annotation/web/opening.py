@@ -16,7 +16,7 @@ def start_notes(services: Services, address: str, *, in_space: bool) -> list[str
             "Accounts and ratings are lost when this Space starts again: "
             "add a disk to it, or name a PostgreSQL server in the variable KPDEMO_DATABASE_URL."
         )
-    token = services.accounts.setup_token()
+    token = services.invitations.setup_token()
     if token is not None:
         where = "https://ADDRESS-OF-THE-SPACE" if in_space else address
         notes.append(f"Nobody can sign in yet. Make the first account at {where}/set-up/{token}")

@@ -1,4 +1,4 @@
-"""What the pages for accounts share: the service, templates, and letting a browser in."""
+"""What the pages for accounts share: who is signed in, templates, and letting a browser in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from annotation.passwords import AT_ONCE, LONGEST_PASSWORD, SHORTEST_PASSWORD
-from annotation.services.accounts import AccountService
+from annotation.services.sign_ins import SignInService
 from annotation.types import User
 from annotation.web.addresses import local_path
 from annotation.web.cookies import COOKIE, drop_session, keep_session, read_cookie
@@ -47,8 +47,8 @@ def load_templates() -> Environment:
 class Responder:
     """Answers for one server."""
 
-    def __init__(self, accounts: AccountService) -> None:
-        self.accounts = accounts
+    def __init__(self, sign_ins: SignInService) -> None:
+        self._sign_ins = sign_ins
         # Whoever waits for argon2 must not hold a thread meanwhile: the raters need those.
         self._hashing = CapacityLimiter(AT_ONCE)
         self._templates = load_templates()
@@ -63,14 +63,14 @@ class Responder:
 
     async def user_of(self, request: Request) -> User | None:
         token = read_cookie(request, COOKIE)
-        return None if token is None else await self.ask(self.accounts.user_of, token)
+        return None if token is None else await self.ask(self._sign_ins.user_of, token)
 
     async def let_in(self, request: Request, token: str, path: str | None) -> Response:
         """Go on to `path`, signed in."""
-        user = await self.ask(self.accounts.user_of, token)
+        user = await self.ask(self._sign_ins.user_of, token)
         response = self.go(local_path(path))
         if user is not None:
-            keep_session(response, request, token, await self.ask(self.accounts.browser_mark, user.name))
+            keep_session(response, request, token, await self.ask(self._sign_ins.browser_mark, user.name))
         return response
 
     def see_off(self, request: Request, path: str) -> Response:

@@ -12,6 +12,7 @@ from annotation.predictions import TYPE, PredictedDocument, pool
 from annotation.services.accounts import AccountService
 from annotation.services.overview import OverviewService, ProjectLine
 from annotation.services.sending import SendService
+from annotation.services.sign_ins import SignInService
 from annotation.types import Role, User
 from annotation.web.addresses import sign_in_address
 from annotation.web.forms import read_form
@@ -25,9 +26,14 @@ class SendPages:
     """Who is not signed in comes back here after the sign-in; who confirms must administer the project."""
 
     def __init__(
-        self, accounts: AccountService, overview: OverviewService, sending: SendService, handovers: HandOvers
+        self,
+        accounts: AccountService,
+        sign_ins: SignInService,
+        overview: OverviewService,
+        sending: SendService,
+        handovers: HandOvers,
     ) -> None:
-        self._responder = Responder(accounts)
+        self._responder = Responder(sign_ins)
         self._accounts = accounts
         self._overview = overview
         self._sending = sending

@@ -7,6 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from annotation.errors import SignInError, TooManyAttemptsError
+from annotation.services.invitations import InvitationService
+from annotation.services.sign_ins import SignInService
 from annotation.web.addresses import local_path
 from annotation.web.cookies import COOKIE, MARK_COOKIE, read_cookie
 from annotation.web.forms import read_form
@@ -18,8 +20,10 @@ _MINUTE = 60
 
 
 class SignInPages:
-    def __init__(self, responder: Responder) -> None:
+    def __init__(self, responder: Responder, sign_ins: SignInService, invitations: InvitationService) -> None:
         self._responder = responder
+        self._sign_ins = sign_ins
+        self._invitations = invitations
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route("/sign-in", self.show, methods=["GET"])
@@ -43,7 +47,7 @@ class SignInPages:
         name, path = form.get("name", ""), local_path(form.get("next"))
         try:
             token = await self._responder.ask_slowly(
-                self._responder.accounts.sign_in,
+                self._sign_ins.sign_in,
                 name,
                 form.get("password", ""),
                 request.client.host if request.client else "",
@@ -59,9 +63,9 @@ class SignInPages:
     async def sign_out(self, request: Request) -> Response:
         token = read_cookie(request, COOKIE)
         if token is not None:
-            await self._responder.ask(self._responder.accounts.sign_out, token)
+            await self._responder.ask(self._sign_ins.sign_out, token)
         return self._responder.see_off(request, "/sign-in?out")
 
     async def _form(self, **values: Any) -> Response:
-        is_new = not await self._responder.ask(self._responder.accounts.has_administrator)
+        is_new = not await self._responder.ask(self._invitations.has_administrator)
         return self._responder.show("sign_in.html", is_new=is_new, **values)

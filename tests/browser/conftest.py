@@ -141,7 +141,7 @@ class Site:
         context = self._profiles.take(browser, is_kept=is_kept, **options)
         context.set_default_timeout(PATIENCE)
         if name is not None:
-            token = self.services.accounts.sign_in(name, PASSWORD, "127.0.0.1")
+            token = self.services.sign_ins.sign_in(name, PASSWORD, "127.0.0.1")
             context.add_cookies([{"name": COOKIE, "value": token, "url": self.address}])
         return context
 

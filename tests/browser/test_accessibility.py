@@ -93,7 +93,7 @@ def places(site: Site) -> dict[str, object]:
     services.items.import_items(project.id, new_items(9), by=root)
     task = services.writing.desk(project.id, root.id).task
     services.writing.submit(task.id, root.id, "a ferry at noon", task.version)
-    token = site.services.accounts.invite(project_id=project.id, role=Role.RATER, by=root)
+    token = site.services.invitations.invite(project_id=project.id, role=Role.RATER, by=root)
     pool = sent_project(site.services.database)
     grade(site.services.database, pool.id, SENT)
     found = {"text": "boats", "score": 0.5, "key": "boat"}
@@ -106,7 +106,7 @@ def places(site: Site) -> dict[str, object]:
 def tabs(site: Site, browser) -> Iterator[tuple[Page, Page]]:
     """A tab with the administrator's session, and one without any; they keep the scripts that they loaded."""
     contexts = [browser.new_context(color_scheme="light", reduced_motion="reduce") for _ in range(2)]
-    token = site.services.accounts.sign_in("root", PASSWORD, "127.0.0.1")
+    token = site.services.sign_ins.sign_in("root", PASSWORD, "127.0.0.1")
     contexts[0].add_cookies([{"name": COOKIE, "value": token, "url": site.address}])
     for context in contexts:
         context.set_default_timeout(30_000)

@@ -56,7 +56,7 @@ def opened(site, browser, project):
     """The page as the administrator of the server sees it, opened once, and what it complained about."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     context.set_default_timeout(PATIENCE)
-    token = site.services.accounts.sign_in("root", PASSWORD, "127.0.0.1")
+    token = site.services.sign_ins.sign_in("root", PASSWORD, "127.0.0.1")
     context.add_cookies([{"name": COOKIE, "value": token, "url": site.address}])
     page, watch = context.new_page(), Watch()
     watch.over(page, site.address)

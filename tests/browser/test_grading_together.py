@@ -173,7 +173,7 @@ def test_what_said_saved_survives_a_killed_server_and_the_rest_is_sent_later(bro
     )
     services.accounts.add_user("ana", password=PASSWORD)
     services.projects.add_member(project.id, "ana", Role.RATER)
-    token = services.accounts.sign_in("ana", PASSWORD, "127.0.0.1")
+    token = services.sign_ins.sign_in("ana", PASSWORD, "127.0.0.1")
     services.database.dispose()
     address = f"http://127.0.0.1:{port}"
     context = browser.new_context()

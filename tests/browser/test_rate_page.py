@@ -76,7 +76,7 @@ class Desk:
         return user
 
     def end_session(self) -> None:
-        self.site.services.accounts.sign_out_everywhere(self.rater.name)
+        self.site.services.sign_ins.sign_out_everywhere(self.rater.name)
 
 
 @pytest.fixture
@@ -320,7 +320,7 @@ def test_a_page_left_open_never_grades_in_the_name_of_who_signed_in_since(open_d
     desk = open_desk(raters_per_pair=2)
     other = desk.add_rater()
     page = desk.open()
-    token = desk.site.services.accounts.sign_in(other.name, PASSWORD, "127.0.0.1")
+    token = desk.site.services.sign_ins.sign_in(other.name, PASSWORD, "127.0.0.1")
     desk.context.add_cookies([{"name": COOKIE, "value": token, "url": desk.site.address}])
     press(page, "4", "Enter")
     expect(page.locator("#page-user")).to_have_text(other.name)

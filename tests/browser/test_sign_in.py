@@ -51,7 +51,7 @@ def test_from_the_set_up_to_a_disabled_account(browser: Browser, start_site, tmp
     site: Site = start_site(f"sqlite:///{tmp_path / 'new.db'}")
     try:
         root = site.context(browser).new_page()
-        root.goto(f"{site.address}/set-up/{site.services.accounts.setup_token()}")
+        root.goto(f"{site.address}/set-up/{site.services.invitations.setup_token()}")
         root.get_by_label("Name").fill("Ana")
         choose_password(root)
         expect_user(root, "Ana")
@@ -116,7 +116,7 @@ def test_a_new_password_ends_the_other_browser(browser: Browser, site: Site):
 def test_a_lost_session_leads_back_to_the_same_place(browser: Browser, site: Site):
     site.add_user("Dora")
     page = site.page(browser, "Dora", "/annotate/?from=here")
-    site.services.accounts.sign_out_everywhere("Dora")
+    site.services.sign_ins.sign_out_everywhere("Dora")
     page.reload()
     expect(page.get_by_role("status")).to_contain_text("what you graded and typed is kept")
     sign_in(page, "dora", "a wild guess")

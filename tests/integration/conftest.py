@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from annotation.services.accounts import AccountService
+from annotation.services.invitations import InvitationService
+from annotation.services.sign_ins import SignInService
 from db import Database
 from tests.people import CHEAP, PASSWORD, MovableClock, add_project
 
@@ -20,12 +22,22 @@ def accounts(database: Database, clock: MovableClock) -> AccountService:
 
 
 @pytest.fixture
+def sign_ins(database: Database, clock: MovableClock) -> SignInService:
+    return SignInService(database, clock=clock, passwords=CHEAP)
+
+
+@pytest.fixture
+def invitations(database: Database, clock: MovableClock) -> InvitationService:
+    return InvitationService(database, clock=clock, passwords=CHEAP)
+
+
+@pytest.fixture
 def project(database: Database, clock: MovableClock) -> int:
     return add_project(database, clock(), "News")
 
 
 @pytest.fixture
-def ana(accounts: AccountService) -> AccountService:
-    """The accounts, with Ana among them."""
+def ana(accounts: AccountService, sign_ins: SignInService) -> SignInService:
+    """The sign-in, with an account for Ana."""
     accounts.add_user("Ana", PASSWORD)
-    return accounts
+    return sign_ins

@@ -13,7 +13,7 @@ from annotation.errors import (
     SignInError,
 )
 from annotation.passwords import Passwords
-from annotation.services.accounts import AccountService
+from annotation.services.sign_ins import SignInService
 from annotation.types import Role
 from db import Database
 from db.models import AuditEvent, User, UserSession
@@ -83,19 +83,19 @@ def test_the_list_of_accounts_has_roles_by_project(accounts, database, project):
     assert accounts.users() == [first.user, second.user]
 
 
-def test_an_account_that_is_not_there_is_named(accounts):
-    for call in (accounts.user, accounts.disable, accounts.enable, accounts.sign_out_everywhere):
+def test_an_account_that_is_not_there_is_named(accounts, sign_ins):
+    for call in (accounts.user, accounts.disable, accounts.enable, sign_ins.sign_out_everywhere):
         with pytest.raises(NotFoundError, match="'Eve'"):
             call("Eve")
 
 
-def test_the_last_administrator_stays(accounts):
+def test_the_last_administrator_stays(accounts, invitations):
     accounts.add_user("root", PASSWORD, is_administrator=True)
     accounts.add_user("invited", is_administrator=True)  # cannot sign in yet
     for call in (accounts.disable, lambda name: accounts.set_administrator(name, False)):
         with pytest.raises(SettingsError, match="root is the last administrator"):
             call("root")
-    accounts.accept_invitation(accounts.invite("invited"), "", PASSWORD)
+    invitations.accept_invitation(invitations.invite("invited"), "", PASSWORD)
     accounts.disable("root")
     with pytest.raises(SettingsError, match="invited is the last administrator"):
         accounts.set_administrator("invited", False)
@@ -115,32 +115,32 @@ def test_two_administrators_who_disable_each_other_at_once_do_not_both_go(accoun
         accounts.set_administrator("two", True)
 
 
-def test_who_is_disabled_while_argon2_is_at_work_does_not_come_in(ana, database, clock):
+def test_who_is_disabled_while_argon2_is_at_work_does_not_come_in(ana, accounts, database, clock):
     class Slow(Passwords):
         def fits(self, password_hash: str | None, password: str) -> bool:
-            ana.disable("Ana")
+            accounts.disable("Ana")
             return super().fits(password_hash, password)
 
-    slow = AccountService(database, clock=clock, passwords=Slow(memory_kib=8, passes=1))
+    slow = SignInService(database, clock=clock, passwords=Slow(memory_kib=8, passes=1))
     with pytest.raises(SignInError):
         slow.sign_in("Ana", PASSWORD, HERE)
     assert count(database, UserSession) == 0
 
 
-def test_every_change_is_audited_with_who_did_it(accounts, database, project):
+def test_every_change_is_audited_with_who_did_it(accounts, sign_ins, invitations, database, project):
     root = accounts.add_user("root", PASSWORD, is_administrator=True)
     accounts.add_user("Ana", by=root)
-    accounts.accept_invitation(accounts.invite("Ana", by=root), "", PASSWORD)
+    invitations.accept_invitation(invitations.invite("Ana", by=root), "", PASSWORD)
     accounts.set_administrator("Ana", True, by=root)
     accounts.set_administrator("Ana", True, by=root)  # nothing changes, nothing is written
     accounts.set_administrator("Ana", False, by=root)
     accounts.disable("Ana", by=root)
     accounts.enable("Ana", by=root)
     accounts.set_password("Ana", OTHER, by=root)
-    token = accounts.sign_in("Ana", OTHER, HERE)
-    accounts.change_password(token, OTHER, PASSWORD)
-    accounts.sign_out_everywhere("Ana")
-    accounts.join(accounts.invite(project_id=project, role=Role.RATER, by=root), "Ana")
+    token = sign_ins.sign_in("Ana", OTHER, HERE)
+    sign_ins.change_password(token, OTHER, PASSWORD)
+    sign_ins.sign_out_everywhere("Ana")
+    invitations.join(invitations.invite(project_id=project, role=Role.RATER, by=root), "Ana")
     assert audited(database) == [
         "account added",
         "account added",

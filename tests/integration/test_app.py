@@ -76,7 +76,7 @@ def client(server) -> Iterator[TestClient]:
 def signed_in(services) -> dict[str, dict[str, str]]:
     """The headers of a browser that is signed in, by account."""
     return {
-        name: {"Cookie": f"{COOKIE}={services.accounts.sign_in(name, PASSWORD, '127.0.0.1')}"}
+        name: {"Cookie": f"{COOKIE}={services.sign_ins.sign_in(name, PASSWORD, '127.0.0.1')}"}
         for name in ("root", "Ana", "Ben", "Eva")
     }
 

@@ -9,14 +9,14 @@ from annotation.errors import (
     TooManyAttemptsError,
 )
 from annotation.services import attempts
-from annotation.services.accounts import AccountService
+from annotation.services.sign_ins import SignInService
 from db.models import SignInAttempt
 from tests.people import HERE, OTHER, PASSWORD, THERE, at_once, count
 
 
-def fail(accounts: AccountService, name: str, address: str, mark: str | None = None) -> None:
+def fail(sign_ins: SignInService, name: str, address: str, mark: str | None = None) -> None:
     with pytest.raises(SignInError, match="do not fit"):
-        accounts.sign_in(name, "a wild guess", address, mark)
+        sign_ins.sign_in(name, "a wild guess", address, mark)
 
 
 @pytest.mark.parametrize("name", ["Ana", "nobody", "x" * 9999, "a\x00b", "\ud800"])
@@ -41,10 +41,10 @@ def test_the_door_opens_again_also_while_somebody_keeps_knocking(ana, clock):
     ana.sign_in("Ana", PASSWORD, HERE)
 
 
-def test_a_name_that_nobody_has_is_answered_like_any_other(ana):
-    ana.add_user("invited")
-    ana.add_user("gone", PASSWORD)
-    ana.disable("gone")
+def test_a_name_that_nobody_has_is_answered_like_any_other(ana, accounts):
+    accounts.add_user("invited")
+    accounts.add_user("gone", PASSWORD)
+    accounts.disable("gone")
     said = set()
     for name, password in (("nobody", PASSWORD), ("Ana", OTHER), ("invited", ""), ("gone", PASSWORD)):
         with pytest.raises(SignInError) as refused:
@@ -86,8 +86,8 @@ def test_a_guesser_with_many_addresses_is_stopped_but_shuts_out_no_known_browser
     ana.sign_in("Ana", PASSWORD, THERE, mark)
 
 
-def test_a_mark_is_of_one_user_and_one_password_and_is_limited_itself(ana):
-    ana.add_user("Ben", PASSWORD)
+def test_a_mark_is_of_one_user_and_one_password_and_is_limited_itself(ana, accounts):
+    accounts.add_user("Ben", PASSWORD)
     mark = ana.browser_mark("Ana")
     for number in range(attempts.PER_NAME):
         fail(ana, "Ben", f"198.51.100.{number}")
@@ -98,7 +98,7 @@ def test_a_mark_is_of_one_user_and_one_password_and_is_limited_itself(ana):
         fail(ana, "Ana", HERE, mark)
     with pytest.raises(TooManyAttemptsError):
         ana.sign_in("Ana", PASSWORD, THERE, mark)
-    ana.set_password("Ana", OTHER)
+    accounts.set_password("Ana", OTHER)
     assert ana.browser_mark("Ana") != mark
 
 

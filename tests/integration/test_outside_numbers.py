@@ -22,11 +22,11 @@ NUMBERS = [2**31, 2**63, 10**30, -1, 0, -(2**63)]
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_no_row_has_such_a_number(accounts, database, project, number):
+def test_no_row_has_such_a_number(invitations, database, project, number):
     services = open_services(database)
     for call in (
-        lambda: accounts.revoke(number),
-        lambda: accounts.invite(project_id=number, role=Role.RATER),
+        lambda: invitations.revoke(number),
+        lambda: invitations.invite(project_id=number, role=Role.RATER),
         lambda: services.projects.get(number),
         lambda: SystemService(database).board(project, number),
         lambda: SystemService(database).remove(project, number),

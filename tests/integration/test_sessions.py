@@ -15,7 +15,7 @@ from annotation.errors import (
 )
 from annotation.passwords import Passwords
 from annotation.services import attempts
-from annotation.services.accounts import AccountService
+from annotation.services.sign_ins import SignInService
 from db.models import AuditEvent, Invitation, User, UserSession
 from tests.people import HERE, OTHER, PASSWORD, THERE, count
 
@@ -27,9 +27,9 @@ def test_a_session_is_its_users_until_the_sign_out(ana):
     assert ana.user_of(token) is None
 
 
-def test_the_database_holds_neither_token_nor_password(ana, database):
+def test_the_database_holds_neither_token_nor_password(ana, invitations, database):
     token = ana.sign_in("Ana", PASSWORD, HERE)
-    link = ana.invite("Ana")
+    link = invitations.invite("Ana")
     with database.reading() as session:
         kept = [
             *session.scalars(select(UserSession.token_hash)),
@@ -96,14 +96,14 @@ def test_sessions_that_ran_out_are_cleared_away(ana, database, clock):
     assert count(database, UserSession) == 1
 
 
-def test_a_disabled_user_is_out_at_once_and_stays_out_when_enabled(ana):
-    ana.add_user("root", PASSWORD, is_administrator=True)
+def test_a_disabled_user_is_out_at_once_and_stays_out_when_enabled(ana, accounts):
+    accounts.add_user("root", PASSWORD, is_administrator=True)
     token = ana.sign_in("Ana", PASSWORD, HERE)
-    ana.disable("ana")
+    accounts.disable("ana")
     assert ana.user_of(token) is None
     with pytest.raises(SignInError):
         ana.sign_in("Ana", PASSWORD, HERE)
-    ana.enable("ana")
+    accounts.enable("ana")
     assert ana.user_of(token) is None
     assert ana.user_of(ana.sign_in("Ana", PASSWORD, HERE)).name == "Ana"
 
@@ -137,8 +137,8 @@ def test_a_stolen_session_cannot_try_out_passwords(ana):
         ana.change_password(token, PASSWORD, OTHER)
 
 
-def test_signing_out_everywhere_ends_every_session_of_that_user_only(ana):
-    ana.add_user("Ben", PASSWORD)
+def test_signing_out_everywhere_ends_every_session_of_that_user_only(ana, accounts):
+    accounts.add_user("Ben", PASSWORD)
     tokens = [ana.sign_in("Ana", PASSWORD, where) for where in (HERE, THERE)]
     ben = ana.sign_in("Ben", PASSWORD, HERE)
     ana.sign_out_everywhere("Ana")
@@ -147,7 +147,7 @@ def test_signing_out_everywhere_ends_every_session_of_that_user_only(ana):
 
 
 def test_an_old_hash_is_made_anew_at_the_next_sign_in(ana, database, clock):
-    stronger = AccountService(database, clock=clock, passwords=Passwords(memory_kib=16, passes=1))
+    stronger = SignInService(database, clock=clock, passwords=Passwords(memory_kib=16, passes=1))
     stronger.sign_in("Ana", PASSWORD, HERE)
     with database.reading() as session:
         assert "m=16,t=1,p=1" in session.scalar(select(User.password_hash))

@@ -10,6 +10,7 @@ import pytest
 
 from annotation.services.accounts import AccountService
 from annotation.services.bundle import Services, open_services
+from annotation.services.invitations import InvitationService
 from annotation.services.stuck import StuckPair
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
 from annotation.ui.stuck_html import stuck_html
@@ -74,7 +75,7 @@ def test_a_pair_that_everybody_graded_or_skipped_is_told_until_somebody_can_grad
     accounts.add_user("Cleo")
     services.projects.add_member(1, "Cleo", Role.RATER)
     assert services.stuck.stuck(1).total == 1  # nobody has sent her a link
-    accounts.invite("Cleo")
+    InvitationService(database).invite("Cleo")
     assert services.stuck.stuck(1).total == 0
     services.quality.pause(1, "Cleo")
     assert services.stuck.stuck(1).total == 1
@@ -115,7 +116,7 @@ def test_a_command_lists_the_pairs_that_nobody_is_left_for(sqlite_database, caps
     assert main(["project", "show", "News", "--database-url", url]) == 0
     assert "too few raters left for them: 1. Invite another rater.\n" in capsys.readouterr().out
     for _ in range(2):
-        services.accounts.invite(project_id=1, role=Role.RATER)
+        services.invitations.invite(project_id=1, role=Role.RATER)
     services.quality.pause(1, "Ana")
     assert main(["project", "show", "News", "--database-url", url]) == 0
     said = capsys.readouterr().out
@@ -125,15 +126,15 @@ def test_a_command_lists_the_pairs_that_nobody_is_left_for(sqlite_database, caps
 def test_open_links_for_raters_are_told_beside_pairs_that_nobody_is_left_for(services, database):
     for name in ("Ana", "Ben"):
         work(services, name, skips="b")
-    accounts = AccountService(database, passwords=CHEAP)
+    accounts, invitations = AccountService(database, passwords=CHEAP), InvitationService(database)
     for name in ("Cleo", "Dora"):
         accounts.add_user(name)
-    accounts.invite("Ana", project_id=1, role=Role.RATER)  # who is one already
-    accounts.invite(project_id=1, role=Role.EDITOR)
-    accounts.invite(project_id=1, role=Role.RATER, by=accounts.user("Dora"))  # who may not make it
+    invitations.invite("Ana", project_id=1, role=Role.RATER)  # who is one already
+    invitations.invite(project_id=1, role=Role.EDITOR)
+    invitations.invite(project_id=1, role=Role.RATER, by=accounts.user("Dora"))  # who may not make it
     assert "open link" not in stuck_html(services.stuck.stuck(1), 1)
-    accounts.invite("Cleo", project_id=1, role=Role.RATER)
-    accounts.invite("Dora", project_id=1, role=Role.RATER)
+    invitations.invite("Cleo", project_id=1, role=Role.RATER)
+    invitations.invite("Dora", project_id=1, role=Role.RATER)
     accounts.disable("Dora")
     stuck = services.stuck.stuck(1)
     assert (stuck.total, stuck.open_links) == (1, 1)

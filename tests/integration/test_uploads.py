@@ -20,7 +20,7 @@ def client(tmp_path, monkeypatch) -> TestClient:
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "uploads"))
     services = open_annotation(f"sqlite:///{tmp_path / 'kpdemo.db'}")
     services.accounts.add_user("root", password=PASSWORD, is_administrator=True)
-    token = services.accounts.sign_in("root", PASSWORD, "127.0.0.1")
+    token = services.sign_ins.sign_in("root", PASSWORD, "127.0.0.1")
     client = TestClient(
         app.build_server(app.AppContext({"first": "first phrases"}, FakePredictor, annotation=services)),
         base_url="http://localhost",

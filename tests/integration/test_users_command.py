@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 import pytest
 
 from annotation.services.accounts import AccountService
+from annotation.services.invitations import InvitationService
+from annotation.services.sign_ins import SignInService
 from annotation.types import Role
 from db import Database
 from tests.commands import main
@@ -35,16 +37,16 @@ def test_an_account_is_added_by_a_link(call, sqlite_database):
     assert out.startswith("https://rate.example/invitation/")
     assert out.count("\n") == 1  # nothing but the link, for scripts
     assert err == "For Ana, once, within 7 days; --address names another host or port:\n"
-    accounts = AccountService(sqlite_database, passwords=CHEAP)
-    accounts.accept_invitation(out.strip().rpartition("/")[2], "", PASSWORD)
-    assert accounts.require("Ana", None)
+    invitations = InvitationService(sqlite_database, passwords=CHEAP)
+    invitations.accept_invitation(out.strip().rpartition("/")[2], "", PASSWORD)
+    assert AccountService(sqlite_database).require("Ana", None)
 
 
 def test_an_account_is_added_with_a_password_from_standard_input(call, sqlite_database):
     password = "größer als zehn"
     status, out, _ = call("add", "Ben 😀", "--password-stdin", stdin=f"{password}\r\n".encode())
     assert (status, out) == (0, "Added Ben 😀.\n")
-    AccountService(sqlite_database).sign_in("Ben 😀", password, HERE)
+    SignInService(sqlite_database).sign_in("Ben 😀", password, HERE)
 
 
 def test_accounts_are_listed_as_json(call):
@@ -66,7 +68,7 @@ def test_a_link_to_a_project_is_printed(call, sqlite_database, clock):
     add_project(sqlite_database, clock(), "News")
     status, out, _ = call("invite", "--project", "news", "--role", "adjudicator")
     assert status == 0
-    offer = AccountService(sqlite_database).invitation(out.strip().rpartition("/")[2])
+    offer = InvitationService(sqlite_database).invitation(out.strip().rpartition("/")[2])
     assert (offer.project, offer.role) == ("News", Role.ADJUDICATOR)
 
 

@@ -19,8 +19,10 @@ from fastapi.testclient import TestClient
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.gold import GoldService
+from annotation.services.invitations import InvitationService
 from annotation.services.projects import ProjectService
 from annotation.services.sessions import start_session
+from annotation.services.sign_ins import SignInService
 from annotation.types import Cause, Role
 from annotation.ui.adjudicate import AdjudicateHandlers
 from annotation.ui.export import ExportHandlers
@@ -170,7 +172,7 @@ def client(rated):
     """A browser at a server that has sign-in and downloads; sign_in(name) changes who it is."""
     accounts = AccountService(rated.database)
     server = FastAPI()
-    guard = add_account_pages(server, accounts)
+    guard = add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
     gold = GoldService(rated.database, clock=rated.clock)
     server.include_router(build_downloads(accounts, ProjectService(rated.database), gold, guard.user_of))
     client = TestClient(server, headers={"accept": "application/json"})

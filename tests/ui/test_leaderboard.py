@@ -20,8 +20,10 @@ from annotation.dictionary import Dictionary
 from annotation.gold_pairs import GoldPair
 from annotation.score_report import System, score_systems
 from annotation.services.accounts import AccountService
+from annotation.services.invitations import InvitationService
 from annotation.services.projects import ProjectService
 from annotation.services.sessions import start_session
+from annotation.services.sign_ins import SignInService
 from annotation.services.systems import SystemService
 from annotation.types import Role
 from annotation.ui.leaderboard import FOR_LEADERS, TEXTS, LeaderboardHandlers
@@ -342,7 +344,7 @@ def client(rated, service):
     """A browser at a server that has sign-in and this download; sign_in(name) changes who it is."""
     accounts = AccountService(rated.database)
     server = FastAPI()
-    guard = add_account_pages(server, accounts)
+    guard = add_account_pages(server, SignInService(rated.database), InvitationService(rated.database))
     projects = ProjectService(rated.database)
     server.include_router(build_board_downloads(accounts, projects, service, guard.user_of))
     client = TestClient(server, headers={"accept": "application/json"})

@@ -15,12 +15,13 @@ from sqlalchemy import delete, event, select
 
 from annotation.numbers import whole_in
 from annotation.pair_names import PairNames
-from annotation.services.accounts import AccountService
 from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import open_services
 from annotation.services.importing import ImportService
+from annotation.services.invitations import InvitationService
 from annotation.services.ratings import RatingService
 from annotation.services.sessions import start_session
+from annotation.services.sign_ins import SignInService
 from annotation.services.training import TrainingService
 from annotation.types import NewPair
 from annotation.web.accounts import add_account_pages
@@ -83,7 +84,7 @@ def world(sqlite_database) -> World:
 @pytest.fixture
 def server(world) -> FastAPI:
     server = FastAPI()
-    guard = add_account_pages(server, AccountService(world.database))
+    guard = add_account_pages(server, SignInService(world.database), InvitationService(world.database))
     assignments = AssignmentService(world.database)
     ratings = RatingService(world.database, assignments=assignments)
     server.include_router(

@@ -20,8 +20,9 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.passwords import Passwords
 from annotation.services.accounts import AccountService
+from annotation.services.invitations import InvitationService
+from annotation.services.sign_ins import SignInService
 from annotation.types import User
 from annotation.web.accounts import add_account_pages
 from annotation.web.addresses import HOME, local_path
@@ -29,18 +30,19 @@ from annotation.web.sign_in import ENDED
 from db import Database
 from db.models import Base
 from kpdemo.ui.security import SecurityMiddleware
+from tests.people import CHEAP, PASSWORD
 
-PASSWORD = "correct horse battery"
 PAGE = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 HTTPS = {"x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.9"}
 EVIL = "<script>alert(1)</script>"
 
 
-def build_server(accounts: AccountService) -> FastAPI:
+def build_server(database: Database) -> FastAPI:
     """The account pages, and a page and two routes behind them that say who asks."""
     server = FastAPI()
     server.add_middleware(SecurityMiddleware)
-    guard = add_account_pages(server, accounts)
+    sign_ins = SignInService(database, passwords=CHEAP)
+    guard = add_account_pages(server, sign_ins, InvitationService(database, passwords=CHEAP))
 
     @server.get("/annotate/")
     @server.get("/annotate/rate")
@@ -60,20 +62,25 @@ def build_server(accounts: AccountService) -> FastAPI:
 
 
 @pytest.fixture(scope="module")
-def accounts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AccountService]:
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     folder: Path = tmp_path_factory.mktemp("accounts")
     database = Database(f"sqlite:///{folder / 'test.db'}")
     Base.metadata.create_all(database.engine)
-    service = AccountService(database, passwords=Passwords(memory_kib=8, passes=1))
-    service.add_user("root", PASSWORD, is_administrator=True)
-    yield service
+    yield database
     database.dispose()
 
 
 @pytest.fixture(scope="module")
-def address(accounts: AccountService) -> Iterator[str]:
+def accounts(database: Database) -> AccountService:
+    service = AccountService(database, passwords=CHEAP)
+    service.add_user("root", PASSWORD, is_administrator=True)
+    return service
+
+
+@pytest.fixture(scope="module")
+def address(database: Database, accounts: AccountService) -> Iterator[str]:
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(build_server(accounts), log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(build_server(database), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     deadline = time.monotonic() + 30
@@ -384,7 +391,7 @@ def test_who_comes_before_the_first_account_is_told_of_the_set_up_link(client, t
     assert told not in client.get("/sign-in").text
     accounts_of_nobody = Database(f"sqlite:///{tmp_path / 'empty.db'}")
     Base.metadata.create_all(accounts_of_nobody.engine)
-    server = build_server(AccountService(accounts_of_nobody))
+    server = build_server(accounts_of_nobody)
     with TestClient(server) as first:
         page = first.get("/sign-in").text
     accounts_of_nobody.dispose()
@@ -411,9 +418,9 @@ def test_what_is_no_form_is_refused(client, content, kind, status):
     assert response.status_code == status
 
 
-def test_opening_a_link_does_not_use_it_up(client, accounts):
+def test_opening_a_link_does_not_use_it_up(client, accounts, database):
     accounts.add_user("invited by link")
-    token = accounts.invite("invited by link")
+    token = InvitationService(database).invite("invited by link")
     for _ in range(3):
         assert "invited by link" in client.get(f"/invitation/{token}").text
     short = client.post(f"/invitation/{token}", data={"password": "short"})

@@ -10,6 +10,7 @@ import pytest
 
 from annotation.errors import InvitationError
 from annotation.services.accounts import AccountService
+from annotation.services.invitations import InvitationService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import ProjectSettings, Role
@@ -33,16 +34,17 @@ def asked_in_project(name: str) -> gr.Request:
 @pytest.fixture
 def handlers(sqlite_database) -> UsersHandlers:
     accounts = AccountService(sqlite_database, passwords=CHEAP)
+    invitations = InvitationService(sqlite_database, passwords=CHEAP)
     projects = ProjectService(sqlite_database)
     accounts.add_user("root", PASSWORD, is_administrator=True)
     accounts.add_user("Ana", PASSWORD)
     project = projects.create(ProjectSettings(name="News"))
     projects.add_member(project.id, "Ana", Role.ADMINISTRATOR)
-    return UsersHandlers(accounts, projects)
+    return UsersHandlers(accounts, invitations, projects)
 
 
 def links_of(handlers: UsersHandlers, *, in_project: bool = False) -> LinksHandlers:
-    return LinksHandlers(handlers.accounts, in_project)
+    return LinksHandlers(handlers.accounts, handlers.invitations, in_project)
 
 
 VALUES = {"link": 1, "name": "Ana", "is_administrator": True, "project_id": 1, "role": "rater"}
@@ -96,14 +98,14 @@ def link_in(html: str) -> str:
 
 def test_an_added_account_chooses_its_password_by_the_link(handlers):
     html, *_ = handlers.add(asked_by("root"), "Ben", True)
-    handlers.accounts.accept_invitation(link_in(html), "", PASSWORD)
+    handlers.invitations.accept_invitation(link_in(html), "", PASSWORD)
     ben = handlers.accounts.user("Ben")
     assert (ben.is_administrator, ben.has_password) == (True, True)
 
 
 def test_a_project_is_joined_by_the_link_with_the_role_that_was_chosen(handlers):
     html, *_ = handlers.invite_to_project(asked_by("root"), 1, "adjudicator")
-    handlers.accounts.accept_invitation(link_in(html), "Ben", PASSWORD)
+    handlers.invitations.accept_invitation(link_in(html), "Ben", PASSWORD)
     assert handlers.accounts.roles("Ben", 1) == {Role.ADJUDICATOR}
 
 
@@ -119,19 +121,19 @@ def test_an_open_link_is_listed_and_lets_nobody_in_once_it_is_revoked(handlers):
     assert len(choice.choices) == 1
     assert not button.interactive
     with pytest.raises(InvitationError, match="no longer, known"):
-        handlers.accounts.invitation(link_in(invited))
-    assert handlers.accounts.invitation(link_in(added)).user_name == EVIL
+        handlers.invitations.invitation(link_in(invited))
+    assert handlers.invitations.invitation(link_in(added)).user_name == EVIL
 
 
 def test_who_administers_a_project_sees_and_revokes_its_links_and_no_others(handlers, sqlite_database):
-    accounts, projects = handlers.accounts, handlers.projects
+    invitations, projects = handlers.invitations, handlers.projects
     other = projects.create(ProjectSettings(name="Other")).id
-    accounts.invite("root", project_id=1, role=Role.RATER)  # chooses a password for root
-    accounts.invite("root")
-    accounts.invite(project_id=other, role=Role.RATER)
-    before = accounts.open_invitations()
+    invitations.invite("root", project_id=1, role=Role.RATER)  # chooses a password for root
+    invitations.invite("root")
+    invitations.invite(project_id=other, role=Role.RATER)
+    before = invitations.open_invitations()
     asked = asked_in_project("Ana")
-    members = MembersHandlers(accounts, projects, QualityService(sqlite_database))
+    members = MembersHandlers(handlers.accounts, invitations, projects, QualityService(sqlite_database))
     made, listing, choice, _ = members.invite(asked, "editor")
     assert "whoever opens it first<small>editor in News, number " in listing
     assert members.show(asked)[-2].choices == choice.choices
@@ -144,21 +146,21 @@ def test_who_administers_a_project_sees_and_revokes_its_links_and_no_others(hand
     _, listing, *_ = links.revoke_link(asked, own)
     assert "No links are open" in listing
     with pytest.raises(InvitationError, match="no longer, known"):
-        accounts.invitation(link_in(made))
-    assert accounts.open_invitations() == before
+        invitations.invitation(link_in(made))
+    assert invitations.open_invitations() == before
 
 
 @pytest.mark.parametrize("role", [role for role in Role if role is not Role.ADMINISTRATOR])
 def test_other_members_of_a_project_revoke_nothing(handlers, role):
     handlers.accounts.add_user("Ben", PASSWORD)
     handlers.projects.add_member(1, "Ben", role)
-    handlers.accounts.invite(project_id=1, role=Role.RATER)
-    [link] = handlers.accounts.open_invitations()
+    handlers.invitations.invite(project_id=1, role=Role.RATER)
+    [link] = handlers.invitations.open_invitations()
     links = links_of(handlers, in_project=True)
     for deed in (links.choose_link, links.revoke_link):
         with pytest.raises(gr.Error, match="needs the role administrator"):
             deed(asked_in_project("Ben"), link.id)
-    assert handlers.accounts.open_invitations() == [link]
+    assert handlers.invitations.open_invitations() == [link]
 
 
 @pytest.mark.parametrize(
