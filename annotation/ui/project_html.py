@@ -58,14 +58,16 @@ def events_html(events: Sequence[Event]) -> str:
 
 
 def _detail(event: Event) -> str:
-    return ", ".join(
-        f"{name.replace('_', ' ')} {_value(name, value)}"
+    return "; ".join(
+        f"{name.replace('_', ' ')}: {_value(name, value)}"
         for name, value in event.detail.items()
         if value not in (None, "", [], {})
     )
 
 
 def _value(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, list):
         first = ", ".join(map(str, value[:MOST_NAMED]))
         is_told = len(value) <= MOST_NAMED or value[MOST_NAMED:] == ["…"]

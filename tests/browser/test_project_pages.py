@@ -257,7 +257,7 @@ def test_a_withdrawn_pair_is_given_to_nobody_and_the_grade_of_who_had_it_is_kept
     kept = {pair.right: pair.grade for pair in services.ratings.recent(project, ana)}
     assert kept == {first: Decimal(3), second: Decimal(3)}
     page.get_by_role("tab", name="Events").click()
-    expect(page.locator("#project-events")).to_contain_text("reason cut off")
+    expect(page.locator("#project-events")).to_contain_text("reason: cut off")
     page.get_by_role("tab", name="Pairs").click()
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate(WIDTH) <= 390

@@ -40,7 +40,7 @@ def test_a_decision_and_its_withdrawal_are_events(rated):
     assert decided.detail == {"pair": "a", "grade": "2.5", "cause": "scale"}
     assert decided.at < withdrawn.at
     assert "<td>pair decided</td>" in events_html([decided])
-    assert "pair a, grade 2.5, cause scale</td>" in events_html([decided])
+    assert "pair: a; grade: 2.5; cause: scale</td>" in events_html([decided])
 
 
 def test_decisions_in_a_row_are_one_event_that_something_else_ends(rated):
@@ -73,8 +73,8 @@ def test_more_decisions_in_a_row_than_are_looked_at_are_told_as_so_many_or_more(
 def test_of_many_pairs_the_first_and_their_number_are_shown(rated):
     many = [f"p{number}" for number in range(20_000)]
     html = events_html([Event(rated.clock(), "pairs withdrawn", None, {"pairs": many, "reason": "cut off"})])
-    assert "pairs p0, p1, p2, p3, p4 and 19\u202f995 more, reason cut off</td>" in html
+    assert "pairs: p0, p1, p2, p3, p4 and 19\u202f995 more; reason: cut off</td>" in html
     assert len(html) < 1_000
-    assert "pairs a, b</td>" in events_html(
+    assert "pairs: a, b</td>" in events_html(
         [Event(rated.clock(), "pairs removed", None, {"pairs": ["a", "b"]})]
     )

@@ -155,7 +155,7 @@ def test_an_address_names_a_project_or_none(text, project):
 
 def test_an_event_tells_files_apart_by_the_beginning_of_their_digest():
     event = Event(datetime.now(UTC), "Ana", "gold exported", {"manifest_sha256": "0123456789ab" + 52 * "c"})
-    assert "manifest sha256 0123456789ab</td>" in events_html([event])
+    assert "manifest sha256: 0123456789ab</td>" in events_html([event])
 
 
 def test_markup_in_anything_that_users_write_is_shown_as_text():
