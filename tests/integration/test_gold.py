@@ -572,8 +572,8 @@ def test_a_large_export_needs_no_more_memory_than_a_small_one(large, tmp_path, f
 def large(tmp_path_factory):
     url = f"sqlite:///{tmp_path_factory.mktemp('large') / 'a.db'}"
     database = open_database(url, may_make=True)
-    text = "The ferry leaves the old harbour at noon and comes back at dusk. " * 15
-    for name, size in (("small", 2_000), ("large", 100_000)):
+    text = "The ferry leaves the old harbour at noon and comes back at dusk. " * 60
+    for name, size in (("small", 2_000), ("large", 25_000)):
         pairs = (
             NewPair(
                 str(number),
