@@ -106,6 +106,9 @@ def _show(report: AgreementReport) -> None:
     for label, alpha in (("All", whole.all), ("Unadjudicated", whole.unadjudicated)):
         if remark := alpha.reason or alpha.remark:
             show_line(f"{label}: {remark}")
+    for reason, names in _reasons(parts[1:]).items():
+        if reason != whole.all.reason:
+            show_line(f"{', '.join(names)}: {reason}")
     _show_raters(report)
     _show_grades(report)
     show_line("")
@@ -120,6 +123,15 @@ def _show(report: AgreementReport) -> None:
         f"Krippendorff's α, interval level; percentile bootstrap over pairs, {report.resamples:,} resamples, "
         f"seed {report.seed}."
     )
+
+
+def _reasons(parts: Sequence[tuple[str, Part]]) -> dict[str, list[str]]:
+    """Why α is undefined, with the names of the parts where it is."""
+    reasons: dict[str, list[str]] = {}
+    for name, part in parts:
+        if part.all.reason:
+            reasons.setdefault(part.all.reason, []).append(name)
+    return reasons
 
 
 def _show_raters(report: AgreementReport) -> None:

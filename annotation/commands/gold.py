@@ -68,7 +68,7 @@ def export(
     if output is None or str(output) == "-":
         if format not in _PRINTED or unfinished is Unfinished.LIST or as_json:
             raise CallError(
-                "A gold set of several files, and what --json tells, need a folder: give --output DIR."
+                "--format semeval and parquet, --unfinished list and --json need a folder: give --output DIR."
             )
         _print(project, options, database_url)
         return

@@ -126,6 +126,7 @@ def pause(name: NameArgument, project: ProjectOption, database_url: DatabaseOpti
     """Keep a rater from going on in a project; what they graded stays, what they hold goes to others."""
     database, found = open_project(database_url, project)
     QualityService(database).pause(found.id, name)
+    show_line(f"{name} pauses in {project}.")
 
 
 @users.command()
@@ -133,6 +134,7 @@ def resume(name: NameArgument, project: ProjectOption, database_url: DatabaseOpt
     """Let a paused rater go on in a project."""
     database, found = open_project(database_url, project)
     QualityService(database).resume(found.id, name)
+    show_line(f"{name} goes on in {project}.")
 
 
 @users.command()
@@ -140,6 +142,7 @@ def excuse(name: NameArgument, project: ProjectOption, database_url: DatabaseOpt
     """Let a rater work in a project without its training."""
     database, found = open_project(database_url, project)
     QualityService(database).excuse(found.id, name)
+    show_line(f"{name} works in {project} without its training.")
 
 
 @users.command(epilog=_EXAMPLES)

@@ -38,7 +38,7 @@ from annotation.ui.agreement_tables import (
 from annotation.ui.asking import asked_by_leader
 from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.number_fields import decimal_field, decimal_of
-from annotation.ui.tables import file_name, table_html
+from annotation.ui.tables import Table, file_name, table_html, undefined_html
 from annotation.ui.wording import figure, time_html
 from kpdemo.ui.charts import Chart, chart_buttons, show_chart
 from kpdemo.ui.widgets import QUIETLY, empty_html, note_html, section_heading, shown_to_user
@@ -248,15 +248,21 @@ def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[s
     return {
         "figures": figures_html(report, project_id),
         "enough": enough_html(report, project_id, leads=leads),
-        "where": "".join(table_html(table, project) for table in where) + few_pairs_html([*types, *genres])
+        "where": "".join(table_html(table, project) for table in where)
+        + undefined_html("agreement-undefined", *where)
+        + few_pairs_html([*types, *genres])
         or empty_html(all_withdrawn_text(report.withdrawn) if report.withdrawn else NO_PAIRS),
         "grades": table_html(grades_table(report), project) if has_grades else "",
-        "raters": table_html(raters_table(report), project) if has_grades else nobody,
+        "raters": _explained(raters_table(report), project) if has_grades else nobody,
         "drift": drift_html(report),
-        "rater-pairs": table_html(rater_pairs_table(report), project) if report.rater_pairs else alone,
+        "rater-pairs": _explained(rater_pairs_table(report), project) if report.rater_pairs else alone,
         "widest": table_html(widest_table(report, project_id), project) if report.widest else agreed,
         "method": method_html(report),
     }
+
+
+def _explained(table: Table, project: str) -> str:
+    return table_html(table, project) + undefined_html(f"agreement-undefined-{table.name}", table)
 
 
 def charts_of(report: AgreementReport) -> dict[str, Chart | None]:

@@ -10,7 +10,7 @@ from annotation.scoring import Estimate
 from annotation.services.system_rows import Entry, GoldVersion
 from annotation.services.systems import UPLOADED, Board
 from annotation.ui.score_charts import genre_chart
-from annotation.ui.tables import Cell, Column, Table, type_label
+from annotation.ui.tables import Cell, Column, Table, reasons_html, type_label
 from annotation.ui.wording import counted, grouped, time_html, time_in
 from annotation.wide_intervals import wide_parts
 from kpdemo.ui.charts import Chart
@@ -222,24 +222,15 @@ def method_html(board: Board) -> str:
 
 def _undefined_html(report: ScoreReport) -> str:
     """Why some figures of the tables are undefined: for each system and reason, where."""
-    lines = []
+    told: list[tuple[str, str]] = []
     for system in report.systems:
         places: dict[str, list[str]] = {}
         for type, part in system.types.items():
             places.setdefault(part.pearson.reason, []).append(type_label(type))
         for genre, whole in system.genres.items():
             places.setdefault(whole.all.pearson.reason, []).append(genre)
-        lines += [
-            f"<li><b>{escape(system.name)}</b>: {escape(', '.join(where))}. {escape(reason)}</li>"
-            for reason, where in places.items()
-            if reason
-        ]
-    if not lines:
-        return ""
-    return (
-        '<details id="leaderboard-undefined"><summary>Why some figures are undefined</summary>'
-        f"<ul>{''.join(lines)}</ul></details>"
-    )
+        told += [(f"{system.name}: {', '.join(where)}", reason) for reason, where in places.items() if reason]
+    return reasons_html("leaderboard-undefined", told)
 
 
 def _alpha(found: Estimate) -> Alpha:

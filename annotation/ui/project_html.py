@@ -74,4 +74,6 @@ def _value(name: str, value: object) -> str:
         return (
             ", ".join(map(str, value)) if is_told else f"{first} and {grouped(len(value) - MOST_NAMED)} more"
         )
+    if name == "cause":
+        return str(value).replace("_", " ")
     return str(value)[:DIGEST_LENGTH] if name.endswith("sha256") else str(value)

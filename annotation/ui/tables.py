@@ -64,6 +64,28 @@ def table_html(table: Table, project: str, *, page: str = "agreement") -> str:
     return f'{shown}<p class="actions">{save_button(table, project)}</p>'
 
 
+def undefined_html(elem_id: str, *tables: Table) -> str:
+    """Why some figures of tables are undefined or have no interval: each reason, and of which rows it is."""
+    told: dict[str, dict[str, None]] = {}
+    for row in (row for table in tables for row in table.rows):
+        alphas = [cell for cell in row if isinstance(cell, Alpha)]
+        for reason in (alpha.reason or alpha.interval_reason for alpha in alphas):
+            if reason:
+                told.setdefault(reason, {})[str(row[0])] = None
+    return reasons_html(elem_id, [(", ".join(rows), reason) for reason, rows in told.items()])
+
+
+def reasons_html(elem_id: str, told: Sequence[tuple[str, str]]) -> str:
+    """Each place of undefined figures with the reason, folded; nothing where there is none."""
+    if not told:
+        return ""
+    lines = "".join(f"<li><strong>{escape(where)}</strong>: {escape(reason)}</li>" for where, reason in told)
+    return (
+        f'<details id="{elem_id}"><summary>Why some figures are undefined</summary>'
+        f'<ul dir="auto">{lines}</ul></details>'
+    )
+
+
 def listing_html(
     heads: Sequence[str],
     rows: str,

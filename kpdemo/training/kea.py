@@ -93,6 +93,11 @@ def _fit(language: str, tables: LanguageTables, mined: Sequence[_Mined]) -> Lang
 
     rows = [row for one in mined for row in _features(tables, one)]
     labels = [candidate.key in one.gold for one in mined for candidate in one.candidates]
+    if not mined:
+        raise TrainingError(
+            f"There is 1 {language_name(language)} document with keyphrases: give at least two of a "
+            "language, or leave it out."
+        )
     if len(set(labels)) < 2:
         raise TrainingError(
             f"The {language_name(language)} documents have no keyphrase among their candidates, or no other "

@@ -102,7 +102,7 @@ def in_turn_of_files(shelf: ModelShelf, stop: Stop, progress: gr.Progress) -> It
         StoppedError: by `stop`, while others' were.
     """
     if shelf.turn_of_files.locked():
-        progress((0, 1), desc="Files of others are read first")
+        progress((0, 1), desc="Other files are read first")
     with stop.turn(shelf.turn_of_files):
         yield
 

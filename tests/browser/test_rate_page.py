@@ -698,6 +698,14 @@ def test_who_is_done_sees_the_answers_without_unfolding_them(open_desk):
     )
     expect(answers.get_by_role("button").first).to_be_in_viewport()
     assert answers.bounding_box()["y"] < page.locator("#rate-guidelines").bounding_box()["y"]
+    page.set_viewport_size({"width": 390, "height": 800})
+    sides = answers.locator("li").first.locator("span")
+    before = sides.all_inner_texts()
+    sides.evaluate_all("all => all.forEach(one => { one.textContent = one.textContent.repeat(20) })")
+    ends = sides.evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+    assert max(ends) < 390  # however long, each side is cut within the screen
+    sides.evaluate_all("(all, texts) => all.forEach((one, at) => { one.textContent = texts[at] })", before)
+    page.set_viewport_size({"width": 1280, "height": 900})
     answers.get_by_role("button", name="1 The 1th train was late. / late train 1").click()
     press(page, "2", "Enter")
     expect(answers.get_by_role("button")).to_have_text(

@@ -25,6 +25,7 @@ from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.types import Cause, NewPair, ProjectSettings
+from annotation.ui.agreement import texts_of
 from db.models import ServerKey
 from tests.commands import main
 from tests.grade_tables import grades_of_table, krippendorff_alpha
@@ -282,6 +283,20 @@ def test_who_gave_one_grade_to_everything_is_named_by_the_command_and_in_json(tm
     assert said in out
     _, out, _ = run(capsys, "agreement", "harbour", "--json", "--database-url", url)
     assert json.loads(out)["conspicuous"] == [{"rater": "ben", "said": said}]
+
+
+def test_why_a_genre_has_no_alpha_is_told_by_the_command_and_the_page(tmp_path, capsys):
+    url = f"sqlite:///{tmp_path / 'few.db'}"
+    database = open_database(url, may_make=True)
+    pairs = [pair(f"p{at}", str(at % 5), "2", genre=f"genre {at // 17}") for at in range(18)]
+    rated = rated_project(database, pairs)
+    said = "Only one pair has two ratings; it takes two."
+    texts = texts_of(AgreementService(database).report(rated.id), rated.id, leads=True)
+    assert f"<strong>genre 1</strong>: {said}</li>" in texts["where"]
+    assert "<strong>ana, ben</strong>: Without this rater no pair has two" in texts["raters"]
+    database.dispose()
+    _, out, _ = run(capsys, "agreement", "harbour", "--database-url", url)
+    assert f"\ngenre genre 1: {said}\n" in out
 
 
 def test_another_projects_ratings_do_not_count(database):

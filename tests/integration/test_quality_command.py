@@ -52,12 +52,16 @@ def test_pairs_are_imported_settings_changed_and_raters_listed(call, tmp_path):
     assert (found["training_pairs"], found["check_pairs"]) == (2, 2)
     [rater] = found["raters"]
     assert (rater["paused"], rater["training"], rater["check_share"]) == (False, "not passed", None)
-    assert call("user", "pause", rater["rater"], "--project", "Project 0")[0] == 0
-    assert call("user", "excuse", rater["rater"], "--project", "Project 0")[0] == 0
+    name, here = rater["rater"], ("--project", "Project 0")
+    assert call("user", "pause", name, *here)[:2] == (0, f"{name} pauses in Project 0.\n")
+    assert call("user", "excuse", name, *here)[:2] == (
+        0,
+        f"{name} works in Project 0 without its training.\n",
+    )
     out = call("quality", "Project 0")[1]
     assert "paused" in out
     assert "excused" in out
-    assert call("user", "resume", rater["rater"], "--project", "Project 0")[0] == 0
+    assert call("user", "resume", name, *here)[:2] == (0, f"{name} goes on in Project 0.\n")
     assert call("training", "clear", "Project 0")[1] == "2 training pairs of Project 0 no longer used.\n"
 
 

@@ -263,7 +263,7 @@ def test_a_stop_ends_the_measuring(handlers, write, monkeypatch):
 
 def test_files_of_others_come_first_and_the_wait_can_be_stopped(handlers, write):
     def stop(*_, desc, **__):
-        assert desc == "Files of others are read first"
+        assert desc == "Other files are read first"
         handlers.stop_evaluate(PAGE)
 
     steps = handlers.evaluate_files(

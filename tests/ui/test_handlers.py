@@ -415,7 +415,7 @@ def test_a_stop_counts_while_files_of_others_are_read(jsonl, shelf):
     handlers = FilesHandlers(shelf)
 
     def stop(*_, desc, **__):
-        assert desc == "Files of others are read first"
+        assert desc == "Other files are read first"
         handlers.stop_files(PAGE)
 
     with shelf.turn_of_files, pytest.raises(gr.Error, match=STOPPED_EARLY):

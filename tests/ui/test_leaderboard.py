@@ -430,7 +430,7 @@ def test_each_table_is_in_the_order_of_its_own_ranks_and_says_why_a_figure_is_un
     ]
     assert [row[-2:] for row in cells(parts["ranks"], "ranks")] == [["1", "2"], ["2", "1"], ["3", "3"]]
     told = parts["method"].partition("Why some figures are undefined")[2]
-    assert "<b>half</b>: sentence to phrase, " in told
+    assert "<strong>half: sentence to phrase, " in told
     assert "The system does not score these pairs." in told
 
 

@@ -303,7 +303,7 @@ def test_what_was_stopped_is_not_sent(kept, tmp_path, moment):
 
 def test_files_to_send_are_not_read_before_those_of_others(sender, tmp_path):
     def stop(*_: object, desc: str, **__: object) -> None:
-        assert desc == "Files of others are read first"
+        assert desc == "Other files are read first"
         sender.stop_sending_files(PAGE)
 
     rows = tmp_path / "rows.jsonl"

@@ -121,9 +121,12 @@ def test_words_of_no_content_may_stand_inside_a_candidate_only():
     assert key_of("rouge chat", document) not in keys
 
 
-def test_documents_of_which_nothing_can_be_learnt_are_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("count", "told"), [(1, "There is 1 French document with"), (2, "French documents have no keyphrase")]
+)
+def test_documents_of_which_nothing_can_be_learnt_are_refused(tmp_path, count, told):
     path = tmp_path / "docs.jsonl"
-    row = {"id": "1", "text": "Le graphe.", "keyphrases": ["absent"], "language": "fr"}
-    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    with pytest.raises(TrainingError, match="French documents have no keyphrase"):
+    row = {"text": "Le graphe.", "keyphrases": ["absent"], "language": "fr"}
+    path.write_text((json.dumps(row) + "\n") * count, encoding="utf-8")
+    with pytest.raises(TrainingError, match=told):
         train_kea(KeaTraining((Source(Path("docs.jsonl")),), data=tmp_path, output=tmp_path / "run"))
