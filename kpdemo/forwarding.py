@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from kpdemo.errors import ModelLoadError
@@ -21,15 +22,15 @@ from kpdemo.types import (
 )
 
 
-class Forwarding:
+class Forwarding(ABC):
     """A predictor that asks another one for everything; a subclass says which, and overrides what differs.
 
     It is a `RetrievalPredictor`, `Comparing` and `Mapped`, whatever the other one is.
     """
 
+    @abstractmethod
     def _predictor(self) -> Predictor:
         """The other one."""
-        raise NotImplementedError
 
     @property
     def name(self) -> str:
