@@ -42,6 +42,14 @@ def project(site):
     return made
 
 
+@pytest.fixture(autouse=True)
+def _no_system_stays(site, project):
+    yield
+    for version in site.services.systems.golds(project.id):
+        for entry in site.services.systems.board(project.id, version.id).entries:
+            site.services.systems.remove(project.id, entry.id)
+
+
 def training(path):
     """Graded pairs of both types that the project does not have."""
     rows = [
@@ -79,9 +87,6 @@ def test_while_a_system_is_measured_no_other_is_asked_for_in_vain(site, browser,
     expect(page.locator("#system-result")).to_contain_text("Added tiles: 28 scores.")
     expect(add).to_be_enabled()
     expect(name).to_have_value("")
-    [version, *_] = site.services.systems.golds(project.id)
-    [entry] = site.services.systems.board(project.id, version.id).entries
-    site.services.systems.remove(project.id, entry.id)
 
 
 def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, project, tmp_path):
