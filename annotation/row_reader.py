@@ -89,23 +89,23 @@ class RowReader:
     def known_pair(self) -> KnownPair:
         pair = self.item()
         if not isinstance(pair, NewPair):
-            raise self._error("left", "is empty; write the text of the pair or delete the row")
-        name = "gold" if _is_empty(self._fields.get("grade")) else "grade"
+            raise self._blank("left", "write the text of the pair or delete the row")
+        name = "gold" if "gold" in self._fields and _is_empty(self._fields.get("grade")) else "grade"
         if _is_empty(self._fields.get(name)):
-            raise self._error("grade", "is empty; write the known grade, 0 to 4, or delete the row")
+            raise self._blank(name, "write the known grade, 0 to 4, or delete the row")
         explanation = self._short("explanation", LONGEST_EXPLANATION) or ""
         return KnownPair(pair, self._grade(self._fields[name], name), explanation)
 
     def _pair_type(self) -> str:
         type = self._short("type", LONGEST_NAME) or self._type
         if type is None:
-            raise self._error("type", "is missing; add it, or name the type of the whole file")
+            raise self._blank("type", "add it, or name the type of the whole file")
         return type
 
     def _text(self, name: str) -> str:
         text = self._fields.get(name)
         if _is_empty(text):
-            raise self._error(name, "is empty; write its text or delete the row")
+            raise self._blank(name, "write its text or delete the row")
         assert text is not None
         self._check(name, text, LONGEST_TEXT)
         return str(text)
@@ -113,7 +113,7 @@ class RowReader:
     def _needed(self, name: str, longest: int) -> str:
         value = self._short(name, longest)
         if value is None:
-            raise self._error(name, "is empty; fill it in or delete the row")
+            raise self._blank(name, "fill it in or delete the row")
         return value
 
     def _short(self, name: str, longest: int) -> str | None:
@@ -142,7 +142,7 @@ class RowReader:
     def _long_form(self) -> tuple[str, Decimal]:
         rater = self._needed("rater", LONGEST_NAME)
         if _is_empty(self._fields.get("grade")):
-            raise self._error("grade", "is empty; fill it in or delete the row")
+            raise self._blank("grade", "fill it in or delete the row")
         return rater, self._grade(self._fields["grade"], "grade")
 
     def _ratings(self) -> tuple[tuple[str, Decimal], ...]:
@@ -220,6 +220,10 @@ class RowReader:
             raise self._error(
                 field, f"{shown(value)} is not 0 to 4 in steps of {CLSS.step}; mend it or delete the row"
             ) from None
+
+    def _blank(self, field: str, remedy: str) -> ImportFileError:
+        state = "is missing" if self._fields.get(field) is None else "is empty"
+        return self._error(field, f"{state}; {remedy}")
 
     def _refuse(self, field: str, problem: str) -> NoReturn:
         raise self._error(field, problem)

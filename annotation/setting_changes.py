@@ -10,7 +10,7 @@ from typing import Any
 from annotation.errors import SettingsError
 from annotation.types import ProjectSettings
 
-_WORDS = {
+SETTING_WORDS = {
     "raters_per_pair": "number of raters per pair",
     "types": "comparison types",
     "is_random": "order",
@@ -18,6 +18,7 @@ _WORDS = {
     "lease_minutes": "minutes for a pair",
     "most_per_rater": "limit of pairs per rater",
 }
+"""What the fields of `ProjectSettings` are called where their own name does not say it."""
 
 
 def seen_settings(settings: ProjectSettings) -> str:
@@ -44,8 +45,8 @@ def merged_settings(mine: ProjectSettings, now: ProjectSettings, seen: str) -> P
             continue
         if own[name] != before[name]:
             raise SettingsError(
-                f"Somebody else changed the {_WORDS.get(name, name)} while this page was open, so nothing "
-                "was saved: copy what you wrote there, open the page again, and change it anew."
+                f"Somebody else changed the {SETTING_WORDS.get(name, name)} while this page was open, so "
+                "nothing was saved: copy what you wrote there, open the page again, and change it anew."
             )
         theirs[name] = getattr(now, name)
     return replace(mine, **theirs)

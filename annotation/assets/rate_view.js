@@ -10,7 +10,7 @@
     waiting: () => "Nothing to grade at the moment: other raters have the remaining pairs, and some may come back. "
       + "This page checks again every 20 seconds.",
     done: ({ rated }) => (rated
-      ? `You have graded ${rated} ${rated === 1 ? "pair" : "pairs"}, and none is left for you. Others grade any that you were not given. `
+      ? `You have graded ${rated} ${rated === 1 ? "pair" : "pairs"}, and none is left for you: any others are for other raters. `
         + "Thank you. Your last answers are below."
       : "There are no pairs for you to grade: others have graded them, or none were imported yet. Ask the project's administrator."),
     share: ({ rated }) => `Thank you: you have graded your share, ${rated} ${rated === 1 ? "pair" : "pairs"}.`,

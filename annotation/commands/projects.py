@@ -122,8 +122,10 @@ def create(
     if as_json:
         show_json(_as_json(project))
     else:
+        called = shlex.quote(project.name)
         show_line(
-            f"Created {project.name}. Next: python -m annotation import {shlex.quote(project.name)} FILE"
+            f"Created {project.name}. Next: python -m annotation import {called} FILE with its pairs, "
+            f"or python -m annotation items import {called} FILE with what writers begin from."
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from annotation.comparison import comparison_type
 from annotation.projects import ProjectCounts, all_withdrawn_text
 from annotation.services.events import Event
+from annotation.setting_changes import SETTING_WORDS
 from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped, progress_html, time_html
 from kpdemo.ui.widgets import empty_html, escape
@@ -69,6 +70,8 @@ def _value(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
+        if name == "settings":
+            value = [SETTING_WORDS.get(setting, setting) for setting in value]
         first = ", ".join(map(str, value[:MOST_NAMED]))
         is_told = len(value) <= MOST_NAMED or value[MOST_NAMED:] == ["…"]
         return (

@@ -158,6 +158,11 @@ def test_an_event_tells_files_apart_by_the_beginning_of_their_digest():
     assert "manifest sha256: 0123456789ab</td>" in events_html([event])
 
 
+def test_an_event_calls_settings_what_the_page_calls_them():
+    event = Event(datetime.now(UTC), "Ana", "project changed", {"settings": ["raters_per_pair", "threshold"]})
+    assert "settings: number of raters per pair, threshold</td>" in events_html([event])
+
+
 def test_markup_in_anything_that_users_write_is_shown_as_text():
     now = datetime.now(UTC)
     pages = (
