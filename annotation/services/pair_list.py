@@ -21,6 +21,8 @@ from db.models import Adjudication, Pair, Project
 
 PAGE_LENGTH = 50
 _READ_LENGTH = 4 * BEGINNING_LENGTH + 1
+_SHOWN_OF_SENSES = (("word_definition",), ("sense", "words"), ("sense", "definition"))
+"""Where the column `senses` has what the list shows of a word and a sense, besides the word."""
 
 
 class PairState(StrEnum):
@@ -78,8 +80,9 @@ class PairListService:
         """The pairs in the order of import, hidden check pairs not among them.
 
         Args:
-            search: a part of the id or of one of the texts, as it stands, or in other capital and small
-                letters; which letters have others, PostgreSQL knows from the database's locale.
+            search: a part of the id or of one of the texts, of a sense its words, meaning or key; as it
+                stands, or in other capital and small letters; which letters have others, PostgreSQL knows
+                from the database's locale.
             state: only those in this state; None for all.
             limit: how many at most; None for all.
             offset: how many to leave out.
@@ -108,7 +111,8 @@ def _found(search: str) -> list[ColumnElement[bool]]:
         return []
     if not can_be_stored(part):  # no pair has such a text, and PostgreSQL would not take it
         return [Pair.id.is_(None)]
-    texts = (Pair.external_id, Pair.left, Pair.right)
+    senses = [Pair.senses[path].as_string() for path in _SHOWN_OF_SENSES]
+    texts = [Pair.external_id, Pair.left, Pair.right, *senses]
     # As it stands too: what a server's lower() makes of a letter may depend on the ones beside it.
     as_it_stands = [text.contains(part, autoescape=True) for text in texts]
     return [or_(*as_it_stands, *(text.icontains(part, autoescape=True) for text in texts))]

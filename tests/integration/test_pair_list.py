@@ -114,6 +114,14 @@ SENSE = PairSenses(
 KEY = "rodent%1:05:00::"
 
 
+def test_a_sense_is_found_by_its_words_meaning_and_key(database):
+    words = NewPair("m", WORD_TO_SENSE, "mouse#n", KEY, senses=SENSE)
+    project = rated_project(database, [words, pair("p")], types=(WORD_TO_SENSE, "sentence2phrase"))
+    listing = PairListService(database)
+    for search in ("Gnawer", "gnawing MAMMAL", "small animal", "%1:05"):
+        assert [line.external_id for line in listing.pairs(project.id, search=search).items] == ["m"]
+
+
 def test_words_and_senses_are_listed_as_raters_see_them_and_keys_stay_in_files(sqlite_database, capsys):
     pairs = [pair("m", type=WORD_TO_SENSE, left="mouse#n", right=KEY, senses=SENSE)]
     rated = rated_project(sqlite_database, pairs, types=(WORD_TO_SENSE,))
