@@ -87,14 +87,16 @@ def load(name: str) -> Nested | FakePredictor:
 MODELS = {"default": "fixed phrases", "first": "first phrases", "damaged": "cannot be loaded"}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def serve():
-    """Start a server for a context; all stop when the tests end."""
+    """Start a server for a context; those of a file stop when it ends, since none is quite idle."""
     running: list[tuple[uvicorn.Server, threading.Thread]] = []
 
     def start(context: app.AppContext) -> str:
         listener = socket.create_server(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app.build_server(context), log_level="warning"))
+        server = uvicorn.Server(
+            uvicorn.Config(app.build_server(context), log_level="warning", timeout_graceful_shutdown=1)
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         running.append((server, thread))
@@ -110,7 +112,7 @@ def serve():
         thread.join(10)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def address(serve) -> str:
     return serve(app.AppContext(MODELS, load))
 
@@ -158,7 +160,7 @@ class Site:
         self._profiles.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def start_site(serve):
     """Start the real server on the database at a URL; everything is there that `python app.py` serves."""
 
