@@ -24,7 +24,7 @@ from tests.fakes import FakePredictor, absent_keyphrases
 from tests.profiles import DESKTOP, Profiles
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
     from annotation.services.bundle import Services
     from annotation.types import User
@@ -198,6 +198,24 @@ def _no_page_stays_open(request: pytest.FixtureRequest) -> Iterator[None]:
         request.getfixturevalue("site").close_pages()
 
 
+@pytest.fixture
+def unused(tmp_path: Path) -> str:
+    """A name that nothing on a server has, nor has got when the test is run again."""
+    return tmp_path.name
+
+
+def choose_files(box: Locator, *files: Path | tuple[str, bytes]) -> None:
+    """Choose files, or files of these names and contents, and wait until the server has them."""
+    from playwright.sync_api import expect
+
+    contents = [(file.name, file.read_bytes()) if isinstance(file, Path) else file for file in files]
+    box.locator("input[type=file]").set_input_files(
+        [{"name": name, "mimeType": "text/plain", "buffer": content} for name, content in contents]
+    )
+    # Those that are on their way are named elsewhere.
+    expect(box.locator(".file-preview td.filename")).to_have_count(len(contents))
+
+
 def open_annotation_page(page: Page, address: str) -> None:
     """Open a page of annotation and wait until it can be used: its header has come from the server."""
     page.goto(address)
@@ -262,12 +280,14 @@ def shared_page(browser: Browser, address: str) -> Iterator[tuple[Page, Watch]]:
 
 
 @pytest.fixture
-def demo(shared_page: tuple[Page, Watch]) -> Iterator[Page]:
+def demo(request: pytest.FixtureRequest, shared_page: tuple[Page, Watch], address: str) -> Iterator[Page]:
     """A page of the module's, for tests that leave its options as they were.
 
     Nothing foreign may be asked for, and nothing may complain.
     """
     page, watch = shared_page
+    if request.node.execution_count > 1:  # as the failed attempt did not leave it
+        open_page(page, address)
     yield page
     watch.check()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import open_page, serious_violations
+from tests.browser.conftest import choose_files, open_page, serious_violations
 from tests.browser.test_files_page import upload as upload_files
 from tests.browser.test_keyphrases_page import expect_refusal
 from tests.browser.test_look import WIDTH
@@ -35,10 +35,7 @@ def open_tab(page):
 
 
 def upload(page, part, *paths):
-    box = page.locator(f"#evaluate-{part}")
-    box.locator("input[type=file]").set_input_files([str(path) for path in paths])
-    for path in paths:
-        expect(box).to_contain_text(path.stem)
+    choose_files(page.locator(f"#evaluate-{part}"), *paths)
 
 
 def table(page):
