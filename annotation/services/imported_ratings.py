@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 from sqlalchemy import (
@@ -22,20 +22,26 @@ from sqlalchemy.orm import Session
 
 from annotation.clock import Clock
 from annotation.errors import ImportFileError, SettingsError
-from annotation.names import LONGEST_NAME
 from annotation.services.bulk import insert_rows
 from annotation.services.desk import BARRED
+from annotation.services.numbered_raters import (
+    exported_number,
+    free_name,
+    number_in,
+    numbered_account,
+    numbered_name,
+)
+from annotation.services.numbering import given_numbers
 from annotation.services.tally import TAKES_A_SLOT, refresh_pairs
 from annotation.services.users import find_user, new_user
 from annotation.types import Project, Role, from_quarters
+from db import models
 from db.models import Assignment, Membership, Pair, Rating, RatingChange
 
 _PAIRS = cast(Table, Pair.__table__)
 _ASSIGNMENTS = cast(Table, Assignment.__table__)
 _RATINGS = cast(Table, Rating.__table__)
 _HISTORY = cast(Table, RatingChange.__table__)
-_NUMBERED = re.compile(r"(?:rater )?([0-9]+)")
-"""Raters without a name of their own, as files and anonymous exports number them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,8 @@ class RatingWriter:
         self._names: dict[int, str] = {}
         """Of the accounts that were there before."""
         self._made: set[int] = set()
+        self._numbers: dict[str, models.User | None] = {}
+        """Accounts of numbered raters, as far as they were looked for."""
         self._members = set(
             session.scalars(
                 select(Membership.user_id).where(
@@ -119,6 +127,8 @@ class RatingWriter:
         pairs = self._pairs(sorted({rating.pair_id for rating in ratings}))
         for rating in ratings:
             with self._told(rating, wrong):
+                if self._is_of_export(rating, pairs):
+                    continue
                 rater_id = self._account(rating)
                 if self._is_new(rating, rater_id, pairs):
                     rows.append((rater_id, rating))
@@ -175,6 +185,36 @@ class RatingWriter:
         pairs.ratings[key] = rating.quarters
         return True
 
+    def _is_of_export(self, rating: ImportedRating, pairs: _Pairs) -> bool:
+        """Whether it is there under the number that a gold set of this project gave its rater.
+
+        Raises:
+            ImportFileError: the number may also be one of another gold set, and nobody can tell.
+        """
+        number = exported_number(rating.rater)
+        if number is None:
+            return False
+        known, used = self._given
+        if number not in used:
+            return False
+        exported = next((rater for rater, given in known.items() if given == number), None)
+        if pairs.ratings.get((rating.pair_id, exported or 0)) == rating.quarters:
+            return True
+        own = self._numbered(str(number))
+        if own is not None and own.id == exported:
+            return False
+        if own is not None and pairs.ratings.get((rating.pair_id, own.id)) == rating.quarters:
+            return False
+        raise ImportFileError(
+            f"{rating.place}: {rating.rater!r} is a rater of this project's own gold sets, who did not give "
+            f"the pair {rating.external_id!r} this grade; write the rater's name, or {number} alone for one "
+            "whom only a file has numbered."
+        )
+
+    @cached_property
+    def _given(self) -> tuple[dict[int, int], set[int]]:
+        return given_numbers(self._session, self._project.id)
+
     def _take_slot(self, rating: ImportedRating, pairs: _Pairs) -> None:
         if pairs.open_slots[rating.pair_id] == 0:
             raise ImportFileError(
@@ -219,28 +259,34 @@ class RatingWriter:
         found = self._accounts.get(rating.rater)
         if found is not None:
             return found
-        name = self._name(rating.rater)
-        row = find_user(self._session, name)
+        number = number_in(rating.rater)
+        row = find_user(self._session, rating.rater) if number is None else self._numbered(number)
         if row is None:
-            try:
-                row = new_user(self._session, name, self._clock())
-            except SettingsError as error:
-                raise ImportFileError(f"{rating.place}, rater {rating.rater!r}: {error}") from None
-            self._made.add(row.id)
+            row = self._new_account(rating, number)
         elif row.id not in self._made:  # else it is another spelling of a name of this file
             self._names[row.id] = row.name
         self._accounts[rating.rater] = row.id
         return row.id
 
-    def _name(self, rater: str) -> str:
-        """A numbered rater is one of this project's, not the same as number 1 of another."""
-        numbered = _NUMBERED.fullmatch(rater)
-        if numbered is None:
-            return rater
-        number = f"/{numbered[1]}"
-        name = self._project.name
-        room = LONGEST_NAME - len(number)
-        return (name if len(name) <= room else f"{name[: room - 1]}…") + number
+    def _new_account(self, rating: ImportedRating, number: str | None) -> models.User:
+        name = rating.rater if number is None else free_name(self._session, self._project.name, number)
+        try:
+            row = new_user(self._session, name, self._clock())
+        except SettingsError as error:
+            raise ImportFileError(f"{rating.place}, rater {rating.rater!r}: {error}") from None
+        self._made.add(row.id)
+        if number is not None:
+            self._numbers[number] = row
+        return row
+
+    def _numbered(self, number: str) -> models.User | None:
+        """The account of a numbered rater, of this project or of this file; None where there is none yet."""
+        if number not in self._numbers:
+            project = self._project
+            row = numbered_account(self._session, project.id, project.name, number)
+            named = find_user(self._session, numbered_name(project.name, number)) if row is None else None
+            self._numbers[number] = named if named is not None and named.id in self._made else row
+        return self._numbers[number]
 
 
 _THEIRS = _RATINGS.c.pair_id.in_(bindparam("ids", expanding=True))

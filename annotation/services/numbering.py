@@ -24,7 +24,7 @@ def numbers_of(session: Session, project: Project, key: bytes) -> dict[int, int]
     Args:
         key: `KeyService.raters` of the project.
     """
-    known, used = _given(session, project)
+    known, used = given_numbers(session, project.id)
     return rater_numbers(rater_ids(session, project.id), key, known, used)
 
 
@@ -33,16 +33,16 @@ def are_free(session: Session, project: Project, numbers: Mapping[int, int]) -> 
 
     False where a gold set that was exported meanwhile gave one to somebody else, or a rater another.
     """
-    known, _ = _given(session, project)
+    known, _ = given_numbers(session, project.id)
     both = {**numbers, **known}
     return both.items() >= numbers.items() and len(set(both.values())) == len(both)
 
 
-def _given(session: Session, project: Project) -> tuple[dict[int, int], set[int]]:
+def given_numbers(session: Session, project_id: int) -> tuple[dict[int, int], set[int]]:
     """The numbers that stand, each rater's own, and all that were ever used."""
     known: dict[int, int] = {}
     used: set[int] = set()
-    earlier = select(Export.options).where(Export.project_id == project.id).order_by(Export.id)
+    earlier = select(Export.options).where(Export.project_id == project_id).order_by(Export.id)
     for kept in session.scalars(earlier):
         numbers = {int(rater): number for rater, number in kept.get(NUMBERS, {}).items()}
         for rater, number in numbers.items():

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from sqlalchemy.exc import OperationalError
 
 from annotation.clock import utcnow
 from annotation.commands.options import open_database
-from annotation.errors import ExportError
+from annotation.errors import ExportError, ImportFileError
 from annotation.formats import open_source
 from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row, rater_numbers
 from annotation.gold_folder import GoldFolder, write_manifest
@@ -467,6 +468,20 @@ def test_an_export_imported_again_gives_the_same_ratings(sqlite_database, tmp_pa
         }
 
     assert kept(second.id) == kept(first.id)
+
+
+def test_an_export_imported_into_its_own_project_adds_no_ratings(database, tmp_path):
+    rated = rated_project(database, [pair("a", "1", "1.5"), pair("b", "2", "2")])
+    projects, imports = ProjectService(database), ImportService(database)
+    projects.update(rated.id, replace(rated.project.settings, raters_per_pair=4))
+    export(rated, tmp_path / "gold", unfinished=Unfinished.LIST)
+    with open_source(tmp_path / "gold" / "unfinished.jsonl") as source:
+        summary = imports.import_pairs(rated.id, read_items(source))
+    assert (summary.ratings, summary.duplicates) == (0, ("a", "b"))
+    with pytest.raises(ImportFileError, match="'rater 1' is a rater of this project's own gold sets"):
+        imports.import_pairs(rated.id, [NewRating("a", "rater 1", Decimal(4))])
+    imports.import_pairs(rated.id, [NewRating("a", "1", Decimal(4))])
+    assert dict(rated_pairs(database, rated.id)[0].ratings)["harbour/1"] == 4
 
 
 @pytest.fixture

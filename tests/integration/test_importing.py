@@ -170,6 +170,29 @@ def test_numbered_raters_are_the_projects_own(database):
     assert len(names[2]) == 80
 
 
+def test_numbered_raters_stay_the_same_when_the_project_is_renamed(database):
+    project, _ = import_into(database, [pair(1, {"1": "3"})])
+    ProjectService(database).update(project.id, replace(project.settings, name="News 2026"))
+    summary = ImportService(database).import_pairs(project.id, [pair(1, {"1": "3"}), pair(2, {"1": "2"})])
+    assert (summary.pairs, summary.ratings) == (1, 1)
+    assert set(graded(database)) == {("p1", "News/1"), ("p2", "News/1")}
+
+
+def test_numbered_raters_are_nobody_elses_whatever_the_projects_are_called(database):
+    first, _ = import_into(database, [pair(1, {"1": "3"})])
+    ProjectService(database).update(first.id, replace(first.settings, name="Old news"))
+    AccountService(database).add_user("News/2")
+    second, _ = import_into(database, [pair(2, {"1": "3", "2": "1"})])
+    again = ImportService(database).import_pairs(second.id, [pair(2, {"1": "3", "rater 2": "1"})])
+    assert again.ratings == 0
+    long = "x" * 90
+    import_into(database, [pair(3, {"1": "0"})], name=long + "a")
+    import_into(database, [pair(4, {"1": "0"})], name=long + "b")
+    raters = {id: {name for pair, name in graded(database) if pair == id} for id in ("p2", "p3", "p4")}
+    assert raters["p2"] == {"News (2)/1", "News (2)/2"}
+    assert not raters["p3"] & raters["p4"]
+
+
 def test_an_import_is_written_down(database):
     ana = AccountService(database).add_user("Ana")
     project = ProjectService(database).create(SETTINGS)

@@ -1,0 +1,63 @@
+"""Accounts of raters without a name, whom files and anonymous exports number: each project has its own."""
+
+from __future__ import annotations
+
+import re
+
+from sqlalchemy import exists, select
+from sqlalchemy.orm import Session
+
+from annotation.names import LONGEST_NAME, name_key
+from annotation.services.users import find_user
+from db.models import Rating, RatingChange, User
+
+_NUMBERED = re.compile(r"(rater )?([0-9]+)")
+
+
+def number_in(label: str) -> str | None:
+    """The digits of a rater who has only a number; None of one with a name."""
+    found = _NUMBERED.fullmatch(label)
+    return None if found is None else found[2]
+
+
+def exported_number(label: str) -> int | None:
+    """The number of a label as exports write it: "rater 1", not 1 alone."""
+    found = _NUMBERED.fullmatch(label)
+    return None if found is None or found[1] is None else int(found[2])
+
+
+def numbered_account(session: Session, project_id: int, project_name: str, number: str) -> User | None:
+    """The account that stands for the number in this project, whatever the project was called then.
+
+    It is one whose ratings here came from a file, so that neither another project's account nor a person
+    who bears such a name is taken for it. The one named after the project as it is called now goes first.
+    """
+    imported = (
+        exists()
+        .where(Rating.project_id == project_id, Rating.rater_id == User.id)
+        .where(RatingChange.pair_id == Rating.pair_id, RatingChange.rater_id == Rating.rater_id)
+        .where(RatingChange.origin == "import")
+    )
+    usual = name_key(numbered_name(project_name, number))
+    return session.scalar(
+        select(User)
+        .where(User.name.endswith(f"/{number}"), imported)
+        .order_by(User.name_key != usual, User.id)
+        .limit(1)
+    )
+
+
+def free_name(session: Session, project_name: str, number: str) -> str:
+    """The name of a new account for the number, which no account has."""
+    name, times = numbered_name(project_name, number), 1
+    while find_user(session, name) is not None:
+        times += 1
+        name = numbered_name(project_name, number, f" ({times})")
+    return name
+
+
+def numbered_name(project_name: str, number: str, mark: str = "") -> str:
+    """The project's name, shortened where it must be, and the number."""
+    end = f"{mark}/{number}"
+    room = LONGEST_NAME - len(end)
+    return (project_name if len(project_name) <= room else f"{project_name[: room - 1]}…") + end
