@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from annotation.notes import clean_text
 from db.models import AuditEvent
 
 REMOVED, WITHDRAWN, RESTORED = PAIRS_CHANGED = ("pairs removed", "pairs withdrawn", "pairs restored")
@@ -30,6 +31,16 @@ def record(
         action: what, at most 40 characters.
         user_id: who; None stands for the command line.
         project_id: where; None stands for the server.
-        detail: what JSON can hold.
+        detail: what JSON can hold; there is a sign for what UTF-8 cannot, as in names of files.
     """
-    session.add(AuditEvent(at=at, user_id=user_id, project_id=project_id, action=action, detail=detail))
+    kept = cleaned(detail)
+    session.add(AuditEvent(at=at, user_id=user_id, project_id=project_id, action=action, detail=kept))
+
+
+def cleaned(detail: Any) -> Any:
+    """The same with every text as `clean_text` has it."""
+    if isinstance(detail, str):
+        return clean_text(detail)
+    if isinstance(detail, dict):
+        return {name: cleaned(value) for name, value in detail.items()}
+    return [cleaned(value) for value in detail] if isinstance(detail, list | tuple) else detail

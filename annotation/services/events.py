@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from annotation.services.audit import cleaned
 from annotation.types import from_quarters
 from db import Database
 from db.models import AdjudicationChange, AuditEvent, Pair, User
@@ -56,7 +57,8 @@ def _recorded(session: Session, project_id: int, limit: int) -> list[Event]:
         .order_by(AuditEvent.at.desc(), AuditEvent.id.desc())
         .limit(limit)
     )
-    return [Event(*row) for row in session.execute(statement)]
+    rows = session.execute(statement)
+    return [Event(at, action, user, cleaned(detail)) for at, action, user, detail in rows]
 
 
 def _decisions(session: Session, project_id: int) -> list[Event]:

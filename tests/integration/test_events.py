@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.events import DECIDED, WITHDRAWN, Event, EventService
+from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.types import Cause, Role
 from annotation.ui.project_html import events_html
+from db.models import AuditEvent
 from tests.rated import Rated, pair, rated_project
 
 
@@ -78,3 +81,20 @@ def test_of_many_pairs_the_first_and_their_number_are_shown(rated):
     assert "pairs: a, b</td>" in events_html(
         [Event(rated.clock(), "pairs removed", None, {"pairs": ["a", "b"]})]
     )
+
+
+def test_a_file_name_that_is_not_utf8_can_be_read_in_the_events(database):
+    rated = rated_project(database, [])
+    ImportService(database).import_pairs(rated.id, [pair("a")], files=["q\udcff.tsv"])
+    event, *_ = EventService(database).recent(rated.id)
+    assert event.detail["files"] == ["q\ufffd.tsv"]
+
+
+def test_such_a_name_that_an_earlier_version_kept_can_be_read_too(database):
+    rated = rated_project(database, [])
+    with database.session() as session:
+        detail = {"files": ["q\udcff.tsv"], "pairs": 1}
+        at = rated.clock() + timedelta(days=999)
+        session.add(AuditEvent(at=at, project_id=rated.id, action="pairs imported", detail=detail))
+    event, *_ = EventService(database).recent(rated.id)
+    assert event.detail == {"files": ["q\ufffd.tsv"], "pairs": 1}
