@@ -1,14 +1,20 @@
-"""Two administrators who change settings of a project at once: neither undoes what the other did."""
+"""Two people who change settings of a project at once: neither undoes what the other did."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import fields, replace
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from annotation.errors import SettingsError
-from annotation.types import ProjectSettings
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Settings = TypeVar("Settings", bound="DataclassInstance")
+"""Those of a form: a frozen dataclass."""
 
 SETTING_WORDS = {
     "raters_per_pair": "number of raters per pair",
@@ -17,16 +23,35 @@ SETTING_WORDS = {
     "may_revise": "switch for changing grades",
     "lease_minutes": "minutes for a pair",
     "most_per_rater": "limit of pairs per rater",
+    "pass_percent": "pass mark",
+    "training_distance": "distance within which a training grade counts as close",
+    "check_every": "number of pairs among which one is a check pair",
+    "check_distance": "distance within which the grade of a check pair is accepted",
+    "larger_words": "words of the larger item",
+    "larger_sentences": "sentences of the larger item",
+    "smaller_words": "words of the smaller item",
+    "smaller_sentences": "sentences of the smaller item",
+    "has_zeros": "switch for pairs of grade 0",
 }
-"""What the fields of `ProjectSettings` are called where their own name does not say it."""
+"""What fields are called where their own name does not say it."""
 
 
-def seen_settings(settings: ProjectSettings) -> str:
+def seen_settings(settings: DataclassInstance) -> str:
     """What a form remembers of the settings that it began with: a short print of each."""
     return json.dumps(_prints(settings))
 
 
-def merged_settings(mine: ProjectSettings, now: ProjectSettings, seen: str) -> ProjectSettings:
+def seen_again(seen: str, settings: DataclassInstance, *, but: Collection[str]) -> str:
+    """The same of a form that now shows other settings, all but some, which it still shows as it began.
+
+    Raises:
+        SettingsError: `seen` is not from `seen_settings`.
+    """
+    before = _read(seen)
+    return json.dumps({**_prints(settings), **{name: before[name] for name in but if name in before}})
+
+
+def merged_settings(mine: Settings, now: Settings, seen: str) -> Settings:
     """My settings, but with what somebody else has changed since, where I have not touched it.
 
     Args:
@@ -52,7 +77,7 @@ def merged_settings(mine: ProjectSettings, now: ProjectSettings, seen: str) -> P
     return replace(mine, **theirs)
 
 
-def _prints(settings: ProjectSettings) -> dict[str, str]:
+def _prints(settings: DataclassInstance) -> dict[str, str]:
     return {
         field.name: sha256(repr(getattr(settings, field.name)).encode("utf-8", "surrogatepass")).hexdigest()[
             :16

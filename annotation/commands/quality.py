@@ -25,6 +25,7 @@ from annotation.pair_senses import known_with_senses
 from annotation.quality import QualitySettings
 from annotation.services.known_pairs import KnownPairService, KnownSummary
 from annotation.services.quality import QualityOverview, QualityService, Standing
+from annotation.setting_changes import seen_settings
 from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project, ReadKnownPair
 from db import DEFAULT_URL
@@ -146,7 +147,8 @@ def quality(
     }
     changed = {name: value for name, value in chosen.items() if value is not None}
     if changed:
-        service.change(found.id, replace(service.settings(found.id), **changed))
+        before = service.settings(found.id)
+        service.change(found.id, replace(before, **changed), seen=seen_settings(before))
     overview = service.overview(found.id)
     if as_json:
         show_json(overview_json(found, overview))

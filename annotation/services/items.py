@@ -16,7 +16,8 @@ from annotation.services.bulk import parts
 from annotation.services.imported_items import ItemImporter
 from annotation.services.projects import as_project, find_project
 from annotation.services.users import id_of
-from annotation.services.writing_plan import WritingTerms, lock_plan, read_plan
+from annotation.services.writing_plan import WritingTerms, lock_plan, read_plan, type_terms
+from annotation.setting_changes import merged_settings
 from annotation.sizes import PairBounds, bounds_json
 from annotation.types import User
 from annotation.wrong_lines import WrongLines
@@ -138,15 +139,20 @@ class ItemService:
         type: str | None = None,
         bounds: PairBounds | None = None,
         has_zeros: bool | None = None,
+        seen: str | None = None,
         by: User | None = None,
     ) -> WritingTerms:
         """Set the bounds of a type, or whether items are set aside for pairs of grade 0.
 
         What is imported or written already stays.
 
+        Args:
+            seen: the `TypeTerms` that the change of both began with, from `seen_settings`: what somebody
+                else changed since then stays.
+
         Raises:
             NotFoundError: there is no such project.
-            SettingsError: the project has no such type.
+            SettingsError: the project has no such type, or somebody else changed the same.
         """
         now = self._clock()
         with self._database.session() as session:
@@ -157,6 +163,10 @@ class ItemService:
                 if type not in project.settings.types:
                     listed = ", ".join(project.settings.types)
                     raise SettingsError(f"{type!r} is no type of the project: choose one of {listed}.")
+                if has_zeros is not None and seen is not None:
+                    now_set = WritingTerms(row.has_zeros, row.bounds).of_type(type)
+                    merged = merged_settings(type_terms(bounds, has_zeros), now_set, seen)
+                    bounds, has_zeros = merged.bounds, merged.has_zeros
                 row.bounds = {**row.bounds, type: bounds_json(bounds)}
                 detail = {"type": type, **bounds_json(bounds)}
             if has_zeros is not None:

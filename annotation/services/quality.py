@@ -20,6 +20,7 @@ from annotation.services.desk import STATES, per_system
 from annotation.services.projects import find_project
 from annotation.services.transactions import repeated_if_undone
 from annotation.services.users import as_user, get_user, id_of
+from annotation.setting_changes import merged_settings
 from annotation.types import Role, User, from_quarters, to_quarters
 from db import Database, models
 from db.models import Membership, Pair, RaterState, Rating, TrainingAttempt, TrainingPair
@@ -81,18 +82,29 @@ class QualityService:
             return quality_of(session, find_project(session, project_id).id)
 
     def change(
-        self, project_id: int, settings: QualitySettings, *, by: User | None = None
+        self,
+        project_id: int,
+        settings: QualitySettings,
+        *,
+        seen: str | None = None,
+        by: User | None = None,
     ) -> QualitySettings:
         """Choose the settings of a project. Attempts and passes that were, stay as they were judged.
 
+        Args:
+            seen: the settings that the change began with, from `seen_settings`: what somebody else changed
+                since then stays; None puts `settings` in the place of whatever there is.
+
         Raises:
             NotFoundError: there is no such project.
-            SettingsError: a setting cannot be used.
+            SettingsError: a setting cannot be used, or was changed by somebody else too.
         """
         kept = check_quality_settings(settings)
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
             before = quality_of(session, project.id)
+            if seen is not None:
+                kept = merged_settings(kept, before, seen)
             if kept == before:
                 return kept
             session.merge(

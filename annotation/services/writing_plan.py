@@ -11,7 +11,7 @@ from sqlalchemy import Table, and_, or_, select, update
 from sqlalchemy.orm import Session
 
 from annotation.services.desk import per_system
-from annotation.sizes import PairBounds, bounds_of
+from annotation.sizes import Bounds, PairBounds, bounds_of
 from db.models import LargerItem, Writing, WritingPlan
 
 WITH_WRITER = ("held", "sent_back")
@@ -20,6 +20,23 @@ SENT_BACK_TIME = timedelta(days=7)
 NOT_AGAIN = ("blank", "handed_on")
 """A writer is not offered the item again."""
 _ADD_PLAN = per_system(cast(Table, WritingPlan.__table__), lambda insert: insert.on_conflict_do_nothing())
+
+
+@dataclass(frozen=True, slots=True)
+class TypeTerms:
+    """How pairs of one type are written, setting by setting."""
+
+    larger_words: tuple[int, int]
+    larger_sentences: tuple[int, int]
+    smaller_words: tuple[int, int]
+    smaller_sentences: tuple[int, int]
+    has_zeros: bool
+    """The same of all types."""
+
+    @property
+    def bounds(self) -> PairBounds:
+        larger = Bounds(self.larger_words, self.larger_sentences)
+        return PairBounds(larger, Bounds(self.smaller_words, self.smaller_sentences))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +49,14 @@ class WritingTerms:
 
     def of(self, type: str) -> PairBounds:
         return bounds_of(type, self.bounds or {})
+
+    def of_type(self, type: str) -> TypeTerms:
+        return type_terms(self.of(type), self.has_zeros)
+
+
+def type_terms(bounds: PairBounds, has_zeros: bool) -> TypeTerms:
+    larger, smaller = bounds.larger, bounds.smaller
+    return TypeTerms(larger.words, larger.sentences, smaller.words, smaller.sentences, has_zeros)
 
 
 def read_plan(session: Session, project_id: int) -> WritingTerms:

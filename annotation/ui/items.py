@@ -18,10 +18,12 @@ from annotation.services.editing import EDITORS
 from annotation.services.item_withdrawal import ItemWithdrawalService
 from annotation.services.items import LISTED, ItemLine, ItemService
 from annotation.services.projects import ProjectService
-from annotation.services.writing_plan import WritingTerms
+from annotation.services.writing_plan import TypeTerms, WritingTerms, type_terms
+from annotation.setting_changes import seen_again, seen_settings
 from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
 from annotation.ui.asking import asked_by, ids_in
 from annotation.ui.importing import FROM_FILE, KEPT_MINUTES, checked_upload, imported_html, refused
+from annotation.ui.settings_form import saved_html
 from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import (
@@ -32,6 +34,7 @@ from kpdemo.ui.widgets import (
     keep_reason,
     section_heading,
     shown_to_user,
+    unseen_box,
 )
 
 NO_ITEMS = "No larger items yet. Import a file, then invite writers on the project's page."
@@ -74,7 +77,8 @@ class ItemsHandlers:
             gr.Dropdown(choices=[(ANY_TYPE, ""), *named], value=""),
             gr.Dropdown(choices=named, value=types[0]),
             plan.has_zeros,
-            *_ranges(plan, types[0]),
+            *_ranges(plan.of_type(types[0])),
+            seen_settings(plan.of_type(types[0])),
             bounds_html(plan, types),
         )
 
@@ -111,14 +115,20 @@ class ItemsHandlers:
             changed = change(project_id, ids, type=type or None, by=user)
         return done_html(f"{counted(changed, 'larger item')} {done}.")
 
-    def show_bounds(self, request: gr.Request, type: str) -> tuple[str, ...]:
+    def show_bounds(self, request: gr.Request, type: str, seen: str) -> tuple[str, ...]:
         """The bounds of another type."""
         with shown_to_user(AnnotationError):
             project_id, _ = asked_by(request, self.accounts, *EDITORS)
-            return _ranges(self.items.plan(project_id), type)
+            terms = self.items.plan(project_id).of_type(type)
+            return *_ranges(terms), seen_again(seen, terms, but=("has_zeros",))
 
-    def save_bounds(self, request: gr.Request, type: str, has_zeros: bool, *texts: str) -> tuple[str, str]:
-        """Set the bounds of the type, and whether items are set aside for grade 0."""
+    def save_bounds(
+        self, request: gr.Request, type: str, seen: str, has_zeros: bool, *texts: str
+    ) -> tuple[Any, ...]:
+        """Set the bounds of the type, and whether items are set aside for grade 0.
+
+        What somebody else changed meanwhile comes into the fields.
+        """
         with shown_to_user(AnnotationError):
             project_id, user = asked_by(request, self.accounts, *EDITORS)
             if not type:
@@ -126,10 +136,14 @@ class ItemsHandlers:
             ranges = [check_range(text or "", label) for text, (_, label) in zip(texts, RANGES, strict=True)]
             bounds = PairBounds(Bounds(ranges[0], ranges[1]), Bounds(ranges[2], ranges[3]))
             plan = self.items.change_plan(
-                project_id, type=type, bounds=bounds, has_zeros=bool(has_zeros), by=user
+                project_id, type=type, bounds=bounds, has_zeros=bool(has_zeros), seen=seen, by=user
             )
             types = self.projects.get(project_id).settings.types
-        return done_html("Saved. What is imported or written already stays."), bounds_html(plan, types)
+        kept = plan.of_type(type)
+        is_alone = kept == type_terms(bounds, bool(has_zeros))
+        fields = [gr.skip() for _ in (has_zeros, *texts)] if is_alone else [kept.has_zeros, *_ranges(kept)]
+        said = saved_html("Saved. What is imported or written already stays.", is_alone=is_alone)
+        return said, bounds_html(plan, types), *fields, seen_settings(kept)
 
 
 @dataclass(frozen=True)
@@ -221,12 +235,17 @@ def _build_bounds(handlers: ItemsHandlers) -> list[Any]:
         )
         save = gr.Button("Save the bounds", elem_id="items-save")
         saved = gr.HTML("", elem_id="items-saved", js_on_load=None)
-    of_type.input(handlers.show_bounds, of_type, fields, api_name="show_bounds", **QUIETLY)
+    seen = unseen_box("items-seen")
+    asked: list[Any] = [of_type, seen]
+    of_type.input(handlers.show_bounds, asked, [*fields, seen], api_name="show_bounds", **QUIETLY)
     saving = save.click(
-        handlers.save_bounds, [of_type, zeros, *fields], [saved, bounds], api_name="save_bounds"
+        handlers.save_bounds,
+        [*asked, zeros, *fields],
+        [saved, bounds, zeros, *fields, seen],
+        api_name="save_bounds",
     )
     keep_reason(saving, saved)
-    return [of_type, zeros, *fields, bounds]
+    return [of_type, zeros, *fields, seen, bounds]
 
 
 def items_html(lines: list[ItemLine], count: int) -> str:
@@ -263,9 +282,8 @@ def summary_html(summary: ItemSummary) -> str:
     return imported_html(said, summary.duplicates, has_new=summary.items > 0, noun="item")
 
 
-def _ranges(plan: WritingTerms, type: str) -> tuple[str, ...]:
-    bounds = plan.of(type)
-    pairs = (bounds.larger.words, bounds.larger.sentences, bounds.smaller.words, bounds.smaller.sentences)
+def _ranges(terms: TypeTerms) -> tuple[str, ...]:
+    pairs = (terms.larger_words, terms.larger_sentences, terms.smaller_words, terms.smaller_sentences)
     return tuple(f"{low}-{high}" for low, high in pairs)
 
 

@@ -24,16 +24,14 @@ from annotation.ui.pair_list import PairListHandlers, build_pair_list
 from annotation.ui.project_html import counts_html, events_html
 from annotation.ui.quality import QualityHandlers, build_quality_section
 from annotation.ui.remarks import RemarksHandlers, build_remarks_section
-from annotation.ui.settings_form import read_settings_form, settings_fields, settings_values
+from annotation.ui.settings_form import read_settings_form, saved_html, settings_fields, settings_values
 from annotation.ui.stuck_html import stuck_html
 from kpdemo.ui.widgets import (
     GO_ON,
     QUIETLY,
-    done_html,
     empty_html,
     escape,
     keep_reason,
-    note_html,
     section_heading,
     shown_to_user,
     unseen_box,
@@ -41,9 +39,6 @@ from kpdemo.ui.widgets import (
 
 TABS = ("pairs", "members", "quality", "settings", "gold", "events")
 SAVED = "Saved. Raters see the new settings with their next pair."
-BOTH_SAVED = (
-    "Saved, together with what somebody else changed meanwhile: the form shows all of it as it stands now."
-)
 
 
 @dataclass(frozen=True)
@@ -89,8 +84,7 @@ class ProjectHandlers:
         shown = settings_values(kept)
         is_mine = shown == settings_values(mine)
         fields = [gr.skip() for _ in shown] if is_mine else shown  # somebody may be typing
-        said = done_html(SAVED) if is_mine else note_html(BOTH_SAVED)
-        return said, seen_settings(kept), *fields
+        return saved_html(SAVED, is_alone=is_mine), seen_settings(kept), *fields
 
     def delete(self, request: gr.Request, typed: str | None) -> str:
         """Delete the project whose name was typed; where to go then."""

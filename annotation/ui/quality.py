@@ -17,6 +17,7 @@ from annotation.services.accounts import AccountService
 from annotation.services.known_pairs import KnownLine, KnownPairService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityOverview, QualityService
+from annotation.setting_changes import seen_settings
 from annotation.types import ReadKnownPair, Role
 from annotation.ui.asking import asked_by
 from annotation.ui.importing import checked_upload, refused
@@ -27,6 +28,7 @@ from annotation.ui.quality_fields import (
     Upload,
     check_fields,
     known_fields,
+    quality_values,
     read_quality_form,
     training_fields,
     upload_box,
@@ -39,8 +41,17 @@ from annotation.ui.quality_html import (
     summary_html,
     training_html,
 )
+from annotation.ui.settings_form import saved_html
 from annotation.ui.wording import counted
-from kpdemo.ui.widgets import QUIETLY, done_html, escape, keep_reason, section_heading, shown_to_user
+from kpdemo.ui.widgets import (
+    QUIETLY,
+    done_html,
+    escape,
+    keep_reason,
+    section_heading,
+    shown_to_user,
+    unseen_box,
+)
 
 SHOWN_PARTS = 5
 TRAINING_SAYS = (
@@ -70,20 +81,19 @@ class QualityHandlers:
             project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             overview = self.quality.overview(project_id)
         settings = overview.settings
-        return (
-            settings.pass_percent,
-            decimal_text(settings.training_distance),
-            settings.check_every,
-            decimal_text(settings.check_distance),
-            *self._shown(overview, project_id),
-        )
+        shown = self._shown(overview, project_id)
+        return seen_settings(settings), *quality_values(settings), *shown
 
-    def save(self, request: gr.Request, *values: object) -> tuple[Any, ...]:
-        """Change what the fields say."""
+    def save(self, request: gr.Request, seen: str, *values: object) -> tuple[Any, ...]:
+        """Change what the fields say; what somebody else changed meanwhile comes into them."""
         with shown_to_user(AnnotationError):
             project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
-            self.quality.change(project_id, read_quality_form(*values), by=user)
-            return done_html("Saved."), *self._shown(self.quality.overview(project_id), project_id)
+            mine = read_quality_form(*values)
+            kept = self.quality.change(project_id, mine, seen=seen, by=user)
+            shown = self._shown(self.quality.overview(project_id), project_id)
+        fields = [gr.skip() for _ in values] if kept == mine else quality_values(kept)
+        said = saved_html("Saved.", is_alone=kept == mine)
+        return said, seen_settings(kept), *fields, *shown
 
     def import_training(self, request: gr.Request, upload: str | None) -> tuple[Any, ...]:
         """Training pairs from a file, all of them or none."""
@@ -192,9 +202,9 @@ def build_quality_section(handlers: QualityHandlers) -> QualitySection:
     with gr.Row(elem_classes="form-row"):
         chosen = gr.Dropdown([], label="Rater", allow_custom_value=True, elem_id="quality-rater", scale=3)
         excuse = gr.Button("Excuse from training", elem_id="quality-excuse", scale=1, min_width=160)
-    fields = [pass_mark, training_distance, check_every, check_distance]
+    fields = [unseen_box("quality-seen"), pass_mark, training_distance, check_every, check_distance]
     shown = [training, checks, raters, chosen, known.pair]
-    saving = save.click(handlers.save, fields, [said, *shown], api_name="save_quality")
+    saving = save.click(handlers.save, fields, [said, *fields, *shown], api_name="save_quality")
     clearing = clear.click(handlers.clear_training, outputs=[said, *shown], api_name="clear_training")
     excusing = excuse.click(handlers.excuse, chosen, [said, *shown], api_name="excuse_rater")
     for event in (saving, clearing, excusing):

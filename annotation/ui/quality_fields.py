@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import gradio as gr
 
 from annotation.quality import LONGEST_INTERVAL, QualitySettings
-from annotation.ui.number_fields import NARROW, decimal_field, decimal_of, whole_of
+from annotation.ui.number_fields import NARROW, decimal_field, decimal_of, decimal_text, whole_of
 from kpdemo.ui.widgets import section_heading
 
 KINDS = {"training": "training pair", "checks": "check pair"}
@@ -105,6 +105,16 @@ def check_fields() -> tuple[gr.Number, gr.Textbox]:
             elem_id="quality-check-distance",
         )
     return every, distance
+
+
+def quality_values(settings: QualitySettings) -> tuple[int | str, ...]:
+    """What the fields show, in the order of `read_quality_form`."""
+    return (
+        settings.pass_percent,
+        decimal_text(settings.training_distance),
+        settings.check_every,
+        decimal_text(settings.check_distance),
+    )
 
 
 def read_quality_form(

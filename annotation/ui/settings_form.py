@@ -20,11 +20,14 @@ from annotation.ui.number_fields import (
     whole_or_none,
 )
 from kpdemo.ui.markdown import markdown_html
-from kpdemo.ui.widgets import empty_html
+from kpdemo.ui.widgets import done_html, empty_html, note_html
 
 EMPTY_PREVIEW = "No guidelines yet. Instructions for raters appear here while they grade."
 KNOWN_TYPES = [(f"{known.label} ({name})", name) for name, known in COMPARISON_TYPES.items()]
 DEFAULTS = ProjectSettings(name="")
+BOTH_SAVED = (
+    "Saved, together with what somebody else changed meanwhile: the form shows all of it as it stands now."
+)
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,11 @@ class SettingsFields:
     @property
     def components(self) -> list[Any]:
         return [getattr(self, field.name) for field in fields(self)]
+
+
+def saved_html(said: str, *, is_alone: bool) -> str:
+    """That a form is saved; `is_alone` unless it shows by now what somebody else changed too."""
+    return done_html(said) if is_alone else note_html(BOTH_SAVED)
 
 
 def settings_fields(prefix: str) -> SettingsFields:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from types import SimpleNamespace
 
+import gradio as gr
 import pytest
 from fastapi import FastAPI
 from sqlalchemy import select
@@ -13,6 +15,7 @@ from annotation.pair_names import PairNames
 from annotation.quality import QualitySettings
 from annotation.services.bundle import Services, open_services
 from annotation.types import KnownPair, NewPair
+from annotation.ui.quality import QualityHandlers
 from annotation.web.mount import add_annotation_routes
 from db.models import Pair
 from tests.raters import TYPE, World, new_world
@@ -172,3 +175,20 @@ def test_a_paused_rater_is_told_so_in_one_sentence(browser, services, world):
     assert browser.get(f"projects/{world.project}/history").json()["pairs"][0]["grade"] == 2.75
     services.quality.resume(world.project, name)
     assert len(browser.queue()["pairs"]) == 2
+
+
+def test_two_administrators_who_save_quality_settings_at_once_undo_nothing_of_each_other(services, world):
+    handlers = QualityHandlers(
+        services.accounts, services.projects, services.quality, services.known_pairs, services.dictionary
+    )
+    services.accounts.add_user("root", is_administrator=True)
+    asked = SimpleNamespace(username="root", query_params={"project": str(world.project)})
+    seen, _, close, every, accepted, *_ = handlers.show(asked)
+    handlers.save(asked, seen, 90, close, every, accepted)
+    said, seen_now, *values = handlers.save(asked, seen, 80, close, 20, accepted)
+    assert "somebody else changed meanwhile" in said
+    assert values[:4] == [90, close, 20, accepted]
+    assert services.quality.settings(world.project) == QualitySettings(pass_percent=90, check_every=20)
+    assert "Saved.<" in handlers.save(asked, seen_now, 70, close, 20, accepted)[0]
+    with pytest.raises(gr.Error, match="changed the pass mark"):
+        handlers.save(asked, seen, 60, close, 20, accepted)

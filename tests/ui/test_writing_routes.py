@@ -206,3 +206,21 @@ def test_an_editor_withdraws_items_and_gives_them_out_again(office):
         "item 1",
         "item 2",
     }
+
+
+def test_two_editors_who_save_bounds_at_once_undo_nothing_of_each_other(office):
+    services = open_services(office.database)
+    items = ItemsHandlers(services.accounts, services.projects, services.items, services.item_withdrawal)
+    asked = SimpleNamespace(username="eda", query_params={"project": str(office.project.id)})
+    *_, type, has_zeros, one, two, three, four, seen, _ = items.show(asked)
+    kept = type["value"] if isinstance(type, dict) else type.value
+    items.save_bounds(asked, kept, seen, False, "9-99", two, three, four)
+    said, _, *fields, seen_now = items.save_bounds(asked, kept, seen, has_zeros, one, two, three, "1-7")
+    assert "somebody else changed meanwhile" in said
+    assert fields == [False, "9-99", two, three, "1-7"]
+    *_, seen_of_other = items.show_bounds(asked, "phrase2word", seen)
+    items.save_bounds(asked, "phrase2word", seen_of_other, True, *["1-5"] * 4)
+    assert not services.items.plan(office.project.id).has_zeros
+    with pytest.raises(gr.Error, match="changed the words of the larger item"):
+        items.save_bounds(asked, kept, seen, False, "8-88", two, three, four)
+    assert items.save_bounds(asked, kept, seen_now, True, "8-88", two, three, four)[3] == gr.skip()
