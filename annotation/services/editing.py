@@ -25,7 +25,7 @@ from annotation.services.transactions import in_transaction
 from annotation.services.users import id_of
 from annotation.services.writing_pairs import Zeros, add_pair, make_zeros
 from annotation.services.writing_plan import lock_plan, read_plan
-from annotation.services.writing_rows import admit, remember, remember_viewer, viewers_of
+from annotation.services.writing_rows import admit, refuse_absent, remember, remember_viewer, viewers_of
 from annotation.services.writing_tasks import compared, task_of
 from annotation.types import Role, User
 from db import Database
@@ -186,7 +186,7 @@ class EditingService:
 
         Raises:
             NotFoundError, AccessError: as of `accept`.
-            WritingError: another editor was faster, or the note is empty.
+            WritingError: another editor was faster, the note is empty, or the writer has left.
         """
         self._refuse(project_id, writing_id, editor_id, note, version, "sent_back")
 
@@ -246,9 +246,11 @@ class EditingService:
             admit(session, project_id, editor_id, *EDITORS)
             lock_plan(session, project_id, now)
             row = _lock(session, project_id, writing_id, version)
-            row.state, row.note, row.updated_at = action, said, now
-            if action == "handed_on":
+            if action == "sent_back":
+                refuse_absent(session, project_id, row.writer_id)
+            else:
                 session.get_one(LargerItem, row.item_id).grade = None
+            row.state, row.note, row.updated_at = action, said, now
             remember(session, row, action, editor_id, now, said)
 
         in_transaction(self._database, self._clock, refuse)

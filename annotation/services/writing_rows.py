@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Table, and_, func, select, union
 from sqlalchemy.orm import Session
 
 from annotation.authoring import GroupBalance
-from annotation.errors import AccessError
+from annotation.errors import AccessError, WritingError
 from annotation.projects import Member
 from annotation.services.desk import per_system
 from annotation.services.projects import as_project, find_project
@@ -40,6 +40,17 @@ def admit(session: Session, project_id: int, user_id: int, *roles: Role) -> tupl
             f"You do not have the role {listed} in project {project.name!r}: ask its administrator for it."
         )
     return project, Member(as_user(user), held)
+
+
+def refuse_absent(session: Session, project_id: int, writer_id: int) -> None:
+    """Raise WritingError when the writer of a text can write no longer, and would never see it sent back."""
+    writer = session.get_one(User, writer_id, populate_existing=True)
+    may_write = writer.is_administrator or Role.WRITER in roles_of(session, writer_id, project_id)
+    if writer.disabled_at is not None or not may_write:
+        raise WritingError(
+            f"{writer.name} writes in this project no longer and would not see it: give the item to another "
+            "writer, or edit and accept the text."
+        )
 
 
 def lease_of(project: Project) -> timedelta:

@@ -27,6 +27,7 @@ from annotation.services.editing import Zeros
 from annotation.services.item_withdrawal import ItemWithdrawalService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.pair_withdrawal import PairWithdrawalService
+from annotation.services.projects import ProjectService
 from annotation.services.writing_reports import WritingReportService
 from annotation.services.writing_rows import remember_viewer
 from annotation.sizes import Bounds, PairBounds
@@ -335,6 +336,19 @@ def test_whoever_saw_the_requested_grade_never_grades_the_pair(database):
     with pytest.raises(NotFoundError, match="waits no longer"):
         office.editing.text(office.project.id, task.id, office.id("ana"))
     assert office.queue("ana") == [pair_id]
+
+
+@pytest.mark.parametrize("how", ["removed", "disabled"])
+def test_a_text_is_not_sent_back_to_a_writer_who_has_left(office, how):
+    task, eda, project = office.submit("wim"), office.id("eda"), office.project.id
+    if how == "removed":
+        ProjectService(office.database).remove_member(project, "wim")
+    else:
+        AccountService(office.database).disable("wim")
+    with pytest.raises(WritingError, match="wim writes in this project no longer"):
+        office.editing.send_back(project, task.id, eda, "Shorter.", version=1)
+    assert office.editing.waiting(project) == 1
+    office.editing.hand_on(project, task.id, eda, "Shorter.", version=1)
 
 
 def test_an_editor_edits_sends_back_and_hands_on_and_all_is_remembered(office):
