@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, event, inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from db.copying import copy_file
@@ -120,6 +120,8 @@ def upgrade_within(
         refuse_foreign_tables(database, connection)
     elif database.path is not None:
         copy = _copy_of(database.path, before)
+        # Also when the commit fails: a server that starts again and again would fill the disk with copies.
+        event.listen(connection, "rollback", lambda _: copy.unlink(missing_ok=True))
     drop_triggers(connection)
     try:
         _take_steps(connection, migrations, to)

@@ -228,6 +228,8 @@ def test_a_step_that_fails_changes_nothing(database, tmp_path, more):
     assert current(database) == MIGRATIONS.head
     assert contents(database) == before
     assert check(database).problems == ()
+    if database.path is not None:
+        assert list(database.path.parent.glob("*.revision-*")) == []
 
 
 def test_a_database_of_a_later_version_is_refused(database, later):
