@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from annotation.errors import ExportError
 
@@ -97,7 +97,7 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def write_archive(folder: Path, archive: Path, name: str) -> None:
+def write_archive(folder: Path, archive: Path | IO[bytes], name: str) -> None:
     """Write the files of `folder` to a ZIP archive, under a folder `name`: same files, same bytes."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as written:
         for path in sorted(folder.iterdir()):

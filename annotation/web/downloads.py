@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial, wraps
+from os import SEEK_END
 from pathlib import Path
-from typing import ParamSpec
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, ParamSpec
 from urllib.parse import quote
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request
-from starlette.background import BackgroundTask
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response, StreamingResponse
 
 from annotation.errors import AccessError, AnnotationError, NotFoundError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
@@ -31,6 +30,8 @@ MADE_AT_ONCE = 4
 """Files of one route that are made at once."""
 _UNSAFE_IN_NAME = re.compile(r"[^\w.-]+")
 _PREFIX = "gold-"
+_BLOCK = 2**18
+"""Bytes."""
 _P = ParamSpec("_P")
 
 
@@ -125,22 +126,27 @@ def attachment(name: str) -> str:
 
 
 def _archive(gold: GoldService, project_id: int, options: ExportOptions, name: str, by: int) -> Response:
-    """The archive from a file: a reader with a slow line holds no transaction open, and no memory."""
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    try:
-        gold.export(project_id, folder / "files", options, by=by)
-        archive = folder / "gold.zip"
-        write_archive(folder / "files", archive, name)
-        shutil.rmtree(folder / "files")
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return FileResponse(
-        archive,
+    """The archive from a file: a reader with a slow line holds no transaction open, and no memory.
+
+    The file has no name, so that nothing of it stays when the server stops before it is read.
+    """
+    with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as folder:
+        gold.export(project_id, Path(folder) / "files", options, by=by)
+        archive = TemporaryFile()  # noqa: SIM115  # for as long as somebody reads it
+        write_archive(Path(folder) / "files", archive, name)
+    size = archive.seek(0, SEEK_END)
+    archive.seek(0)
+    return StreamingResponse(
+        _blocks(archive),
         media_type="application/zip",
-        headers={"content-disposition": attachment(f"{name}.zip")},
-        background=BackgroundTask(shutil.rmtree, folder, ignore_errors=True),
+        headers={"content-disposition": attachment(f"{name}.zip"), "content-length": str(size)},
     )
+
+
+def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
+    with stream:
+        while block := stream.read(_BLOCK):
+            yield block
 
 
 def project_number(text: str) -> int:

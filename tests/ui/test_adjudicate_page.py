@@ -15,6 +15,7 @@ import gradio as gr
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from starlette.responses import StreamingResponse
 
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
@@ -247,6 +248,24 @@ def test_nothing_of_a_download_stays_behind(rated, client, tmp_path, monkeypatch
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert client.sign_in("admin").get(path(rated)).status_code == 200
     assert list(tmp_path.glob("gold-*")) == []
+
+
+def test_nothing_of_a_download_stays_behind_when_the_server_stops_on_the_way(
+    rated, client, tmp_path, monkeypatch
+):
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    found = []
+
+    async def look(response, *arguments, **named):
+        found.append(list(folder.iterdir()))
+        return await answer(response, *arguments, **named)
+
+    answer = StreamingResponse.__call__
+    monkeypatch.setattr(StreamingResponse, "__call__", look)
+    assert client.sign_in("admin").get(path(rated)).status_code == 200
+    assert found == [[]]
 
 
 def test_the_export_section_counts_links_and_lists(rated):
