@@ -8,9 +8,11 @@ from datetime import datetime
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from annotation.characters import can_be_stored
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError, WritingError
 from annotation.services.audit import record
+from annotation.services.bulk import is_among, parts
 from annotation.services.projects import find_project
 from annotation.services.transactions import in_transaction
 from annotation.services.users import id_of
@@ -82,7 +84,7 @@ class ItemWithdrawalService:
         """The items in the order of their ids, nobody else handing them out until the transaction ends."""
         find_project(session, project_id, lock=True)
         lock_plan(session, project_id, now)
-        return [_item(session, project_id, id, type) for id in dict.fromkeys(ids)]
+        return _items(session, project_id, list(dict.fromkeys(ids)), type)
 
     def _record(
         self,
@@ -98,24 +100,32 @@ class ItemWithdrawalService:
             record(session, now, action, user_id=id_of(by), project_id=project_id, items=ids)
 
 
-def _item(session: Session, project_id: int, id: str, type: str | None) -> LargerItem:
-    statement = select(LargerItem).where(LargerItem.project_id == project_id, LargerItem.external_id == id)
-    if type is not None:
-        statement = statement.where(LargerItem.type == type)
-    found = session.scalars(statement.execution_options(populate_existing=True)).all()
-    if not found:
-        of_type = "" if type is None else f" of the type {type}"
-        raise NotFoundError(f"There is no larger item {id!r}{of_type} in this project: look at the list.")
-    if len(found) > 1:
-        types = ", ".join(sorted(item.type for item in found))
-        raise WritingError(f"There are items {id!r} of several types ({types}): say which type.")
-    return found[0]
+def _items(session: Session, project_id: int, ids: Sequence[str], type: str | None) -> list[LargerItem]:
+    of_type = [] if type is None else [LargerItem.type == type]
+    found: dict[str, list[LargerItem]] = {}
+    for some in parts(id for id in ids if can_be_stored(id)):
+        statement = select(LargerItem).where(
+            LargerItem.project_id == project_id, is_among(session, LargerItem.external_id, some), *of_type
+        )
+        for item in session.scalars(statement.execution_options(populate_existing=True)):
+            found.setdefault(item.external_id, []).append(item)
+    for id in ids:
+        if id not in found:
+            with_type = "" if type is None else f" of the type {type}"
+            raise NotFoundError(
+                f"There is no larger item {id!r}{with_type} in this project: look at the list."
+            )
+        if len(found[id]) > 1:
+            types = ", ".join(sorted(item.type for item in found[id]))
+            raise WritingError(f"There are items {id!r} of several types ({types}): say which type.")
+    return [found[id][0] for id in ids]
 
 
 def _give_back(session: Session, item_ids: Sequence[int]) -> None:
-    session.execute(
-        update(Writing)
-        .where(Writing.item_id.in_(item_ids), Writing.state.in_((*WITH_WRITER, "submitted")))
-        .values(state="returned", lease_expires_at=None)
-        .execution_options(synchronize_session=False)
-    )
+    for some in parts(item_ids):
+        session.execute(
+            update(Writing)
+            .where(Writing.item_id.in_(some), Writing.state.in_((*WITH_WRITER, "submitted")))
+            .values(state="returned", lease_expires_at=None)
+            .execution_options(synchronize_session=False)
+        )

@@ -195,6 +195,19 @@ def test_texts_are_compared_while_others_can_save(office, monkeypatch):
     assert not any(waited)
 
 
+def test_many_items_are_withdrawn_and_restored_with_few_statements(database):
+    office = open_office(database, items=600)
+    withdrawal, project = ItemWithdrawalService(database, office.clock), office.project.id
+    ids = [line.id for line in office.items.items(project, 600)]
+    asked: list[str] = []
+    event.listen(database.engine, "before_cursor_execute", lambda *arguments: asked.append(arguments[2]))
+    assert withdrawal.withdraw(project, ids) == 600
+    assert withdrawal.restore(project, ids) == 600
+    assert len(asked) < 40
+    with pytest.raises(NotFoundError, match=r"no larger item '\\udcff'"):
+        withdrawal.withdraw(project, ["\udcff"])
+
+
 def test_a_withdrawn_item_goes_to_no_writer_and_its_draft_is_kept(office):
     withdrawal = ItemWithdrawalService(office.database, office.clock)
     office.items.change_plan(office.project.id, has_zeros=False)
