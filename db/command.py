@@ -72,6 +72,11 @@ def run_command(
     except BrokenPipeError:  # as in `list | head`: the reader had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except UnicodeEncodeError:  # by a database, which has no such text
+        foreign = next(filter(_is_foreign, sys.argv[1:] if arguments is None else arguments), None)
+        if foreign is None:
+            raise
+        return _fail(f"{foreign!r} is not UTF-8, and nothing has such a name: check how it is written.", 2)
     except OSError as error:
         where = error.filename or "The output"
         reason = error.strerror or type(error).__name__
@@ -87,6 +92,11 @@ def _open_closed_streams() -> None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _is_foreign(argument: str) -> bool:
+    """Whether an argument was not UTF-8; the name of a file need not be."""
+    return any("\ud800" <= character <= "\udfff" for character in argument)
 
 
 def _call_problem(error: typer.TyperException) -> str:

@@ -10,6 +10,8 @@ import pytest
 import annotation.cli
 import db.cli
 import kpdemo.cli
+from annotation.services.projects import ProjectService
+from annotation.types import ProjectSettings
 from db import command
 from kpdemo.text import phrase_key
 
@@ -57,3 +59,20 @@ def test_what_failed_is_one_line(program, capsys, message):
     fail = kpdemo.cli._fail if program is kpdemo.cli else command._fail
     assert fail(message, 1) == 1
     assert capsys.readouterr().err == "one two\n"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("items", "withdraw", "news", "i1", "--type", "\udcff"),
+        ("pairs", "withdraw", "news", "p1", "--type", "\udcff"),
+        ("adjudications", "news", "--type", "\udcff"),
+    ],
+)
+def test_an_argument_that_is_not_utf8_is_one_sentence(call, sqlite_database, capsys):
+    ProjectService(sqlite_database).create(ProjectSettings("news", types=("phrase2word",)))
+    url = f"sqlite:///{sqlite_database.path}"
+    assert annotation.cli.main([*call, "--database-url", url], phrase_key=phrase_key) == 2
+    assert capsys.readouterr().err == (
+        "'\\udcff' is not UTF-8, and nothing has such a name: check how it is written.\n"
+    )
