@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -61,6 +65,23 @@ def check_file(name: str | Path) -> Path:
     if not path.exists():
         raise CallError(f"{name}: no such file; check the name.")
     return path
+
+
+@contextmanager
+def whole_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """The files, each of which can be read again; a pipe, which cannot, is copied, and keeps its name."""
+    with TemporaryDirectory(prefix="kpdemo-") as folder:
+        yield [
+            path if path.is_file() else _copied(path, Path(folder, str(n))) for n, path in enumerate(paths)
+        ]
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    folder.mkdir()
+    copy = folder / path.name
+    with path.open("rb") as source, copy.open("wb") as target:
+        shutil.copyfileobj(source, target)
+    return copy
 
 
 def open_database(url: str = DEFAULT_URL, *, may_make: bool = False) -> Database:

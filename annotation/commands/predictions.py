@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from annotation.commands.options import (
     ProjectArgument,
     check_file,
     open_project,
+    whole_files,
 )
 from annotation.judgements import CUT, THRESHOLD, JudgedPool, JudgingOptions, check_options, figures_json
 from annotation.prediction_files import read_prediction_files
@@ -28,7 +30,8 @@ from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService, SentSummary
 from annotation.terminal import ProgressLine, show_json, show_line, show_note, show_table
-from db import DEFAULT_URL
+from annotation.types import Project
+from db import DEFAULT_URL, Database
 from db.command import CallError
 
 _SEND_EXAMPLES = """
@@ -73,17 +76,27 @@ def send(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Make pairs of predicted keyphrases: those of all models in one pool, or nothing."""
-    named = [_named(text) for text in predictions]
-    for path in (documents, *(path for _, path in named)):
+    names, files = zip(*map(_named, predictions), strict=True)
+    for path in (documents, *files):
         check_file(path)
     database, into = open_project(database_url, project)
+    handed: HandedIn = context.obj
+    with whole_files([documents, *files]) as (texts, *found):
+        named = list(zip(names, found, strict=True))
+        read = partial(read_prediction_files, texts, named, handed.phrase_key)
+        _send(database, into, read, order, as_json=as_json)
+
+
+def _send(
+    database: Database,
+    into: Project,
+    read: Callable[[], Iterator[PredictedDocument]],
+    order: QueueOrder | None,
+    *,
+    as_json: bool,
+) -> None:
     projects = ProjectService(database)
     service = SendService(database)
-    handed: HandedIn = context.obj
-
-    def read() -> Iterator[PredictedDocument]:
-        return read_prediction_files(documents, named, handed.phrase_key)
-
     if service.lacks_type(into.id):
         show_note(f"{into.name} compares other pairs so far. Sending adds the comparison type {TYPE} to it.")
     before = projects.counts(into.id)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import threading
 from dataclasses import replace
 from decimal import Decimal
 
@@ -303,6 +305,22 @@ def test_the_command_line_goes_round(sqlite_database, tmp_path, capsys):
     assert "has neither 'present' nor 'absent'" in capsys.readouterr().err
     assert main(["bridge", "sea", "--threshold=5", url]) == 1
     assert "is 0.25 to 4, not 5" in capsys.readouterr().err
+
+
+def test_the_command_reads_pipes(sqlite_database, tmp_path, capsys):
+    ProjectService(sqlite_database).create(ProjectSettings("sea", types=(TYPE,)))
+    lines = {
+        "docs": {"id": "a", "text": "Gulls at noon."},
+        "found": {"id": "a", "model": "north", "present": [{"text": "gulls", "score": 0.2}], "absent": []},
+    }
+    options = []
+    for option, (name, line) in zip(("documents", "predictions"), lines.items(), strict=True):
+        pipe = tmp_path / name
+        os.mkfifo(pipe)
+        threading.Thread(target=pipe.write_text, args=(json.dumps(line),), daemon=True).start()
+        options.append(f"--{option}={pipe}")
+    assert main(["send", "sea", *options, f"--database-url=sqlite:///{sqlite_database.path}"]) == 0
+    assert "Sent 1 pair of 1 document to sea, from 1 model: north." in capsys.readouterr().out
 
 
 def test_the_command_tells_that_a_project_whose_raters_are_done_opens_again(
