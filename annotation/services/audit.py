@@ -10,6 +10,8 @@ from sqlalchemy.orm import Session
 from annotation.notes import clean_text
 from db.models import AuditEvent
 
+FORMER_NAME = "former_name"
+"""Where the event "project changed" keeps what a project was called before."""
 REMOVED, WITHDRAWN, RESTORED = PAIRS_CHANGED = ("pairs removed", "pairs withdrawn", "pairs restored")
 """What changes which pairs count."""
 

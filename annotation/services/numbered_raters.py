@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from annotation.names import LONGEST_NAME, name_key
+from annotation.services.audit import FORMER_NAME
 from annotation.services.users import find_user
-from db.models import Rating, RatingChange, User
+from db.models import AuditEvent, Rating, RatingChange, User
 
 _NUMBERED = re.compile(r"(rater )?([0-9]+)")
+_MARK = re.compile(r" \([0-9]+\)$")
 
 
 def number_in(label: str) -> str | None:
@@ -39,11 +42,39 @@ def numbered_account(session: Session, project_id: int, project_name: str, numbe
         .where(RatingChange.origin == "import")
     )
     usual = name_key(numbered_name(project_name, number))
-    return session.scalar(
+    found = session.scalars(
         select(User)
         .where(User.name.endswith(f"/{number}"), imported)
         .order_by(User.name_key != usual, User.id)
-        .limit(1)
+    ).all()
+    names = _names_so_far(session, project_id, project_name) if found else None
+    return next((user for user in found if names is None or _is_after(user.name, number, names)), None)
+
+
+def _names_so_far(session: Session, project_id: int, project_name: str) -> set[str] | None:
+    """What the project is and was called; None where an earlier version renamed it and kept no name."""
+    names = {project_name}
+    events = select(AuditEvent.action, AuditEvent.detail).where(
+        AuditEvent.project_id == project_id, AuditEvent.action.in_(("project created", "project changed"))
+    )
+    for action, detail in session.execute(events):
+        if action == "project created":
+            names.add(detail["name"])
+        elif "name" in detail["settings"]:
+            if FORMER_NAME not in detail:
+                return None
+            names.add(detail[FORMER_NAME])
+    return names
+
+
+def _is_after(name: str, number: str, project_names: Iterable[str]) -> bool:
+    """Whether an account is named after one of the names, as `free_name` does it."""
+    found = _MARK.search(name.removesuffix(f"/{number}"))
+    marks = ("",) if found is None else ("", found[0])
+    return any(
+        name_key(name) == name_key(numbered_name(project, number, mark))
+        for project in project_names
+        for mark in marks
     )
 
 

@@ -15,7 +15,7 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.names import can_be_name, name_key
 from annotation.numbers import is_id
 from annotation.projects import GroupCounts, Member, ProjectCounts, check_settings, sum_counts
-from annotation.services.audit import record
+from annotation.services.audit import FORMER_NAME, record
 from annotation.services.checks import shelf_of
 from annotation.services.claims import return_held
 from annotation.services.in_use import IN_USE, count_withdrawn
@@ -119,9 +119,10 @@ class ProjectService:
                 with session.no_autoflush:  # a name that is taken is found out below, where it is explained
                     apply_settings(session, row, before, kept)
                 _flush_name(session, kept.name)
-                record(
-                    session, now, "project changed", user_id=id_of(by), project_id=row.id, settings=changed
-                )
+                detail: dict[str, object] = {"settings": changed}
+                if kept.name != before.name:
+                    detail[FORMER_NAME] = before.name
+                record(session, now, "project changed", user_id=id_of(by), project_id=row.id, **detail)
             return as_project(row)
 
     def delete(self, name: str, *, by: User | None = None) -> None:

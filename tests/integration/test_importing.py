@@ -171,11 +171,19 @@ def test_numbered_raters_are_the_projects_own(database):
 
 
 def test_numbered_raters_stay_the_same_when_the_project_is_renamed(database):
-    project, _ = import_into(database, [pair(1, {"1": "3"})])
+    project, _ = import_into(database, [pair(1, {"press/1": "0"}), pair(1, {"1": "3"})])
     ProjectService(database).update(project.id, replace(project.settings, name="News 2026"))
     summary = ImportService(database).import_pairs(project.id, [pair(1, {"1": "3"}), pair(2, {"1": "2"})])
     assert (summary.pairs, summary.ratings) == (1, 1)
-    assert set(graded(database)) == {("p1", "News/1"), ("p2", "News/1")}
+    assert set(graded(database)) == {("p1", "press/1"), ("p1", "News/1"), ("p2", "News/1")}
+
+
+def test_numbered_raters_are_found_in_a_project_that_an_earlier_version_renamed(database, monkeypatch):
+    project, _ = import_into(database, [pair(1, {"1": "3"})])
+    monkeypatch.setattr("annotation.services.projects.FORMER_NAME", "not kept")
+    for name in ("Times", "News 2026"):
+        ProjectService(database).update(project.id, replace(project.settings, name=name))
+    assert ImportService(database).import_pairs(project.id, [pair(1, {"1": "3"})]).ratings == 0
 
 
 def test_numbered_raters_are_nobody_elses_whatever_the_projects_are_called(database):
