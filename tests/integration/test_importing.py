@@ -186,6 +186,12 @@ def test_numbered_raters_are_found_in_a_project_that_an_earlier_version_renamed(
     assert ImportService(database).import_pairs(project.id, [pair(1, {"1": "3"})]).ratings == 0
 
 
+def test_a_named_rater_with_a_slash_is_nobodys_number(database):
+    project, _ = import_into(database, [pair(1, {"team/1": "3"})])
+    ImportService(database).import_pairs(project.id, [pair(2, {"1": "2"})])
+    assert set(graded(database)) == {("p1", "team/1"), ("p2", "News/1")}
+
+
 def test_numbered_raters_are_nobody_elses_whatever_the_projects_are_called(database):
     first, _ = import_into(database, [pair(1, {"1": "3"})])
     ProjectService(database).update(first.id, replace(first.settings, name="Old news"))
