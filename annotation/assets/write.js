@@ -53,6 +53,11 @@
   };
 
   const openTask = (next) => {
+    const copy = readCopy();
+    if (copy?.text.trim() && copy.id !== next?.id) {
+      parts.notify(root, "This text had not been saved, and its item is no longer the one here:", copy.text);
+      dropCopy();
+    }
     task = next;
     isDirty = false;
     confirmed = "";
@@ -62,7 +67,6 @@
     parts.showTask(root, task);
     field = parts.fieldFor(task, find("#write-field"), changed);
     field.value = task.text;
-    const copy = readCopy();
     if (copy?.id === task.id && copy.text !== task.text) {
       if (copy.version === version) {
         field.value = copy.text;
@@ -107,8 +111,9 @@
         else dropCopy();
         show();
         if (body.lost) {
-          parts.notify(root, body.lost, sent.text);
+          parts.notify(root, body.lost, field.value);
           isDirty = false;
+          dropCopy();
           await look();
           return false;
         }

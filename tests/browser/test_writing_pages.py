@@ -105,6 +105,22 @@ def test_a_text_is_not_lost_when_the_server_cannot_be_reached(site, browser, pro
     expect(page.locator("#write-saved")).to_contain_text("Saved")
 
 
+def test_a_text_that_was_not_saved_is_told_when_its_item_has_gone(site, browser, project):
+    project = new_project(site)
+    writing, wes = site.services.writing, site.services.accounts.user("wes").id
+    task = writing.desk(project.id, wes).task
+    page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
+    page.route("**/draft", lambda route: route.abort())
+    page.locator("#write-text").fill("a noon departure")
+    expect(page.locator("#write-saved")).to_contain_text("Not saved: trying again")
+    writing.leave_blank(task.id, wes)
+    page.reload()
+    notice = page.get_by_role("alert").filter(has_text="its item is no longer the one here")
+    expect(notice).to_contain_text("a noon departure")
+    expect(page.locator("#write-left")).not_to_have_text(task.left)
+    expect(page.locator("#write-text")).to_have_value("")
+
+
 def test_a_text_that_was_sent_back_comes_with_the_note_and_the_time_that_it_waits(site, browser, project):
     path = f"?project={new_project(site).id}"
     wes = site.page(browser, "wes", f"/annotate/write{path}")
