@@ -15,7 +15,7 @@
   let check = null;
   let version = 0;
   let isDirty = false;
-  let isBusy = false;
+  let isBusy = false; // submitting, or leaving the item blank
   let running = null;
   let timer = null;
   let failures = 0;
@@ -36,12 +36,19 @@
   const dropCopy = () => { try { localStorage.removeItem(key()); } catch { /* none */ } };
   const readCopy = () => { try { return JSON.parse(localStorage.getItem(key())); } catch { return null; } };
 
+  const stateOf = () => {
+    if (isBusy) return failures ? "unsent" : "sending";
+    if (isDirty) return isLong() ? "long" : failures ? "trying" : "saving";
+    return savedAt ? "saved" : "idle";
+  };
+
   const show = () => {
     const needsConfirming = Boolean(check?.warnings.length) && confirmed === field.value && !isDirty;
     parts.showCheck(root, check, !field.value.trim(), needsConfirming);
-    const state = isDirty && isLong() ? "long" : isDirty ? (failures ? "trying" : "saving") : savedAt ? "saved" : "idle";
-    parts.showSaved(root, state, savedAt);
+    parts.showSaved(root, stateOf(), savedAt);
     find("#write-submit").disabled = isBusy || !field.value.trim() || isLong();
+    find("[data-write=blank]").disabled = isBusy;
+    field.readOnly = isBusy;
   };
 
   const receive = (desk) => {
@@ -135,6 +142,7 @@
       window.kpdemoSignInAgain();
       return false;
     }
+    failures = 0;
     const mine = field.value;
     if (status === 412) {
       const found = await ask("GET", `writings/${task.id}`);
@@ -158,22 +166,36 @@
     return false;
   };
 
-  const submit = async () => {
-    if (!task || isBusy || !field.value.trim()) return;
+  // Until `work` is done nothing can be typed or pressed: it would be for an item that is gone by then.
+  const whileBusy = async (work) => {
+    if (isBusy) return;
+    const { activeElement } = document;
     clearTimeout(timer);
     isBusy = true;
+    show();
     try {
-      if (!(await save()) || !task) return;
-      if (check?.warnings.length && confirmed !== field.value) {
-        confirmed = field.value;
-        return;
-      }
-      await send(`writings/${task.id}/submit`, content());
+      await work();
     } finally {
       isBusy = false;
       if (task) show();
+      if (document.activeElement === document.body) activeElement.focus();  // it was lost with the disabled button
     }
   };
+
+  const submit = () => task && field.value.trim() && whileBusy(async () => {
+    if (!(await save()) || !task) return;
+    if (check?.warnings.length && confirmed !== field.value) {
+      confirmed = field.value;
+      return;
+    }
+    await send(`writings/${task.id}/submit`, content());
+  });
+
+  const leaveBlank = (note) => task && whileBusy(async () => {
+    const { id } = task;
+    await save();
+    if (task?.id === id) await send(`writings/${id}/blank`, { note });
+  });
 
   const send = async (path, body) => {
     for (;;) {
@@ -215,7 +237,7 @@
   };
 
   const openBlank = () => {
-    if (!task) return;
+    if (!task || isBusy) return;
     find("#write-blank form").reset();
     find("#write-blank").showModal();
   };
@@ -227,10 +249,7 @@
     else openBlank();
   });
   document.addEventListener("submit", (event) => {
-    if (!event.target.closest("#write-blank") || event.submitter?.value !== "blank" || !task) return;
-    clearTimeout(timer);
-    isDirty = false;
-    send(`writings/${task.id}/blank`, { note: find("#write-blank-note").value });
+    if (event.target.closest("#write-blank") && event.submitter?.value === "blank") leaveBlank(find("#write-blank-note").value);
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || !root?.isConnected) return;

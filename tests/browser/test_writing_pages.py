@@ -105,6 +105,30 @@ def test_a_text_is_not_lost_when_the_server_cannot_be_reached(site, browser, pro
     expect(page.locator("#write-saved")).to_contain_text("Saved")
 
 
+@pytest.mark.parametrize("what", ["submit", "blank"])
+def test_what_is_not_sent_yet_is_told_and_nothing_can_be_typed_meanwhile(site, browser, project, what):
+    project = new_project(site)
+    page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
+    field, saved = page.locator("#write-text"), page.locator("#write-saved")
+    expect(page.locator("#write-left")).to_contain_text("Ferry")
+    left = page.locator("#write-left").inner_text()
+    field.fill("a noon departure")
+    expect(saved).to_contain_text("Saved")
+    page.route(f"**/{what}", lambda route: route.abort())
+    page.locator(f"[data-write={what}]").click()
+    if what == "blank":
+        page.locator("#write-blank-confirm").click()
+    expect(saved).to_have_text("Not sent: trying again.")
+    expect(field).not_to_be_editable()
+    for button in page.locator("[data-write]").all():
+        expect(button).to_be_disabled()
+    page.unroute(f"**/{what}")
+    expect(page.locator("#write-left")).not_to_have_text(left)
+    expect(saved).to_have_text("")
+    expect(field).to_be_editable()
+    expect(page.locator("#write-notices")).to_be_empty()
+
+
 def test_a_text_that_was_not_saved_is_told_when_its_item_has_gone(site, browser, project):
     project = new_project(site)
     writing, wes = site.services.writing, site.services.accounts.user("wes").id
