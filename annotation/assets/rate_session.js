@@ -230,6 +230,7 @@
       if (isComment) return;
       this.answers = this.answers.filter((pair) => pair.id !== entry.pair);
       if (this.last?.pair.id === entry.pair) this.last = null;
+      this.isHistoryOld = true;  // what was saved of it before stands
       this.askAnew();
     }
 

@@ -732,6 +732,25 @@ def test_where_grades_are_final_earlier_answers_can_only_be_read(open_desk):
     assert desk.grades() == {"late train 1": 1, "late train 2": 2}
 
 
+def test_a_saved_answer_stays_in_the_list_when_its_change_is_refused(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    with page.expect_response("**/history"):  # while there is nothing in it
+        page.get_by_text("My last 20 answers").click()
+    press(page, "2")
+    page.locator("#rate-submit").click()
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    projects = desk.site.services.projects
+    settings = replace(projects.get(desk.project.id).settings, may_revise=False)
+    projects.update(desk.project.id, settings)
+    answer = page.get_by_role("button", name="The 1th train was late. / late train 1")
+    answer.click()
+    press(page, "3")
+    page.locator("#rate-submit").click()
+    expect(page.locator("#rate-notices")).to_contain_text("Your grade 3 for “late train 1” was refused.")
+    expect(answer).to_have_text("2 The 1th train was late. / late train 1")
+
+
 def test_a_pair_is_skipped_with_a_reason_by_keys_alone_and_can_still_be_graded(open_desk):
     desk = open_desk()
     page = desk.open()
