@@ -30,7 +30,11 @@ from annotation.ui.wording import counted, grouped, time_html
 from kpdemo.ui.widgets import empty_html, escape
 
 PARTS = {Which.OPEN: "Open", Which.DECIDED: "Decided", Which.ALL: "All"}
-KEYS = "0–4 choose a grade, [ and ] a step down and up, P and N previous and next, Ctrl+Enter saves."
+KEYS = (
+    "0–4 choose a grade, [ and ] a step down and up, P and N previous and next, Ctrl+Enter saves. "
+    "On the scale, with or without these keys, ← and → go a step down and up, "
+    "↑ and ↓ to the grade below and above."
+)
 NO_PAIRS = "No pairs yet. Import a file of pairs, then let raters grade them."
 TOP_QUARTERS = 16
 
