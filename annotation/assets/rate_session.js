@@ -186,13 +186,19 @@
     }
 
     #takeTraining(answer, entry) {
+      if (answer.feedback) this.#settleTraining(entry.pair);
       const pairs = this.training.take(answer, entry, this.pair, (text) => this.notify(text, { isLasting: true }));
       this.isSynced = true;
       if (pairs) this.#showTrainingPairs(pairs);
       else if (answer.feedback) {
-        this.store.dropDraft(this.pair.id);
         this.say(`${parts.trainingResult(answer.feedback)} ${answer.feedback.explanation}`);
       }
+    }
+
+    // The next attempt shows the pair anew, under the same id: no draft may be left of it.
+    #settleTraining(id) {
+      if (this.form?.pair.id === id) this.form.saved = this.form.grade;
+      this.store.dropDraft(id);
     }
 
     #showTrainingPairs(pairs, isOwn = false) {
