@@ -18,6 +18,7 @@
       this.ready = [];    // what the server has given out, the pair to grade first
       this.history = null;  // own answers, newest first, once they are known
       this.isHistoryOld = false;  // another tab took over some of them
+      this.isHistoryAsked = false;  // it is on its way
       this.answers = [];  // those of this page
       this.earlier = null;
       this.form = null;
@@ -132,9 +133,10 @@
       this.changed();
     }
 
-    returned(isDone) {
+    // With what the server said where the pairs at hand could not be given back.
+    returned(isDone, error) {
       this.isReturned = isDone;
-      if (!isDone) this.notify("There is no connection: the pairs that you had open go to others in a while.");
+      if (!isDone) this.notify(error ?? "There is no connection: the pairs that you had open go to others in a while.");
       this.changed();
     }
 
@@ -171,7 +173,7 @@
     received(answer, entry) {
       this.problem = "";
       if (entry?.isNew || entry?.kind === "skip") this.channel?.postMessage({ saved: entry.pair });
-      if (!entry && this.isHistoryOld) this.loadHistory();
+      if (!entry && (this.isHistoryOld || !(this.history || this.isHistoryAsked))) this.loadHistory();
       if (answer.progress) this.progress = answer.progress;
       if (answer.training) {
         this.#takeTraining(answer, entry);

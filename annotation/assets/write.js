@@ -228,12 +228,14 @@
   };
 
   const openSentBack = async (id) => {
-    if (isDirty && !(await save())) return;
+    if (isBusy || (isDirty && !(await save()))) return;
     const { status, body } = await ask("GET", `writings/${id}`);
-    if (status !== 200) return;
-    openTask(body);
-    root.scrollIntoView({ block: "start" });
-    field.focus();
+    if (status === 200) {
+      openTask(body);
+      root.scrollIntoView({ block: "start" });
+      field.focus();
+    } else if (status === 401) window.kpdemoSignInAgain();
+    else parts.notify(root, body.error ?? "There is no connection: press again in a moment.");
   };
 
   const openBlank = () => {

@@ -172,6 +172,26 @@ def test_a_text_that_was_sent_back_comes_with_the_note_and_the_time_that_it_wait
     expect(note).to_contain_text("stays yours for 7 days after your last change; then others")
 
 
+def test_who_cannot_rewrite_is_told_why_and_without_a_session_signs_in(site, browser, project):
+    project, services = new_project(site), site.services
+    wes, eda = (services.accounts.user(name).id for name in ("wes", "eda"))
+    task = services.writing.desk(project.id, wes).task
+    services.writing.submit(task.id, wes, "some quick boats", task.version)
+    services.writing.desk(project.id, wes)  # another item, which comes first
+    version = services.editing.text(project.id, task.id, eda).version
+    services.editing.send_back(project.id, task.id, eda, "Three words.", version=version)
+    page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
+    page.locator("#write-recent summary").click()
+    rewrite, address = page.get_by_role("button", name="Rewrite"), f"**/writings/{task.id}"
+    page.route(address, lambda route: route.fulfill(status=503, json={"error": "Try again in a moment."}))
+    rewrite.click()
+    expect(page.locator("#write-notices")).to_contain_text("Try again in a moment.")
+    page.unroute(address)
+    services.sign_ins.sign_out_everywhere("wes")
+    rewrite.click()
+    page.wait_for_url("**/sign-in?next=*")
+
+
 def test_review_opens_while_an_import_writes_and_shows_a_text_once_it_is_chosen(
     site, browser, monkeypatch, project
 ):
