@@ -9,6 +9,7 @@ from datetime import datetime
 
 from annotation.bootstrap import Alpha
 from annotation.comparison import comparison_type
+from annotation.shares import share_text
 from annotation.spreadsheet import sheet
 from annotation.ui.wording import figure, grouped, time_html
 from kpdemo.ui.widgets import escape
@@ -160,7 +161,7 @@ def number_text(column: Column, number: float | None) -> str:
     if column.probability and number < SMALLEST_SHOWN:
         return f"< {SMALLEST_SHOWN}"
     if column.percent:
-        return f"{number * 100:.{column.decimals}f} %"
+        return share_text(number, column.decimals)
     return figure(number, column.decimals, sign="+" if column.signed else "")
 
 
