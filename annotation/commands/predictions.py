@@ -27,6 +27,7 @@ from annotation.relevance import Average, ModelFigures, Unjudged
 from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService, SentSummary
+from annotation.shares import share_text
 from annotation.terminal import ProgressLine, show_json, show_line, show_note, show_table
 from db import DEFAULT_URL
 from db.command import CallError
@@ -218,7 +219,7 @@ def _cells(figures: ModelFigures) -> list[str]:
         *(figures.ndcg, figures.precision, figures.all.f1_5, figures.all.f1_m),
         *(figures.present.f1_m, figures.absent.f1_m),
     )
-    share = "–" if figures.judged_at_k is None else f"{figures.judged_at_k:.0%}"
+    share = "–" if figures.judged_at_k is None else share_text(figures.judged_at_k)
     return [f"{figures.documents:,}", *map(_figure, averages), share]
 
 
