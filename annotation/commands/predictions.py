@@ -209,7 +209,8 @@ def _show(pool: JudgedPool, options: JudgingOptions) -> None:
     show_table(headers, rows, right=headers[1:])
     counted = "as not relevant" if options.unjudged is Unjudged.ZERO else "not at all: they are skipped"
     show_line(
-        "Means over the documents with anything relevant (--json has those over all too). "
+        "Means over the documents with anything relevant, nDCG over those with any grade above 0 (--json has "
+        "those over all too). "
         f"Phrases without a gold grade count {counted}."
     )
 

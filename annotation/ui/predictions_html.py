@@ -87,7 +87,8 @@ def figures_html(figures: Mapping[str, ModelFigures], options: JudgingOptions) -
         heads,
         rows,
         numbers=range(1, len(heads)),
-        caption="Figures of each model, means over its documents with anything relevant",
+        caption="Figures of each model, means over its documents with anything relevant; nDCG over those "
+        "with any grade above 0",
         label="Figures of each model",
         elem_id="predictions-table",
     )
