@@ -21,6 +21,8 @@ UPLOADS = "GRADIO_TEMP_DIR"
 """The variable that Gradio reads when pages are built and when they are mounted."""
 THREADS = 100
 """Events that may run at once. With Gradio's 40, a class of raters who press at once waits."""
+QUEUE_PAUSE = 0.01
+"""Seconds from one look at the queue of events to the next. With Gradio's 0.001 no server is ever idle."""
 SAID = {"common.complete": "Done"}
 """What Gradio says to screen readers and has no word for."""
 
@@ -63,6 +65,7 @@ def mount_pages(
         pages = build()
         pages.max_threads = THREADS  # the queue reads it once
         pages.queue(default_concurrency_limit=None, api_open=False)
+        pages._queue.sleep_when_free = QUEUE_PAUSE
     with (
         _own_uploads(path),
         warnings.catch_warnings(action="ignore", category=UserWarning),  # on SSR, though it is off

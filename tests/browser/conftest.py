@@ -24,7 +24,7 @@ from tests.fakes import FakePredictor, absent_keyphrases
 from tests.profiles import DESKTOP, Profiles
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
     from annotation.services.bundle import Services
     from annotation.types import User
@@ -87,14 +87,16 @@ def load(name: str) -> Nested | FakePredictor:
 MODELS = {"default": "fixed phrases", "first": "first phrases", "damaged": "cannot be loaded"}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def serve():
-    """Start a server for a context; all stop when the tests end."""
+    """Start a server for a context; those of a file stop when it ends, since none is quite idle."""
     running: list[tuple[uvicorn.Server, threading.Thread]] = []
 
     def start(context: app.AppContext) -> str:
         listener = socket.create_server(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app.build_server(context), log_level="warning"))
+        server = uvicorn.Server(
+            uvicorn.Config(app.build_server(context), log_level="warning", timeout_graceful_shutdown=1)
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         running.append((server, thread))
@@ -110,7 +112,7 @@ def serve():
         thread.join(10)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def address(serve) -> str:
     return serve(app.AppContext(MODELS, load))
 
@@ -158,7 +160,7 @@ class Site:
         self._profiles.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def start_site(serve):
     """Start the real server on the database at a URL; everything is there that `python app.py` serves."""
 
@@ -194,6 +196,24 @@ def _no_page_stays_open(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if "site" in request.fixturenames:
         request.getfixturevalue("site").close_pages()
+
+
+@pytest.fixture
+def unused(tmp_path: Path) -> str:
+    """A name that nothing on a server has, nor has got when the test is run again."""
+    return tmp_path.name
+
+
+def choose_files(box: Locator, *files: Path | tuple[str, bytes]) -> None:
+    """Choose files, or files of these names and contents, and wait until the server has them."""
+    from playwright.sync_api import expect
+
+    contents = [(file.name, file.read_bytes()) if isinstance(file, Path) else file for file in files]
+    box.locator("input[type=file]").set_input_files(
+        [{"name": name, "mimeType": "text/plain", "buffer": content} for name, content in contents]
+    )
+    # Those that are on their way are named elsewhere.
+    expect(box.locator(".file-preview td.filename")).to_have_count(len(contents))
 
 
 def open_annotation_page(page: Page, address: str) -> None:
@@ -260,12 +280,15 @@ def shared_page(browser: Browser, address: str) -> Iterator[tuple[Page, Watch]]:
 
 
 @pytest.fixture
-def demo(shared_page: tuple[Page, Watch]) -> Iterator[Page]:
+def demo(request: pytest.FixtureRequest, shared_page: tuple[Page, Watch], address: str) -> Iterator[Page]:
     """A page of the module's, for tests that leave its options as they were.
 
     Nothing foreign may be asked for, and nothing may complain.
     """
     page, watch = shared_page
+    if request.node.execution_count > 1:  # a failed attempt may have left anything
+        page.evaluate("sessionStorage.clear()")
+        open_page(page, address)
     yield page
     watch.check()
 

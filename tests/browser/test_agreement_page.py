@@ -130,7 +130,7 @@ def test_tables_are_saved_as_csv(shown):
     with shown.expect_download() as saving:
         shown.get_by_role("button", name="Save “Agreement by genre” as CSV").click()
     assert saving.value.suggested_filename == "harbour-genres.csv"
-    with saving.value.path().open(encoding="utf-8", newline="") as file:
+    with saving.value.path().open(encoding="utf-8-sig", newline="") as file:
         rows = {row["Genre"]: row for row in csv.DictReader(file)}
     assert set(rows) == set(GENRES)
     assert float(rows["news"]["α of all pairs: low"]) < float(rows["news"]["α of all pairs"])
@@ -163,8 +163,8 @@ def test_an_adjudicator_on_a_phone_reads_numbers_and_goes_on_to_adjudicate(adjud
     assert f"/annotate/adjudicate?project={project.id}&pair=" in link.get_attribute("href")
 
 
-def test_new_grades_appear_at_a_press_and_by_themselves(site, browser):
-    small = site.services.projects.create(ProjectSettings(name="live", raters_per_pair=2))
+def test_new_grades_appear_at_a_press_and_by_themselves(site, browser, unused):
+    small = site.services.projects.create(ProjectSettings(unused, raters_per_pair=2))
     page = site.page(browser, "root", f"/annotate/agreement?project={small.id}")
     enough = page.locator("#agreement-enough-part")
     expect(enough).to_contain_text("No pairs yet.", timeout=PATIENCE)
@@ -178,10 +178,10 @@ def test_new_grades_appear_at_a_press_and_by_themselves(site, browser):
     expect(page.locator("#agreement-page .js-plotly-plot").first).to_be_visible(timeout=PATIENCE)
 
 
-def test_a_rater_is_told_why_there_is_nothing(site, browser, project):
-    site.add_user("rita")
-    site.services.projects.add_member(project.id, "rita", Role.RATER)
-    page = site.page(browser, "rita", f"/annotate/agreement?project={project.id}")
+def test_a_rater_is_told_why_there_is_nothing(site, browser, project, unused):
+    rater = site.add_user(unused).name
+    site.services.projects.add_member(project.id, rater, Role.RATER)
+    page = site.page(browser, rater, f"/annotate/agreement?project={project.id}")
     closed = page.locator("#agreement-closed")
     expect(closed).to_contain_text("Agreement is for administrators and adjudicators", timeout=PATIENCE)
     expect(page.locator("#agreement-page")).to_be_hidden()

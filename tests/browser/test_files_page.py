@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import choose_files
 from tests.browser.test_keyphrases_page import expect_refusal
 
 TEXT = "The boundary integral equation gives the surface current."
@@ -24,8 +25,7 @@ def files(demo):
 
 
 def upload(page, *paths):
-    page.locator("#files-upload input[type=file]").set_input_files([str(path) for path in paths])
-    expect(page.locator("#files-upload tbody tr, #files-upload .file")).to_have_count(len(paths))
+    choose_files(page.locator("#files-upload"), *paths)
 
 
 def test_no_file_is_a_sentence(files):

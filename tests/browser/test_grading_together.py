@@ -71,8 +71,8 @@ def grade_next(page, keys: Mapping[str, str]) -> bool:
     return True
 
 
-def test_three_raters_grade_at_once_and_their_gold_is_right(site, browser, tmp_path):
-    services = site.services
+def test_three_raters_grade_at_once_and_their_gold_is_right(empty_site, browser, tmp_path):
+    site, services = empty_site, empty_site.services
     project = services.projects.create(
         ProjectSettings("Together", types=("sentence2phrase",), raters_per_pair=3)
     )

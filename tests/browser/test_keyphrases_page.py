@@ -26,7 +26,7 @@ from kpdemo.ui.uploads import BATCH_SIZE
 from kpdemo.ui.widgets import EARLIER
 from kpdemo.worker import ModelWorker
 from tests import remote
-from tests.browser.conftest import MODELS, Nested, Watch, load, open_page, serious_violations
+from tests.browser.conftest import MODELS, Nested, Watch, choose_files, load, open_page, serious_violations
 from tests.fakes import FakePredictor, absent_keyphrases
 from tests.processes import exists
 
@@ -588,7 +588,7 @@ def test_files_and_a_comparison_can_be_stopped_and_keep_what_they_had(page, serv
         expect(page.locator(".compare-column").last).to_contain_text("Stopped before this model had answered")
         expect(stop).to_be_hidden()
         page.get_by_role("tab", name="Files").click()
-        page.locator("#files-upload input[type=file]").set_input_files(str(table))
+        choose_files(page.locator("#files-upload"), table)
         page.locator("#files-model input").click()
         page.get_by_role("option", name="obedient").click()
         page.locator("#files-run").click()

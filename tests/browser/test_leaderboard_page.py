@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from annotation.services.system_rows import Gold
 from annotation.types import NewPair, ProjectSettings, Role
 from annotation.ui.wording import time_in
+from tests.browser.conftest import choose_files
 
 GRADES = ("0", "1.25", "4", "2.5", "3", "0.5", "3.75")
 GENRES = ("news", "fables", "<b>very</b> long-winded name of a genre")
@@ -95,9 +96,8 @@ def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, p
     expect(page.locator("#leaderboard-status-part")).to_contain_text("No system has been measured yet")
     scores = tmp_path / "ours.txt"
     scores.write_text("1\n" * 27)
-    page.locator("#system-files input[type=file]").set_input_files(scores)
     page.locator("#system-name input").fill("Ours 🦜 <b>")
-    expect(page.locator("#system-files")).to_contain_text("ours")
+    choose_files(page.locator("#system-files"), scores)
     page.locator("#system-add-run").click()
     expect(page.locator("#system-result")).to_contain_text("ours.txt, line 28: no score")
     expect(page.locator("#system-result")).to_contain_text("The file is still chosen")
@@ -106,8 +106,7 @@ def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, p
     expect(page.locator("#system-files")).not_to_contain_text("ours")
     expect(page.locator("#system-name input")).to_have_value("Ours 🦜 <b>")
     scores.write_text("".join(f"{float(GRADES[number % 7]) + number % 2}\n" for number in range(28)))
-    page.locator("#system-files input[type=file]").set_input_files(scores)
-    expect(page.locator("#system-files")).to_contain_text("ours")
+    choose_files(page.locator("#system-files"), scores)
     page.locator("#system-add-run").click()
     rows = page.locator("#leaderboard-pearson tbody tr")
     expect(rows).to_have_count(1)
@@ -127,15 +126,14 @@ def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, p
         expect(place.locator("#leaderboard-gold input")).to_have_value(re.compile(f" · {made} · "))
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.get_by_label("Calibrate its scores on training grades").check()
-    page.locator("#system-training input[type=file]").set_input_files(training(tmp_path / "train.jsonl"))
-    expect(page.locator("#system-training")).to_contain_text("train")
+    choose_files(page.locator("#system-training"), training(tmp_path / "train.jsonl"))
     page.locator("#system-add-run").click()
     expect(rows).to_have_count(3)
     expect(page.locator("#leaderboard-pearson")).to_contain_text("lcs (calibrated)")
     expect(page.locator("#leaderboard-method-part")).to_contain_text("the grades of 10 other pairs")
     with page.expect_download() as download:
         page.locator("#leaderboard-csv").click()
-    with open(download.value.path(), encoding="utf-8", newline="") as file:
+    with open(download.value.path(), encoding="utf-8-sig", newline="") as file:
         saved = list(csv.DictReader(file))
     assert download.value.suggested_filename == "harbour-leaderboard.csv"
     assert {row["system"]: row["rank"] for row in saved}["Ours 🦜 <b>"] == "1"

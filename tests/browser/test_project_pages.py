@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.gold import ExportOptions, Unfinished
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
-from tests.browser.conftest import PASSWORD, Site, Watch, open_annotation_page
+from tests.browser.conftest import PASSWORD, Site, Watch, choose_files, open_annotation_page
 from tests.browser.pressing import press
 from tests.browser.test_look import DOUBLED, PALE, UNNAMED, WIDTH
 from tests.rated import rated_pairs
@@ -42,10 +42,7 @@ def project(site: Site, request: pytest.FixtureRequest) -> int:
 
 
 def upload(page: Page, name: str, content: str) -> None:
-    page.locator("#import-file input[type=file]").set_input_files(
-        {"name": name, "mimeType": "text/plain", "buffer": content.encode()}
-    )
-    expect(page.locator("#import-file")).to_contain_text(name.split(".")[0])
+    choose_files(page.locator("#import-file"), (name, content.encode()))
 
 
 def test_from_an_empty_server_to_the_first_grade(empty_site, browser):
@@ -110,13 +107,13 @@ def test_a_bad_row_is_one_sentence_and_nothing_is_imported_or_lost(site, browser
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_events_and_exports_are_fresh_whenever_their_tab_is_chosen(site, browser, project, tmp_path):
+def test_events_and_exports_are_fresh_whenever_their_tab_is_chosen(site, browser, project, unused, tmp_path):
     page = site.page(browser, "root", PROJECT.format(project, "pairs"))
     expect(page.locator("#project-counts")).to_contain_text("0 of 12 pairs fully graded")
-    site.add_user("Late")
-    site.services.projects.add_member(project, "Late", Role.RATER)
+    late = site.add_user(unused).name
+    site.services.projects.add_member(project, late, Role.RATER)
     page.get_by_role("tab", name="Events").click()
-    expect(page.locator("#project-events")).to_contain_text("Late")
+    expect(page.locator("#project-events")).to_contain_text(late)
     options = ExportOptions(unfinished=Unfinished.LEAVE_OUT)
     site.services.gold.export(project, tmp_path / "gold", options)
     page.get_by_role("tab", name="Gold").click()
@@ -320,8 +317,8 @@ def test_the_public_page_leads_to_annotation_and_back(site, browser):
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
-def test_every_part_can_be_read_and_has_a_name(site, browser, project, scheme, width):
-    evil = ProjectSettings(f"{scheme} {width} {EVIL}"[:120], types=("title2abstract",), guidelines=EVIL)
+def test_every_part_can_be_read_and_has_a_name(site, browser, project, unused, scheme, width):
+    evil = ProjectSettings(f"{unused} {EVIL}"[:120], types=("title2abstract",), guidelines=EVIL)
     root = site.services.accounts.user("root")
     site.services.projects.create(evil, created_by=root)
     options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}

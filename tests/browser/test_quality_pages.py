@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role
-from tests.browser.conftest import Site, Watch, serious_violations
+from tests.browser.conftest import Site, Watch, choose_files, serious_violations
 from tests.browser.pressing import press
 
 TYPE = "sentence2phrase"
@@ -18,10 +18,9 @@ KNOWN = "id\tleft\tright\tgrade\texplanation\nt1\tThe cat sleeps.\ta sleeping ca
 
 
 @pytest.fixture
-def project(site: Site, request: pytest.FixtureRequest) -> int:
-    name = f"{request.node.name[:90]} {len(site.services.projects.list())}"  # another when run again
+def project(site: Site, unused: str) -> int:
     project = site.services.projects.create(
-        ProjectSettings(name, types=(TYPE,), raters_per_pair=1, is_random=False)
+        ProjectSettings(unused, types=(TYPE,), raters_per_pair=1, is_random=False)
     )
     pairs = [NewPair(f"p{n}", TYPE, f"The {n}th train was late.", f"late train {n}") for n in range(3)]
     site.services.importing.import_pairs(project.id, pairs)
@@ -107,9 +106,7 @@ def test_an_administrator_brings_pairs_sets_the_mark_excuses_and_pauses(site, br
     page = site.page(browser, "root", f"/annotate/project?project={project}&tab=pairs")
     page.get_by_role("tab", name="Quality").click()
     expect(page.locator("#quality-training")).to_contain_text("No training pairs")
-    page.locator("#quality-training-file input[type=file]").set_input_files(
-        {"name": "known.tsv", "mimeType": "text/plain", "buffer": KNOWN.encode()}
-    )
+    choose_files(page.locator("#quality-training-file"), ("known.tsv", KNOWN.encode()))
     page.get_by_role("button", name="Import training pairs").click()
     expect(page.locator("#quality-training-result")).to_contain_text("Imported 1 training pair.")
     expect(page.locator("#quality-raters")).to_contain_text("not passed yet")

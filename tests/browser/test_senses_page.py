@@ -161,9 +161,9 @@ def test_the_chooser_fits_a_phone(senses_site, browser, project, scheme):
     watch.check()
 
 
-def test_without_wordnet_the_page_says_how_to_get_it(site, browser, monkeypatch, tmp_path):
+def test_without_wordnet_the_page_says_how_to_get_it(site, browser, unused, monkeypatch, tmp_path):
     monkeypatch.setattr(site.services.dictionary, "_folder", tmp_path)
-    project = site.services.projects.create(ProjectSettings("No WordNet", types=("word2sense",)))
+    project = site.services.projects.create(ProjectSettings(unused, types=("word2sense",)))
     key = NewPair("1", "word2sense", "pot#n", "basket%1:06:00::")
     site.services.importing.import_pairs(project.id, [key])
     page = site.page(browser, "root", f"/annotate/senses?project={project.id}")

@@ -95,9 +95,9 @@ def test_from_the_set_up_to_a_disabled_account(browser: Browser, start_site, tmp
         site.close_pages()
 
 
-def test_a_new_password_ends_the_other_browser(browser: Browser, site: Site):
-    site.add_user("Cleo")
-    here, there = (site.page(browser, "Cleo") for _ in range(2))
+def test_a_new_password_ends_the_other_browser(browser: Browser, site: Site, unused: str):
+    name = site.add_user(unused).name
+    here, there = (site.page(browser, name) for _ in range(2))
     here.goto(f"{site.address}/account")
     here.get_by_label("Current password").fill(PASSWORD)
     here.get_by_label("New password").fill(OTHER)
@@ -106,43 +106,43 @@ def test_a_new_password_ends_the_other_browser(browser: Browser, site: Site):
     there.reload()
     expect(there).to_have_url(SIGN_IN)
     here.goto(f"{site.address}/annotate/")
-    expect_user(here, "Cleo")
+    expect_user(here, name)
     here.get_by_role("button", name="Sign out").click()
     expect(here.get_by_role("status")).to_have_text("You are signed out.")
     here.go_back()
     expect(here).to_have_url(SIGN_IN)  # the page of before is not in any store
 
 
-def test_a_lost_session_leads_back_to_the_same_place(browser: Browser, site: Site):
-    site.add_user("Dora")
-    page = site.page(browser, "Dora", "/annotate/?from=here")
-    site.services.sign_ins.sign_out_everywhere("Dora")
+def test_a_lost_session_leads_back_to_the_same_place(browser: Browser, site: Site, unused: str):
+    name, typed = site.add_user(unused.capitalize()).name, unused.lower()
+    page = site.page(browser, name, "/annotate/?from=here")
+    site.services.sign_ins.sign_out_everywhere(name)
     page.reload()
     expect(page.get_by_role("status")).to_contain_text("what you graded and typed is kept")
-    sign_in(page, "dora", "a wild guess")
+    sign_in(page, typed, "a wild guess")
     expect(page.get_by_role("alert")).to_be_visible()
-    expect(page.get_by_label("Name")).to_have_value("dora")
+    expect(page.get_by_label("Name")).to_have_value(typed)
     expect(page.locator("#password")).to_be_focused()
     expect(page.locator("#password")).to_have_value("")
     choose_password(page)
-    expect_user(page, "Dora")
+    expect_user(page, name)
     assert page.url == f"{site.address}/annotate/?from=here"
 
 
-def test_an_account_of_ones_own_joins_by_a_link(browser: Browser, site: Site):
-    site.add_user("Emil")
-    project = site.services.projects.create(ProjectSettings(name="Lexical levels"))
+def test_an_account_of_ones_own_joins_by_a_link(browser: Browser, site: Site, unused: str):
+    name = site.add_user(f"Emil {unused}").name
+    project = site.services.projects.create(ProjectSettings(unused))
     root = site.page(browser, "root", "/annotate/users")
-    choose(root, "users-project", "Lexical levels")
+    choose(root, "users-project", unused)
     root.locator("#users-invite").click()
     link = shown_link(root, "users-invited")
     page = site.context(browser).new_page()
     page.goto(link)
     page.get_by_role("main").get_by_role("link", name="Sign in").click()
-    sign_in(page, "Emil")
+    sign_in(page, name)
     page.get_by_role("button", name="Join the project").click()
-    expect_user(page, "Emil")
-    assert site.services.accounts.roles("Emil", project.id) == {Role.RATER}
+    expect_user(page, name)
+    assert site.services.accounts.roles(name, project.id) == {Role.RATER}
 
 
 def test_nobody_shuts_the_door_on_oneself(browser: Browser, site: Site):

@@ -14,7 +14,7 @@ from typing import Any
 from playwright.sync_api import Page, expect
 from scipy.stats import pearsonr, spearmanr
 
-from tests.browser.conftest import Site, open_annotation_page
+from tests.browser.conftest import Site, choose_files, open_annotation_page
 from tests.browser.test_grading_together import exported_lines, grade_next, grade_of, wait_until_saved
 
 # Larger items, five of each genre so that each grade is wanted once, and what Wim writes for them.
@@ -76,10 +76,7 @@ def make_project(page: Page, name: str, people: Mapping[str, str]) -> str:
 
 def import_items(page: Page, address: str) -> None:
     open_annotation_page(page, f"{address}&tab=items")
-    page.locator("#items-file input[type=file]").set_input_files(
-        {"name": "items.tsv", "mimeType": "text/plain", "buffer": items_file()}
-    )
-    expect(page.locator("#items-file")).to_contain_text("items")
+    choose_files(page.locator("#items-file"), ("items.tsv", items_file()))
     page.locator("#items-import").click()
     expect(page.locator("#items-result")).to_contain_text("Imported 10 larger items.")
 
@@ -159,10 +156,7 @@ def measure(page: Page, address: str, scores: Sequence[float]) -> None:
     """Put a system on the leaderboard, from a file of its scores."""
     open_annotation_page(page, address)
     file = "".join(f"{score}\n" for score in scores).encode()
-    page.locator("#system-files input[type=file]").set_input_files(
-        {"name": "tidal.txt", "mimeType": "text/plain", "buffer": file}
-    )
-    expect(page.locator("#system-files")).to_contain_text("tidal")
+    choose_files(page.locator("#system-files"), ("tidal.txt", file))
     page.locator("#system-add-run").click()
     expect(page.locator("#system-result .note.done")).to_contain_text("Added tidal: 10 scores.")
 

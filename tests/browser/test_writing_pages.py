@@ -13,17 +13,16 @@ PEOPLE = {"wim": Role.WRITER, "wes": Role.WRITER, "eda": Role.EDITOR, "ana": Rol
 
 
 @pytest.fixture(scope="module")
-def project(site):
+def _people(site):
     for name in PEOPLE:
         site.add_user(name)
-    return new_project(site)
 
 
-def new_project(site):
-    """Ten larger items for the people, whom there are accounts of."""
+@pytest.fixture
+def project(site, unused, _people):
+    """Ten larger items for the people."""
     root = site.services.accounts.user("root")
-    name = f"ferries {len(site.services.projects.list())}"
-    project = site.services.projects.create(ProjectSettings(name, types=(TYPE,)), created_by=root)
+    project = site.services.projects.create(ProjectSettings(unused, types=(TYPE,)), created_by=root)
     for person, role in PEOPLE.items():
         site.services.projects.add_member(project.id, person, role, by=root)
     site.services.items.import_items(project.id, new_items(10), by=root)
@@ -146,7 +145,7 @@ def test_a_text_that_was_not_saved_is_told_when_its_item_has_gone(site, browser,
 
 
 def test_a_text_that_was_sent_back_comes_with_the_note_and_the_time_that_it_waits(site, browser, project):
-    path = f"?project={new_project(site).id}"
+    path = f"?project={project.id}"
     wes = site.page(browser, "wes", f"/annotate/write{path}")
     expect(wes.locator("#write-left")).to_contain_text("Ferry")
     left = wes.locator("#write-left").inner_text()
@@ -195,7 +194,6 @@ def test_who_cannot_rewrite_is_told_why_and_without_a_session_signs_in(site, bro
 def test_review_opens_while_an_import_writes_and_shows_a_text_once_it_is_chosen(
     site, browser, monkeypatch, project
 ):
-    project = new_project(site)
     services, wim = site.services, site.services.accounts.user("wim").id
     task = services.writing.desk(project.id, wim).task
     services.writing.submit(task.id, wim, "a boat on its way", task.version)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
+
 import gradio as gr
+from fastapi import FastAPI
 
 import app
 from annotation.services.bundle import open_services
 from annotation.ui.pages import build_annotation_pages
 from kpdemo.ui.models import ModelShelf
+from kpdemo.ui.mounting import mount_pages
 from tests.fakes import FakePredictor
 
 
@@ -27,3 +32,18 @@ def test_no_two_events_of_an_opened_page_wait_on_one_stream(sqlite_database):
     assert len({event.page for event in annotation.fns.values()}) > 5
     for pages in (public, annotation):
         assert all(len(names) < 2 for names in opening_events(pages).values())
+
+
+def test_an_idle_server_does_not_look_a_thousand_times_a_second_for_events(monkeypatch):
+    with gr.Blocks() as pages:
+        gr.Textbox().submit(lambda text: text)
+    mount_pages(FastAPI(), lambda: pages, "/", max_file_size="1mb")
+    looks = []
+    monkeypatch.setattr(type(pages._queue), "__len__", lambda queue: looks.append(queue) or 0)
+
+    async def half_a_second() -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(pages._queue.start_processing(), 0.5)
+
+    asyncio.run(half_a_second())
+    assert 1 < len(looks) <= 51
