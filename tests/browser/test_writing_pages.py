@@ -106,7 +106,6 @@ def test_a_text_is_not_lost_when_the_server_cannot_be_reached(site, browser, pro
 
 @pytest.mark.parametrize("what", ["submit", "blank"])
 def test_what_is_not_sent_yet_is_told_and_nothing_can_be_typed_meanwhile(site, browser, project, what):
-    project = new_project(site)
     page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
     field, saved = page.locator("#write-text"), page.locator("#write-saved")
     expect(page.locator("#write-left")).to_contain_text("Ferry")
@@ -129,7 +128,6 @@ def test_what_is_not_sent_yet_is_told_and_nothing_can_be_typed_meanwhile(site, b
 
 
 def test_a_text_that_was_not_saved_is_told_when_its_item_has_gone(site, browser, project):
-    project = new_project(site)
     writing, wes = site.services.writing, site.services.accounts.user("wes").id
     task = writing.desk(project.id, wes).task
     page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
@@ -172,7 +170,7 @@ def test_a_text_that_was_sent_back_comes_with_the_note_and_the_time_that_it_wait
 
 
 def test_who_cannot_rewrite_is_told_why_and_without_a_session_signs_in(site, browser, project):
-    project, services = new_project(site), site.services
+    services = site.services
     wes, eda = (services.accounts.user(name).id for name in ("wes", "eda"))
     task = services.writing.desk(project.id, wes).task
     services.writing.submit(task.id, wes, "some quick boats", task.version)
