@@ -1,4 +1,4 @@
-"""Serve the pages: python app.py [--host] [--port] [--model] [--device] [--database-url]."""
+"""Serve the pages: python app.py; --help tells its options."""
 
 from __future__ import annotations
 

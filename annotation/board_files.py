@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotation.score_report import Part, ScoreReport, SystemReport, report_to_json
 from annotation.scoring import Estimate
-from annotation.spreadsheet import protected
+from annotation.spreadsheet import sheet
 
 _FIGURES = ("pearson", "pearson_low", "pearson_high", "spearman", "spearman_low", "spearman_high")
 _HEADER = ("system", "rank", "origin", "added", "by", "type", "genre", "pairs", *_FIGURES, "reason")
@@ -31,18 +29,15 @@ def board_json(
 
 def board_csv(report: ScoreReport, about: Sequence[Mapping[str, Any]]) -> str:
     """Of each system its sum, and a row for each type, each genre, and each type within a genre."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(_HEADER)
     ranks = report.ranks()["sum_pearson"]
+    rows: list[Sequence[str | float | None]] = [_HEADER]
     for system, rank, more in zip(report.systems, ranks, about, strict=True):
-        head = (protected(system.name), rank, more["origin"], more["at"], protected(str(more["by"] or "")))
-        for row in _rows(system):
-            writer.writerow(["" if cell is None else cell for cell in (*head, *row)])
-    return out.getvalue()
+        head = (system.name, rank, more["origin"], more["at"], more["by"])
+        rows += ((*head, *row) for row in _rows(system))
+    return sheet(rows)
 
 
-def _rows(system: SystemReport) -> Iterator[Sequence[object]]:
+def _rows(system: SystemReport) -> Iterator[Sequence[str | float | None]]:
     sums = (*_cells(system.sum_pearson), *_cells(system.sum_spearman))
     yield ("sum", "", None, *sums, system.sum_pearson.reason)
     for type, part in system.types.items():
@@ -53,10 +48,10 @@ def _rows(system: SystemReport) -> Iterator[Sequence[object]]:
             yield _row(type, genre, part)
 
 
-def _row(type: str, genre: str, part: Part) -> Sequence[object]:
+def _row(type: str, genre: str, part: Part) -> Sequence[str | float | None]:
     figures = (*_cells(part.pearson), *_cells(part.spearman))
     reason = part.pearson.reason or part.pearson.interval_reason
-    return (protected(type), protected(genre), part.pairs, *figures, reason)
+    return (type, genre, part.pairs, *figures, reason)
 
 
 def _cells(found: Estimate) -> tuple[float | None, float | None, float | None]:

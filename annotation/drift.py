@@ -24,6 +24,7 @@ MOST_WINDOWS = 10
 CONFIDENCE = 0.95
 ENOUGH_DRIFT = 0.25
 """Of a point: a smaller move is less than one step of the scale."""
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Drift:
             return False
         first, last = self.windows[0], self.windows[-1]
         is_apart = first.high < last.low or last.high < first.low
-        return is_apart and abs(self.change) >= ENOUGH_DRIFT
+        return is_apart and abs(self.change) > ENOUGH_DRIFT - _ROUNDING
 
 
 def drifts(grades: Grades, moments: Floats, decisions: Floats, raters: int) -> list[Drift]:

@@ -1,10 +1,10 @@
 """How many more pairs with two ratings make α's interval as narrow as you want, from the ratings so far.
 
 The width of a bootstrap interval shrinks with the square root of the number of pairs, c / √n. What is wanted
-is the n at which that is the wish: c is taken from resamples of several sizes, smaller and larger than what
-there is, each drawn from the pairs so far. Other pairs of the same kind would have given another c. So the
-pairs are resampled as a whole, and each time c is computed anew from α's linear approximation (the delta
-method for a ratio of sums): the spread of c is how sure the answer is.
+is the n at which that is the wish: c is taken from the interval that there is, and resamples of several
+sizes, smaller and larger than what there is, tell whether the root holds. Other pairs of the same kind would
+have given another c. So the pairs are resampled as a whole, and each time c is computed anew from α's linear
+approximation (the delta method for a ratio of sums): the spread of c is how sure the answer is.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from annotation.bootstrap import (
     draw,
     middle,
     percentile_interval,
+    resampled_alphas,
 )
 from annotation.errors import SettingsError
 
@@ -53,7 +54,7 @@ class Plan:
     pairs: int
     """With two ratings or more, now."""
     width: float | None = None
-    """Now."""
+    """Now, as `annotation.bootstrap.measure` has it."""
     more_pairs: int | None = None
     low: int | None = None
     """Bounds of `more_pairs` that hold in 19 cases of 20."""
@@ -90,7 +91,8 @@ def plan_pairs(
     pairs = comparable.pair_count
     if reason := why_undefined(comparable) or _too_few(pairs):
         return Plan(target, pairs, reason=reason, seed=seed)
-    sums, sizes = classes_of_pairs(sums_of_pairs(comparable))
+    summed = sums_of_pairs(comparable)
+    sums, sizes = classes_of_pairs(summed)
     parts = interval_parts(sums)
     if not parts[:, 3].any():
         return Plan(target, pairs, reason=_NEVER_DIFFERED, seed=seed)
@@ -100,18 +102,20 @@ def plan_pairs(
     if len(found) < len(SIZES):
         return Plan(target, pairs, reason=_ONE_GRADE, seed=seed)
     exponent = _slope(found)
-    constants = np.array([step.width * step.pairs**0.5 for step in found])
-    constant = float(np.exp(np.log(constants).mean()))
+    interval = percentile_interval(resampled_alphas(summed, resamples=resamples, seed=seed))
+    if interval is None:
+        return Plan(target, pairs, reason=_ONE_GRADE, seed=seed)
+    width = interval[1] - interval[0]
     spread = _constants(parts, draw(sizes, REPEATS, rng)) / _constants(parts, sizes[None].astype(float))[0]
     least, most = middle(spread[np.isfinite(spread)])
 
     def more(factor: float) -> int:
-        return max(0, ceil((factor * constant / target) ** 2) - pairs)
+        return max(0, ceil(pairs * (factor * width / target) ** 2) - pairs)
 
     return Plan(
         target,
         pairs,
-        width=constant / pairs**0.5,
+        width=width,
         more_pairs=more(1.0),
         low=more(least),
         high=more(most),

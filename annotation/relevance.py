@@ -1,8 +1,8 @@
 """How good a ranking of graded phrases is: nDCG, precision and F1 for each model.
 
-The gain of a phrase is its gold grade, 0 to 4, and the discount of rank r is log2(r + 1) (Järvelin and
-Kekäläinen 2002, with the gain itself and not 2 to its power): as `ndcg` of trec_eval and `ndcg_score` of
-scikit-learn. The ideal ranking is that of all graded phrases of the document, whoever predicted them.
+nDCG is that of Järvelin and Kekäläinen (2002) with the discount of `ndcg` of trec_eval and `ndcg_score` of
+scikit-learn, log2(r + 1) of rank r; the gain of a phrase is its gold grade, 0 to 4. The ideal ranking is that
+of all graded phrases of the document, whoever predicted them.
 
 A phrase is relevant when its grade reaches the threshold. Precision at k divides by k, however few phrases
 there are; precision at M by their number. F1 is the harmonic mean of mean precision and mean recall (Choi et
@@ -44,7 +44,7 @@ class Average:
     """A mean over documents; None of no documents."""
 
     skip_empty: float | None
-    """Over the documents that have anything relevant."""
+    """Over the documents that have anything relevant; of nDCG, those that have a grade above 0."""
     count_empty: float | None
     """Over all; one without anything relevant counts as 0."""
 

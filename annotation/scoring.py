@@ -20,6 +20,8 @@ FEWEST_PAIRS = 3
 NO_RESAMPLES = "No resamples were asked for."
 _ONE_VALUE = 1e-12
 """A spread so small beside the values is what rounding leaves of none."""
+_DIGITS = 12
+"""Behind the point: figures of systems that are equal may differ in later ones."""
 _CELLS_AT_ONCE = 500_000
 
 
@@ -247,6 +249,10 @@ def williams_test(first: float, second: float, between: float, pairs: int) -> Wi
 
 
 def ranking(values: Sequence[float | None]) -> list[int | None]:
-    """The place of each value, 1 for the highest; equal ones share the better place, None has none."""
-    known = [value for value in values if value is not None]
-    return [None if value is None else 1 + sum(other > value for other in known) for value in values]
+    """The place of each value, 1 for the highest; equal ones share the better place, None has none.
+
+    Values that only the rounding of their last digits tells apart are equal.
+    """
+    rounded = [None if value is None else round(value, _DIGITS) for value in values]
+    known = [value for value in rounded if value is not None]
+    return [None if value is None else 1 + sum(other > value for other in known) for value in rounded]

@@ -4,14 +4,22 @@ A cell that begins with = + - @, a tab, a carriage return or a line feed gets an
 does one that begins with apostrophes and then one of these, so that reading back is exact: `restored` takes
 one apostrophe away from each cell of that shape. Only text is touched, and only in files whose header has
 the column `gold_source`: a table from elsewhere may begin a cell with '- and mean it.
+
+What a page saves for a spreadsheet, `sheet` writes: it is not read back here.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+from collections.abc import Iterable, Sequence
 
 GOLD_COLUMN = "gold_source"
 """The column that tells a CSV of ours, whose cells are to be restored."""
+
+BYTE_ORDER_MARK = "\ufeff"
+"""Without it Excel takes a file for one of Western Europe, whatever its letters."""
 
 _RISKY = re.compile(r"'*[=+\-@\t\r\n]")
 _PROTECTED = re.compile(r"'+[=+\-@\t\r\n]")
@@ -20,6 +28,14 @@ _PROTECTED = re.compile(r"'+[=+\-@\t\r\n]")
 def protected(cell: str) -> str:
     """`cell` as a spreadsheet shows it without running it."""
     return f"'{cell}" if _RISKY.match(cell) else cell
+
+
+def sheet(rows: Iterable[Sequence[str | float | None]]) -> str:
+    """A table as CSV, its headings the first row: no text runs as a formula, and None is an empty cell."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerows([protected(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return BYTE_ORDER_MARK + out.getvalue()
 
 
 def restored(cell: str) -> str:

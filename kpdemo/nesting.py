@@ -27,16 +27,21 @@ def unnested(phrases: Iterable[str], language: str = "") -> Iterator[int]:
     """Which of the phrases to keep, by number, so that none stands inside another.
 
     Of two that nest, the one that comes first stays, whether it is the longer or the shorter. One stands
-    inside another when its stems do, in one piece; punctuation marks are no words here.
+    inside another when its stems do, in one piece; punctuation marks are no words here, but for those that
+    tell C++ and C# from C.
 
     >>> list(unnested(["Graph kernels", "kernels", "support vectors", "fast graph kernel", "graphs"]))
     [0, 2]
     """
     keys = (
-        " ".join(stem(word, language) for word in words(phrase, language) if any(map(str.isalnum, word)))
+        " ".join(stem(word, language) for word in words(phrase, language) if _tells_apart(word))
         for phrase in phrases
     )
     return unnested_keys(keys)
+
+
+def _tells_apart(word: str) -> bool:
+    return word in ("+", "#") or any(map(str.isalnum, word))
 
 
 def unnested_keys(keys: Iterable[str]) -> Iterator[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
@@ -73,8 +74,12 @@ def shipped_models() -> dict[str, str]:
 
 
 def available_models() -> dict[str, str]:
-    """Names that `load_predictor` takes, each with one line on what it is; the default first."""
-    return shipped_models() | _BASELINES
+    """Names that `load_predictor` takes, each with one line on what it is; the default first.
+
+    `yake` is among them where its package is installed.
+    """
+    here = {name: line for name, line in _BASELINES.items() if name != "yake" or find_spec(name)}
+    return shipped_models() | here
 
 
 def hub_models() -> dict[str, str]:

@@ -117,6 +117,13 @@
     keepDraft();
   };
   const move = (direction) => take(grade === null ? (direction > 0 ? 0 : TOP) : grade + direction * Number(form().dataset.step));
+  // The arrows of the scale, as on the rating page: a step, or to the point below or above.
+  const moveOnScale = (key) => {
+    if (grade === null) take(0);
+    else if (key === "ArrowLeft" || key === "ArrowRight") move(key === "ArrowLeft" ? -1 : 1);
+    else take(4 * (key === "ArrowUp" ? Math.ceil(grade / 4) - 1 : Math.floor(grade / 4) + 1));
+    form().querySelector("#adjudicate-scale [tabindex='0']").focus();
+  };
   const decision = () => {
     const data = form().dataset;
     return { pair: data.pair, version: data.version, grade: grade === null ? "" : number(grade), cause: cause(), note: by("adjudicate-note").value };
@@ -166,19 +173,23 @@
   const writing = (target) => target.closest?.("textarea, select, input:not([type=radio], [type=checkbox]), [contenteditable=true]");
   document.addEventListener("keydown", (event) => {
     drawn();
-    if (!form() || event.isComposing || event.altKey || !by("adjudicate-keys").checked) return;
-    if ((event.ctrlKey || event.metaKey) && event.key === "Enter") {
+    if (!form() || event.isComposing) return;
+    const isOn = by("adjudicate-keys").checked;
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key === "Enter") {
+      if (!isOn) return;
       event.preventDefault();
       if (!event.repeat && !waiting) saveByKey();
       return;
     }
-    if (event.ctrlKey || event.metaKey || writing(event.target)) return;
-    const onScale = event.target.closest?.("#adjudicate-scale");
-    const point = { ArrowRight: 4, ArrowUp: 4, ArrowLeft: -4, ArrowDown: -4 }[event.key];
-    if (onScale && point) {
-      take(grade === null ? 0 : grade + point);
-      form().querySelector("#adjudicate-scale [tabindex='0']").focus();
-    } else if (/^[0-4]$/.test(event.key)) take(Number(event.key) * 4);
+    const isComposedKey = event.getModifierState("AltGraph"); // [ and ] on many keyboards
+    if (event.metaKey || ((event.ctrlKey || event.altKey) && !isComposedKey) || writing(event.target)) return;
+    if (event.target.closest?.("#adjudicate-scale") && /^Arrow(Left|Right|Up|Down)$/.test(event.key)) {
+      event.preventDefault(); // a radio group has these, keys on or off
+      moveOnScale(event.key);
+      return;
+    }
+    if (!isOn) return;
+    if (/^[0-4]$/.test(event.key)) take(Number(event.key) * 4);
     else if (event.key === "[") move(-1);
     else if (event.key === "]") move(1);
     else if (event.repeat) return;

@@ -74,10 +74,12 @@
   };
 
   const loadHistory = async () => {
+    const asked = session;
     const askedAt = Date.now();
-    const { project } = root.dataset;
-    const { status, body } = await sender.get(`projects/${project}/history`);
-    if (status === 200 && project === root.dataset.project) session.takeHistory(body.pairs, askedAt);
+    asked.isHistoryAsked = true;
+    const { status, body } = await sender.get(`projects/${root.dataset.project}/history`);
+    asked.isHistoryAsked = false;
+    if (status === 200 && asked === session) session.takeHistory(body.pairs, askedAt);
   };
 
   // The session ended: sign in, and come back to the pair that was being graded.
@@ -151,6 +153,7 @@
     }
     const { status, body } = await sender.post(`projects/${root.dataset.project}/training`);
     if (status === 200) session.received(body);
+    else if (status === 401) lost();
     else session.notify(body.error ?? "There is no connection: press again in a moment.");
   };
 
@@ -162,8 +165,9 @@
     find("[data-rate=resume]").focus({ preventScroll: true });
     await sender.run();
     if (stopped.isResting && stopped === session) {
-      const { status } = await sender.post(`projects/${root.dataset.project}/stop`);
-      stopped.returned(status === 200);
+      const { status, body } = await sender.post(`projects/${root.dataset.project}/stop`);
+      if (status === 401) lost();
+      else stopped.returned(status === 200, body.error);
     }
   };
 

@@ -18,6 +18,7 @@
       this.ready = [];    // what the server has given out, the pair to grade first
       this.history = null;  // own answers, newest first, once they are known
       this.isHistoryOld = false;  // another tab took over some of them
+      this.isHistoryAsked = false;  // it is on its way
       this.answers = [];  // those of this page
       this.earlier = null;
       this.form = null;
@@ -132,9 +133,10 @@
       this.changed();
     }
 
-    returned(isDone) {
+    // With what the server said where the pairs at hand could not be given back.
+    returned(isDone, error) {
       this.isReturned = isDone;
-      if (!isDone) this.notify("There is no connection: the pairs that you had open go to others in a while.");
+      if (!isDone) this.notify(error ?? "There is no connection: the pairs that you had open go to others in a while.");
       this.changed();
     }
 
@@ -171,7 +173,7 @@
     received(answer, entry) {
       this.problem = "";
       if (entry?.isNew || entry?.kind === "skip") this.channel?.postMessage({ saved: entry.pair });
-      if (!entry && this.isHistoryOld) this.loadHistory();
+      if (!entry && (this.isHistoryOld || !(this.history || this.isHistoryAsked))) this.loadHistory();
       if (answer.progress) this.progress = answer.progress;
       if (answer.training) {
         this.#takeTraining(answer, entry);
@@ -186,13 +188,19 @@
     }
 
     #takeTraining(answer, entry) {
+      if (answer.feedback) this.#settleTraining(entry.pair);
       const pairs = this.training.take(answer, entry, this.pair, (text) => this.notify(text, { isLasting: true }));
       this.isSynced = true;
       if (pairs) this.#showTrainingPairs(pairs);
       else if (answer.feedback) {
-        this.store.dropDraft(this.pair.id);
         this.say(`${parts.trainingResult(answer.feedback)} ${answer.feedback.explanation}`);
       }
+    }
+
+    // The next attempt shows the pair anew, under the same id: no draft may be left of it.
+    #settleTraining(id) {
+      if (this.form?.pair.id === id) this.form.saved = this.form.grade;
+      this.store.dropDraft(id);
     }
 
     #showTrainingPairs(pairs, isOwn = false) {
@@ -230,6 +238,7 @@
       if (isComment) return;
       this.answers = this.answers.filter((pair) => pair.id !== entry.pair);
       if (this.last?.pair.id === entry.pair) this.last = null;
+      this.isHistoryOld = true;  // what was saved of it before stands
       this.askAnew();
     }
 

@@ -221,7 +221,7 @@
       ? "Open one to look at it or to change it. Every change is kept."
       : "In this project, grades cannot be changed: open one to look at it.");
     const list = panel.querySelector("ol");
-    const state = JSON.stringify(session.recent.map((pair) => [pair.id, pair.grade, pair.rated_at]));
+    const state = JSON.stringify([session.history === null, session.recent.map((pair) => [pair.id, pair.grade, pair.rated_at])]);
     if (!panel.open || list.dataset.state === state) return;
     list.dataset.state = state;
     list.replaceChildren(...session.recent.map((pair) => {

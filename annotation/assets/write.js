@@ -15,7 +15,7 @@
   let check = null;
   let version = 0;
   let isDirty = false;
-  let isBusy = false;
+  let isBusy = false; // submitting, or leaving the item blank
   let running = null;
   let timer = null;
   let failures = 0;
@@ -36,12 +36,19 @@
   const dropCopy = () => { try { localStorage.removeItem(key()); } catch { /* none */ } };
   const readCopy = () => { try { return JSON.parse(localStorage.getItem(key())); } catch { return null; } };
 
+  const stateOf = () => {
+    if (isBusy) return failures ? "unsent" : "sending";
+    if (isDirty) return isLong() ? "long" : failures ? "trying" : "saving";
+    return savedAt ? "saved" : "idle";
+  };
+
   const show = () => {
     const needsConfirming = Boolean(check?.warnings.length) && confirmed === field.value && !isDirty;
     parts.showCheck(root, check, !field.value.trim(), needsConfirming);
-    const state = isDirty && isLong() ? "long" : isDirty ? (failures ? "trying" : "saving") : savedAt ? "saved" : "idle";
-    parts.showSaved(root, state, savedAt);
+    parts.showSaved(root, stateOf(), savedAt);
     find("#write-submit").disabled = isBusy || !field.value.trim() || isLong();
+    find("[data-write=blank]").disabled = isBusy;
+    field.readOnly = isBusy;
   };
 
   const receive = (desk) => {
@@ -53,6 +60,11 @@
   };
 
   const openTask = (next) => {
+    const copy = readCopy();
+    if (copy?.text.trim() && copy.id !== next?.id) {
+      parts.notify(root, "This text had not been saved, and its item is no longer the one here:", copy.text);
+      dropCopy();
+    }
     task = next;
     isDirty = false;
     confirmed = "";
@@ -62,7 +74,6 @@
     parts.showTask(root, task);
     field = parts.fieldFor(task, find("#write-field"), changed);
     field.value = task.text;
-    const copy = readCopy();
     if (copy?.id === task.id && copy.text !== task.text) {
       if (copy.version === version) {
         field.value = copy.text;
@@ -107,8 +118,9 @@
         else dropCopy();
         show();
         if (body.lost) {
-          parts.notify(root, body.lost, sent.text);
+          parts.notify(root, body.lost, field.value);
           isDirty = false;
+          dropCopy();
           await look();
           return false;
         }
@@ -130,6 +142,7 @@
       window.kpdemoSignInAgain();
       return false;
     }
+    failures = 0;
     const mine = field.value;
     if (status === 412) {
       const found = await ask("GET", `writings/${task.id}`);
@@ -153,22 +166,36 @@
     return false;
   };
 
-  const submit = async () => {
-    if (!task || isBusy || !field.value.trim()) return;
+  // Until `work` is done nothing can be typed or pressed: it would be for an item that is gone by then.
+  const whileBusy = async (work) => {
+    if (isBusy) return;
+    const { activeElement } = document;
     clearTimeout(timer);
     isBusy = true;
+    show();
     try {
-      if (!(await save()) || !task) return;
-      if (check?.warnings.length && confirmed !== field.value) {
-        confirmed = field.value;
-        return;
-      }
-      await send(`writings/${task.id}/submit`, content());
+      await work();
     } finally {
       isBusy = false;
       if (task) show();
+      if (document.activeElement === document.body) activeElement.focus();  // it was lost with the disabled button
     }
   };
+
+  const submit = () => task && field.value.trim() && whileBusy(async () => {
+    if (!(await save()) || !task) return;
+    if (check?.warnings.length && confirmed !== field.value) {
+      confirmed = field.value;
+      return;
+    }
+    await send(`writings/${task.id}/submit`, content());
+  });
+
+  const leaveBlank = (note) => task && whileBusy(async () => {
+    const { id } = task;
+    await save();
+    if (task?.id === id) await send(`writings/${id}/blank`, { note });
+  });
 
   const send = async (path, body) => {
     for (;;) {
@@ -201,16 +228,18 @@
   };
 
   const openSentBack = async (id) => {
-    if (isDirty && !(await save())) return;
+    if (isBusy || (isDirty && !(await save()))) return;
     const { status, body } = await ask("GET", `writings/${id}`);
-    if (status !== 200) return;
-    openTask(body);
-    root.scrollIntoView({ block: "start" });
-    field.focus();
+    if (status === 200) {
+      openTask(body);
+      root.scrollIntoView({ block: "start" });
+      field.focus();
+    } else if (status === 401) window.kpdemoSignInAgain();
+    else parts.notify(root, body.error ?? "There is no connection: press again in a moment.");
   };
 
   const openBlank = () => {
-    if (!task) return;
+    if (!task || isBusy) return;
     find("#write-blank form").reset();
     find("#write-blank").showModal();
   };
@@ -222,10 +251,7 @@
     else openBlank();
   });
   document.addEventListener("submit", (event) => {
-    if (!event.target.closest("#write-blank") || event.submitter?.value !== "blank" || !task) return;
-    clearTimeout(timer);
-    isDirty = false;
-    send(`writings/${task.id}/blank`, { note: find("#write-blank-note").value });
+    if (event.target.closest("#write-blank") && event.submitter?.value === "blank") leaveBlank(find("#write-blank-note").value);
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || !root?.isConnected) return;

@@ -3,6 +3,7 @@
 //   window.kpdemoWrite.fields["word2sense"] = ({ place, task, changed }) => ({
 //     get value() {…},          // what is saved and submitted
 //     set value(text) {…},      // a draft, or what stands in another window
+//     set readOnly(is) {…},     // true while it is on its way, when nothing may be changed
 //     focus() {…},
 //   });
 //
@@ -29,6 +30,7 @@
     return {
       get value() { return field.value; },
       set value(text) { field.value = text; },
+      set readOnly(is) { field.readOnly = is; },
       focus() { field.focus({ preventScroll: true }); },
     };
   };

@@ -71,6 +71,7 @@
     const words = {
       idle: "", saving: "Saving…", saved: savedAt ? `Saved ${time(savedAt)}` : "",
       trying: "Not saved: trying again. Your text is kept in this browser.",
+      sending: "Sending…", unsent: "Not sent: trying again.",
       long: "Not saved: the text is too long.",
     };
     const place = root.querySelector("#write-saved");

@@ -12,6 +12,7 @@ from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.planning import DEFAULT_WIDTH, NARROWEST, WIDEST, plan_sentences, plan_to_json
 from annotation.services.agreement import AgreementService
+from annotation.shares import share_text
 from annotation.terminal import show_json, show_line, show_table
 from db import DEFAULT_URL
 
@@ -180,7 +181,9 @@ def _show_grades(report: AgreementReport) -> None:
     parts = [part for part in report.by_type if part.ratings]
     if parts:
         show_line("")
-        rows = [(part.name, *(f"{share:.1%}" for share in shares(part.buckets) or ())) for part in parts]
+        rows = [
+            (part.name, *(share_text(share, 1) for share in shares(part.buckets) or ())) for part in parts
+        ]
         show_table(("Share of grades", *BUCKET_NAMES), rows, right=BUCKET_NAMES)
 
 

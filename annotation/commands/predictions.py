@@ -29,6 +29,7 @@ from annotation.relevance import Average, ModelFigures, Unjudged
 from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService, SentSummary
+from annotation.shares import share_text
 from annotation.terminal import ProgressLine, show_json, show_line, show_note, show_table
 from annotation.types import Project
 from db import DEFAULT_URL, Database
@@ -221,7 +222,8 @@ def _show(pool: JudgedPool, options: JudgingOptions) -> None:
     show_table(headers, rows, right=headers[1:])
     counted = "as not relevant" if options.unjudged is Unjudged.ZERO else "not at all: they are skipped"
     show_line(
-        "Means over the documents with anything relevant (--json has those over all too). "
+        "Means over the documents with anything relevant, nDCG over those with any grade above 0 (--json has "
+        "those over all too). "
         f"Phrases without a gold grade count {counted}."
     )
 
@@ -231,7 +233,7 @@ def _cells(figures: ModelFigures) -> list[str]:
         *(figures.ndcg, figures.precision, figures.all.f1_5, figures.all.f1_m),
         *(figures.present.f1_m, figures.absent.f1_m),
     )
-    share = "–" if figures.judged_at_k is None else f"{figures.judged_at_k:.0%}"
+    share = "–" if figures.judged_at_k is None else share_text(figures.judged_at_k)
     return [f"{figures.documents:,}", *map(_figure, averages), share]
 
 

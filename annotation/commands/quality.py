@@ -26,6 +26,7 @@ from annotation.quality import QualitySettings
 from annotation.services.known_pairs import KnownPairService, KnownSummary
 from annotation.services.quality import QualityOverview, QualityService, Standing
 from annotation.setting_changes import seen_settings
+from annotation.shares import share_text
 from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project, ReadKnownPair
 from db import DEFAULT_URL
@@ -234,7 +235,7 @@ def _show(overview: QualityOverview) -> None:
             training_word(standing) if overview.training_pairs or standing.attempts else "–",
             ", ".join(f"{attempt.accepted}/{attempt.pairs}" for attempt in standing.attempts) or "–",
             f"{standing.checks:,}",
-            f"{standing.accepted_checks / standing.checks:.0%}" if standing.checks else "–",
+            share_text(standing.accepted_checks / standing.checks) if standing.checks else "–",
         )
         for standing in overview.standings
     ]

@@ -12,6 +12,7 @@ from annotation.errors import SettingsError
 from annotation.services.editing import EditingService
 from annotation.services.items import ItemService
 from annotation.services.writing_reports import WritingReportService
+from annotation.shares import share_text
 from annotation.sizes import Bounds, PairBounds, bounds_json, check_range, guidance
 from annotation.terminal import show_json, show_line, show_table
 from annotation.writing_report import BINS, GradeGap, WritingReport, cumulative, report_json
@@ -180,7 +181,7 @@ def _show_distribution(report: WritingReport) -> None:
     rows = []
     for type, counts in report.distribution:
         rows.append((type, *counts))
-        rows.append(("  up to here", *(f"{share:.0%}" for share in cumulative(counts))))
+        rows.append(("  up to here", *map(share_text, cumulative(counts))))
     show_table(("Type", *heads), rows, title="Obtained grades", right=heads)
 
 

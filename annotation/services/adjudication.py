@@ -119,7 +119,7 @@ class AdjudicationService:
         Raises:
             GradeError: the grade is not on the project's scale.
             ConflictError: the pair is not at the version `expected`.
-            AdjudicationError: the pair is withdrawn, or its raters agree and nobody decided on it before.
+            AdjudicationError: the pair is withdrawn, or it is not flagged and nobody decided on it before.
         """
         with self._database.session() as session:
             pair = _pair(session, project_id, pair_id, lock=True)
@@ -132,10 +132,7 @@ class AdjudicationService:
             _refuse_withdrawn(pair)
             _check_version(session, pair, expected)
             if standing is None and pair.spread_quarters < project.threshold_quarters:
-                raise AdjudicationError(
-                    f"The ratings of this pair are {from_quarters(pair.spread_quarters)} apart, less than "
-                    f"{from_quarters(project.threshold_quarters)}: their mean is its gold grade."
-                )
+                raise AdjudicationError(_unflagged_text(pair, project))
             at = self._now(session, pair_id)
             if standing is None:
                 standing = Adjudication(project_id=project_id, pair_id=pair_id)
@@ -244,6 +241,18 @@ def _refuse_withdrawn(pair: Pair) -> None:
             f"The pair {pair.external_id!r} is withdrawn and needs no decision: go on with the next, or have "
             "an administrator restore it."
         )
+
+
+def _unflagged_text(pair: Pair, project: Project) -> str:
+    if pair.rating_count < project.raters_per_pair:
+        return (
+            f"The pair {pair.external_id!r} has {pair.rating_count} of {project.raters_per_pair} ratings, "
+            "none far apart: wait for the others."
+        )
+    return (
+        f"The ratings of this pair are {from_quarters(pair.spread_quarters)} apart, less than "
+        f"{from_quarters(project.threshold_quarters)}: their mean is its gold grade."
+    )
 
 
 def _standing(session: Session, pair_id: int) -> Adjudication | None:

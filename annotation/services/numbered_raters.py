@@ -60,7 +60,7 @@ def _names_so_far(session: Session, project_id: int, project_name: str) -> set[s
     for action, detail in session.execute(events):
         if action == "project created":
             names.add(detail["name"])
-        elif "name" in detail["settings"]:
+        elif "name" in detail.get("settings", ()):
             if FORMER_NAME not in detail:
                 return None
             names.add(detail[FORMER_NAME])

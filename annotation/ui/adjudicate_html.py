@@ -30,7 +30,11 @@ from annotation.ui.wording import counted, grouped, time_html
 from kpdemo.ui.widgets import empty_html, escape
 
 PARTS = {Which.OPEN: "Open", Which.DECIDED: "Decided", Which.ALL: "All"}
-KEYS = "0–4 choose a grade, [ and ] a step down and up, P and N previous and next, Ctrl+Enter saves."
+KEYS = (
+    "0–4 choose a grade, [ and ] a step down and up, P and N previous and next, Ctrl+Enter saves. "
+    "On the scale, with or without these keys, ← and → go a step down and up, "
+    "↑ and ↓ to the grade below and above."
+)
 NO_PAIRS = "No pairs yet. Import a file of pairs, then let raters grade them."
 TOP_QUARTERS = 16
 
@@ -80,8 +84,9 @@ def item_html(item: AdjudicationItem, project: Project, user: User, around: Neig
     }
     data = "".join(f' data-{name}="{escape(str(value))}"' for name, value in attributes.items())
     return (
-        f'<div id="adjudicate-form" class="rate adj"{data}>{_head_html(item, names)}{_pair_html(item, names)}'
-        f"{_line_html(item)}{_comments_html(item)}{_decision_html(item, project)}</div>"
+        f'<div id="adjudicate-form" class="rate adj"{data}>'
+        f"{_head_html(item, names, project)}{_pair_html(item, names)}{_line_html(item)}{_comments_html(item)}"
+        f"{_decision_html(item, project)}</div>"
     )
 
 
@@ -156,20 +161,28 @@ def _entry_html(entry: QueueEntry, current: int | None) -> str:
     )
 
 
-def _head_html(item: AdjudicationItem, names: ComparisonType) -> str:
+def _head_html(item: AdjudicationItem, names: ComparisonType, project: Project) -> str:
     if item.is_withdrawn:
         state = "Withdrawn: it counts nowhere and needs no decision."
     elif item.is_changed:
         state = "Ratings changed since the decision."
     elif item.decision is not None:
         state = "Decided."
+    elif item.is_flagged:
+        state = "Open."
     else:
-        state = "Open." if item.is_flagged else "The raters agree: the mean is the gold grade."
+        state = _calm_text(len(item.grades), project.settings.raters_per_pair)
     note = ' class="adj-changed"' if item.is_changed or item.is_withdrawn else ""
     return (
         f'<div class="adj-head"><h2 id="adjudicate-heading" tabindex="-1">{escape(_capital(names.label))} · '
         f"<bdi>{escape(item.external_id)}</bdi></h2><p{note}>{state}</p></div>"
     )
+
+
+def _calm_text(grades: int, wanted: int) -> str:
+    if grades < wanted:
+        return f"{grades} of {counted(wanted, 'grade')} so far: nothing to decide yet."
+    return "The raters agree: the mean is the gold grade."
 
 
 def _capital(text: str) -> str:
@@ -204,11 +217,12 @@ def _line_html(item: AdjudicationItem) -> str:
         )
         seen[grade] += 1
     height = max(seen.values(), default=1)
-    raters = counted(len(item.grades), "grade")
+    said = counted(len(item.grades), "grade")
+    if len(item.grades) > 1:
+        said += f", {grade_text(item.spread)} apart"
     return (
         '<section class="adj-grades" aria-labelledby="adjudicate-grades-name">'
-        '<h3 id="adjudicate-grades-name">'
-        f"{raters}, {grade_text(item.spread)} apart</h3>"
+        f'<h3 id="adjudicate-grades-name">{said}</h3>'
         f'<div class="adj-track" style="--height:{height}">{ticks}{"".join(dots)}'
         '<span id="adjudicate-mark" class="adj-mark" aria-hidden="true" hidden></span></div></section>'
     )

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from annotation.bootstrap import Alpha
 from annotation.drift import Drift
+from annotation.shares import share_text
 from annotation.ui.wording import counted
 from kpdemo.ui.charts import (
     COLOURS,
@@ -165,6 +166,7 @@ def grades_chart(buckets: Sequence[str], series: Sequence[tuple[str, Sequence[fl
             "name": escaped(short(name)),
             "x": [bucket.replace(" to ", "<br>to ") for bucket in buckets],  # a phone has no room beside
             "y": [share * 100 for share in shares],
+            "customdata": [share_text(share, 1) for share in shares],
             "marker": {
                 "color": COLOURS[number % len(COLOURS)],
                 "pattern": {
@@ -175,7 +177,7 @@ def grades_chart(buckets: Sequence[str], series: Sequence[tuple[str, Sequence[fl
                     "size": 7,
                 },
             },
-            "hovertemplate": f"{in_template(name)}, %{{x}}: %{{y:.1f}} %<extra></extra>",
+            "hovertemplate": f"{in_template(name)}, %{{x}}: %{{customdata}}<extra></extra>",
         }
         for number, (name, shares) in enumerate(series)
     ]

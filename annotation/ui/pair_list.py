@@ -59,11 +59,16 @@ class PairListHandlers:
             project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             asked = (search or "")[:LONGEST_SEARCH]
             wanted = PairState(state) if state in set(PairState) else None
-            page = max(0, page)
-            found = self.listing.pairs(project_id, search=asked, state=wanted, offset=page * PAGE_LENGTH)
+            page, found = self._page(project_id, asked, wanted, max(0, page))
         is_more = (page + 1) * PAGE_LENGTH < found.total
         html = pairs_html(found, project_id, page, is_all=not asked.strip() and wanted is None)
         return html, page, gr.Button(interactive=page > 0), gr.Button(interactive=is_more)
+
+    def _page(self, project_id: int, search: str, state: PairState | None, page: int) -> tuple[int, PairPage]:
+        """The page, or the last that there is: search and pairs may have changed since the last turn."""
+        found = self.listing.pairs(project_id, search=search, state=state, offset=page * PAGE_LENGTH)
+        last = max(0, found.total - 1) // PAGE_LENGTH
+        return (page, found) if page <= last else self._page(project_id, search, state, last)
 
 
 @dataclass(frozen=True)

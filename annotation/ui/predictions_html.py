@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from annotation.judgements import JudgedPool, JudgingOptions, PoolCounts
 from annotation.relevance import Average, ModelFigures, Unjudged
+from annotation.shares import share_text
 from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, figure, grouped, progress_html
 from annotation.web.judgement_downloads import gold_keyphrases_address, qrels_address, run_address
@@ -86,7 +87,8 @@ def figures_html(figures: Mapping[str, ModelFigures], options: JudgingOptions) -
         heads,
         rows,
         numbers=range(1, len(heads)),
-        caption="Figures of each model, means over its documents with anything relevant",
+        caption="Figures of each model, means over its documents with anything relevant; nDCG over those "
+        "with any grade above 0",
         label="Figures of each model",
         elem_id="predictions-table",
     )
@@ -101,7 +103,7 @@ def figures_html(figures: Mapping[str, ModelFigures], options: JudgingOptions) -
 def _row_html(model: str, found: ModelFigures) -> str:
     averages = (found.ndcg, found.precision, found.all.f1_5, found.all.f1_m)
     cells = [_figure(average) for average in (*averages, found.present.f1_m, found.absent.f1_m)]
-    share = UNKNOWN if found.judged_at_k is None else f"{found.judged_at_k:.0%}"
+    share = UNKNOWN if found.judged_at_k is None else share_text(found.judged_at_k)
     numbers = "".join(f'<td class="number">{cell}</td>' for cell in (grouped(found.documents), *cells, share))
     return f'<tr><th scope="row" dir="auto">{escape(model)}</th>{numbers}</tr>'
 

@@ -38,7 +38,7 @@ from kpdemo.ui.widgets import (
 )
 
 TABS = ("pairs", "members", "quality", "settings", "gold", "events")
-SAVED = "Saved. Raters see the new settings with their next pair."
+SAVED = "Saved. Raters see what is new once they open their page again."
 
 
 @dataclass(frozen=True)

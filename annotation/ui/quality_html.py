@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from annotation.services.known_pairs import KnownLine, KnownSummary
 from annotation.services.quality import QualityOverview, Standing
+from annotation.shares import share_text
 from annotation.ui.importing import imported_html
 from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, grouped, time_html
@@ -62,7 +63,7 @@ def standings_html(overview: QualityOverview) -> str:
 
 
 def _standing_html(standing: Standing, overview: QualityOverview) -> str:
-    share = f"{100 * standing.accepted_checks / standing.checks:.0f} %" if standing.checks else "–"
+    share = share_text(standing.accepted_checks / standing.checks) if standing.checks else "–"
     attempts = ", ".join(f"{each.accepted} of {each.pairs}" for each in standing.attempts)
     work = "at work" if standing.paused_at is None else f"paused since {time_html(standing.paused_at)}"
     return (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +9,8 @@ from datetime import datetime
 
 from annotation.bootstrap import Alpha
 from annotation.comparison import comparison_type
-from annotation.spreadsheet import protected
+from annotation.shares import share_text
+from annotation.spreadsheet import sheet
 from annotation.ui.wording import figure, grouped, time_html
 from kpdemo.ui.widgets import escape
 
@@ -162,7 +161,7 @@ def number_text(column: Column, number: float | None) -> str:
     if column.probability and number < SMALLEST_SHOWN:
         return f"< {SMALLEST_SHOWN}"
     if column.percent:
-        return f"{number * 100:.{column.decimals}f} %"
+        return share_text(number, column.decimals)
     return figure(number, column.decimals, sign="+" if column.signed else "")
 
 
@@ -192,21 +191,18 @@ def table_csv(table: Table) -> str:
     with_alpha = [
         any(isinstance(row[place], Alpha) for row in table.rows) for place in range(len(table.columns))
     ]
-    out = io.StringIO()
-    writer = csv.writer(out)
     heads: list[str] = []
     for column, is_alpha in zip(table.columns, with_alpha, strict=True):
         heads += [column.name]
         heads += [f"{column.name}: {part}" for part in ("low", "high", "reason")] if is_alpha else []
-    writer.writerow(heads)
-    for row in table.rows:
-        cells: list[str | float | None] = []
-        for cell in row:
-            if isinstance(cell, Alpha):
-                cells += [cell.value, cell.low, cell.high, cell.reason or cell.interval_reason]
-            elif isinstance(cell, datetime):
-                cells.append(cell.isoformat())
-            else:
-                cells.append(protected(cell) if isinstance(cell, str) else cell)
-        writer.writerow(["" if cell is None else cell for cell in cells])
-    return out.getvalue()
+    return sheet([heads, *(_csv_cells(row) for row in table.rows)])
+
+
+def _csv_cells(row: tuple[Cell, ...]) -> list[str | float | None]:
+    cells: list[str | float | None] = []
+    for cell in row:
+        if isinstance(cell, Alpha):
+            cells += [cell.value, cell.low, cell.high, cell.reason or cell.interval_reason]
+        else:
+            cells.append(cell.isoformat() if isinstance(cell, datetime) else cell)
+    return cells

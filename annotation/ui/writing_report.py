@@ -13,6 +13,7 @@ from annotation.errors import AnnotationError
 from annotation.services.accounts import AccountService
 from annotation.services.editing import EDITORS, EditingService
 from annotation.services.writing_reports import WritingReportService
+from annotation.shares import share_text
 from annotation.ui.asking import asked_by
 from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, figure, grouped
@@ -177,7 +178,7 @@ def distribution_html(report: WritingReport) -> str:
     for type, counts in report.distribution:
         label = comparison_type(type).label
         rows.append((label, *counts))
-        rows.append((f"{label}, up to here", *(f"{share:.0%}" for share in cumulative(counts))))
+        rows.append((f"{label}, up to here", *map(share_text, cumulative(counts))))
     heads = ("Type", *(f"{float(middle):g}" for middle in BINS))
     return table_html("Pairs by obtained grade, to the nearest half", heads, rows)
 
@@ -209,10 +210,11 @@ def distribution_chart(report: WritingReport) -> Chart | None:
                 "name": f"{escaped(short(label))}, up to here",
                 "x": middles,
                 "y": [100 * share for share in cumulative(counts)],
+                "customdata": list(map(share_text, cumulative(counts))),
                 "yaxis": "y2",
                 "line": {"color": colour, "width": 2},
                 "marker": {"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8},
-                "hovertemplate": f"{in_template(label)}, up to %{{x}}: %{{y:.0f}} %<extra></extra>",
+                "hovertemplate": f"{in_template(label)}, up to %{{x}}: %{{customdata}}<extra></extra>",
             }
         )
     layout = plain_layout(360, legend=True)

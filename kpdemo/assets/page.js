@@ -1,7 +1,7 @@
 (() => {
   "use strict";
   const copied = async (button) => {
-    const label = button.textContent;
+    const label = (button.dataset.label ??= button.textContent);  // a second press finds "Copied" there
     try {
       await navigator.clipboard.writeText(button.dataset.content);
       button.textContent = "Copied";

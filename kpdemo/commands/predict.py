@@ -82,8 +82,9 @@ InputOption = Annotated[
     typer.Option(
         "--input",
         metavar="FILE|FOLDER",
-        help="Many documents: CSV or TSV by its suffix, otherwise JSON Lines (- for standard input); of a "
-        "folder each file of documents, but not the folders in it.",
+        help="Many documents: CSV or TSV by its suffix (columns id, title, abstract), otherwise JSON Lines "
+        "(- for standard input), compressed or not; of a folder each file of documents, but not the folders "
+        "in it.",
     ),
 ]
 OutputOption = Annotated[

@@ -58,9 +58,11 @@ def yake_code(language: str) -> str:
 
 @lru_cache(maxsize=4)
 def stop_words(language: str) -> frozenset[str]:
-    """In the form of `folded`; none for a language without a list."""
+    """In the form of `folded`; none for a language without a list, nor without YAKE's package."""
     if language not in STOP_WORDS:
         return frozenset()
-    from yake import KeywordExtractor
-
+    try:
+        from yake import KeywordExtractor
+    except ImportError:
+        return frozenset()
     return frozenset(map(folded, KeywordExtractor(lan=yake_code(language)).stopword_set))

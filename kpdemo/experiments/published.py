@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +10,9 @@ from functools import cache
 from pathlib import Path
 
 PUBLISHED = Path(__file__).parents[1] / "assets" / "published" / "simckp.toml"
+
+_FULL = {"SemEval": "semeval2010"}
+"""Names of data sets that the paper shortens; SemEval had others."""
 
 Pair = tuple[float, float]
 """F1@5 and F1@M."""
@@ -39,8 +43,9 @@ class Published:
     recall: Mapping[str, float]
 
     def dataset(self, name: str) -> str | None:
-        """The paper's name of the dataset that a file is of, going by the beginning of the file's name."""
-        return next((known for known in self.datasets if name.lower().startswith(known.lower())), None)
+        """The paper's name of the dataset that a file is of, going by the first word of the file's name."""
+        first = re.split(r"[^a-z0-9]", name.lower(), maxsplit=1)[0]
+        return next((known for known in self.datasets if first in (known.lower(), _FULL.get(known))), None)
 
 
 @cache

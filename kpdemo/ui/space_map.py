@@ -23,7 +23,7 @@ from kpdemo.ui.charts import (
     plain_layout,
     titled_axis,
 )
-from kpdemo.ui.figures import score_html
+from kpdemo.ui.figures import counted, score_html
 from kpdemo.ui.marks import escape
 from kpdemo.ui.space_names import NAMES, by_weight, name_traces
 
@@ -92,7 +92,8 @@ def map_table_html(space: VectorSpace, cosines: Sequence[float]) -> str:
     lines = "".join(_line(space.points[row], cosines[row]) for row in shown)
     heads = "".join(f'<th scope="col">{name}</th>' for name in ("Phrase", "Kind", "Score"))
     left_out = len(rows) - len(shown)
-    note = f'<p class="small">{left_out} candidates with lower scores are left out.</p>' if left_out else ""
+    told = counted(left_out, "candidate with a lower score is", "candidates with lower scores are")
+    note = f'<p class="small">{told} left out.</p>' if left_out else ""
     return (
         '<div class="space-table" tabindex="0" role="region" aria-label="Phrases of the map as a table">'
         '<table class="keyphrases"><caption>Nearest to the document first</caption>'
@@ -138,7 +139,7 @@ def _hover(point: VectorPoint, cosine: float) -> str:
     if point.kind is PointKind.DOCUMENT:
         return f"{escaped(text)}<br>document"
     score = "" if point.score is None else f"score {page_score(point.score)}, "
-    return f"{escaped(text)}<br>{point.kind}: {score}cosine with the document {cosine:.2f}"
+    return f"{escaped(text)}<br>{point.kind}: {score}cosine with the document {cosine:z.2f}"
 
 
 def _layout(plane: Plane, ranges: NDArray[np.float32]) -> Chart:
@@ -169,5 +170,5 @@ def _line(point: VectorPoint, cosine: float) -> str:
     score = "–" if point.score is None else score_html(point.score)
     return (
         f'<tr><th scope="row" dir="auto">{escape(point.text)}</th><td>{point.kind}</td><td>{score}</td>'
-        f'<td class="number">{cosine:.2f}</td></tr>'
+        f'<td class="number">{cosine:z.2f}</td></tr>'
     )

@@ -286,7 +286,8 @@ def demo(request: pytest.FixtureRequest, shared_page: tuple[Page, Watch], addres
     Nothing foreign may be asked for, and nothing may complain.
     """
     page, watch = shared_page
-    if request.node.execution_count > 1:  # as the failed attempt did not leave it
+    if request.node.execution_count > 1:  # a failed attempt may have left anything
+        page.evaluate("sessionStorage.clear()")
         open_page(page, address)
     yield page
     watch.check()

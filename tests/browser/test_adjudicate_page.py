@@ -206,6 +206,29 @@ def test_n_and_p_walk_and_rest_while_writing(bench):
     page.get_by_label("Use keys").check()
 
 
+def test_the_arrows_of_the_scale_go_as_on_the_rating_page_with_and_without_the_keys(bench):
+    page = bench(1).open()
+    heading(page, "p1")
+    page.get_by_label("Use keys").uncheck()
+    page.locator("#adjudicate-scale [role=radio]").first.focus()
+    value = page.locator("#adjudicate-value b")
+    for key, grade in (
+        ("ArrowDown", "0"),
+        ("ArrowDown", "1"),
+        ("ArrowRight", "1.25"),
+        ("ArrowDown", "2"),
+        ("ArrowLeft", "1.75"),
+        ("ArrowUp", "1"),
+        ("]", "1"),
+    ):
+        page.keyboard.press(key)
+        expect(value).to_have_text(grade)
+    page.get_by_label("Use keys").check()
+    altgr = {"key": "]", "bubbles": True, "modifierAltGraph": True, "ctrlKey": True, "altKey": True}
+    page.locator("#adjudicate-heading").dispatch_event("keydown", altgr)
+    expect(value).to_have_text("1.25")
+
+
 def test_of_pairs_clicked_one_after_the_other_the_last_is_shown(bench):
     desk = bench(3)
     page = desk.open()

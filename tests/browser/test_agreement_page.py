@@ -130,7 +130,7 @@ def test_tables_are_saved_as_csv(shown):
     with shown.expect_download() as saving:
         shown.get_by_role("button", name="Save “Agreement by genre” as CSV").click()
     assert saving.value.suggested_filename == "harbour-genres.csv"
-    with saving.value.path().open(encoding="utf-8", newline="") as file:
+    with saving.value.path().open(encoding="utf-8-sig", newline="") as file:
         rows = {row["Genre"]: row for row in csv.DictReader(file)}
     assert set(rows) == set(GENRES)
     assert float(rows["news"]["α of all pairs: low"]) < float(rows["news"]["α of all pairs"])

@@ -270,6 +270,25 @@ def test_json_and_csv_can_be_kept(demo):
     ]  # fmt: skip
 
 
+PRESS_TWICE = """async (button) => {
+  const later = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+  button.click();
+  while (button.textContent !== "Copied") await later(20);
+  button.click();
+  await later(2000);
+  return button.textContent;
+}"""
+
+
+def test_a_button_says_copy_again_also_when_it_was_pressed_twice(demo):
+    demo.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    predict(demo, BODY)
+    button = demo.locator("#predict-copy")
+    label = button.inner_text()
+    assert label.startswith("Copy")
+    assert button.evaluate(PRESS_TWICE) == label
+
+
 def test_keyphrases_and_code_can_be_copied(demo):
     demo.context.grant_permissions(["clipboard-read", "clipboard-write"])
     predict(demo, BODY)

@@ -133,7 +133,7 @@ def test_a_system_is_uploaded_ranked_compared_saved_and_removed(site, browser, p
     expect(page.locator("#leaderboard-method-part")).to_contain_text("the grades of 10 other pairs")
     with page.expect_download() as download:
         page.locator("#leaderboard-csv").click()
-    with open(download.value.path(), encoding="utf-8", newline="") as file:
+    with open(download.value.path(), encoding="utf-8-sig", newline="") as file:
         saved = list(csv.DictReader(file))
     assert download.value.suggested_filename == "harbour-leaderboard.csv"
     assert {row["system"]: row["rank"] for row in saved}["Ours 🦜 <b>"] == "1"

@@ -636,6 +636,21 @@ def test_who_stops_for_today_frees_the_open_pairs_and_finds_the_draft_when_going
     assert len(assignment.queue(desk.project.id, other.id).pairs) == 1
 
 
+def test_who_cannot_stop_is_told_why_and_without_a_session_signs_in(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    stop, answer = page.get_by_role("button", name="Stop for today"), {"error": "You are no rater here."}
+    page.route("**/stop", lambda route: route.fulfill(status=403, json=answer))
+    stop.click()
+    expect(page.locator("#rate-notices")).to_contain_text("You are no rater here.")
+    page.unroute("**/stop")
+    page.get_by_role("button", name="Go on grading").click()
+    expect(page.locator("#rate-pair")).to_be_visible()
+    desk.end_session()
+    stop.click()
+    page.wait_for_url("**/sign-in?next=*")
+
+
 def test_a_form_that_gradio_draws_anew_goes_on_where_it_was(open_desk):
     desk = open_desk()
     page = desk.open()
@@ -717,6 +732,19 @@ def test_who_is_done_sees_the_answers_without_unfolding_them(open_desk):
     )
 
 
+def test_the_list_of_answers_comes_later_when_it_could_not_be_loaded_at_first(open_desk):
+    desk = open_desk()
+    desk.context = desk.site.context(desk.browser, desk.rater.name)
+    desk.context.route("**/history", lambda route: route.abort())
+    page = desk.another_tab()
+    page.get_by_text("My last 20 answers").click()
+    answers = page.locator("#rate-history ol")
+    expect(answers).to_have_text("Your answers are on their way.")
+    desk.context.unroute("**/history")
+    page.evaluate(SEEN_AGAIN)
+    expect(answers).to_have_text("No answers yet.")
+
+
 def test_where_grades_are_final_earlier_answers_can_only_be_read(open_desk):
     desk = open_desk(may_revise=False)
     page = desk.open()
@@ -730,6 +758,25 @@ def test_where_grades_are_final_earlier_answers_can_only_be_read(open_desk):
     expect(page.locator("#rate-count")).to_have_text("2 graded, up to 3 left")
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
     assert desk.grades() == {"late train 1": 1, "late train 2": 2}
+
+
+def test_a_saved_answer_stays_in_the_list_when_its_change_is_refused(open_desk):
+    desk = open_desk()
+    page = desk.open()
+    with page.expect_response("**/history"):  # while there is nothing in it
+        page.get_by_text("My last 20 answers").click()
+    press(page, "2")
+    page.locator("#rate-submit").click()
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    projects = desk.site.services.projects
+    settings = replace(projects.get(desk.project.id).settings, may_revise=False)
+    projects.update(desk.project.id, settings)
+    answer = page.get_by_role("button", name="The 1th train was late. / late train 1")
+    answer.click()
+    press(page, "3")
+    page.locator("#rate-submit").click()
+    expect(page.locator("#rate-notices")).to_contain_text("Your grade 3 for “late train 1” was refused.")
+    expect(answer).to_have_text("2 The 1th train was late. / late train 1")
 
 
 def test_a_pair_is_skipped_with_a_reason_by_keys_alone_and_can_still_be_graded(open_desk):

@@ -104,6 +104,44 @@ def test_a_text_is_not_lost_when_the_server_cannot_be_reached(site, browser, pro
     expect(page.locator("#write-saved")).to_contain_text("Saved")
 
 
+@pytest.mark.parametrize("what", ["submit", "blank"])
+def test_what_is_not_sent_yet_is_told_and_nothing_can_be_typed_meanwhile(site, browser, project, what):
+    page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
+    field, saved = page.locator("#write-text"), page.locator("#write-saved")
+    expect(page.locator("#write-left")).to_contain_text("Ferry")
+    left = page.locator("#write-left").inner_text()
+    field.fill("a noon departure")
+    expect(saved).to_contain_text("Saved")
+    page.route(f"**/{what}", lambda route: route.abort())
+    page.locator(f"[data-write={what}]").click()
+    if what == "blank":
+        page.locator("#write-blank-confirm").click()
+    expect(saved).to_have_text("Not sent: trying again.")
+    expect(field).not_to_be_editable()
+    for button in page.locator("[data-write]").all():
+        expect(button).to_be_disabled()
+    page.unroute(f"**/{what}")
+    expect(page.locator("#write-left")).not_to_have_text(left)
+    expect(saved).to_have_text("")
+    expect(field).to_be_editable()
+    expect(page.locator("#write-notices")).to_be_empty()
+
+
+def test_a_text_that_was_not_saved_is_told_when_its_item_has_gone(site, browser, project):
+    writing, wes = site.services.writing, site.services.accounts.user("wes").id
+    task = writing.desk(project.id, wes).task
+    page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
+    page.route("**/draft", lambda route: route.abort())
+    page.locator("#write-text").fill("a noon departure")
+    expect(page.locator("#write-saved")).to_contain_text("Not saved: trying again")
+    writing.leave_blank(task.id, wes)
+    page.reload()
+    notice = page.get_by_role("alert").filter(has_text="its item is no longer the one here")
+    expect(notice).to_contain_text("a noon departure")
+    expect(page.locator("#write-left")).not_to_have_text(task.left)
+    expect(page.locator("#write-text")).to_have_value("")
+
+
 def test_a_text_that_was_sent_back_comes_with_the_note_and_the_time_that_it_waits(site, browser, project):
     path = f"?project={project.id}"
     wes = site.page(browser, "wes", f"/annotate/write{path}")
@@ -129,6 +167,26 @@ def test_a_text_that_was_sent_back_comes_with_the_note_and_the_time_that_it_wait
     note = again.locator("#write-back")
     expect(note).to_contain_text("An editor sent this back: Three words,")
     expect(note).to_contain_text("stays yours for 7 days after your last change; then others")
+
+
+def test_who_cannot_rewrite_is_told_why_and_without_a_session_signs_in(site, browser, project):
+    services = site.services
+    wes, eda = (services.accounts.user(name).id for name in ("wes", "eda"))
+    task = services.writing.desk(project.id, wes).task
+    services.writing.submit(task.id, wes, "some quick boats", task.version)
+    services.writing.desk(project.id, wes)  # another item, which comes first
+    version = services.editing.text(project.id, task.id, eda).version
+    services.editing.send_back(project.id, task.id, eda, "Three words.", version=version)
+    page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
+    page.locator("#write-recent summary").click()
+    rewrite, address = page.get_by_role("button", name="Rewrite"), f"**/writings/{task.id}"
+    page.route(address, lambda route: route.fulfill(status=503, json={"error": "Try again in a moment."}))
+    rewrite.click()
+    expect(page.locator("#write-notices")).to_contain_text("Try again in a moment.")
+    page.unroute(address)
+    services.sign_ins.sign_out_everywhere("wes")
+    rewrite.click()
+    page.wait_for_url("**/sign-in?next=*")
 
 
 def test_review_opens_while_an_import_writes_and_shows_a_text_once_it_is_chosen(

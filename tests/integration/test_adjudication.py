@@ -302,6 +302,16 @@ def test_an_adjudicator_learns_nothing_of_who_said_what(rated, service, database
     assert not any(name in repr(shown) for name in ("ana'", "ben'"))
 
 
+def test_a_pair_that_lacks_grades_is_not_said_to_be_agreed_on(rated, service):
+    for name, grades in (("single", "1 of 2 grades so far"), ("even", "The raters agree")):
+        item = service.item(rated.id, rated.pair_id(name))
+        page = item_html(item, rated.project, rated.adjudicator, Neighbours(None, None))
+        assert grades in page
+        assert ("The raters agree" in page, " apart" in page) == (name == "even", name == "even")
+    with pytest.raises(AdjudicationError, match="1 of 2 ratings"):
+        decide(rated, service, "single")
+
+
 def test_neighbours_go_through_the_queue_and_back(rated, service):
     order = [entry.pair_id for entry in service.queue(rated.id).entries]
     there, back, here = [order[0]], [], order[0]

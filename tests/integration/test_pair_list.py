@@ -178,6 +178,20 @@ def test_the_page_turns_and_shows_texts_as_text(sqlite_database):
             handlers.first("", "", Asked(name))
 
 
+def test_a_page_after_the_last_is_the_last_that_there_is(sqlite_database):
+    rated_project(sqlite_database, [pair(f"p{n}") for n in range(2 * PAGE_LENGTH + 1)])
+    AccountService(sqlite_database).add_user("root", is_administrator=True)
+    handlers = handlers_of(sqlite_database)
+    html, page, earlier, later = handlers.later("ferry p7", "", 0, Asked())  # typed since the first page
+    assert "11 pairs<" in html
+    assert (page, earlier.interactive, later.interactive) == (0, False, False)
+    html, page, earlier, later = handlers.later("", "", 2, Asked())
+    assert "101 to 101 below" in html
+    assert (page, earlier.interactive, later.interactive) == (2, True, False)
+    html, page, *_ = handlers.later("nowhere", "", 0, Asked())
+    assert ("No pair is like this" in html, page) == (True, 0)
+
+
 def test_administrators_take_out_pairs_by_their_ids(sqlite_database):
     rated = a_project(sqlite_database)
     ImportService(sqlite_database).import_pairs(rated.id, [pair("f g")])

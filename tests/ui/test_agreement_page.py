@@ -22,6 +22,7 @@ from annotation.services.bundle import open_services
 from annotation.services.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
+from annotation.spreadsheet import BYTE_ORDER_MARK
 from annotation.types import NewRating, Role
 from annotation.ui.agreement import (
     CHARTS,
@@ -34,7 +35,7 @@ from annotation.ui.agreement import (
 from annotation.ui.agreement_parts import FOR_LEADERS, verdict
 from annotation.ui.agreement_tables import name_order, raters_table, widest_table
 from annotation.ui.charts import Series, alpha_chart, bias_chart, grades_chart
-from annotation.ui.tables import file_name, table_csv, table_html
+from annotation.ui.tables import Column, Table, file_name, table_csv, table_html
 from kpdemo.ui.charts import LONGEST_LABEL
 from tests.people import MovableClock
 from tests.rated import pair, rated_project
@@ -317,18 +318,29 @@ def test_names_in_a_template_of_a_chart_fill_nothing_in():
     assert chart["data"][0]["hovertemplate"].startswith("% (y) &lt;b&gt;, %{x}")
 
 
+def saved_rows(table):
+    return list(csv.DictReader(io.StringIO(table_csv(table).removeprefix(BYTE_ORDER_MARK))))
+
+
 def test_saved_tables_hold_figures_in_full_and_no_formula(sqlite_database):
     report, _ = report_of(
         sqlite_database, [pair("=1+1", "0", "0.25"), pair("b", "4", "3.5"), pair("c", "1", "3")]
     )
-    widest = list(csv.DictReader(io.StringIO(table_csv(widest_table(report, 1)))))
+    widest = list(
+        csv.DictReader(io.StringIO(table_csv(widest_table(report, 1)).removeprefix(BYTE_ORDER_MARK)))
+    )
     assert [row["Pair"] for row in widest] == ["c", "b", "'=1+1"]
     assert float(widest[1]["Spread"]) == 0.5
-    raters = list(csv.DictReader(io.StringIO(table_csv(raters_table(report)))))
+    raters = saved_rows(raters_table(report))
     by_name = {row["Rater"]: row for row in raters}
     assert float(by_name["ana"]["Above the others"]) == pytest.approx(-1.75 / 3)
     assert by_name["ana"]["α without them"] == ""
     assert by_name["ana"]["α without them: reason"] == "Without this rater no pair has two ratings."
+
+
+def test_a_saved_table_is_unicode_and_its_headings_are_no_formulas():
+    table = Table("board", "Board", (Column("System", text=True), Column("=HYPERLINK(1)")), (("lcs", 0.5),))
+    assert table_csv(table) == "\ufeffSystem,'=HYPERLINK(1)\r\nlcs,0.5\r\n"
 
 
 def test_the_button_saves_what_the_table_is(sqlite_database):

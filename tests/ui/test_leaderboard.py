@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -364,7 +365,8 @@ def test_files_have_every_figure_and_run_nothing_in_a_spreadsheet(form, rated, c
     client.sign_in("judith")
     table = client.get(board_address(rated.id, gold_id, "csv"))
     assert table.headers["content-disposition"].startswith('attachment; filename="harbour-leaderboard.csv"')
-    rows = list(csv.DictReader(io.StringIO(table.text)))
+    rows = list(csv.DictReader(io.StringIO(table.content.decode("utf-8-sig"))))
+    assert table.content.startswith(codecs.BOM_UTF8)
     assert (rows[0]["system"], rows[0]["type"], rows[0]["rank"]) == ("'=1+1", "sum", "1")
     assert {(row["type"], row["genre"]) for row in rows} >= {
         ("phrase2word", ""),

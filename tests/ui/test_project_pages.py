@@ -20,12 +20,14 @@ from annotation.projects import GroupCounts, Member, ProjectCounts, sum_counts
 from annotation.services.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.assignment import AssignmentService
-from annotation.services.events import Event
+from annotation.services.events import Event, EventService
 from annotation.services.importing import ImportService
 from annotation.services.overview import OverviewService, ProjectLine
 from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
+from annotation.services.stuck import StuckService
+from annotation.setting_changes import seen_settings
 from annotation.types import Cause, ImportSummary, NewPair, ProjectSettings, Role, SkipReason, User
 from annotation.ui.asking import project_in
 from annotation.ui.header import HeaderHandlers
@@ -33,6 +35,7 @@ from annotation.ui.home import HomeHandlers, next_steps
 from annotation.ui.importing import SHOWN_DUPLICATES, ImportHandlers, summary_html
 from annotation.ui.members import members_html
 from annotation.ui.number_fields import decimal_of, whole_of
+from annotation.ui.project import ProjectHandlers
 from annotation.ui.project_html import counts_html, events_html
 from annotation.ui.remarks import NO_REMARKS, RemarksHandlers, remarks_html, remarks_table
 from annotation.ui.settings_form import preview_guidelines, read_settings_form, settings_values
@@ -80,6 +83,18 @@ def steps(line: ProjectLine, user: User, progress: Progress | None = None) -> li
 )
 def test_the_next_step_is_what_this_user_can_do_now(project, user, progress, expected):
     assert steps(project, user, progress) == expected
+
+
+def test_saved_settings_are_said_to_reach_raters_when_they_open_their_page_again(sqlite_database):
+    accounts, projects = AccountService(sqlite_database), ProjectService(sqlite_database)
+    accounts.add_user("root", is_administrator=True)
+    projects.create(SETTINGS)
+    handlers = ProjectHandlers(
+        accounts, projects, EventService(sqlite_database), StuckService(sqlite_database)
+    )
+    new = replace(SETTINGS, step=Decimal("0.5"), guidelines="Grade what is said.")
+    said, *_ = handlers.save(Asked(), seen_settings(SETTINGS), *settings_values(new))
+    assert "Raters see what is new once they open their page again" in said
 
 
 @pytest.mark.parametrize(("pairs", "finished", "graded"), [(0, 0, False), (10, 9, False), (10, 10, True)])

@@ -146,6 +146,18 @@ def test_of_a_long_document_the_best_are_drawn_and_the_table_says_what_it_leaves
     assert "680 candidates with lower scores are left out." in table
 
 
+def test_one_candidate_too_many_is_counted_and_a_cosine_of_nearly_0_has_no_sign():
+    candidates = [(f"c{number}", CANDIDATE, number / 1000) for number in range(21)]
+    space = space_of(("title", DOCUMENT, None), *candidates, vectors=[[1, 0], *[[-0.004, 1]] * 21])
+    cosines = document_cosines(space)
+    table = map_table_html(space, cosines)
+    assert "1 candidate with a lower score is left out." in table
+    hover = traces(map_chart(space, project(space.vectors, Method.PCA), cosines))
+    for told in (table, str(hover)):
+        assert "0.00" in told
+        assert "-0.00" not in told
+
+
 def test_the_best_keyphrases_have_names_though_they_lie_close_together():
     present = [(f"present {number}", PRESENT, 0.9 - number / 10) for number in range(9)]
     absent = [(f"absent {number}", ABSENT, 0.5 - number / 10) for number in range(3)]

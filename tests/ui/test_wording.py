@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
+from annotation.judgements import JudgingOptions
+from annotation.relevance import Average
+from annotation.services.quality import Standing
+from annotation.shares import share_text
+from annotation.types import User
+from annotation.ui.charts import grades_chart
+from annotation.ui.predictions_html import figures_html
+from annotation.ui.quality_html import standings_html
 from annotation.ui.wording import figure
+from annotation.ui.writing_report import distribution_chart, distribution_html
+from annotation.writing_report import BINS
 
 
 @pytest.mark.parametrize(
@@ -19,3 +31,34 @@ from annotation.ui.wording import figure
 )
 def test_a_figure_has_a_long_minus_and_no_negative_zero(number, sign, written):
     assert figure(number, sign=sign) == written
+
+
+@pytest.mark.parametrize(
+    ("share", "decimals", "written"),
+    [
+        (0.0, 0, "0 %"),
+        (0.004, 0, "1 %"),
+        (0.5, 0, "50 %"),
+        (0.996, 0, "99 %"),
+        (0.9996, 1, "99.9 %"),
+        (1.0, 0, "100 %"),
+    ],
+)
+def test_a_share_of_nearly_all_is_not_100_percent_nor_one_of_nearly_none_0(share, decimals, written):
+    assert share_text(share, decimals) == written
+
+
+def test_the_pages_say_100_percent_of_all_only():
+    standing = Standing(User(1, "ana"), None, None, None, (), checks=300, accepted_checks=299)
+    assert "99 %" in standings_html(SimpleNamespace(standings=(standing,), training_pairs=0))
+    one = Average(1.0, 1.0)
+    kind = SimpleNamespace(f1_5=one, f1_m=one)
+    model = dict.fromkeys(("all", "present", "absent"), kind) | dict.fromkeys(("ndcg", "precision"), one)
+    assert "99 %" in figures_html(
+        {"m": SimpleNamespace(documents=1, judged_at_k=299 / 300, **model)}, JudgingOptions()
+    )
+    report = SimpleNamespace(distribution=(("sentence2phrase", (299, *[0] * (len(BINS) - 2), 1)),))
+    assert distribution_html(report).count("100 %") == 1
+    assert distribution_chart(report)["data"][1]["customdata"][-2:] == ["99 %", "100 %"]
+    chart = grades_chart(("0", "1"), [("a", (0.0001, 0.9999))])
+    assert chart["data"][0]["customdata"] == ["0.1 %", "99.9 %"]

@@ -46,6 +46,16 @@ def test_a_rater_who_grows_stricter_is_told_and_the_other_mirrors_him():
     assert all(window.low <= window.mean <= window.high for window in found[0].windows)
 
 
+@pytest.mark.parametrize("others", [(0.25, 0.5, 0.5), (2.0, 2.25, 2.25)])
+def test_a_move_of_just_a_step_is_clear_whatever_the_mean_of_the_others(others):
+    count = 2 * FEWEST
+    moved = [2.0] * FEWEST + [2.25] * FEWEST
+    grades = np.concatenate([moved, *([grade] * count for grade in others)])
+    four = Grades(np.tile(np.arange(count), 4), np.repeat(np.arange(4), count), grades)
+    when = np.tile(np.arange(count, dtype=np.float64), 4)
+    assert drifts(four, when, np.full(count, np.nan), 4)[0].is_clear
+
+
 def test_where_a_pair_was_decided_the_decision_is_the_measure():
     count = FEWEST
     decisions = np.full(count, 3.0)

@@ -177,7 +177,9 @@ def test_the_papers_figures_are_those_of_its_tables():
     ]  # fmt: skip
     assert tables.dataset("inspec.test") == "Inspec"
     assert tables.dataset("kp20k_small.valid") == "KP20k"
-    assert tables.dataset("duc2001.test") is None
+    assert tables.dataset("SemEval2010.test") == "SemEval"
+    for other in ("duc2001.test", "semeval2017.test", "nusx"):
+        assert tables.dataset(other) is None
 
 
 def test_every_variant_of_the_paper_is_configured():

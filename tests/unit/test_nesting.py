@@ -34,6 +34,10 @@ def inside(phrase: str, other: str) -> bool:
     return plain[0] in plain[1]
 
 
+def test_names_that_differ_by_a_mark_do_not_nest():
+    assert list(unnested(["C++", "C#", "C++ compilers", "F#", "C"])) == [0, 1, 3]
+
+
 @given(PHRASES)
 def test_no_keyphrase_stands_inside_another_and_each_left_out_nests_with_a_better_one(phrases):
     kept = list(unnested(phrases))

@@ -27,10 +27,18 @@ def same(pairs: int, *grades: float) -> Grades:
 
 def test_a_plan_that_was_followed_arrives():
     plan = plan_pairs(two_raters(200, seed=1), 0.02)
-    assert plan.width == pytest.approx(measure(two_raters(200, seed=1)).width, rel=0.15)
+    assert plan.width == measure(two_raters(200, seed=1)).width
     assert plan.low < plan.more_pairs < plan.high
     arrived = measure(two_raters(200 + plan.more_pairs, seed=2)).width
     assert arrived == pytest.approx(0.02, rel=0.3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_interval_that_is_as_narrow_as_wished_takes_no_more_pairs(seed):
+    grades = two_raters(300, seed=seed)
+    width = measure(grades).width
+    assert plan_pairs(grades, width).more_pairs == 0
+    assert plan_pairs(grades, width * 0.99).more_pairs > 0
 
 
 def test_the_width_shrinks_with_the_square_root_and_half_of_it_takes_four_times_as_many():

@@ -1,10 +1,12 @@
 """Models by name."""
 
+import sys
 from threading import Barrier, Thread
 
 import pytest
 
 from kpdemo.errors import LanguageError, ModelLoadError
+from kpdemo.evaluation.content import stop_words
 from kpdemo.latin import latin_documents
 from kpdemo.predictors import BASELINES, DEFAULT_MODEL, LazyPredictor, available_models, load_predictor
 from kpdemo.text import READ_ALL
@@ -22,6 +24,17 @@ def test_an_unknown_name_lists_the_known_ones():
     known = "default, multilingual, english, indexer, first"
     with pytest.raises(ModelLoadError, match=f"no model 'gpt': choose one of {known}"):
         load_predictor("gpt")
+
+
+def test_without_yakes_package_its_baseline_is_not_offered_and_other_languages_are_read(monkeypatch):
+    monkeypatch.setitem(sys.modules, "yake", None)
+    stop_words.cache_clear()
+    assert "yake" not in available_models()
+    with pytest.raises(ModelLoadError, match=r"There is no model 'yake': choose one of default, "):
+        load_predictor("yake")
+    [answer] = load_predictor("first").predict([Document("Les noyaux de graphes comparent.", language="fr")])
+    stop_words.cache_clear()
+    assert answer.present
 
 
 def test_a_folder_without_a_model_is_found_out_at_the_first_prediction(tmp_path):

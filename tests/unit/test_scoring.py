@@ -113,6 +113,7 @@ def test_too_many_resamples_of_one_value_give_no_interval():
 
 def test_equal_systems_share_the_better_rank():
     assert ranking([0.5, None, 0.7, 0.5, 0.1]) == [2, None, 1, 2, 4]
+    assert ranking([0.1 + 0.2, 0.3, 0.3 - 1e-9]) == [1, 1, 3]
 
 
 @given(grades_and_scores(), st.lists(st.floats(-6, 6), min_size=1, max_size=9))
