@@ -17,6 +17,7 @@ from typing import Any
 from annotation.characters import UNSTORABLE, shown
 from annotation.errors import ImportFileError
 from annotation.formats import FileFormat, open_source, read_rows
+from annotation.notes import clean_text
 from annotation.phrases import PhraseKey
 from annotation.predictions import PredictedDocument, PredictedPhrase, Run
 
@@ -101,7 +102,7 @@ class _PredictedRow:
 
 
 def _prediction_rows(name: str, path: Path) -> Iterator[tuple[str, _PredictedRow]]:
-    stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
+    stem = clean_text(path.name.removesuffix(".gz").rsplit(".", 1)[0])
     usual = name or _only_model(path) or stem
     for where, fields in _rows(path):
         reader = _Reader(fields, where)

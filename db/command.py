@@ -72,11 +72,11 @@ def run_command(
     except BrokenPipeError:  # as in `list | head`: the reader had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except UnicodeEncodeError:  # by a database, which has no such text
+    except UnicodeEncodeError:  # by a database, which cannot have such a text
         foreign = next(filter(_is_foreign, sys.argv[1:] if arguments is None else arguments), None)
         if foreign is None:
             raise
-        return _fail(f"{foreign!r} is not UTF-8, and nothing has such a name: check how it is written.", 2)
+        return _fail(f"{foreign!r} is not UTF-8, so it is neither kept nor found: see how it is written.", 2)
     except OSError as error:
         where = error.filename or "The output"
         reason = error.strerror or type(error).__name__

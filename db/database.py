@@ -229,8 +229,10 @@ def parse_url(text: str) -> URL:
 
 
 def public_url(url: URL) -> str:
-    """The URL as it may be printed: without driver and password."""
+    """The URL as it may be printed: without driver and password, and with a sign for what is not UTF-8."""
+    name = url.database
     url = url.set(
+        database=None if name is None else os.fsencode(name).decode("utf-8", errors="replace"),
         drivername=url.drivername.partition("+")[0],
         query={name: "..." if name in _SECRETS else value for name, value in url.query.items()},
     )

@@ -33,15 +33,17 @@ def unnested(phrases: Iterable[str], language: str = "") -> Iterator[int]:
     >>> list(unnested(["Graph kernels", "kernels", "support vectors", "fast graph kernel", "graphs"]))
     [0, 2]
     """
-    keys = (
-        " ".join(stem(word, language) for word in words(phrase, language) if _tells_apart(word))
-        for phrase in phrases
-    )
-    return unnested_keys(keys)
+    return unnested_keys(" ".join(_stems(phrase, language)) for phrase in phrases)
 
 
-def _tells_apart(word: str) -> bool:
-    return word in ("+", "#") or any(map(str.isalnum, word))
+def _stems(phrase: str, language: str) -> list[str]:
+    stems: list[str] = []
+    for word in words(phrase, language):
+        if any(map(str.isalnum, word)):
+            stems.append(stem(word, language))
+        elif word in ("+", "#") and stems:
+            stems[-1] += word
+    return stems
 
 
 def unnested_keys(keys: Iterable[str]) -> Iterator[int]:

@@ -173,7 +173,7 @@
     received(answer, entry) {
       this.problem = "";
       if (entry?.isNew || entry?.kind === "skip") this.channel?.postMessage({ saved: entry.pair });
-      if (!entry && (this.isHistoryOld || !(this.history || this.isHistoryAsked))) this.loadHistory();
+      if ((!entry && this.isHistoryOld) || !(this.history || this.isHistoryAsked)) this.loadHistory();
       if (answer.progress) this.progress = answer.progress;
       if (answer.training) {
         this.#takeTraining(answer, entry);

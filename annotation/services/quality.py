@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -99,7 +99,12 @@ class QualityService:
             NotFoundError: there is no such project.
             SettingsError: a setting cannot be used, or was changed by somebody else too.
         """
-        kept = check_quality_settings(settings)
+        checked = check_quality_settings(settings)
+        kept = replace(  # 0.50 is what will be read as 0.5, for whoever compares what a form began with
+            checked,
+            training_distance=from_quarters(to_quarters(checked.training_distance)),
+            check_distance=from_quarters(to_quarters(checked.check_distance)),
+        )
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
             before = quality_of(session, project.id)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 PUBLISHED = Path(__file__).parents[1] / "assets" / "published" / "simckp.toml"
 
-_FULL = {"SemEval": "semeval2010"}
-"""Names of data sets that the paper shortens; SemEval had others."""
+_FILES = {"SemEval": r"semeval([-_ ]?2010)?(?![-_ ]?[0-9]|[a-z])"}
+"""How the names of a data set's files begin, where others begin alike: SemEval had tasks in other years."""
 
 Pair = tuple[float, float]
 """F1@5 and F1@M."""
@@ -43,9 +43,9 @@ class Published:
     recall: Mapping[str, float]
 
     def dataset(self, name: str) -> str | None:
-        """The paper's name of the dataset that a file is of, going by the first word of the file's name."""
-        first = re.split(r"[^a-z0-9]", name.lower(), maxsplit=1)[0]
-        return next((known for known in self.datasets if first in (known.lower(), _FULL.get(known))), None)
+        """The paper's name of the dataset that a file is of, going by the beginning of the file's name."""
+        patterns = {known: _FILES.get(known, rf"{known}(?![a-z])") for known in self.datasets}
+        return next((known for known in patterns if re.match(patterns[known], name, re.IGNORECASE)), None)
 
 
 @cache

@@ -323,6 +323,16 @@ def test_the_command_reads_pipes(sqlite_database, tmp_path, capsys):
     assert "Sent 1 pair of 1 document to sea, from 1 model: north." in capsys.readouterr().out
 
 
+def test_a_model_may_be_named_after_a_file_whose_name_is_not_utf8(sqlite_database, tmp_path, capsys):
+    ProjectService(sqlite_database).create(ProjectSettings("sea", types=(TYPE,)))
+    documents, found = tmp_path / "docs.jsonl", tmp_path / "no\udcffrth.jsonl"
+    documents.write_text(json.dumps({"id": "a", "text": "Gulls at noon."}))
+    found.write_text(json.dumps({"id": "a", "present": [{"text": "gulls", "score": 0.2}], "absent": []}))
+    options = (f"--documents={documents}", f"--predictions={found}")
+    assert main(["send", "sea", *options, f"--database-url=sqlite:///{sqlite_database.path}"]) == 0
+    assert "from 1 model: no\N{REPLACEMENT CHARACTER}rth." in capsys.readouterr().out
+
+
 def test_the_command_tells_that_a_project_whose_raters_are_done_opens_again(
     sqlite_database, tmp_path, capsys
 ):

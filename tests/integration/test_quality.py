@@ -501,3 +501,10 @@ def test_only_raters_of_the_project_can_be_paused(make):
         place.services.quality.pause(place.project, "Eva")
     with pytest.raises(SettingsError):
         place.settings(check_every=1)
+
+
+def test_a_distance_is_given_back_as_it_will_be_read(make):
+    place = make()
+    service = place.services.quality
+    kept = service.change(place.project, QualitySettings(check_distance=Decimal("0.50")))
+    assert repr(kept) == repr(service.settings(place.project))

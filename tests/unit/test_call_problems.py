@@ -74,5 +74,11 @@ def test_an_argument_that_is_not_utf8_is_one_sentence(call, sqlite_database, cap
     url = f"sqlite:///{sqlite_database.path}"
     assert annotation.cli.main([*call, "--database-url", url], phrase_key=phrase_key) == 2
     assert capsys.readouterr().err == (
-        "'\\udcff' is not UTF-8, and nothing has such a name: check how it is written.\n"
+        "'\\udcff' is not UTF-8, so it is neither kept nor found: see how it is written.\n"
     )
+
+
+def test_a_database_whose_name_is_not_utf8_can_be_missed(tmp_path, capsys):
+    url = f"sqlite:///{tmp_path}/\udcff.db"
+    assert annotation.cli.main(["project", "list", "--database-url", url], phrase_key=phrase_key) == 1
+    assert "There is no database at " in capsys.readouterr().err

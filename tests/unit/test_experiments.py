@@ -177,8 +177,10 @@ def test_the_papers_figures_are_those_of_its_tables():
     ]  # fmt: skip
     assert tables.dataset("inspec.test") == "Inspec"
     assert tables.dataset("kp20k_small.valid") == "KP20k"
-    assert tables.dataset("SemEval2010.test") == "SemEval"
-    for other in ("duc2001.test", "semeval2017.test", "nusx"):
+    for name in ("semeval", "SemEval2010.test", "semeval-2010", "semeval.test"):
+        assert tables.dataset(name) == "SemEval"
+    assert tables.dataset("krapivin2009") == "Krapivin"
+    for other in ("duc2001.test", "semeval2017.test", "semeval-2017.test", "semeval_2017", "nusx"):
         assert tables.dataset(other) is None
 
 
