@@ -10,8 +10,10 @@ from sqlalchemy.orm import Session
 from annotation.notes import clean_text
 from db.models import AuditEvent
 
+PROJECT_CREATED, PROJECT_CHANGED = NAMING = ("project created", "project changed")
+"""What gives a project a name."""
 FORMER_NAME = "former_name"
-"""Where the event "project changed" keeps what a project was called before."""
+"""Where the event `PROJECT_CHANGED` keeps what a project was called before."""
 REMOVED, WITHDRAWN, RESTORED = PAIRS_CHANGED = ("pairs removed", "pairs withdrawn", "pairs restored")
 """What changes which pairs count."""
 

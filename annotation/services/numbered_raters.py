@@ -9,7 +9,7 @@ from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from annotation.names import LONGEST_NAME, name_key
-from annotation.services.audit import FORMER_NAME
+from annotation.services.audit import FORMER_NAME, NAMING, PROJECT_CREATED
 from annotation.services.users import find_user
 from db.models import AuditEvent, Rating, RatingChange, User
 
@@ -55,10 +55,10 @@ def _names_so_far(session: Session, project_id: int, project_name: str) -> set[s
     """What the project is and was called; None where an earlier version renamed it and kept no name."""
     names = {project_name}
     events = select(AuditEvent.action, AuditEvent.detail).where(
-        AuditEvent.project_id == project_id, AuditEvent.action.in_(("project created", "project changed"))
+        AuditEvent.project_id == project_id, AuditEvent.action.in_(NAMING)
     )
     for action, detail in session.execute(events):
-        if action == "project created":
+        if action == PROJECT_CREATED:
             names.add(detail["name"])
         elif "name" in detail.get("settings", ()):
             if FORMER_NAME not in detail:

@@ -15,7 +15,7 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.names import can_be_name, name_key
 from annotation.numbers import is_id
 from annotation.projects import GroupCounts, Member, ProjectCounts, check_settings, sum_counts
-from annotation.services.audit import FORMER_NAME, record
+from annotation.services.audit import FORMER_NAME, PROJECT_CHANGED, PROJECT_CREATED, record
 from annotation.services.checks import shelf_of
 from annotation.services.claims import return_held
 from annotation.services.in_use import IN_USE, count_withdrawn
@@ -70,7 +70,7 @@ class ProjectService:
                     models.Membership(project_id=row.id, user_id=created_by.id, role=Role.ADMINISTRATOR.value)
                 )
             who = id_of(created_by)
-            record(session, now, "project created", user_id=who, project_id=row.id, name=kept.name)
+            record(session, now, PROJECT_CREATED, user_id=who, project_id=row.id, name=kept.name)
             return as_project(row)
 
     def get(self, name_or_id: str | int) -> Project:
@@ -122,7 +122,7 @@ class ProjectService:
                 detail: dict[str, object] = {"settings": changed}
                 if kept.name != before.name:
                     detail[FORMER_NAME] = before.name
-                record(session, now, "project changed", user_id=id_of(by), project_id=row.id, **detail)
+                record(session, now, PROJECT_CHANGED, user_id=id_of(by), project_id=row.id, **detail)
             return as_project(row)
 
     def delete(self, name: str, *, by: User | None = None) -> None:
