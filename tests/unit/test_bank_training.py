@@ -228,6 +228,13 @@ class TestTerms:
         assert {term.text: term.documents for term in found.terms} == {"word": 3, "word 0": 3}
         assert found.documents == 3
 
+    def test_an_inverted_heading_is_no_term_beside_its_usual_order(self, tmp_path):
+        keyphrases = ["arthritis, rheumatoid", "rheumatoid arthritis", "infant, newborn", "arthritis"]
+        row = {"title": "A title", "keyphrases": keyphrases}
+        (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+        found = collect_terms([TrainingSource(Path("rows.jsonl"))], tmp_path, minimum=1)
+        assert [term.text for term in found.terms] == ["arthritis", "infant, newborn", "rheumatoid arthritis"]
+
     def test_the_cache_gives_back_what_was_put_in(self, folder, tmp_path):
         tokenizer = load_backbone(str(folder / "backbone"))[1].backend_tokenizer
         index = TermIndex([term_key(text) for text in ("graph kernel", "drug discovery", "proteins")])
