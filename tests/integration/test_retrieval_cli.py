@@ -155,6 +155,24 @@ def test_a_language_that_the_model_was_not_made_for_is_told(run, index):
     assert "docs/languages.md" in err
 
 
+def test_documents_in_languages_that_the_model_was_not_made_for_are_told_once(run, model, tmp_path):
+    texts = [
+        "Diese Arbeit untersucht das neuronale Netz und zeigt, dass die Verfahren gut sind.",
+        "Questa tesi studia la rete neurale e mostra che i metodi sono buoni.",
+        "Die neuronalen Netze sind gut, und das wird in dieser Arbeit auch gezeigt.",
+        FRENCH,
+    ]
+    rows = [json.dumps({"id": str(number), "text": text}) + "\n" for number, text in enumerate(texts)]
+    (tmp_path / "docs.jsonl").write_text("".join(rows), encoding="utf-8")
+    call = ("--input", tmp_path / "docs.jsonl", "--output", tmp_path / "out.jsonl", "--batch-size", "2")
+    status, _, err = run(*call)
+    told = err.splitlines()[-3:]
+    assert (status, told[0]) == (0, "4 documents predicted.")
+    assert told[1].startswith(f"2 documents are German; the model '{model}' was made for Chinese, French")
+    assert told[2].startswith(f"1 document is Italian; the model '{model}' was made for")
+    assert run(*call)[2].splitlines()[-1].startswith("0 documents predicted")
+
+
 def test_a_model_that_reads_no_passages_takes_no_index(run, index):
     status, _, err = run("-", "--model", "tfidf", "--index", index)
     assert status == 2
