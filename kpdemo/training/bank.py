@@ -30,7 +30,7 @@ from kpdemo.training.bank_model import BankModel
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.bounds import Positive, Rate, Share
 from kpdemo.training.freezing import set_dropout
-from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
+from kpdemo.training.loop import LoopConfig, Metrics, Progress, train, uses_bf16
 from kpdemo.training.pair_encoder import PairObjective, PairPart, Rates
 from kpdemo.training.pairs import PairCache, cached_pairs
 from kpdemo.training.refinement import RefinementPart
@@ -157,6 +157,10 @@ class _Run:
     tokenizer: Any
     device: torch.device
 
+    @property
+    def bf16(self) -> bool:
+        return uses_bf16(self.config.loop.precision, self.device)
+
     @cached_property
     def phrases(self) -> list[list[int]]:
         """Token ids of each term."""
@@ -190,7 +194,7 @@ class _Run:
         """(N, H) what the untrained backbone makes of each term, from the cache when it is there."""
         config = self.config
         weights = state_hash({name: value.cpu() for name, value in dual.encoder.state_dict().items()})
-        parts = json.dumps([weights, config.loop.precision, dual.config.pooling, self.phrases])
+        parts = json.dumps([weights, "bf16" if self.bf16 else "fp32", dual.config.pooling, self.phrases])
         path = config.cache / f"phrases-{hashlib.sha256(parts.encode()).hexdigest()[:16]}.npy"
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -234,7 +238,7 @@ class _Run:
 
     @torch.no_grad()
     def _encode(self, tower: Tower, rows: Sequence[Sequence[int]]) -> Tensor:
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.loop.precision == "bf16"):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
             return encode_rows(
                 tower, rows, padding=self.tokenizer.pad_token_id, device=self.device, size=ENCODED_TOGETHER
             )

@@ -137,7 +137,7 @@ def _training(
 | {need} | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents{mixture} |
-| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {loop.precision} |
+| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {progress.precision} |
 | learning rate | {_rates(config)} |
 | temperature | {config.model.temperature:g} |
 | weights stored as | {config.storage} |

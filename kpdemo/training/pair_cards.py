@@ -34,7 +34,7 @@ part of SimCKP.
 | documents with a keyphrase of the bank | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents |
-| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {loop.precision}, for the encoder |
+| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {progress.precision}, for the encoder |
 | tokens of a document | {config.length} |
 | weights stored as | {config.storage} |
 | seed | {loop.seed} |
@@ -93,7 +93,7 @@ candidates of {sources}.
 | documents with a gold candidate | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents |
-| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {loop.precision} |
+| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {progress.precision} |
 | learning rate | {config.learning_rate:g} encoder, {config.head_learning_rate:g} heads |
 | seed | {loop.seed} |
 

@@ -29,7 +29,7 @@ reads a document{_reads(config)} and writes its keyphrases, present and absent o
 | documents | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents by {config.selected} |
-| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {loop.precision} |
+| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {progress.precision} |
 | learning rate | {config.learning_rate:g} |
 | seed | {loop.seed} |
 

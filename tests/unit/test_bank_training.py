@@ -308,6 +308,7 @@ class TestTraining:
         found = retriever.bank.search(retriever.encoder.documents(documents), 1)
         assert [term.text for [term] in found] == list(TOPICS.values())
         card = (folder / "bank" / "checkpoint" / "MODEL_CARD.md").read_text(encoding="utf-8")
+        assert "CPU threads, fp32" in card  # nobody said which precision
         assert "a bank of 5 terms" in card
         assert "640 in 80 steps of 8" in card
 
