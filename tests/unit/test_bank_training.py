@@ -143,6 +143,7 @@ def style(folder) -> Path:
     extractor = CONFIG[CONFIG.index("[extractor]") : CONFIG.index("[bank]")].format(folder=folder)
     model = f'[model]\nparts = ["extractor"]\noutput = "{folder}/style"\nbase = "{folder}/model"\n'
     changed = f'output = "{run_folder}"\nstart = "{folder}/model"\ntop_layers = 1\nlearning_rate = 1e-2\n'
+    changed += 'style = "topics of tests"\n'
     extractor = extractor.replace(f'output = "{folder}/extractor"\n', changed)
     (folder / "style.toml").write_text(model + extractor, encoding="utf-8")
     run("all", folder / "style.toml", output=None, overrides={})
@@ -359,6 +360,15 @@ class TestTraining:
         [prediction] = load_system(changed, device="cpu").predict([document])
         assert prediction.present == whole.present
         assert prediction.absent[0].text == "drug discovery"
+
+    def test_a_card_claims_no_style_or_kind_of_text_that_nobody_told(self, style, folder):
+        cards = [
+            (run / "checkpoint" / "MODEL_CARD.md").read_text(encoding="utf-8")
+            for run in (style, folder / "extractor", folder / "bank")
+        ]
+        assert "given as keyphrases, in the style of: topics of tests.\n" in cards[0]
+        assert "given as keyphrases.\n" in cards[1]
+        assert all("scientific" not in card and "author" not in card.split("## Licence")[0] for card in cards)
 
     def test_a_style_of_another_version_of_its_base_is_refused(self, style, folder, tmp_path):
         shutil.copytree(folder / "style", tmp_path / "style")
