@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kpdemo.evaluation.report import CAPTIONS
-from kpdemo.evaluation.runs import GROUPS, WITHOUT_GOLD, Run, rows_of_runs, shown_shares
+from kpdemo.evaluation.runs import GROUPS, WITHOUT_GOLD, Run, note_under, rows_of_runs, shown_shares
 from kpdemo.terminal import harmless, open_console
 
 
@@ -18,6 +18,8 @@ def show_runs(runs: Sequence[Run]) -> None:
     for dataset in runs[0].report.datasets:
         for convention in CAPTIONS:
             table = Table(title=harmless(f"{dataset}, {WITHOUT_GOLD[convention]}"), title_justify="left")
+            note = note_under(runs[0].report.datasets[dataset], convention)
+            table.caption, table.caption_justify = note, "left"
             table.add_column("Model or file", overflow="fold")
             for group, names in GROUPS:
                 for name in names:

@@ -16,6 +16,7 @@ from rich.text import Text
 from kpdemo.batch import BatchSummary
 from kpdemo.commands.options import counted
 from kpdemo.evaluation.coverage import Coverage
+from kpdemo.evaluation.report import averaged_over
 from kpdemo.json_rows import LineError
 from kpdemo.languages.names import language_name
 from kpdemo.passages import help_note, passage_rows, unrelated_note
@@ -96,7 +97,9 @@ def show_figures(report: Mapping[str, Any]) -> None:
 
 
 def _figures_table(name: str, figures: Mapping[str, Any]) -> Table:
-    table = Table(title=Text(f"{name}: {counted(figures['documents'], 'document')}"), title_justify="left")
+    documents, over = figures["documents"], figures["with_gold"]
+    table = Table(title=Text(f"{name}: {counted(documents, 'document')}"), title_justify="left")
+    table.caption, table.caption_justify = averaged_over(over["present"], over["absent"], documents), "left"
     measures = list(figures["absent"]["skip_empty"])
     table.add_column("Keyphrases")
     table.add_column("Documents without gold")

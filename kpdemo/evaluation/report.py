@@ -163,6 +163,13 @@ def caption_of_f1(convention: Convention) -> str:
     return CAPTIONS[convention].replace(_ALL_MEASURES, _F1_ONLY)
 
 
+def averaged_over(present: int, absent: int, documents: int) -> str:
+    """A sentence on how many documents the kinds are averaged over (`skip_empty`); empty where it is all."""
+    if present == absent == documents:
+        return ""
+    return f"Present over {present:,}, absent over {absent:,} documents: those with gold of the kind."
+
+
 def percent(share: float | None) -> str:
     """A share of 1 in percent, as the papers write it."""
     return UNDEFINED if share is None else f"{100 * share:.1f}"

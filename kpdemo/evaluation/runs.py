@@ -11,6 +11,7 @@ from kpdemo.evaluation.metrics import Convention
 from kpdemo.evaluation.protocol import DatasetFigures
 from kpdemo.evaluation.report import (
     Report,
+    averaged_over,
     by_convention,
     dataset_tables,
     decimals,
@@ -56,6 +57,13 @@ def shown_shares(figures: DatasetFigures, convention: Convention) -> list[str]:
     present, absent = by_convention(figures.present, convention), by_convention(figures.absent, convention)
     shares = (present.f1_5, present.f1_m, absent.f1_5, absent.f1_m, absent.recall_50, figures.pooled.f1_m)
     return [decimals(share) for share in shares]
+
+
+def note_under(figures: DatasetFigures, convention: Convention) -> str:
+    """What the column of documents does not tell of a table; mostly nothing."""
+    if convention == "count_empty":
+        return ""
+    return averaged_over(figures.present.with_gold, figures.absent.with_gold, figures.documents)
 
 
 def run_to_json(run: Run) -> dict[str, Any]:

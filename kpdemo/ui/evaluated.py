@@ -20,7 +20,7 @@ from kpdemo.evaluation.measuring import (
 from kpdemo.evaluation.metrics import Convention
 from kpdemo.evaluation.protocol import DatasetFigures
 from kpdemo.evaluation.report import CAPTIONS, POOLED_NOTE, caption_of_f1
-from kpdemo.evaluation.runs import GROUPS, WITHOUT_GOLD, Run, rows_of_runs, shown_shares
+from kpdemo.evaluation.runs import GROUPS, WITHOUT_GOLD, Run, note_under, rows_of_runs, shown_shares
 from kpdemo.file_kinds import plain_name
 from kpdemo.types import Document
 from kpdemo.ui.figures import counted, grouped
@@ -124,13 +124,15 @@ def _convention_html(evaluation: Evaluation, convention: Convention) -> str:
         for label, figures in rows_of_runs(evaluation.files, evaluation.dataset)
     )
     caption = f"{evaluation.dataset}, {WITHOUT_GOLD[convention]}"
+    note = note_under(evaluation.files[0].report.datasets[evaluation.dataset], convention)
     return (
         f'<section class="by-{convention}"><div class="scrolling" tabindex="0" role="region" '
         f'aria-label="{escape(caption)}"><table class="keyphrases"><caption>{escape(caption)}</caption>'
         f'<thead><tr><th scope="col">Model or file</th>{heads}'
         '<th scope="col" class="number first">Documents</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
-        f'<p class="small">{_sentence_html(caption_of_f1(convention))}</p></section>'
+        + (f'<p class="small">{note}</p>' if note else "")
+        + f'<p class="small">{_sentence_html(caption_of_f1(convention))}</p></section>'
     )
 
 

@@ -97,6 +97,15 @@ def test_each_convention_has_its_table_and_its_sentence(handlers, write, convent
     assert "as in RAMKG." in html
 
 
+def test_the_table_without_empty_gold_tells_how_many_documents_each_kind_is_averaged_over(handlers, write):
+    html, _ = run(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND))
+    skipping, counting = html.split('<section class="by-')[1:3]
+    assert "Present over 1, absent over 2 documents: those with gold of the kind." in skipping
+    assert "Present over" not in counting
+    html, _ = run(handlers, write("gold.jsonl", GOLD[:1]), write("found.jsonl", FOUND[:1]))
+    assert "Present over" not in html
+
+
 def test_each_column_names_its_kind_and_measure_by_itself(handlers, write):
     html, _ = run(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND))
     table = html.partition('<section class="by-count_empty">')[2].partition("</section>")[0]
