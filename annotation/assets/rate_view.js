@@ -15,9 +15,9 @@
       : "There are no pairs for you to grade: others have graded them, or none were imported yet. Ask the project's administrator."),
     share: ({ rated }) => `Thank you: you have graded your share, ${rated} ${rated === 1 ? "pair" : "pairs"}.`,
     problem: (session) => session.problem,
-    resting: (session) => (session.isReturned
-      ? "You have stopped. All your answers are saved, and the pairs that you had open are free for other raters."
-      : "Saving your answers and giving back the pairs that you had open."),
+    resting: ({ isReturned }) => (isReturned === null
+      ? "Saving your answers and giving back the pairs that you had open."
+      : `You have stopped. ${isReturned ? "All your answers are saved, and the pairs that you had open are free for other raters." : ""}`),
     failed: ({ training }) => parts.trainingMessage.failed(training.progress),
     passed: ({ training }) => parts.trainingMessage.passed(training.progress),
   };

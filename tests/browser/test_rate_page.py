@@ -636,6 +636,14 @@ def test_who_stops_for_today_frees_the_open_pairs_and_finds_the_draft_when_going
     assert len(assignment.queue(desk.project.id, other.id).pairs) == 1
 
 
+def test_who_stops_far_down_the_page_sees_that_it_is_done(open_desk):
+    desk = open_desk(guidelines="Be kind.\n\n" * 40)
+    page = desk.open(viewport={"width": 390, "height": 844})
+    page.get_by_role("button", name="Stop for today").click()
+    expect(page.locator("#rate-message")).to_contain_text("You have stopped.")
+    expect(page.locator("#rate-message")).to_be_in_viewport(ratio=1)
+
+
 def test_who_cannot_stop_is_told_why_and_without_a_session_signs_in(open_desk):
     desk = open_desk()
     page = desk.open()
@@ -643,6 +651,7 @@ def test_who_cannot_stop_is_told_why_and_without_a_session_signs_in(open_desk):
     page.route("**/stop", lambda route: route.fulfill(status=403, json=answer))
     stop.click()
     expect(page.locator("#rate-notices")).to_contain_text("You are no rater here.")
+    expect(page.locator("#rate-message span")).to_have_text("You have stopped. ")
     page.unroute("**/stop")
     page.get_by_role("button", name="Go on grading").click()
     expect(page.locator("#rate-pair")).to_be_visible()
