@@ -33,7 +33,7 @@
     get pair() { return this.earlier ?? this.ready[0] ?? null; }
     get isReadOnly() { return this.training.isHeld || this.#isKept; }
     get isLocked() { return this.keys.isHeld || this.isReadOnly; }
-    get #isKept() { return this.earlier !== null && this.earlier.grade !== null && !this.mayRevise; }
+    get #isKept() { return this.earlier !== null && (this.problem !== "" || (this.earlier.grade !== null && !this.mayRevise)); }
     get phase() {
       if (this.isResting) return "resting";
       if (this.pair) return "pair";

@@ -149,7 +149,7 @@ _FEEDBACK = """
 
 _PAIR = """
 <div id="rate-earlier" class="note" hidden><span></span>
-<button type="button" class="keep" data-rate="return">To the current pair
+<button type="button" class="keep" data-rate="return"><span></span>
  <kbd aria-hidden="true">Esc</kbd></button></div>
 <div id="rate-pair" class="rate-items" role="group" tabindex="-1" aria-label="Pair">
 <section class="rate-item"><h2 id="rate-larger"></h2>

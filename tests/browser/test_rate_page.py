@@ -769,6 +769,44 @@ def test_where_grades_are_final_earlier_answers_can_only_be_read(open_desk):
     assert desk.grades() == {"late train 1": 1, "late train 2": 2}
 
 
+def test_a_paused_rater_is_told_on_the_card_and_finds_the_answers_to_look_at(open_desk):
+    desk = open_desk(guidelines="Be kind.\n\n" * 40)
+    page = desk.open()
+    press(page, "1", "Enter")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    desk.site.services.quality.pause(desk.project.id, desk.rater.name)
+    page.goto(f"{desk.site.address}/annotate/")
+    expect(page.locator("#home-projects")).to_contain_text("Paused: your administrator can tell you")
+    page.get_by_role("link", name="See my answers").click()
+    answer = page.get_by_role("button", name="1 The 1th train was late. / late train 1")
+    expect(answer).to_be_in_viewport()
+    answer.click()
+    expect(page.locator("#rate-earlier")).to_contain_text("An earlier answer, to look at. Your work in")
+    expect(page.locator("#rate-submit")).to_be_disabled()
+    press(page, "4", "Enter")
+    expect(page.locator("#rate-value b")).to_have_text("1")
+    page.get_by_role("button", name="Close").click()
+    expect(page.locator("#rate-message")).to_contain_text("is paused")
+    assert desk.grades() == {"late train 1": 1}
+
+
+def test_who_is_done_is_not_sent_from_an_answer_to_a_current_pair(open_desk):
+    desk = open_desk(1)
+    page = desk.open()
+    press(page, "1", "Enter")
+    expect(page.locator("#rate-message")).to_contain_text("You have graded 1 pair")
+    press(page, "Backspace")
+    note = page.locator("#rate-earlier")
+    expect(note.locator("span").first).to_have_text(
+        "An earlier answer: choose another grade and save it, or close it."
+    )
+    press(page, "4", "Enter", "Backspace")
+    note.get_by_role("button", name="Close").click()
+    expect(note).to_be_hidden()
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 4}
+
+
 def test_a_saved_answer_stays_in_the_list_when_its_change_is_refused(open_desk):
     desk = open_desk()
     page = desk.open()
