@@ -47,6 +47,7 @@ class DatasetFigures:
         languages: the same for the documents of each language, by its code. P and R of the whole are the
             averages of theirs, weighted by documents (`count_empty`) or by those with gold (`skip_empty`, of
             the kind; pooled). So is the pooled F1; any other is the harmonic mean of the whole's P and R.
+        scores: of the documents, in their order: what the figures are made of.
     """
 
     documents: int
@@ -56,6 +57,7 @@ class DatasetFigures:
     pooled_with_gold: int
     not_in_text: int = 0
     languages: Mapping[str, DatasetFigures] = field(default_factory=dict)
+    scores: Sequence[DocumentScores] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +171,7 @@ def summarise(scores: Sequence[DocumentScores]) -> DatasetFigures:
         pooled=pooled_average(pooled),
         pooled_with_gold=sum(document is not None for document in pooled),
         not_in_text=sum(document.not_in_text for document in scores),
+        scores=scores,
     )
 
 
