@@ -72,7 +72,7 @@ def test_a_project_without_the_pairs_and_one_that_withdrew_them_are_the_same(
     wanted = shown(twin)
     wanted_files = exported(twin, tmp_path / "twin", RaterColumns.ANONYMOUS)
     wanted_claims = claims(twin)
-    ProjectService(database).delete("harbour")
+    ProjectService(database).delete(twin.id, "harbour")
 
     rated = build_study(database, study)
     before, files_before = shown(rated), exported(rated, tmp_path / "before", RaterColumns.NAMED)

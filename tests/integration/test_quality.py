@@ -455,7 +455,8 @@ def test_the_shelf_of_check_pairs_is_no_project_for_anybody_and_goes_with_its_ow
         place.services.projects.get(shelf)
     with pytest.raises(NotFoundError):
         place.services.assignment.queue(shelf, place.world.raters[0])
-    place.services.projects.delete(place.services.projects.get(place.project).name)
+    projects = place.services.projects
+    projects.delete(place.project, projects.get(place.project).name)
     with place.world.database.reading() as session:
         assert session.scalar(select(func.count()).select_from(Pair)) == 0
         assert session.scalar(select(func.count()).select_from(Project)) == 0

@@ -162,7 +162,7 @@ def test_a_project_takes_its_systems_along_and_sees_no_others(rated, service):
     ):
         with pytest.raises(NotFoundError):
             asked()
-    ProjectService(rated.database).delete("harbour")
+    ProjectService(rated.database).delete(rated.id, "harbour")
     assert rows(rated.database, GoldSet, GoldGrade, ScoredSystem, SystemScore) == [0, 0, 0, 0]
 
 

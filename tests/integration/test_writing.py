@@ -522,7 +522,7 @@ def test_what_a_writer_held_is_free_again_when_he_leaves(office):
 def test_a_project_with_written_pairs_can_be_deleted(office):
     office.submit("wim")
     office.accept_all()
-    office.projects.delete("ferries")
+    office.projects.delete(office.project.id, "ferries")
     with office.database.reading() as session:
         assert session.scalars(select(LargerItem)).all() == []
     assert check(office.database).problems == ()
