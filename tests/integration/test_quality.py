@@ -24,7 +24,7 @@ from annotation.errors import (
 from annotation.quality import QualitySettings
 from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import Services, open_services
-from annotation.services.known_pairs import KnownKind
+from annotation.services.known_grades import KnownKind
 from annotation.services.quality import state_of
 from annotation.services.ratings import RatingService
 from annotation.training import TrainingPhase
