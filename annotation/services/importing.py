@@ -90,6 +90,32 @@ class ImportService:
         return summary
 
 
+class Importing:
+    """An import in a transaction of the caller's, who has locked the project's row; nothing is audited."""
+
+    def __init__(self, session: Session, project: Project, clock: Clock) -> None:
+        self._settings = project.settings
+        if session.connection().dialect.name == "postgresql":
+            session.execute(_BY_INDEX)
+        self._wrong = WrongLines()
+        self._importer = PairImporter(session, project, clock, self._wrong)
+
+    def add(self, items: Iterable[ReadItem]) -> Iterator[int]:
+        """Import them part by part; how many there were in each."""
+        for read in _parts(items):
+            self._importer.add([_checked(item, self._settings) for item in read])
+            yield len(read)
+
+    def summary(self) -> ImportSummary:
+        """What came of all of them so far.
+
+        Raises:
+            ImportFileError: an item cannot be used; others may be written, which the caller must undo.
+        """
+        self._wrong.tell()
+        return self._importer.summary()
+
+
 def import_within(
     session: Session,
     project: Project,
@@ -98,27 +124,21 @@ def import_within(
     *,
     progress: Callable[[int], None] | None = None,
 ) -> ImportSummary:
-    """The same in a transaction of the caller's, who has locked the project's row; nothing is audited.
+    """The whole of an `Importing`.
 
     Raises:
         ImportFileError: an item cannot be used; others may be written by then, which the caller must undo.
     """
     done = 0
+    importing = Importing(session, project, clock)
     counts_rows = session.connection().dialect.name == "postgresql"
-    if counts_rows:
-        session.execute(_BY_INDEX)
-    wrong = WrongLines()
-    importer = PairImporter(session, project, clock, wrong)
-    for number, read in enumerate(_parts(items), start=1):
-        part = [_checked(item, project.settings) for item in read]
-        importer.add(part)
+    for number, count in enumerate(importing.add(items), start=1):
         if counts_rows and number in _COUNTED_AFTER:
             session.execute(_COUNT_ROWS)
-        done += len(part)
+        done += count
         if progress is not None:
             progress(done)
-    wrong.tell()
-    return importer.summary()
+    return importing.summary()
 
 
 def _checked(item: ReadItem, settings: ProjectSettings) -> ReadItem:

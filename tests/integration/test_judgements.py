@@ -10,7 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 
 import kpdemo.text
 from annotation.errors import ImportFileError
@@ -59,6 +59,30 @@ def test_nothing_in_a_pair_tells_which_model_predicted_it(database):
         assert "north" not in shown
         assert "south" not in shown
         assert pair.intended_quarters is None
+
+
+def test_a_document_costs_the_same_statements_however_many_phrases_it_has(database):
+    project = ProjectService(database).create(ProjectSettings(name="sea", types=(TYPE,)))
+    said: list[str] = []
+    event.listen(database.engine, "before_cursor_execute", lambda *arguments: said.append(arguments[2]))
+
+    def statements(*phrases: int) -> int:
+        said.clear()
+        sent = [
+            PredictedDocument(f"d{count}", "", f"Text {count}", "en", (run("north", words(count)),))
+            for count in phrases
+        ]
+        SendService(database).send(project.id, sent)
+        assert len([statement for statement in said if "FROM training_pairs" in statement]) <= 2
+        return len(said)
+
+    def words(count: int) -> dict[str, float]:
+        return {f"phrase {number}": 0.5 for number in range(count)}
+
+    fixed, one_more = statements(1), statements(2, 3) - statements(4)
+    assert statements(9) == fixed
+    assert one_more < fixed
+    assert statements(5, 6, 7, 8, 20) == fixed + 4 * one_more
 
 
 def test_sending_again_changes_nothing_and_another_model_adds_only_what_is_new(database):
@@ -263,7 +287,7 @@ def test_a_new_seed_keeps_the_order_by_uncertainty(database):
 def test_a_project_goes_with_all_that_was_sent_to_it(database):
     project = sent_project(database)
     SendService(database).choose_order(project.id, QueueOrder.MIXED)
-    ProjectService(database).delete(project.name)
+    ProjectService(database).delete(project.id, project.name)
     for name, table in Base.metadata.tables.items():
         if name.startswith("sent_"):
             assert rows_of(database, table) == 0, name
