@@ -254,8 +254,10 @@ def load_system(
             f"{folder} has a bank and a generator, but no reranker to compare their phrases: "
             f"add one as {folder / RERANKER}, see `python -m kpdemo train reranker`."
         )
-    processes = processes_for(extractor.device)
-    return SystemPredictor(extractor, Proposer(retriever, generator), reranker, processes)
+    proposer = Proposer(retriever, generator)
+    if reranker is not None:
+        proposer = replace(proposer, search=reranker.search, retrieved=reranker.retrieved)
+    return SystemPredictor(extractor, proposer, reranker, processes_for(extractor.device))
 
 
 def _part_folder(folder: Path, name: str) -> Path | None:

@@ -291,6 +291,9 @@ class TestPaper:
         for candidates, ranking in zip(proposed, rankings, strict=True):
             assert {k.text for k in ranking.keyphrases} == {candidate.text for candidate in candidates}
             assert ranking.own >= min(5, len(candidates))
+        shutil.copytree(tmp_path / "generator", tmp_path / "model")
+        shutil.copytree(tmp_path / "run" / "checkpoint", tmp_path / "model" / "reranker")
+        assert load_system(tmp_path / "model", device="cpu").proposer.search == search
 
 
 class TestTraining:
@@ -322,6 +325,12 @@ class TestTraining:
         assert prediction.present
         card = (folder / "model" / "MODEL_CARD.md").read_text(encoding="utf-8")
         assert card.startswith("# Of four topics\n\nNot for use.\n\n## tiny: present keyphrases")
+
+    def test_the_model_proposes_as_many_candidates_as_the_reranker_learnt_to_rank(self, folder):
+        model = load_system(folder / "model", device="cpu")
+        assert model.proposer.retrieved == 4  # of 5 terms
+        [prediction] = model.predict([Document("Proteins and words.")])
+        assert len(prediction.absent_candidates) == 4
 
     def test_documents_that_are_read_ahead_get_the_same_keyphrases(self, folder):
         model = load_system(folder / "model", device="cpu")
