@@ -14,7 +14,7 @@ from pydantic import Field
 from tqdm import tqdm
 
 from kpdemo.candidates.chunks import Candidate
-from kpdemo.errors import TrainingError
+from kpdemo.errors import ConfigError, TrainingError
 from kpdemo.evaluation.kea import Features, Kea, LanguageTables, mine_ngrams
 from kpdemo.evaluation.metrics import pooled_average, score_sets
 from kpdemo.evaluation.phrases import key_of
@@ -49,6 +49,14 @@ class KeaTraining:
     longest: Annotated[int, Field(ge=1)] = 4
     least: Annotated[int, Field(ge=1)] = 3
     seed: int = 42
+
+    def __post_init__(self) -> None:
+        for source in self.train:
+            if source.repeat > 1:
+                raise ConfigError(
+                    f"KEA counts each document once, not {source.repeat} times: leave out `repeat` of "
+                    f"{source.path}."
+                )
 
 
 @dataclass(frozen=True)

@@ -392,6 +392,20 @@ class TestTraining:
             run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
         assert set((tmp_path / "cache").glob("candidates-*")) > known
 
+    def test_the_reranker_reads_a_document_as_often_as_its_source_says(self, folder, tmp_path, monkeypatch):
+        def caught(part, *given, **named):
+            parts.append(part)
+            raise KeyboardInterrupt
+
+        parts = []
+        monkeypatch.setattr("kpdemo.training.reranker.train", caught)
+        sources = "[{ path = 'train.jsonl' }, { path = 'valid.jsonl', repeat = 3 }]"
+        with pytest.raises(KeyboardInterrupt):
+            run("reranker", folder / "config.toml", output=tmp_path, overrides={"train": sources})
+        [part] = parts
+        visits = Counter(number for batch in part.batches(0) for number in batch)
+        assert Counter(visits.values()) == {1: 40, 3: 8}
+
     @pytest.mark.parametrize(
         ("part", "change", "message"),
         [

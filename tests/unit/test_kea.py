@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kpdemo.errors import LanguageError, ModelLoadError, TrainingError
+from kpdemo.errors import ConfigError, LanguageError, ModelLoadError, TrainingError
 from kpdemo.evaluation.kea import LanguageTables, load_kea, mine_ngrams
 from kpdemo.evaluation.phrases import key_of
 from kpdemo.identity import model_identity
@@ -130,3 +130,10 @@ def test_documents_of_which_nothing_can_be_learnt_are_refused(tmp_path, count, t
     path.write_text((json.dumps(row) + "\n") * count, encoding="utf-8")
     with pytest.raises(TrainingError, match=told):
         train_kea(KeaTraining((Source(Path("docs.jsonl")),), data=tmp_path, output=tmp_path / "run"))
+
+
+def test_sources_that_are_repeated_are_refused():
+    with pytest.raises(
+        ConfigError, match=r"each document once, not 3 times: leave out `repeat` of docs\.jsonl"
+    ):
+        KeaTraining((Source(Path("docs.jsonl"), repeat=3),))
