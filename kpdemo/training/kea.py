@@ -68,7 +68,8 @@ class _Mined:
 
 def train_kea(config: KeaTraining) -> Kea:
     """Raises:
-    TrainingError: no document of a language has a keyphrase among its candidates, or all are.
+    TrainingError: there is no document; or of a language none has a keyphrase among its candidates, or all
+        candidates are keyphrases.
     """
     drawn = draw_documents(config.train, config.data, config.pool, config.seed)
     groups: dict[str, list[_Mined]] = defaultdict(list)
@@ -78,6 +79,8 @@ def train_kea(config: KeaTraining) -> Kea:
         candidates = mine_ngrams(own, config.longest)
         if candidates:
             groups[own.language].append(_Mined(own, candidates, gold))
+    if not groups:
+        raise TrainingError("No training document has keyphrases and words to learn from: check the sources.")
     tables = {language: learn_tables(language, groups[language], config) for language in sorted(groups)}
     return Kea(config.name, tables, config.longest)
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from kpdemo.document_rows import document_from_row
 from kpdemo.errors import InputError
 from kpdemo.json_rows import line_name, read_rows
+from kpdemo.training.bounds import Positive
 from kpdemo.training.sources import source_file
 from kpdemo.types import Document
 
@@ -32,7 +33,7 @@ class ParallelSource:
     path: Path
     language: str
     parts: tuple[str, ...] = ()
-    limit: int | None = None
+    limit: Positive | None = None
 
 
 @dataclass(frozen=True, slots=True)

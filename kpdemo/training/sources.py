@@ -15,6 +15,7 @@ from kpdemo.document_rows import document_from_row
 from kpdemo.errors import ConfigError, InputError
 from kpdemo.json_rows import line_name, read_rows
 from kpdemo.sums import sha256_of
+from kpdemo.training.bounds import Positive
 from kpdemo.types import Document
 
 Row = TypeVar("Row")
@@ -42,11 +43,19 @@ class Source:
     path: Path
     where: Mapping[str, Any] = field(default_factory=dict)
     skip_ids: str = ""
-    repeat: int = 1
-    limit: int | None = None
-    every: int = 1
+    repeat: Positive = 1
+    limit: Positive | None = None
+    every: Positive = 1
     fields: Mapping[str, str] = field(default_factory=dict)
     language: str = ""
+
+    def __post_init__(self) -> None:
+        try:
+            re.compile(self.skip_ids)
+        except re.error as error:
+            raise ConfigError(
+                f"`skip_ids` of {self.path} is no regular expression ({error}): correct {self.skip_ids!r}."
+            ) from error
 
 
 def read_source(source: Source, folder: Path) -> Iterator[Document]:

@@ -416,7 +416,11 @@ class TestTraining:
                 "No training document has a keyphrase of the bank",
             ),
             ("reranker", {"bank": "nowhere"}, "No model at nowhere"),
-            ("reranker", {"train": "[{path = 'train.jsonl', limit = 0}]"}, "No training document has a gold"),
+            (
+                "reranker",
+                {"train": "[{path = 'train.jsonl', where = {id = 'none'}}]"},
+                "No training document has a gold",
+            ),
         ],
     )
     def test_what_cannot_be_trained_is_said(self, folder, tmp_path, part, change, message):

@@ -21,6 +21,7 @@ from kpdemo.training import bank, reranker, run
 from kpdemo.training.bank import BankTraining
 from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
+from kpdemo.training.kea import KeaTraining
 from kpdemo.training.labelling import ExampleSettings, gold_candidates, label_document
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.reranker import RerankerTraining
@@ -292,3 +293,21 @@ def test_a_number_out_of_its_range_is_refused_by_name(section, kind, wrong):
     key, _, value = wrong.partition("=")
     with pytest.raises(ConfigError, match=key):
         load_section(DEFAULT, section, kind, {key: value})
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("repeat = 0", r"train\.0\.repeat: Input should be greater than or equal to 1, not 0"),
+        ("every = 0", r"train\.0\.every: Input should be greater than or equal to 1, not 0"),
+        ("limit = -1", r"train\.0\.limit: Input should be greater than or equal to 1, not -1"),
+        (
+            'skip_ids = "("',
+            r"\[kea\] train\.0: `skip_ids` of a is no regular expression \(.*\): correct '\('\.$",
+        ),
+    ],
+)
+def test_a_source_out_of_its_range_is_refused_by_name(tmp_path, setting, told):
+    (tmp_path / "config.toml").write_text(f'[kea]\ntrain = [{{ path = "a", {setting} }}]\n')
+    with pytest.raises(ConfigError, match=told):
+        load_section(tmp_path / "config.toml", "kea", KeaTraining)
