@@ -415,6 +415,7 @@ class TestTraining:
                 {"train": "[{path = 'lists.jsonl'}]"},
                 "No training document has a keyphrase of the bank",
             ),
+            ("bank", {"model.width": "17"}, "gives 16 numbers a vector: lower `model.width`, which is 17"),
             ("reranker", {"bank": "nowhere"}, "No model at nowhere"),
             (
                 "reranker",
