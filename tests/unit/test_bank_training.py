@@ -372,7 +372,7 @@ class TestTraining:
             run("model", folder / "style.toml", output=tmp_path / "style", overrides={})
 
     def test_more_layers_than_there_are_cannot_be_trained(self, style, folder, tmp_path):
-        with pytest.raises(ConfigError, match="has 1 layers, of which 2 cannot be trained"):
+        with pytest.raises(ConfigError, match="which 2 cannot be trained: give `top_layers` from 0 to 1"):
             run("extractor", folder / "style.toml", output=tmp_path, overrides={"top_layers": "2"})
 
     def test_a_run_goes_on_where_it_ended(self, folder):

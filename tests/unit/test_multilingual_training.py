@@ -138,6 +138,13 @@ def test_rounds_need_the_passages_of_their_validation(folder):
         train("multilingual", folder, passages='[{ path = "few.jsonl" }]', output=str(folder / "never"))
 
 
+def test_rounds_need_more_translations_than_are_told(folder):
+    with pytest.raises(
+        ConfigError, match="are 35 translations, not more than parallel = 35: lower `parallel`"
+    ):
+        train("multilingual", folder, parallel="35", output=str(folder / "never"))
+
+
 @pytest.mark.parametrize("number", [0, 35])  # of a document that is trained on and of one of validation
 def test_two_passages_of_one_id_are_refused(folder, tmp_path, number):
     config = load_section(folder / "config.toml", "multilingual", MultilingualTraining)

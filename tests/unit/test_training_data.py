@@ -224,7 +224,7 @@ def test_a_tagger_is_trained_stored_and_the_same_every_time(tmp_path):
 
 def test_a_broken_treebank_line_is_named(tmp_path):
     path = write_sentences(tmp_path / "train.jsonl.gz", [SENTENCES[0], {"word": 1}])
-    with pytest.raises(InputError, match=r"line 2"):
+    with pytest.raises(InputError, match=r"line 2: .*\); fix or remove the line\.$"):
         train_tagger(TaggerConfig(train=(path,), output=tmp_path / "tagger.json.gz"))
 
 
