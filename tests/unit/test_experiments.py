@@ -22,11 +22,12 @@ from kpdemo.evaluation.metrics import harmonic_mean
 from kpdemo.evaluation.uncertainty import f1_standard_error, standard_error
 from kpdemo.experiments.config import DEFAULT_CONFIG, ExperimentsConfig, as_toml
 from kpdemo.experiments.gold_files import GoldFile, joined
-from kpdemo.experiments.measuring import figures
+from kpdemo.experiments.measuring import figures, without
 from kpdemo.experiments.models import ModelRuns
 from kpdemo.experiments.pages import write_page
 from kpdemo.experiments.published import published
 from kpdemo.experiments.results import Results
+from kpdemo.markup import without_markup
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
@@ -264,6 +265,11 @@ def test_a_model_stands_beside_the_paper_on_the_documents_it_was_not_chosen_on(f
     assert "| SimCKP | 0.356 / 0.358 |" in page
     assert "`first` proposes no absent keyphrases" in page
     assert "experiments main --model first --gold inspec.test.jsonl" in page
+
+
+def test_a_document_that_chose_the_model_is_left_out_whatever_markup_it_has():
+    marked, other = Document("Binding of CO<sub>2</sub> in cells."), Document("Graph kernels.")
+    assert without([marked, other], {without_markup(marked).text}) == [other]
 
 
 @pytest.mark.usefixtures("_models_stay_open")
