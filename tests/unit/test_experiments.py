@@ -359,26 +359,50 @@ def test_shorter_candidates_keep_their_scores(folder):
         asked.up_to(3)
 
 
-def test_recall_is_measured_for_each_source_of_absent_candidates(folder):
+def tiny_system(folder: Path) -> SystemPredictor:
+    """An extractor-generator."""
     generator = tiny_generator(folder / "backbone")
     extractor = SimckpPredictor(
         "tiny", generator.module.extractor, generator.tokenizer, generator.padding, load_tagger(),
         Selection(0.0, Calibration()),
     )  # fmt: skip
-    system = SystemPredictor(extractor, Proposer(None, generator, SearchConfig(beams=2, longest=6)))
+    return SystemPredictor(extractor, Proposer(None, generator, SearchConfig(beams=2, longest=6)))
+
+
+def test_recall_is_measured_for_each_source_of_absent_candidates(folder):
+    system = tiny_system(folder)
     documents = [Document("We compare graph kernels.", keyphrases=("molecule",))]
     results = Results(folder / "results")
     advanced: list[int] = []
     runs = ModelRuns(
         "tiny", "", {"nus": GoldFile("gold", "nus.jsonl", "1")}, {"nus": documents}, {"nus": 0}, results
     )
-    runs.recall(extractor, system, advanced.append)
+    runs.recall(system, system, advanced.append)
     assert stored(folder, "recall-tiny")["sources"].keys() == {"generated"}
     assert advanced == [1]
     write_page(results)
     page = results.page.read_text(encoding="utf-8")
     assert "| **tiny**, generated | 0.000 |" in page
     assert "| SimCKP, 50 beams | 0.185 |" in page
+
+
+def test_absent_keyphrases_of_each_source_are_those_that_predict_gives(folder):
+    """None of a language that the model does not read, nor of another script, which it refuses."""
+    bodies = (
+        "We compare graph kernels.",
+        "Wir vergleichen die Kerne von Graphen und Bäumen.",
+        "我们比较分子的图核。",
+    )
+    documents = [Document(body, id=body, keyphrases=("molecule",)) for body in bodies]
+    system, results = tiny_system(folder), Results(folder / "results")
+    given = [bool(system.predict([document])[0].absent) for document in documents[:2]]
+    found = [bool(ranking.keyphrases) for ranking in system.rank(documents[:2])]
+    assert given == found == [True, False]
+    gold = {"nus": GoldFile("gold", "nus.jsonl", "1")}
+    runs = ModelRuns("tiny", "", gold, {"nus": documents}, {"nus": 0}, results)
+    runs.recall(system, system, lambda count: None)
+    measured = stored(folder, "recall-tiny")["sources"]["generated"]["nus"]
+    assert (measured["documents"], measured["refused"]) == (3, 1)
 
 
 def test_a_model_of_one_piece_is_measured_as_a_whole(folder, monkeypatch):
