@@ -241,6 +241,21 @@ def test_a_variant_is_trained_anew_with_other_settings_or_data(folder, monkeypat
     assert len(set(outputs)) == 3
 
 
+def test_names_that_the_page_does_not_show_are_refused_before_anything_is_trained(
+    folder, monkeypatch, capsys
+):
+    monkeypatch.setattr(kpdemo.training, "run", lambda *_, **__: pytest.fail("trained"))
+    path = folder / "config.toml"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("measured.in-domain", "measured.mine"), encoding="utf-8"
+    )
+    assert experiments(folder, "ablation") == 2
+    assert capsys.readouterr().err == (
+        f"{path}, [experiments]: `measured` has the names mine, out-of-domain: give it in-domain and "
+        "out-of-domain, which the page of results shows.\n"
+    )
+
+
 def test_a_checkpoint_that_a_crash_left_half_written_is_made_again(folder, monkeypatch):
     with monkeypatch.context() as crashing:
         crashing.setattr("kpdemo.simckp.folders.write_sums", lambda _: pytest.fail("the power is gone"))
