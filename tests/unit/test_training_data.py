@@ -27,7 +27,7 @@ from kpdemo.training.loop import LoopConfig
 from kpdemo.training.reranker import RerankerTraining
 from kpdemo.training.sources import Source, read_source
 from kpdemo.training.tagger import TaggerConfig, train_tagger
-from kpdemo.training.terms import cached_terms
+from kpdemo.training.terms import cached_terms, collect_terms
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 
@@ -66,6 +66,23 @@ def test_a_source_filters_by_field_id_and_number(folder):
     assert ids(Source(path, skip_ids="thesis"), folder) == ["a1", "a2", "a4"]
     assert ids(Source(path, limit=2), folder) == ["a1", "a2"]
     assert ids(Source(path, every=2), folder) == ["a1", "thesis-1"]
+
+
+def test_training_reads_markup_as_models_do_and_plain_text_as_it_stands(tmp_path):
+    row = {
+        "title": "R&amp;D",
+        "abstract": "<i>E.</i> coli binds CO<sub>2</sub>.",
+        "keyphrases": ["CO<sub>2</sub>"],
+    }
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (row, ROWS[0])))
+    marked, plain = read_source(Source("docs.jsonl"), tmp_path)
+    assert (marked.title.strip(), marked.body.split()) == ("R&D", ["E.", "coli", "binds", "CO2."])
+    assert marked.keyphrases == ("CO2",)
+    assert plain == Document(ROWS[0]["abstract"], id="a1", keyphrases=("graph kernel",))
+    assert [term.text for term in collect_terms([Source("docs.jsonl")], tmp_path, minimum=1).terms] == [
+        "CO2",
+        "graph kernel",
+    ]
 
 
 def test_a_missing_source_is_named(tmp_path):
