@@ -25,12 +25,12 @@ from annotation.services.known_pairs import KnownPairService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role
-from db.checks import check
 from db.models import Base, SentOrder, SentPhrase, SentPrediction
 from kpdemo.documents import read_documents
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.types import Keyphrase, Prediction
 from tests.commands import main
+from tests.databases import row_problems
 from tests.predicted import FERRY, GRADES, documents, grade, pairs_of, run, sent_project
 
 EXACT = JudgingOptions(Decimal(3), 2)
@@ -49,7 +49,7 @@ def test_phrases_of_all_models_become_one_pool_of_pairs(database):
     assert {pair.type for pair in pairs.values()} == {TYPE}
     assert all(pair.open_slots == 1 for pair in pairs.values())
     assert rows_of(database, SentPrediction) == 6
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
 
 def test_nothing_in_a_pair_tells_which_model_predicted_it(database):
@@ -100,7 +100,7 @@ def test_sending_again_changes_nothing_and_another_model_adds_only_what_is_new(d
     pool = JudgementService(database).pool(project.id)
     assert [document.id for document in pool.documents] == ["ferry", "train"]
     assert pool.models == ["north", "south", "west"]
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
 
 def test_a_model_that_is_sent_again_is_replaced(database):
@@ -253,7 +253,7 @@ def test_the_models_scores_can_order_the_queue(database, is_random):
     }
     met = list(pairs_of(database, project.id))
     assert [doubts[text] for text in met] == sorted(doubts.values(), reverse=True)
-    assert check(database).problems == ()
+    assert row_problems(database) == []
     service.choose_order(project.id, QueueOrder.PROJECT)
     assert list(pairs_of(database, project.id)) == own
     assert rows_of(database, SentOrder) == 0
@@ -271,7 +271,7 @@ def test_what_a_rater_was_given_stays_in_its_place(database):
         service.choose_order(project.id, order)
         held = AssignmentService(database).queue(project.id, ana.id).pairs
         assert [pair.id for pair in held] == [first.id, second.id]
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
 
 def test_a_new_seed_keeps_the_order_by_uncertainty(database):
@@ -281,7 +281,7 @@ def test_a_new_seed_keeps_the_order_by_uncertainty(database):
     settings = ProjectSettings(name="sea", types=(TYPE,), raters_per_pair=1, seed=5)
     ProjectService(database).update(project.id, settings)
     assert set(list(pairs_of(database, project.id))[:1]) <= set(before[:2])  # two are equally uncertain
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
 
 def test_a_project_goes_with_all_that_was_sent_to_it(database):
