@@ -24,7 +24,7 @@ from kpdemo.evaluation.metrics import (
     score_sets,
 )
 from kpdemo.languages.names import ENGLISH, known_language
-from kpdemo.markup import plain_text, without_markup
+from kpdemo.markup import plain_document, plain_text
 from kpdemo.text import StemmedText
 from kpdemo.types import Document, Prediction
 
@@ -96,10 +96,9 @@ def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
     Raises:
         InputError: the document is in a language that is not known; see `evaluate`.
     """
-    gold = without_markup(_in_known_language(gold))
+    gold = plain_document(_in_known_language(gold))
     source = StemmedText(gold)
-    keyphrases = _plain(gold.keyphrases)
-    wanted = split_phrases(keyphrases, source)
+    wanted = split_phrases(gold.keyphrases, source)
     present = _plain(keyphrase.text for keyphrase in prediction.present)
     absent = _plain(keyphrase.text for keyphrase in prediction.absent)
     candidates = _plain(prediction.absent_candidates) or absent
@@ -107,7 +106,7 @@ def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
     return DocumentScores(
         present=score_kind(wanted.present, found.present),
         absent=score_kind(wanted.absent, others.absent, split_phrases(candidates, source).absent),
-        pooled=score_sets(keyphrases, [*present, *absent]),
+        pooled=score_sets(gold.keyphrases, [*present, *absent]),
         language=gold.language,
         not_in_text=len({*found.absent} - {*others.absent}),  # a list given whole is on both sides
     )
