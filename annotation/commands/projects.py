@@ -218,7 +218,7 @@ def delete(
     what = f"{project.name} with {counts.pairs:,} pairs and {counts.ratings:,} ratings"
     if not yes:
         raise CallError(f"This would delete {what}: add --yes if that is what you want.")
-    service.delete(project.name)
+    service.delete(project.id, project.name)
     show_line(f"Deleted {what}.")
 
 

@@ -16,12 +16,13 @@ import numpy as np
 
 from kpdemo.document_rows import document_from_row
 from kpdemo.errors import ConfigError, InputError
+from kpdemo.markup import plain_document
 from kpdemo.simckp.associations import Associations
 from kpdemo.simckp.terms import LONGEST, term_key
 from kpdemo.storage import replace_file
 from kpdemo.training.sources import Source, chosen, source_hashes, source_rows
 
-CACHE_VERSION = 4
+CACHE_VERSION = 5
 LONGEST_TEXT = 80  # characters: what is longer is a sentence that stands among the keyphrases
 
 _BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
@@ -138,7 +139,7 @@ def _keyphrase_lists(sources: Iterable[Source], folder: Path) -> Iterator[tuple[
 
 def _keyphrases(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
     try:
-        return document_from_row({**_NO_TEXT, **row}, where=where).keyphrases
+        return plain_document(document_from_row({**_NO_TEXT, **row}, where=where)).keyphrases
     except InputError:
         return ()
 

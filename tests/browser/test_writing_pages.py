@@ -107,6 +107,26 @@ def test_a_text_is_not_lost_when_the_server_cannot_be_reached(site, browser, pro
     expect(page.locator("#write-saved")).to_contain_text("Saved")
 
 
+def test_a_text_that_waits_in_one_tab_outlives_what_is_saved_in_another(site, browser, project):
+    page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
+    expect(page.locator("#write-text")).to_have_value("")
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("#write-text")).to_have_value("")
+    page.route("**/draft", lambda route: route.abort())
+    page.locator("#write-text").fill("a noon departure")
+    expect(page.locator("#write-saved")).to_contain_text("Not saved: trying again")
+    other.locator("#write-text").fill("a ferry leaving")
+    expect(other.locator("#write-saved")).to_contain_text("Saved")
+    page.reload()
+    notice = page.get_by_role("alert").filter(has_text="another one has taken its place")
+    expect(notice).to_contain_text("a noon departure")
+    expect(page.locator("#write-text")).to_have_value("a ferry leaving")
+    page.reload()
+    expect(page.locator("#write-text")).to_have_value("a ferry leaving")
+    expect(page.locator("#write-notices")).to_be_empty()
+
+
 @pytest.mark.parametrize("what", ["submit", "blank"])
 def test_what_is_not_sent_yet_is_told_and_nothing_can_be_typed_meanwhile(site, browser, project, what):
     page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
