@@ -57,6 +57,12 @@ def is_accepted(quarters: int, known: int, distance: int) -> bool:
     return abs(quarters - known) <= distance
 
 
+def has_accepted_grade(known: Decimal, step: Decimal, distance: Decimal) -> bool:
+    """Whether a scale in such steps has a grade that is accepted where this one is known."""
+    below = known - known % step
+    return known - below <= distance or below + step - known <= distance
+
+
 def has_passed(accepted: int, pairs: int, percent: int) -> bool:
     """Whether the share of accepted grades reaches the pass mark."""
     return 100 * accepted >= percent * pairs

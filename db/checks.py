@@ -164,8 +164,13 @@ def _check(database: Database, problems: list[str]) -> Check:
             return Check(revision, tuple(problems), {})
         problems += _schema_problems(connection)
         if not problems:
-            problems += [problem for invariant in INVARIANTS if (problem := _violated(connection, invariant))]
+            problems += row_problems(connection)
         return Check(revision, tuple(problems), _rows(connection))
+
+
+def row_problems(connection: Connection) -> list[str]:
+    """A sentence for each invariant that does not hold; the tables must be those of this version."""
+    return [problem for invariant in INVARIANTS if (problem := _violated(connection, invariant))]
 
 
 def _damages(connection: Connection) -> list[str]:

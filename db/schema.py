@@ -52,15 +52,14 @@ class Upgrade:
     """A copy of the SQLite file as it was before."""
 
 
-def prepare(
-    database: Database, *, may_upgrade: bool | None = None, migrations: Migrations = MIGRATIONS
-) -> Upgrade | None:
+def prepare(database: Database, *, migrations: Migrations = MIGRATIONS) -> Upgrade | None:
     """Make sure that the tables are those of this version; to be called before anything else. Cheap.
+
+    SQLite is upgraded when need be, after a copy of the file. PostgreSQL is not: there it is a step of the
+    deployment.
 
     Args:
         database: an SQLite file that is missing is made.
-        may_upgrade: upgrade when need be. By default SQLite does, after a copy of the file, and PostgreSQL
-            does not: there it is a step of the deployment.
         migrations: where the steps are.
 
     Returns:
@@ -73,7 +72,7 @@ def prepare(
     if revision == migrations.head:
         return None
     refuse_newer(database, revision, migrations)
-    if not (database.is_sqlite if may_upgrade is None else may_upgrade):
+    if not database.is_sqlite:
         state = "has no tables yet" if revision is None else f"has the tables of revision {revision}"
         raise DatabaseError(
             f"{database} {state}, this version needs {migrations.head}: "

@@ -36,6 +36,9 @@ def load_section(
         place = ".".join(str(part) for part in first["loc"])
         if first["type"] == "unexpected_keyword_argument":
             raise ConfigError(f"{path}, [{section}] has no setting {place!r}: check its spelling.") from error
+        if first["type"] == "value_error":  # what a dataclass itself says of its settings
+            where = f"{path}, [{section}] {place}".rstrip()
+            raise ConfigError(f"{where}: {first['ctx']['error']}") from error
         raise ConfigError(f"{path}, [{section}] {place}: {first['msg']}, not {first['input']!r}.") from error
 
 

@@ -91,4 +91,7 @@ def file_errors(name: str | Path) -> Iterator[None]:
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: not UTF-8 text ({error.reason}); save it as UTF-8 first.") from None
     except OSError as error:
-        raise InputError(f"{name}: cannot be read ({error.strerror or error}).") from None
+        reason = error.strerror or error
+        raise InputError(
+            f"{name}: cannot be read ({reason}); check its permissions or give another file."
+        ) from None

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html.entities import html5
 from operator import itemgetter
 
@@ -106,6 +106,12 @@ def plain_text(text: str) -> str:
     """A piece of text as `without_markup` reads it, and single blanks where it read some."""
     read = _read(text).text
     return text if read == text else " ".join(read.split())
+
+
+def plain_document(document: Document) -> Document:
+    """The document and its gold keyphrases without markup: as models read the one and find the others."""
+    keyphrases = filter(None, map(plain_text, document.keyphrases))
+    return without_markup(replace(document, keyphrases=tuple(keyphrases)))
 
 
 def spans_as_given(document: Document, spans: Sequence[Span]) -> tuple[Span, ...]:

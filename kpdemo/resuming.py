@@ -130,10 +130,9 @@ def resume(path: Path, source: Source, settings: BatchSettings) -> DoneDocuments
         )
     if differences := _differences(earlier, settings):
         raise _begun_with(str(path), ", ".join(differences))
-    if not isinstance(source, (str, Path)) or not _is_lasting(Path(source)):
-        return DoneDocuments(str(path), _whole_lines(path))
     done = DoneDocuments(str(path), _whole_lines(path))
-    done.check_file(Path(source), settings)
+    if isinstance(source, (str, Path)) and _is_lasting(Path(source)):
+        done.check_file(Path(source), settings)
     return done
 
 

@@ -14,11 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from kpdemo.batch import BatchSummary
-from kpdemo.commands.options import counted
 from kpdemo.evaluation.coverage import Coverage
-from kpdemo.evaluation.report import averaged_over
 from kpdemo.json_rows import LineError
-from kpdemo.languages.names import language_name
 from kpdemo.passages import help_note, passage_rows, unrelated_note
 from kpdemo.scores import short_score
 from kpdemo.text import shortened
@@ -81,37 +78,6 @@ def marked_text(text: str, spans: Sequence[Span], *, colour: bool) -> Text:
         position = end
     pieces.append(text[position:].translate(_HARMLESS))
     return pieces
-
-
-def show_figures(report: Mapping[str, Any]) -> None:
-    """Print an evaluation, as `report_to_json` gives it, as one table for each dataset.
-
-    One of several languages has a table for each too.
-    """
-    console = open_console()
-    for name, figures in report["datasets"].items():
-        console.print(_figures_table(name, figures))
-        parts = figures.get("languages", {})
-        for code, part in parts.items() if len(parts) > 1 else ():
-            console.print(_figures_table(f"{name}, {language_name(code)}", part))
-
-
-def _figures_table(name: str, figures: Mapping[str, Any]) -> Table:
-    documents, over = figures["documents"], figures["with_gold"]
-    table = Table(title=Text(f"{name}: {counted(documents, 'document')}"), title_justify="left")
-    table.caption, table.caption_justify = averaged_over(over["present"], over["absent"], documents), "left"
-    measures = list(figures["absent"]["skip_empty"])
-    table.add_column("Keyphrases")
-    table.add_column("Documents without gold")
-    for measure in measures:
-        table.add_column(measure, justify="right")
-    for kind in ("present", "absent"):
-        for convention, meaning in (("skip_empty", "skipped"), ("count_empty", "count as zero")):
-            values = figures[kind][convention]
-            table.add_row(kind, meaning, *(_figure(values.get(measure)) for measure in measures))
-    values = figures["pooled"]
-    table.add_row("pooled", "skipped", *(_figure(values.get(measure)) for measure in measures))
-    return table
 
 
 def show_models(*groups: Mapping[str, str]) -> None:
@@ -301,7 +267,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_shown(entry)}" for name, entry in value.items() if entry != "")
     return f"{value:,}" if type(value) is int else str(value)
-
-
-def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from db import Database
+from db import Database, checks
 from db.database import parse_url
 from db.models import (
     Adjudication,
@@ -424,6 +424,12 @@ def _add_a_system(session: Session, project: Project) -> None:
     session.add_all([GoldGrade(gold_set_id=gold.id, place=0, **grade), row])
     session.flush()
     session.add(SystemScore(system_id=row.id, place=0, score=1e-300))
+
+
+def row_problems(database: Database) -> list[str]:
+    """What `db check` says of the rows; tests leave the tables as they are, which take long to look at."""
+    with database.reading() as session:
+        return checks.row_problems(session.connection())
 
 
 def contents(database: Database) -> dict[str, list[tuple[Any, ...]]]:

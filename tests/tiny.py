@@ -45,7 +45,7 @@ LIKELY = 3.0  # logit
 
 def train_wordpiece(texts: Sequence[str], size: int) -> BertWordPieceTokenizer:
     """BERT's own marks and at most `size` subwords, under the same numbers in every process."""
-    learnt = train_tokenizer(texts, size, least=1).get_vocab()
+    learnt = train_tokenizer(texts, size).get_vocab()
     marks = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
     pieces = [piece for piece in sorted(learnt, key=learnt.__getitem__) if piece not in marks]
     numbers = {piece: number for number, piece in enumerate((*marks, *pieces))}

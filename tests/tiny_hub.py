@@ -49,7 +49,7 @@ def bpe_tokenizer(added: Sequence[str] = ()) -> Any:
 
 def wordpiece_tokenizer() -> Any:
     """As DistilBERT's: `[CLS] text [SEP]`, in lower case."""
-    trainer = train_wordpiece(_TEXTS, _VOCABULARY)
+    trainer = train_wordpiece(_TEXTS * 3, _VOCABULARY)
     ids = {name: trainer.token_to_id(f"[{name.upper()}]") for name in ("sep", "cls")}
     trainer.post_processor = BertProcessing(("[SEP]", ids["sep"]), ("[CLS]", ids["cls"]))
     return _wrap(trainer, {name: f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")})

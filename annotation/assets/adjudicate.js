@@ -45,6 +45,7 @@
     mark.hidden = !chosen;
     if (chosen) mark.style.setProperty("--at", number(grade));
     by("adjudicate-save").disabled = !chosen || !cause() || waiting !== 0;
+    by("adjudicate-note").readOnly = waiting !== 0; // what is typed now would go with the form
   };
 
   const keepDraft = () => {
@@ -156,6 +157,7 @@
   };
 
   document.addEventListener("click", (event) => {
+    if (waiting && event.target.name === "adjudicate-cause") event.preventDefault(); // disabled, it would lose the focus
     const button = event.target.closest?.("button[data-adjudicate]");
     drawn();
     if (button && !button.disabled) act(button);

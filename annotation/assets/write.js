@@ -10,6 +10,7 @@
   const LONGEST_PAUSE = 15_000;
 
   let root = null;
+  let copies = null;
   let task = null;
   let field = null;
   let check = null;
@@ -30,11 +31,8 @@
   const content = () => ({ text: field.value, version, seconds: Math.round(spent() * 10) / 10 });
   const isLong = () => field.value.length > Number(root.dataset.longest);
 
-  // A copy in the browser, until the server has the text.
-  const key = () => `kpdemo-write:${root.dataset.storage}`;
-  const keepCopy = () => { try { localStorage.setItem(key(), JSON.stringify({ id: task.id, version, text: field.value })); } catch { /* full */ } };
-  const dropCopy = () => { try { localStorage.removeItem(key()); } catch { /* none */ } };
-  const readCopy = () => { try { return JSON.parse(localStorage.getItem(key())); } catch { return null; } };
+  const keepCopy = () => copies.keep({ id: task.id, version, text: field.value });
+  const dropCopy = () => copies.drop();
 
   const stateOf = () => {
     if (isBusy) return failures ? "unsent" : "sending";
@@ -60,10 +58,9 @@
   };
 
   const openTask = (next) => {
-    const copy = readCopy();
-    if (copy?.text.trim() && copy.id !== next?.id) {
+    const unsaved = copies.take();
+    for (const copy of unsaved.filter(({ id, text }) => id !== next?.id && text.trim())) {
       parts.notify(root, "This text had not been saved, and its item is no longer the one here:", copy.text);
-      dropCopy();
     }
     task = next;
     isDirty = false;
@@ -74,13 +71,13 @@
     parts.showTask(root, task);
     field = parts.fieldFor(task, find("#write-field"), changed);
     field.value = task.text;
-    if (copy?.id === task.id && copy.text !== task.text) {
-      if (copy.version === version) {
+    for (const copy of unsaved.filter(({ id }) => id === task.id)) {
+      if (copy.text === task.text || copy.text === field.value) continue;
+      if (copy.version === version && !isDirty) {
         field.value = copy.text;
         changed();
       } else parts.notify(root, "This text had not been saved, and another one has taken its place:", copy.text);
     }
-    if (!isDirty) dropCopy();
     savedAt = null;
     show();
   };
@@ -133,6 +130,7 @@
   const refused = async (status, body) => {
     if (status === 0 || status === 429 || status >= 500) {
       failures += 1;
+      if (isDirty) keepCopy();  // this page still has it
       show();
       await new Promise((resolve) => { setTimeout(resolve, Math.min(LONGEST_PAUSE, 1000 * 2 ** failures)); });
       return true;
@@ -171,13 +169,14 @@
     if (isBusy) return;
     const { activeElement } = document;
     clearTimeout(timer);
-    isBusy = true;
+    find("#write-recent ol").inert = isBusy = true;
     show();
     try {
       await work();
     } finally {
-      isBusy = false;
+      find("#write-recent ol").inert = isBusy = false;
       if (task) show();
+      else parts.showSaved(root, "idle", null);
       if (document.activeElement === document.body) activeElement.focus();  // it was lost with the disabled button
     }
   };
@@ -269,13 +268,18 @@
     } else since ??= performance.now();
   });
   addEventListener("online", () => { if (isDirty) save(); });
-  addEventListener("pagehide", () => { if (root && task && isDirty && !running) save(); });
+  addEventListener("pagehide", () => {
+    if (root && task && isDirty && !running) save();
+    copies?.leave();
+  });
   setInterval(() => { if (root?.isConnected && !task && !document.hidden) look(); }, LOOK_AGAIN);
 
   const start = () => {
     const form = document.getElementById("write-form");
     if (!form || form === root) return;
     root = form;
+    copies?.leave();
+    copies = new parts.Copies(root.dataset.storage);
     task = null;
     look();
   };

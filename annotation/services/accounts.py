@@ -13,7 +13,7 @@ from annotation.names import check_name
 from annotation.passwords import Passwords
 from annotation.services import sessions
 from annotation.services.audit import record
-from annotation.services.claims import return_all_held
+from annotation.services.claims import lock_projects_of, return_all_held
 from annotation.services.roles import check_not_the_last, roles_by_user, roles_of
 from annotation.services.sign_ins import NOT_SIGNED_IN
 from annotation.services.transactions import repeated_if_undone
@@ -158,6 +158,7 @@ class AccountService:
             with self._database.session() as session:
                 user = get_user(session, name)
                 check_not_the_last(session, user, "disabled", lock=False)  # before anything waits for anybody
+                lock_projects_of(session.connection(), user.id)
                 return_all_writings(session, user.id, self._clock())
                 return_all_held(session.connection(), user.id)
                 check_not_the_last(session, user, "disabled")

@@ -24,6 +24,7 @@ from annotation.services.claims import (
 from annotation.services.counting import ProgressCounter
 from annotation.services.desk import ASSIGNMENTS, SKIPS, AnyRow, Desk, open_desk
 from annotation.services.own_pairs import lock_own_pair, pair_seen
+from annotation.services.projects import find_project
 from annotation.services.share import read_share
 from annotation.services.tally import recount
 from annotation.services.transactions import repeated_if_undone
@@ -96,10 +97,16 @@ class AssignmentService:
         return replace(saved, queue=self.or_wait(saved.queue, rater_id))
 
     def give_back(self, project_id: int, rater_id: int) -> int:
-        """Let go of what the rater holds, so that others can have it at once; how many pairs."""
+        """Let go of what the rater holds, so that others can have it at once; how many pairs.
+
+        Raises:
+            NotFoundError: there is no such project.
+            UnreachableError: a long import into the project goes on.
+        """
 
         def give_back() -> int:
             with self._database.session() as session:
+                find_project(session, project_id, lock=True)
                 return return_held(session.connection(), project_id, rater_id)
 
         return repeated_if_undone(give_back)

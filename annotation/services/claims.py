@@ -232,6 +232,19 @@ _KEPT_BY_ME_HERE = _KEPT_BY_ME.where(
         ASSIGNMENTS.c.project_id.in_(select(PROJECTS.c.id).where(PROJECTS.c.checks_of_id == PROJECT)),
     )
 )
+_SHELVES = PROJECTS.alias("shelves")
+_PROJECTS_OF_ME = (
+    select(PROJECTS.c.id)
+    .where(
+        PROJECTS.c.id.in_(
+            select(func.coalesce(_SHELVES.c.checks_of_id, _SHELVES.c.id))
+            .join_from(ASSIGNMENTS, _SHELVES, _SHELVES.c.id == ASSIGNMENTS.c.project_id)
+            .where(ASSIGNMENTS.c.rater_id == RATER, _IS_KEPT)
+        )
+    )
+    .order_by(PROJECTS.c.id)
+    .with_for_update(key_share=True)
+)
 _LAST_HELD_BY_ME = (
     select(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair_id)
     .join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id)
@@ -267,9 +280,15 @@ def return_held(connection: Connection, project_id: int, rater_id: int) -> int:
     """Give back what the rater holds, check pairs among it; how many pairs.
 
     Nor do they hold a withdrawn pair again that they had before, once it is restored. They claim nothing
-    until the transaction ends. It takes several locks: `repeated_if_undone`.
+    until the transaction ends. It takes several locks: `repeated_if_undone`, with the row of the project
+    locked first, as an import locks pairs in the order of its file.
     """
     return _return_kept(connection, rater_id, project_id)
+
+
+def lock_projects_of(connection: Connection, rater_id: int) -> None:
+    """Lock the rows of the projects in which the rater holds pairs, before `return_all_held` and any lock."""
+    connection.execute(_PROJECTS_OF_ME, {"rater": rater_id}).close()
 
 
 def return_all_held(connection: Connection, rater_id: int) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
@@ -19,7 +20,7 @@ from annotation.notes import LONGEST_NOTE, clean_text, kept_text
 from annotation.pair_senses import described, senses_as_json, senses_from_json
 from annotation.senses import WORD_TO_SENSE, PairSenses, is_meant_as_key, is_sense_key
 from annotation.services.audit import record
-from annotation.services.pair_texts import senses_of
+from annotation.services.pair_texts import SmallerItem, senses_of, senses_of_all
 from annotation.services.projects import find_project
 from annotation.services.transactions import in_transaction
 from annotation.services.users import id_of
@@ -94,8 +95,10 @@ class EditingService:
         """
         with self._database.reading() as session:
             admit(session, project_id, editor_id, *EDITORS)
-            rows = session.execute(_waiting(project_id).limit(limit))
-            return tuple(_submitted(session, row, item, name) for row, item, name in rows.all())
+            rows = session.execute(_waiting(project_id).limit(limit)).all()
+            items = [SmallerItem(item.type, row.text, row.senses) for row, item, _ in rows]
+            senses = senses_of_all(session, project_id, items)
+            return tuple(_submitted(*row, its) for row, its in zip(rows, senses, strict=True))
 
     def waiting(self, project_id: int) -> int:
         """How many texts wait."""
@@ -138,13 +141,16 @@ class EditingService:
                 .where(WritingChange.item_id == writing.item_id)
                 .order_by(WritingChange.id)
             )
-            found = _submitted(
-                session, writing, item, name, check, tuple(WritingStep(*step) for step in steps)
+            senses = senses_of(session, project_id, item.type, writing.text, writing.senses)
+            found = replace(
+                _submitted(writing, item, name, senses),
+                check=check,
+                steps=tuple(WritingStep(*step) for step in steps),
             )
         if found.senses is not None:
             return found
-        senses, reason = self._looked_up(found.type, found.text)
-        return replace(found, senses=senses, no_meaning=reason)
+        meaning, reason = self._looked_up(found.type, found.text)
+        return replace(found, senses=meaning, no_meaning=reason)
 
     def accept(
         self, project_id: int, writing_id: int, editor_id: int, *, version: int, text: str | None = None
@@ -266,14 +272,7 @@ def _waiting(project_id: int) -> Select[Writing, LargerItem, str]:
     )
 
 
-def _submitted(
-    session: Session,
-    row: Writing,
-    item: LargerItem,
-    writer: str,
-    check: Check | None = None,
-    steps: tuple[WritingStep, ...] = (),
-) -> Submitted:
+def _submitted(row: Writing, item: LargerItem, writer: str, senses: dict[str, Any] | None) -> Submitted:
     return Submitted(
         id=row.id,
         item_id=item.external_id,
@@ -285,9 +284,7 @@ def _submitted(
         writer=writer,
         at=row.updated_at,
         version=row.version,
-        senses=senses_from_json(senses_of(session, row.project_id, item.type, row.text, row.senses)),
-        check=check,
-        steps=steps,
+        senses=senses_from_json(senses),
     )
 
 

@@ -14,6 +14,7 @@ from annotation.exchange import fingerprint
 from annotation.quality import MOST_CHECK_PAIRS, MOST_TRAINING_PAIRS
 from annotation.services.bulk import is_among, parts
 from annotation.services.checks import shelf_of
+from annotation.services.known_grades import KnownKind, distances, no_accepted_grade, quality_of
 from annotation.types import KnownPair, NewPair, ReadKnownPair, from_quarters, to_quarters
 from annotation.wrong_lines import WrongLines
 from db.models import Pair, Project, TrainingPair
@@ -54,7 +55,8 @@ def new_training_pairs(
         (row.type, row.external_id): _Known(_print_of_row(row), row.quarters, row.explanation)
         for row in _training_pairs(session, project.id)
     }
-    return _new_pairs(session, pairs, project, there, MOST_TRAINING_PAIRS, "training would tell its grade")
+    told = "training would tell its grade"
+    return _new_pairs(session, pairs, project, there, MOST_TRAINING_PAIRS, KnownKind.TRAINING, told)
 
 
 def new_check_pairs(
@@ -65,7 +67,7 @@ def new_check_pairs(
     there = {(row.type, row.external_id): _Known(row.fingerprint, row.intended_quarters or 0) for row in rows}
     bare = (KnownPair(each.pair, each.grade) if isinstance(each, KnownPair) else each for each in pairs)
     told = "a rater who met it twice would know"
-    return _new_pairs(session, bare, project, there, MOST_CHECK_PAIRS, told)
+    return _new_pairs(session, bare, project, there, MOST_CHECK_PAIRS, KnownKind.CHECK, told)
 
 
 def print_of(pair: NewPair) -> str:
@@ -102,6 +104,7 @@ def _new_pairs(
     project: Project,
     there: dict[tuple[str, str], _Known],
     most: int,
+    kind: KnownKind,
     told: str,
 ) -> tuple[list[KnownPair], list[str]]:
     """Sort the pairs.
@@ -109,6 +112,7 @@ def _new_pairs(
     Args:
         there: by type and id; the new ones are added.
         most: of the pairs that there may be then.
+        kind: what they become.
         told: why their texts may be met nowhere else.
     """
     read, before = list(pairs), len(there)
@@ -116,6 +120,7 @@ def _new_pairs(
     new: list[KnownPair] = []
     duplicates: list[str] = []
     wrong = WrongLines()
+    step, distance = from_quarters(project.step_quarters), distances(quality_of(session, project.id))[kind]
     for known in read:
         if isinstance(known, ImportFileError):
             wrong.add(known)
@@ -132,6 +137,8 @@ def _new_pairs(
                 duplicates.append(pair.id)
         elif twin := met.get(as_read.fingerprint):
             wrong.add(_met_twice(pair, twin, told))
+        elif reason := no_accepted_grade(known.grade, step, distance):
+            wrong.add(_out_of_reach(pair, reason))
         else:
             there[pair.type, pair.id] = as_read
             met[as_read.fingerprint] = _Met("pair further up", pair.id)
@@ -164,6 +171,13 @@ def _other_type(pair: NewPair, project: Project) -> ImportFileError:
     return ImportFileError(
         f"{_where(pair)}, field 'type': {pair.type!r} is no type of the project, which has "
         f"{', '.join(project.types)}; mend it or add it to the project."
+    )
+
+
+def _out_of_reach(pair: NewPair, problem: str) -> ImportFileError:
+    return ImportFileError(
+        f"{_where(pair)}, field 'grade': {problem}; mend it, make the step finer or accept a larger distance "
+        "on the tab Quality of the project."
     )
 
 

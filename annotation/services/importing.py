@@ -35,8 +35,8 @@ MOST_CHARACTERS = 2_000_000
 # compile the statement, which takes longer than running it.
 _NOT_NOW = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")
 _BY_INDEX = select(*(func.set_config(setting, "off", True) for setting in _NOT_NOW))
-_COUNT_ROWS = text("ANALYZE pairs (project_id)")
-_COUNTED_AFTER = frozenset(4**power for power in range(1, 8))
+_COUNT_ROWS = text("ANALYZE (SKIP_LOCKED) pairs (project_id)")  # another import may be counting until its end
+_COUNTED_AFTER = 4 * MOST_ITEMS
 
 
 class ImportService:
@@ -90,6 +90,38 @@ class ImportService:
         return summary
 
 
+class Importing:
+    """An import in a transaction of the caller's, who has locked the project's row; nothing is audited."""
+
+    def __init__(self, session: Session, project: Project, clock: Clock) -> None:
+        self._session, self._settings = session, project.settings
+        self._counts_rows = session.connection().dialect.name == "postgresql"
+        if self._counts_rows:
+            session.execute(_BY_INDEX)
+        self._done, self._count_at = 0, _COUNTED_AFTER
+        self._wrong = WrongLines()
+        self._importer = PairImporter(session, project, clock, self._wrong)
+
+    def add(self, items: Iterable[ReadItem]) -> Iterator[int]:
+        """Import them part by part; how many there were in each."""
+        for read in _parts(items):
+            self._importer.add([_checked(item, self._settings) for item in read])
+            self._done += len(read)
+            if self._counts_rows and self._done >= self._count_at:
+                self._session.execute(_COUNT_ROWS)
+                self._count_at *= 4
+            yield len(read)
+
+    def summary(self) -> ImportSummary:
+        """What came of all of them so far.
+
+        Raises:
+            ImportFileError: an item cannot be used; others may be written, which the caller must undo.
+        """
+        self._wrong.tell()
+        return self._importer.summary()
+
+
 def import_within(
     session: Session,
     project: Project,
@@ -98,27 +130,18 @@ def import_within(
     *,
     progress: Callable[[int], None] | None = None,
 ) -> ImportSummary:
-    """The same in a transaction of the caller's, who has locked the project's row; nothing is audited.
+    """The whole of an `Importing`.
 
     Raises:
         ImportFileError: an item cannot be used; others may be written by then, which the caller must undo.
     """
     done = 0
-    counts_rows = session.connection().dialect.name == "postgresql"
-    if counts_rows:
-        session.execute(_BY_INDEX)
-    wrong = WrongLines()
-    importer = PairImporter(session, project, clock, wrong)
-    for number, read in enumerate(_parts(items), start=1):
-        part = [_checked(item, project.settings) for item in read]
-        importer.add(part)
-        if counts_rows and number in _COUNTED_AFTER:
-            session.execute(_COUNT_ROWS)
-        done += len(part)
+    importing = Importing(session, project, clock)
+    for count in importing.add(items):
+        done += count
         if progress is not None:
             progress(done)
-    wrong.tell()
-    return importer.summary()
+    return importing.summary()
 
 
 def _checked(item: ReadItem, settings: ProjectSettings) -> ReadItem:

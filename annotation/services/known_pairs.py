@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import select, update
@@ -14,13 +13,14 @@ from sqlalchemy.orm import Session
 
 from annotation.assignment import position_of
 from annotation.clock import Clock, utcnow
-from annotation.errors import NotFoundError
+from annotation.errors import GradeError, NotFoundError
 from annotation.pair_senses import senses_as_json
 from annotation.scale import CLSS
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
 from annotation.services.import_order import next_order
 from annotation.services.imported_known_pairs import new_check_pairs, new_training_pairs, print_of
+from annotation.services.known_grades import KnownKind, distances, no_accepted_grade, quality_of
 from annotation.services.projects import find_project
 from annotation.services.quality import begin_checks_anew
 from annotation.services.users import id_of
@@ -37,11 +37,6 @@ class KnownSummary:
     pairs: int
     duplicates: tuple[str, ...] = ()
     """Ids of those that were there already, with the same texts and grade, and were left out."""
-
-
-class KnownKind(StrEnum):
-    TRAINING = "training"
-    CHECK = "check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +178,7 @@ class KnownPairService:
 
         Raises:
             NotFoundError: there is no such project, or no such pair in use.
-            GradeError: the grade is not on the scale.
+            GradeError: the grade is not on the scale, or no grade of raters is accepted where it is known.
         """
         quarters = to_quarters(CLSS.check(grade))
         with self._database.session() as session:
@@ -191,6 +186,7 @@ class KnownPairService:
             row = _in_use(session, project, kind, pair_id)
             before = _quarters(row)
             if before != quarters:
+                _check_reach(session, project, kind, grade)
                 if isinstance(row, TrainingPair):
                     row.quarters = quarters
                 else:
@@ -238,6 +234,14 @@ def _in_use(session: Session, project: Project, kind: KnownKind, pair_id: int) -
         if check and check.project_id == shelf_of(session, project.id):
             return check
     raise NotFoundError(f"There is no {kind} pair {pair_id} in use here: choose another one.")
+
+
+def _check_reach(session: Session, project: Project, kind: KnownKind, grade: Decimal) -> None:
+    distance = distances(quality_of(session, project.id))[kind]
+    if problem := no_accepted_grade(grade, from_quarters(project.step_quarters), distance):
+        raise GradeError(
+            f"{problem[0].upper()}{problem[1:]}: make the step finer or accept a larger distance."
+        )
 
 
 def _quarters(row: TrainingPair | Pair) -> int:

@@ -12,6 +12,7 @@ from annotation.assignment import place_in
 from annotation.errors import SettingsError
 from annotation.names import name_key
 from annotation.services.checks import shelf_of
+from annotation.services.known_grades import distances, out_of_reach, quality_of
 from annotation.services.queue_order import reorder
 from annotation.types import ProjectSettings, from_quarters, to_quarters
 from db.models import Adjudication, Assignment, LargerItem, Pair, Project, Rating, TrainingPair
@@ -81,7 +82,7 @@ def _check_types(session: Session, row: Project, before: ProjectSettings, after:
 
 
 def _check_step(session: Session, row: Project, before: Decimal, after: Decimal) -> None:
-    """A coarser step must hold the grades that were given."""
+    """A coarser step must hold the grades that were given, and one that is accepted of each known pair."""
     step = to_quarters(after)
     grades: tuple[tuple[str, InstrumentedAttribute[Any], ColumnElement[bool]], ...] = (
         ("grade", Rating.quarters, Rating.project_id == row.id),
@@ -94,6 +95,9 @@ def _check_step(session: Session, row: Project, before: Decimal, after: Decimal)
                 f"There is a {what} of {from_quarters(off)} already, which steps of {after} have not: "
                 f"keep {before}."
             )
+    for kind, distance in distances(quality_of(session, row.id)).items():
+        if problem := out_of_reach(session, row.id, kind, after, distance):
+            raise SettingsError(f"{problem}: keep {before}, or accept a larger distance on the tab Quality.")
 
 
 def _change_slots(session: Session, row: Project, difference: int) -> None:

@@ -125,18 +125,26 @@ class ProjectService:
                 record(session, now, PROJECT_CHANGED, user_id=id_of(by), project_id=row.id, **detail)
             return as_project(row)
 
-    def delete(self, name: str, *, by: User | None = None) -> None:
+    def delete(self, project_id: int, name: str, *, by: User | None = None) -> None:
         """Delete a project with its pairs, ratings and decisions; accounts and audit events stay.
+
+        Args:
+            project_id: which.
+            name: what the project has to be called at that moment.
+            by: who deletes it; None stands for the command line.
 
         Raises:
             NotFoundError: there is no such project.
+            SettingsError: it has another name.
         """
-        repeated_if_undone(lambda: self._delete(name, by))
+        repeated_if_undone(lambda: self._delete(project_id, name, by))
 
-    def _delete(self, name: str, by: User | None) -> None:
+    def _delete(self, project_id: int, name: str, by: User | None) -> None:
         now = self._clock()
         with self._database.session() as session:
-            row = find_project(session, name, lock=True)
+            row = find_project(session, project_id, lock=True)
+            if name_key(name) != row.name_key:
+                raise SettingsError(f"“{name}” is not the name of the project: type {row.name} to delete it.")
             record(session, now, "project deleted", user_id=id_of(by), name=row.name)
             session.flush()
             lock_pairs(session, row.id, is_deleting=True)

@@ -11,12 +11,13 @@ from sqlalchemy import ColumnElement, case, func, select, update
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
-from annotation.errors import NotFoundError
+from annotation.errors import NotFoundError, SettingsError
 from annotation.quality import QualitySettings, check_quality_settings
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
 from annotation.services.claims import return_held
 from annotation.services.desk import STATES, per_system
+from annotation.services.known_grades import distances, out_of_reach, quality_of
 from annotation.services.projects import find_project
 from annotation.services.transactions import repeated_if_undone
 from annotation.services.users import as_user, get_user, id_of
@@ -112,6 +113,7 @@ class QualityService:
                 kept = merged_settings(kept, before, seen)
             if kept == before:
                 return kept
+            _check_distances(session, project, before, kept)
             session.merge(
                 models.QualitySettings(
                     project_id=project.id,
@@ -217,17 +219,15 @@ class QualityService:
         record(session, now, action, user_id=id_of(by), project_id=project_id, member=user.name)
 
 
-def quality_of(session: Session, project_id: int) -> QualitySettings:
-    """The settings within a transaction of a service's."""
-    row = session.get(models.QualitySettings, project_id)
-    if row is None:
-        return QualitySettings()
-    return QualitySettings(
-        from_quarters(row.training_quarters),
-        row.pass_percent,
-        row.check_every,
-        from_quarters(row.check_quarters),
-    )
+def _check_distances(
+    session: Session, project: models.Project, before: QualitySettings, after: QualitySettings
+) -> None:
+    """A smaller distance must leave a grade that is accepted of each pair in use."""
+    was, step = distances(before), from_quarters(project.step_quarters)
+    for kind, distance in distances(after).items():
+        smaller = distance < was[kind]
+        if smaller and (problem := out_of_reach(session, project.id, kind, step, distance)):
+            raise SettingsError(f"{problem}: keep {was[kind]}.")
 
 
 def state_of(session: Session, project_id: int, user_id: int) -> RaterState:

@@ -17,7 +17,7 @@ from annotation.queue_order import QueueOrder
 from annotation.services.audit import record
 from annotation.services.bulk import insert_rows, is_among
 from annotation.services.imported_known_pairs import known_prints
-from annotation.services.importing import import_within
+from annotation.services.importing import Importing
 from annotation.services.projects import as_project, find_project
 from annotation.services.queue_order import order_of, reorder
 from annotation.services.users import id_of
@@ -28,6 +28,7 @@ from db.models import Pair, SentDocument, SentOrder, SentPhrase, SentPrediction,
 _BETWEEN_CALLS = 20
 """Documents, between two calls of `progress`."""
 
+_PHRASES = cast(Table, SentPhrase.__table__)
 _PREDICTIONS = cast(Table, SentPrediction.__table__)
 
 
@@ -178,9 +179,11 @@ class _Sending:
     models: dict[str, None] = field(default_factory=dict)
     with_known_grades: dict[str, str] = field(init=False)
     """See `known_prints`."""
+    importing: Importing = field(init=False)
 
     def __post_init__(self) -> None:
         self.with_known_grades = known_prints(self.session, self.project.id)
+        self.importing = Importing(self.session, as_project(self.project), self.clock)
 
     def summary(self) -> SentSummary:
         return SentSummary(self.documents, self.pairs, self.known, tuple(self.models))
@@ -246,34 +249,29 @@ class _Sending:
                     f"The phrase {pair.right!r} of the document {name!r} is a {what} of the project, whose "
                     f"grade is known: stop using the {what}s on the tab Quality, or choose another project."
                 )
-        self.pairs += import_within(self.session, as_project(self.project), pairs, self.clock).pairs
+        for _ in self.importing.add(pairs):
+            pass
+        self.pairs = self.importing.summary().pairs
         of_project = Pair.project_id == self.project.id
         found = self.session.execute(
             select(Pair.fingerprint, Pair.id, SentPhrase.id.label("phrase_id"))
             .outerjoin(SentPhrase, SentPhrase.pair_id == Pair.id)
             .where(of_project, is_among(self.session, Pair.fingerprint, prints))
         )
-        there = {known.fingerprint: (known.id, known.phrase_id) for known in found}
-        ids: dict[str, int] = {}
+        there = {known.fingerprint: known for known in found}
+        rows: dict[int, dict[str, object]] = {}
         for phrase, print in zip(new, prints, strict=True):
-            pair_id, phrase_id = there[print]
-            if phrase_id is None:
-                phrase_id = self._new_phrase(row, phrase, pair_id)
-                there[print] = (pair_id, phrase_id)
-            ids[phrase.key] = phrase_id
-        return ids
-
-    def _new_phrase(self, row: SentDocument, phrase: PooledPhrase, pair_id: int) -> int:
-        kept = SentPhrase(
-            project_id=self.project.id,
-            document_id=row.id,
-            pair_id=pair_id,
-            key=phrase.key,
-            is_present=phrase.is_present,
-        )
-        self.session.add(kept)
-        self.session.flush()
-        return kept.id
+            if there[print].phrase_id is None:
+                said = {"key": phrase.key, "is_present": phrase.is_present}
+                whose = {"project_id": self.project.id, "document_id": row.id, "pair_id": there[print].id}
+                rows.setdefault(there[print].id, {**whose, **said})
+        insert_rows(self.session, _PHRASES, list(rows.values()))
+        of_document = select(SentPhrase.pair_id, SentPhrase.id).where(SentPhrase.document_id == row.id)
+        made = dict(self.session.execute(of_document).all())
+        return {
+            phrase.key: there[print].phrase_id or made[there[print].id]
+            for phrase, print in zip(new, prints, strict=True)
+        }
 
     def _note_present(self, row: SentDocument, phrase_ids: set[int]) -> None:
         """What one model found in the text is present, whoever thinks it absent."""

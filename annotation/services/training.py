@@ -17,7 +17,8 @@ from annotation.pair_senses import senses_from_json
 from annotation.quality import has_passed, is_accepted
 from annotation.scale import CLSS, Scale
 from annotation.services.desk import Desk, open_desk
-from annotation.services.quality import quality_of, state_of
+from annotation.services.known_grades import quality_of
+from annotation.services.quality import state_of
 from annotation.training import Feedback, TrainingPhase, TrainingProgress, TrainingQueue
 from annotation.types import from_quarters, to_quarters
 from db import Database

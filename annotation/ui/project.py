@@ -8,8 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.errors import AnnotationError, SettingsError
-from annotation.names import name_key
+from annotation.errors import AnnotationError
 from annotation.services.accounts import AccountService
 from annotation.services.events import EventService
 from annotation.services.projects import ProjectService
@@ -90,12 +89,7 @@ class ProjectHandlers:
         """Delete the project whose name was typed; where to go then."""
         with shown_to_user(AnnotationError):
             project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
-            name = self.projects.get(project_id).name
-            if name_key(typed or "") != name_key(name):
-                raise SettingsError(
-                    f"“{typed or ''}” is not the name of the project: type {name} to delete it."
-                )
-            self.projects.delete(name, by=user)
+            self.projects.delete(project_id, typed or "", by=user)
         return "/annotate/"
 
 

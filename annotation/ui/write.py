@@ -27,7 +27,8 @@ from kpdemo.ui.widgets import empty_html, escape
 
 ASSETS = Path(__file__).parent.parent / "assets"
 WRITE_STYLES = (ASSETS / "write.css",)
-WRITE_SCRIPTS = tuple(ASSETS / name for name in ("write_field.js", "write_view.js", "write.js"))
+_SCRIPTS = ("write_field.js", "write_copies.js", "write_view.js", "write.js")
+WRITE_SCRIPTS = tuple(ASSETS / name for name in _SCRIPTS)
 
 
 @dataclass(frozen=True)

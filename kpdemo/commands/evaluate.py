@@ -53,6 +53,7 @@ JSON of one file, or of a model:
   {{"datasets": {{NAME: {{"documents", "present", "absent", "pooled", …}}}}, "model", "device", "seconds", …}}
 JSON of several files, each as if it were alone:
   {{"runs": [{{"predictions": FILE, "datasets", "model", …}}, …]}}
+  and in each data set of all but the first "difference": from the first file, with 95 % interval and p
 """
 
 
@@ -107,7 +108,7 @@ def evaluate(
     code = "" if language is None else read_language(language)
     files = [check_file(file, LINE_SUFFIXES) for file in predictions]
     from kpdemo.evaluation.measuring import not_in_text_message, without_gold_message
-    from kpdemo.evaluation.runs import Run
+    from kpdemo.evaluation.runs import Run, compared
 
     predictor = None if model is None else open_predictor(model, device)
     with progress_line("Evaluating") as progress:
@@ -120,7 +121,7 @@ def evaluate(
             report = _evaluate_model(datasets, predictor, batch_size, progress, problems)
             runs = [Run("", replace(report, identity=model_identity(str(model))))]
         else:
-            runs = _evaluate_files(datasets, files, problems, limit)
+            runs = compared(_evaluate_files(datasets, files, problems, limit))
     for name, ids in runs[0].report.without_gold.items():
         say(without_gold_message(name, ids, len(datasets[name])))
     for run in runs:
@@ -199,8 +200,7 @@ def _print_runs(runs: Sequence[Run], *, as_json: bool, as_markdown: bool) -> Non
     """Several beside one another; one alone as it always was: scripts read it."""
     from kpdemo.evaluation.report import report_to_json, report_to_markdown
     from kpdemo.evaluation.runs import runs_to_json, runs_to_markdown
-    from kpdemo.run_tables import show_runs
-    from kpdemo.terminal import show_figures
+    from kpdemo.run_tables import show_report, show_runs
 
     alone = runs[0].report if len(runs) == 1 else None
     if as_json:
@@ -208,6 +208,6 @@ def _print_runs(runs: Sequence[Run], *, as_json: bool, as_markdown: bool) -> Non
     elif as_markdown:
         sys.stdout.write(report_to_markdown(alone) if alone else runs_to_markdown(runs))
     elif alone:
-        show_figures(report_to_json(alone))
+        show_report(alone)
     else:
         show_runs(runs)

@@ -40,7 +40,14 @@ class Device(StrEnum):
 
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-BatchSizeOption = Annotated[int, typer.Option(min=1, metavar="N", help="How many documents at a time.")]
+BatchSizeOption = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="How many texts an encoder in Hugging Face's form reads at once; others have their own number.",
+    ),
+]
 PredictBatchSizeOption = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="How many documents at a time; by default 32, on a GPU 512."),

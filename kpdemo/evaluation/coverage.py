@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from kpdemo.candidates.chunks import Candidate, candidate_key
+from kpdemo.markup import plain_document
 from kpdemo.text import StemmedText
 from kpdemo.types import Document
 
@@ -45,9 +46,9 @@ def coverage_to_json(coverage: Coverage) -> dict[str, float | int | None]:
 def measure_coverage(
     documents: Iterable[Document], mine: Callable[[Document], Sequence[Candidate]]
 ) -> Coverage:
-    """Mine every document and look for its present gold keyphrases among the candidates."""
+    """Mine every document as models read it, and look for its present gold among the candidates."""
     count = gold = found = mined = 0
-    for document in documents:
+    for document in map(plain_document, documents):
         source = StemmedText(document)
         wanted = {source.key(phrase): phrase for phrase in document.keyphrases if source.contains(phrase)}
         keys = {candidate.key for candidate in mine(document)}

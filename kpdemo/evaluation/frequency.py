@@ -40,14 +40,14 @@ class DocumentFrequency:
         return math.log((1 + self.documents) / (1 + frequency))
 
 
-def build_document_frequency(documents: Iterable[Document], *, minimum: int = MINIMUM) -> DocumentFrequency:
+def build_document_frequency(documents: Iterable[Document]) -> DocumentFrequency:
     """Count in how many documents each term of at most three words stands, level by level.
 
     A longer term is counted only when both its shorter halves are kept, so that memory stays in
     proportion to what is kept.
 
     Raises:
-        TrainingError: there are no documents, or no term is in `minimum` of them.
+        TrainingError: there are no documents, or no term is in `MINIMUM` of them.
     """
     texts = [_phrases(document) for document in documents]
     if not texts:
@@ -67,12 +67,12 @@ def build_document_frequency(documents: Iterable[Document], *, minimum: int = MI
 
     for length in range(1, LONGEST + 1):
         counts = Counter(term for text in texts for term in _terms(text, length, wanted))
-        kept.update({term: count for term, count in counts.items() if count >= minimum})
+        kept.update({term: count for term, count in counts.items() if count >= MINIMUM})
         if length == 1:
             common = {term for term, count in kept.items() if count > COMMON * len(texts)}
     if not kept:
-        raise TrainingError(f"No term is in {minimum} of the {len(texts)} documents: give more documents.")
-    return DocumentFrequency(len(texts), minimum, dict(sorted(kept.items())))
+        raise TrainingError(f"No term is in {MINIMUM} of the {len(texts)} documents: give more documents.")
+    return DocumentFrequency(len(texts), MINIMUM, dict(sorted(kept.items())))
 
 
 def _known(words: Sequence[str], kept: dict[str, int], common: set[str]) -> bool:

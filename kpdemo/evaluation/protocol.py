@@ -24,7 +24,7 @@ from kpdemo.evaluation.metrics import (
     score_sets,
 )
 from kpdemo.languages.names import ENGLISH, known_language
-from kpdemo.markup import plain_text, without_markup
+from kpdemo.markup import plain_document, plain_text
 from kpdemo.text import StemmedText
 from kpdemo.types import Document, Prediction
 
@@ -47,6 +47,7 @@ class DatasetFigures:
         languages: the same for the documents of each language, by its code. P and R of the whole are the
             averages of theirs, weighted by documents (`count_empty`) or by those with gold (`skip_empty`, of
             the kind; pooled). So is the pooled F1; any other is the harmonic mean of the whole's P and R.
+        scores: of the documents, in their order: what the figures are made of.
     """
 
     documents: int
@@ -56,6 +57,7 @@ class DatasetFigures:
     pooled_with_gold: int
     not_in_text: int = 0
     languages: Mapping[str, DatasetFigures] = field(default_factory=dict)
+    scores: Sequence[DocumentScores] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +96,9 @@ def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
     Raises:
         InputError: the document is in a language that is not known; see `evaluate`.
     """
-    gold = without_markup(_in_known_language(gold))
+    gold = plain_document(_in_known_language(gold))
     source = StemmedText(gold)
-    keyphrases = _plain(gold.keyphrases)
-    wanted = split_phrases(keyphrases, source)
+    wanted = split_phrases(gold.keyphrases, source)
     present = _plain(keyphrase.text for keyphrase in prediction.present)
     absent = _plain(keyphrase.text for keyphrase in prediction.absent)
     candidates = _plain(prediction.absent_candidates) or absent
@@ -105,7 +106,7 @@ def score_document(gold: Document, prediction: Prediction) -> DocumentScores:
     return DocumentScores(
         present=score_kind(wanted.present, found.present),
         absent=score_kind(wanted.absent, others.absent, split_phrases(candidates, source).absent),
-        pooled=score_sets(keyphrases, [*present, *absent]),
+        pooled=score_sets(gold.keyphrases, [*present, *absent]),
         language=gold.language,
         not_in_text=len({*found.absent} - {*others.absent}),  # a list given whole is on both sides
     )
@@ -169,6 +170,7 @@ def summarise(scores: Sequence[DocumentScores]) -> DatasetFigures:
         pooled=pooled_average(pooled),
         pooled_with_gold=sum(document is not None for document in pooled),
         not_in_text=sum(document.not_in_text for document in scores),
+        scores=scores,
     )
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from kpdemo.evaluation.metrics import Convention, MacroFigures, named_metrics
 from kpdemo.evaluation.protocol import DatasetFigures, KindFigures
+from kpdemo.evaluation.significance import CONVENTIONS, ByFigure, Estimate, estimates
 from kpdemo.languages.names import language_name
 
 UNDEFINED = "–"
+
+Shown = TypeVar("Shown")
 
 CAPTIONS: dict[Convention, str] = {
     "skip_empty": (
@@ -27,6 +30,10 @@ _F1_ONLY = "F1 of the mean precision and the mean recall"
 POOLED_NOTE = (
     "Pooled: present and absent in one set, no stemming, mean of the documents' F1 over those with gold, "
     "as in RAMKG."
+)
+INTERVAL_NOTE = (
+    "± 95 % interval over the documents, by Student's t; none where fewer than two have gold of the kind, "
+    "or all score the same."
 )
 COLUMNS = (
     "Dataset",
@@ -61,7 +68,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
     """Everything measured, fractions of 1, undefined figures as None."""
     return {
         "datasets": {
-            name: _dataset_to_json(figures) | _without_gold_to_json(report.without_gold.get(name, ()))
+            name: dataset_to_json(figures) | _without_gold_to_json(report.without_gold.get(name, ()))
             for name, figures in report.datasets.items()
         },
         "model": report.model,
@@ -85,15 +92,28 @@ def dataset_tables(
     """Markdown: a table for each convention, its rows named under `first`; `about` begins the line above."""
     tables = []
     for convention, caption in CAPTIONS.items():
-        lines = [
-            f"{about}{caption} {POOLED_NOTE}",
-            "",
-            _row([first, *COLUMNS[1:]]),
-            _row(["---", *["---:"] * (len(COLUMNS) - 1)]),
-            *(_dataset_row(name, figures, convention) for name, figures in rows),
-        ]
-        tables.append("\n".join(lines))
-    return "\n\n".join(tables) + "\n"
+        cells = [_dataset_cells(name, figures, convention) for name, figures in rows]
+        told = f"{about}{caption} {POOLED_NOTE} {INTERVAL_NOTE}"
+        tables.append(f"{told}\n\n{markdown_table([first, *COLUMNS[1:]], cells)}")
+    return "\n".join(tables)
+
+
+def interval_note(datasets: Mapping[str, DatasetFigures]) -> str:
+    """What ± is, and where a single document leaves none."""
+    alone = [
+        f" {name}: 1 document has {kind} gold keyphrases; from one there is no interval."
+        for name, figures in datasets.items()
+        for kind, of_kind in (("present", figures.present), ("absent", figures.absent))
+        if of_kind.with_gold == 1
+    ]
+    return f"{INTERVAL_NOTE}{''.join(alone)}"
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The first column has names, the others numbers."""
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
+    lines += [[" ".join(name.replace("|", "\\|").split()), *cells] for name, *cells in rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def with_languages(datasets: Mapping[str, DatasetFigures]) -> Iterator[tuple[str, DatasetFigures]]:
@@ -109,9 +129,9 @@ def _without_gold_to_json(ids: Sequence[str]) -> dict[str, list[str]]:
     return {"without_gold": list(ids)} if ids else {}
 
 
-def _dataset_to_json(figures: DatasetFigures) -> dict[str, Any]:
+def dataset_to_json(figures: DatasetFigures) -> dict[str, Any]:
     pooled = figures.pooled
-    languages = {code: _dataset_to_json(part) for code, part in figures.languages.items()}
+    languages = {code: dataset_to_json(part) for code, part in figures.languages.items()}
     return {
         "documents": figures.documents,
         "not_in_text": figures.not_in_text,
@@ -129,29 +149,55 @@ def _dataset_to_json(figures: DatasetFigures) -> dict[str, Any]:
             "count_empty": named_metrics(figures.absent.count_empty),
         },
         "pooled": {"P@M": pooled.precision_m, "R@M": pooled.recall_m, "F1@M": pooled.f1_m},
+        "interval": by_kind(
+            {convention: estimates(figures.scores, convention) for convention in CONVENTIONS},
+            lambda estimate: bounds(estimate, least=0.0),
+        ),
         **({"languages": languages} if languages else {}),
     }
+
+
+def by_kind(
+    figures: Mapping[Convention, ByFigure[Shown]], shown: Callable[[Shown], Any]
+) -> dict[str, dict[str, Any]]:
+    """In the places where a dataset has its figures: those of a kind by convention, pooled ones without."""
+    skip_empty = figures["skip_empty"]
+    found: dict[str, dict[str, Any]] = {
+        kind: {
+            convention: {name: shown(value) for name, value in figures[convention][kind].items()}
+            for convention in CONVENTIONS
+        }
+        for kind in skip_empty
+        if kind != "pooled"
+    }
+    return found | {"pooled": {name: shown(value) for name, value in skip_empty["pooled"].items()}}
+
+
+def bounds(estimate: Estimate, *, least: float) -> list[float] | None:
+    """The ends of the interval, between `least` and 1; None where there is none."""
+    if estimate.value is None or estimate.margin is None:
+        return None
+    return [max(least, estimate.value - estimate.margin), min(1.0, estimate.value + estimate.margin)]
 
 
 def _present_to_json(figures: MacroFigures) -> dict[str, float | None]:
     return {name: value for name, value in named_metrics(figures).items() if name != "R@50"}
 
 
-def _dataset_row(name: str, figures: DatasetFigures, convention: Convention) -> str:
+def _dataset_cells(name: str, figures: DatasetFigures, convention: Convention) -> list[str]:
     present, absent = by_convention(figures.present, convention), by_convention(figures.absent, convention)
     pooled = figures.pooled
-    return _row(
-        [
-            " ".join(name.replace("|", "\\|").split()),
-            str(figures.documents),
-            _cell(present.precision_5, present.recall_5, present.f1_5),
-            _cell(present.precision_m, present.recall_m, present.f1_m),
-            _cell(absent.precision_5, absent.recall_5, absent.f1_5),
-            _cell(absent.precision_m, absent.recall_m, absent.f1_m),
-            _cell(absent.recall_50),
-            _cell(pooled.precision_m, pooled.recall_m, pooled.f1_m),
-        ]
-    )
+    known = estimates(figures.scores, convention)
+    return [
+        name,
+        str(figures.documents),
+        _cell(known["present"]["F1@5"], present.precision_5, present.recall_5, present.f1_5),
+        _cell(known["present"]["F1@M"], present.precision_m, present.recall_m, present.f1_m),
+        _cell(known["absent"]["F1@5"], absent.precision_5, absent.recall_5, absent.f1_5),
+        _cell(known["absent"]["F1@M"], absent.precision_m, absent.recall_m, absent.f1_m),
+        _cell(known["absent"]["R@50"], absent.recall_50),
+        _cell(known["pooled"]["F1@M"], pooled.precision_m, pooled.recall_m, pooled.f1_m),
+    ]
 
 
 def by_convention(figures: KindFigures, convention: Convention) -> MacroFigures:
@@ -180,11 +226,13 @@ def decimals(share: float | None) -> str:
     return UNDEFINED if share is None else f"{share:.3f}"
 
 
-def _cell(*values: float | None) -> str:
+def plus_minus(margin: float | None) -> list[str]:
+    """Half the width of an interval, if there is one."""
+    return [] if margin is None else [f"±{margin:.3f}"]
+
+
+def _cell(last: Estimate, *values: float | None) -> str:
+    """The values, and the interval of the last."""
     if all(value is None for value in values):
         return UNDEFINED
-    return " / ".join(decimals(value) for value in values)
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    return " ".join([" / ".join(decimals(value) for value in values), *plus_minus(last.margin)])

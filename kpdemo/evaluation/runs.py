@@ -1,30 +1,33 @@
-"""Several files of predictions measured against the same gold, side by side."""
+"""Several files of predictions measured against the same gold, side by side and against the first of them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from kpdemo.evaluation.metrics import Convention
 from kpdemo.evaluation.protocol import DatasetFigures
+from kpdemo.evaluation.randomisation import SEED
 from kpdemo.evaluation.report import (
+    UNDEFINED,
     Report,
     averaged_over,
+    bounds,
     by_convention,
+    by_kind,
     dataset_tables,
     decimals,
+    markdown_table,
+    plus_minus,
     report_to_json,
     with_languages,
 )
+from kpdemo.evaluation.significance import FIGURES, ByFigure, Difference, differences, estimates
 
-GROUPS = (
-    ("Present", ("F1@5", "F1@M")),
-    ("Absent", ("F1@5", "F1@M", "R@50")),
-    ("Pooled", ("F1@M",)),
-)
-"""The heads of the columns, as `shown_shares` fills them."""
+GROUPS = tuple((kind.capitalize(), tuple(names)) for kind, names in FIGURES.items())
+"""The heads of the columns, as `shown_figures` and `shown_differences` fill them."""
 
 WITHOUT_GOLD: dict[Convention, str] = {
     "skip_empty": "documents without gold left out",
@@ -34,10 +37,29 @@ WITHOUT_GOLD: dict[Convention, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The figures of a predictions file; `file` is what it is called."""
+    """The figures of a predictions file; `file` is what it is called.
+
+    `differences` has what `compared` finds on each data set, and nothing for the first file.
+    """
 
     file: str
     report: Report
+    differences: Mapping[str, Mapping[Convention, ByFigure[Difference]]] = field(
+        default_factory=dict, kw_only=True
+    )
+
+
+AnyRun = TypeVar("AnyRun", bound=Run)
+
+
+def compared(runs: Sequence[AnyRun]) -> list[AnyRun]:
+    """The same, each further run with its differences from the first."""
+    found: list[dict[str, Mapping[Convention, ByFigure[Difference]]]] = [{} for _ in runs]
+    for dataset in runs[0].report.datasets:
+        scores = [run.report.datasets[dataset].scores for run in runs]
+        for place, difference in enumerate(differences(scores), start=1):
+            found[place][dataset] = difference
+    return [replace(run, differences=of_run) for run, of_run in zip(runs, found, strict=True)]
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:
@@ -52,11 +74,29 @@ def rows_of_runs(runs: Sequence[Run], dataset: str) -> Iterator[tuple[str, Datas
         yield from with_languages({name: run.report.datasets[dataset]})
 
 
-def shown_shares(figures: DatasetFigures, convention: Convention) -> list[str]:
-    """The figures in the columns of `GROUPS`."""
+def shown_figures(figures: DatasetFigures, convention: Convention) -> list[list[str]]:
+    """In the columns of `GROUPS`: a figure, and under it its interval, if any."""
     present, absent = by_convention(figures.present, convention), by_convention(figures.absent, convention)
     shares = (present.f1_5, present.f1_m, absent.f1_5, absent.f1_m, absent.recall_50, figures.pooled.f1_m)
-    return [decimals(share) for share in shares]
+    found = estimates(figures.scores, convention)
+    margins = (found[kind][name].margin for kind, names in FIGURES.items() for name in names)
+    return [[decimals(share), *plus_minus(margin)] for share, margin in zip(shares, margins, strict=True)]
+
+
+def shown_differences(found: ByFigure[Difference]) -> list[list[str]]:
+    """In the columns of `GROUPS`: a difference, its interval, if any, and p, in lines of a cell."""
+    return [_difference_lines(found[kind][name]) for kind, names in FIGURES.items() for name in names]
+
+
+def difference_note(runs: Sequence[Run]) -> str:
+    """What the differences and p are."""
+    note = (
+        f"Difference from {run_names(runs)[0]}, paired by document, with its 95 % interval; "
+        f"p by paired randomisation, two-sided, seed {SEED}"
+    )
+    others = len(runs) - 1
+    corrected = f", raised by Holm's method for the {others} comparisons in each column" if others > 1 else ""
+    return f"{note}{corrected}."
 
 
 def note_under(figures: DatasetFigures, convention: Convention) -> str:
@@ -67,8 +107,11 @@ def note_under(figures: DatasetFigures, convention: Convention) -> str:
 
 
 def run_to_json(run: Run) -> dict[str, Any]:
-    """The file and all that `report_to_json` tells of it."""
-    return {"predictions": run.file, **report_to_json(run.report)}
+    """The file and all that `report_to_json` tells of it; its datasets with their differences, if any."""
+    written = {"predictions": run.file, **report_to_json(run.report)}
+    for name, difference in run.differences.items():
+        written["datasets"][name]["difference"] = by_kind(difference, _difference_to_json)
+    return written
 
 
 def runs_to_json(runs: Sequence[Run]) -> dict[str, Any]:
@@ -76,12 +119,48 @@ def runs_to_json(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def runs_to_markdown(runs: Sequence[Run]) -> str:
-    """A table for each data set and convention, under a line that names both; a row for each run."""
-    datasets = runs[0].report.datasets
-    return "\n".join(
-        dataset_tables(list(rows_of_runs(runs, name)), first="Model or file", about=f"{name}. ")
-        for name in datasets
-    )
+    """A table for each data set and convention, under a line that names both; a row for each run.
+
+    Then one for each of the differences from the first run.
+    """
+    parts = []
+    for name in runs[0].report.datasets:
+        parts.append(dataset_tables(list(rows_of_runs(runs, name)), first="Model or file", about=f"{name}. "))
+        for convention in WITHOUT_GOLD if len(runs) > 1 else ():
+            about = f"{name}, {WITHOUT_GOLD[convention]} (`{convention}`). {difference_note(runs)}"
+            parts.append(f"{about}\n\n{_differences_to_markdown(runs, name, convention)}")
+    return "\n".join(parts)
+
+
+def differences_of_runs(
+    runs: Sequence[Run], dataset: str, convention: Convention
+) -> Iterator[tuple[str, list[list[str]]]]:
+    """Each further run under its name, with its `shown_differences`."""
+    for run, name in list(zip(runs, run_names(runs), strict=True))[1:]:
+        yield name, shown_differences(run.differences[dataset][convention])
+
+
+def _differences_to_markdown(runs: Sequence[Run], dataset: str, convention: Convention) -> str:
+    heads = [f"{group} {name}" for group, names in GROUPS for name in names]
+    rows = [[name, *map(" ".join, cells)] for name, cells in differences_of_runs(runs, dataset, convention)]
+    return markdown_table(["Model or file", *heads], rows)
+
+
+def _difference_lines(difference: Difference) -> list[str]:
+    if difference.value is None or difference.p_holm is None:
+        return [UNDEFINED]
+    value = f"{difference.value:+.3f}"
+    p = "p<0.001" if difference.p_holm < 0.001 else f"p={difference.p_holm:.3f}"
+    return ["0.000" if value in ("+0.000", "-0.000") else value, *plus_minus(difference.margin), p]
+
+
+def _difference_to_json(difference: Difference) -> dict[str, Any]:
+    return {
+        "value": difference.value,
+        "interval": bounds(difference, least=-1.0),
+        "p": difference.p,
+        "p_holm": difference.p_holm,
+    }
 
 
 def _told_apart(names: Sequence[str], by: Sequence[str]) -> list[str]:

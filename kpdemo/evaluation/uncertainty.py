@@ -1,4 +1,4 @@
-"""How far figures would move with other documents: standard errors over documents."""
+"""How far figures would move with other documents: standard errors and intervals over documents."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from collections.abc import Sequence
 from statistics import fmean, stdev
 
 from kpdemo.evaluation.metrics import KindScores
+
+CONFIDENCE = 0.95
+ROUNDING = 1e-12
+"""Below it a spread of shares of 1 is none."""
 
 
 def standard_errors(scores: Sequence[KindScores]) -> dict[str, float | None]:
@@ -19,24 +23,43 @@ def standard_errors(scores: Sequence[KindScores]) -> dict[str, float | None]:
     }
 
 
+def margin(values: Sequence[float]) -> float | None:
+    """Half the width of the 95 % interval of the mean of the documents' values, by Student's t.
+
+    With few documents it is truer than the percentile bootstrap, whose intervals are then too narrow
+    (Hesterberg 2015, "What Teachers Should Know about the Bootstrap"), and it takes no seed. Given what
+    `f1_contributions` gives, it is of F1.
+
+    None for fewer than two documents, and where all have the same value: no spread is no certainty.
+    """
+    from scipy.special import stdtrit
+
+    error = standard_error(values)
+    if error is None or error < ROUNDING:
+        return None
+    return float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2)) * error
+
+
 def standard_error(values: Sequence[float]) -> float | None:
     """Of the mean of the documents' values."""
     return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
 
 
 def f1_standard_error(precisions: Sequence[float], recalls: Sequence[float]) -> float | None:
-    """Of 2PR / (P + R), where P and R are the means over documents.
+    """Of 2PR / (P + R), where P and R are the means over documents; of the mean of `f1_contributions`."""
+    return standard_error(f1_contributions(precisions, recalls))
 
-    By the delta method: of the mean of what each document adds to F1 when F1 is taken as linear in P and R
-    near their means, so that the two may go together.
+
+def f1_contributions(precisions: Sequence[float], recalls: Sequence[float]) -> list[float]:
+    """What each document adds to 2PR / (P + R), which is their mean; P and R are the means over documents.
+
+    By the delta method: F1 is taken as linear in P and R near their means, so that the two may go together.
     """
-    if len(precisions) < 2:
-        return None
+    if not precisions:
+        return []
     precision, recall = fmean(precisions), fmean(recalls)
     if precision + recall == 0:
-        return 0.0
+        return [0.0] * len(precisions)
     by_precision = 2 * (recall / (precision + recall)) ** 2
     by_recall = 2 * (precision / (precision + recall)) ** 2
-    return standard_error(
-        [by_precision * p + by_recall * r for p, r in zip(precisions, recalls, strict=True)]
-    )
+    return [by_precision * p + by_recall * r for p, r in zip(precisions, recalls, strict=True)]

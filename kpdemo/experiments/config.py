@@ -7,11 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from kpdemo.errors import ConfigError
 from kpdemo.training.sources import Source
 
 DEFAULT_CONFIG = Path(__file__).parents[2] / "configs" / "experiments.toml"
 
 Table = Literal["ablation", "negatives", "ngrams"]
+
+DOMAINS = ("in-domain", "out-of-domain")
+"""What the paper calls the documents it measures variants on."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Variant:
 @dataclass(frozen=True)
 class ExperimentsConfig:
     """Attributes:
-    measured: documents to measure on, by what the paper calls them; those that validation holds are left out.
+    measured: documents to measure on, by the names `DOMAINS`; those that validation holds are left out.
     runs: a folder for the training of each variant.
     seeds: every variant is trained with each.
     lengths: most words of a candidate, for Figure 3.
@@ -46,6 +50,13 @@ class ExperimentsConfig:
     runs: Path = Path("runs/variants")
     seeds: tuple[int, ...] = (42,)
     lengths: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
+
+    def __post_init__(self) -> None:
+        if self.measured.keys() != set(DOMAINS):
+            raise ConfigError(
+                f"`measured` has the names {', '.join(self.measured) or 'none'}: give it "
+                f"{' and '.join(DOMAINS)}, which the page of results shows."
+            )
 
     def of(self, table: Table) -> list[Variant]:
         """The variants that a table shows."""

@@ -13,6 +13,7 @@ from kpdemo.evaluation.protocol import summarise
 from kpdemo.evaluation.report import Report, report_to_json
 from kpdemo.evaluation.uncertainty import standard_errors
 from kpdemo.experiments.refusals import Refusals, told_refusals
+from kpdemo.markup import without_markup
 from kpdemo.types import Document, Prediction, Predictor
 
 BATCH = 32
@@ -24,8 +25,12 @@ Advance = Callable[[int], None]
 
 
 def without(documents: Iterable[Document], seen: Collection[str]) -> list[Document]:
-    """Those whose text is not among `seen`: what chose a threshold is no fair test of it."""
-    return [document for document in documents if document.text not in seen]
+    """Those whose text is not among `seen`: what chose a threshold is no fair test of it.
+
+    Args:
+        seen: texts as models read them.
+    """
+    return [document for document in documents if without_markup(document).text not in seen]
 
 
 def measure(documents: Sequence[Document], predictor: Predictor, advance: Advance) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from kpdemo.experiments.gold_files import GoldFile, command_files, joined
-from kpdemo.experiments.measuring import Advance, figures, machine, measure
+from kpdemo.experiments.measuring import Advance, ask_all, figures, machine, measure
 from kpdemo.experiments.results import Results
 from kpdemo.types import Document, Mapped, Prediction, Predictor, RetrievalPredictor, finds_absent
 
@@ -113,13 +113,18 @@ class ModelRuns:
 def _absent_figures(
     documents: Sequence[Document], system: SystemPredictor, advance: Advance
 ) -> dict[str, Any]:
-    predictions = []
-    for document in documents:
-        [ranking] = system.rank([document])
-        texts = tuple(keyphrase.text for keyphrase in ranking.keyphrases)
-        predictions.append(Prediction((), ranking.keyphrases[: ranking.own], absent_candidates=texts))
-        advance(1)
-    return figures(documents, predictions)
+    def ask(batch: Sequence[Document]) -> list[Prediction]:
+        return [
+            Prediction(
+                (),
+                ranking.keyphrases[: ranking.own],
+                absent_candidates=tuple(keyphrase.text for keyphrase in ranking.keyphrases),
+            )
+            for ranking in system.rank(batch)
+        ]
+
+    predictions, refusals = ask_all(documents, ask, Prediction(()), advance)
+    return figures(documents, predictions) | refusals
 
 
 def _planes(document: Document, predictor: Predictor) -> list[dict[str, Any]]:

@@ -17,10 +17,10 @@ Figures = dict[str, Any]
 
 
 def by_language(documents: Sequence[Document]) -> dict[str, list[Document]]:
-    """The documents of each language, by its code."""
+    """The documents of each language that they are measured in, by its code; no model is told."""
     groups: dict[str, list[Document]] = {}
-    for document in identified_together(documents):
-        groups.setdefault(document.language, []).append(document)
+    for document, measured in zip(documents, identified_together(documents), strict=True):
+        groups.setdefault(measured.language, []).append(document)
     return dict(sorted(groups.items()))
 
 

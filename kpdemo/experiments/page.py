@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from textwrap import fill
 from typing import Any
 
+from kpdemo.experiments.config import DOMAINS
 from kpdemo.experiments.published import Pair, Row, published
 from kpdemo.experiments.refusals import refusal_notes
 from kpdemo.experiments.results import Result, Results
 
 NONE = "–"
-DOMAINS = ("in-domain", "out-of-domain")
 
 _HEAD = """# Results beside SimCKP's
 

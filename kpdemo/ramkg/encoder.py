@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from kpdemo.errors import ConfigError
-from kpdemo.predictors import DEFAULT_FOLDER, DEFAULT_MODEL, RANKER_KIND, model_folder
+from kpdemo.predictors import RANKER_KIND, model_folder
 from kpdemo.ramkg import subwords
 from kpdemo.ramkg.ranker_checkpoint import load_ranker
 from kpdemo.ramkg.settings import EncoderConfig
@@ -192,7 +192,7 @@ def load_encoder(config: EncoderConfig, *, device: str = "auto", batch_size: int
 
     Args:
         device: "cpu", "cuda", or "auto" for CUDA when there is one.
-        batch_size: texts read at once.
+        batch_size: texts that a `TransformerEncoder` reads at once; kpdemo's own have a number of their own.
 
     Raises:
         ModelLoadError: there is no such encoder, it is damaged, or the device is not there.
@@ -202,7 +202,7 @@ def load_encoder(config: EncoderConfig, *, device: str = "auto", batch_size: int
     folder = model_folder(config.model)
     if kind_of(folder) in (subwords.KIND, RANKER_KIND):
         return _load_bag_encoder(folder, config, target)
-    bank = DEFAULT_FOLDER / BANK if config.model == DEFAULT_MODEL else _own_folder(Path(config.model))
+    bank = _own_folder(folder)
     if bank is not None:
         return _load_bank_encoder(bank, config, target)
     with quiet_transformers():

@@ -69,17 +69,6 @@ def join_phrases(phrases: Iterable[Sequence[int]], separator: int, *, room: int)
     return joined
 
 
-def split_ids(ids: Sequence[int], separator: int) -> list[list[int]]:
-    """The phrases between separators; empty ones are left out."""
-    phrases: list[list[int]] = [[]]
-    for token in ids:
-        if token == separator:
-            phrases.append([])
-        else:
-            phrases[-1].append(token)
-    return [phrase for phrase in phrases if phrase]
-
-
 def read_document(document: Document, marks: Marks, encode: Encode) -> list[int]:
     """The document's own part of the prompt, as long as it is."""
     title = [marks.title, *encode(document.title)] if document.title.strip() else []
@@ -87,22 +76,15 @@ def read_document(document: Document, marks: Marks, encode: Encode) -> list[int]
 
 
 def build_prompt(
-    document: Sequence[int],
-    retrieved: Iterable[Sequence[int]],
-    marks: Marks,
-    *,
-    room: int,
-    least: int = LEAST_RETRIEVED,
+    document: Sequence[int], retrieved: Iterable[Sequence[int]], marks: Marks, *, room: int
 ) -> list[int]:
-    """At most `room` tokens.
+    """At most `room` tokens, of which the keyphrases have `LEAST_RETRIEVED`, but no more than half.
 
     Args:
         document: of `read_document`; its end is cut off where it does not fit.
         retrieved: the ids of each retrieved keyphrase; without any the prompt is the document.
-        least: this many tokens of the prompt, with its mark, are the keyphrases' however long the document
-            is; at most half of it.
     """
-    own = min(least, room // 2)
+    own = min(LEAST_RETRIEVED, room // 2)
     space = max(room - len(document), own) - 1
     phrases = join_phrases(retrieved, marks.separator, room=space)
     before = [marks.retrieved, *phrases] if phrases else []

@@ -161,7 +161,7 @@ def read_bags(tokenizer: Tokenizer, texts: Sequence[str], length: int) -> Iterat
             )
 
 
-def train_tokenizer(texts: Sequence[str], vocabulary: int, *, least: int = LEAST_FREQUENT) -> Tokenizer:
+def train_tokenizer(texts: Sequence[str], vocabulary: int) -> Tokenizer:
     """WordPiece (Schuster and Nakajima 2012) over lower-cased text without accents, Chinese by the character.
 
     The same texts give the same subwords under the same numbers: the trainer numbers the characters within
@@ -169,7 +169,6 @@ def train_tokenizer(texts: Sequence[str], vocabulary: int, *, least: int = LEAST
 
     Args:
         vocabulary: V, the most subwords.
-        least: how often two subwords stand side by side before they are made one.
     """
     from tokenizers import trainers
 
@@ -180,7 +179,7 @@ def train_tokenizer(texts: Sequence[str], vocabulary: int, *, least: int = LEAST
         special_tokens=[*SPECIAL, *within],
         initial_alphabet=alphabet,
         limit_alphabet=len(alphabet),
-        min_frequency=least,
+        min_frequency=LEAST_FREQUENT,
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)

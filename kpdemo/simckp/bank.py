@@ -111,7 +111,6 @@ class PhraseBank:
         *,
         encoder: str,
         associations: Associations | None = None,
-        score: BankScore | None = None,
     ) -> PhraseBank:
         """Of vectors (N, D) of length 1; what disk rounds is rounded here already.
 
@@ -123,7 +122,7 @@ class PhraseBank:
         rounded = log_frequency.astype(np.float16).astype(np.float32)
         keys = tuple(map(term_key, texts))
         stored, known = pack({VECTORS: vectors}), associations or Associations.none(len(texts))
-        return cls(tuple(texts), keys, rounded, stored, known, encoder, score or BankScore())
+        return cls(tuple(texts), keys, rounded, stored, known, encoder)
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -13,14 +13,13 @@ from kpdemo.simckp.model import Batch
 from kpdemo.simckp.reading import padded
 
 
-def collate(
-    examples: Sequence[Example], *, padding: int, positive: Sequence[NDArray[np.bool_]] | None = None
-) -> Batch:
+def collate(examples: Sequence[Example], *, padding: int) -> Batch:
     """Pad the windows of all examples to one length and number windows, rows and phrases through.
+
+    No candidate counts as gold: training cuts its batches from a cache, which tells what is.
 
     Args:
         padding: the tokenizer's id for padding.
-        positive: per example, (P,) true where a candidate is gold.
     """
     input_ids, mask = padded([window for example in examples for window in example.windows], padding)
     length = input_ids.shape[1]
@@ -43,9 +42,7 @@ def collate(
         row_window=torch.from_numpy(row_window),
         phrase_document=torch.from_numpy(np.repeat(documents, phrase_counts)),
         features=torch.from_numpy(np.concatenate([example.features for example in examples])),
-        positive=torch.from_numpy(np.concatenate(positive))
-        if positive
-        else torch.zeros(phrase_counts.sum(), dtype=torch.bool),
+        positive=torch.zeros(phrase_counts.sum(), dtype=torch.bool),
         documents=len(examples),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 import torch
@@ -41,12 +41,14 @@ class SimckpGenerator:
 
     Attributes:
         padding: the token id that fills short documents up.
+        search: how candidates are over-generated where no other search is asked for.
     """
 
     name: str
     module: ExtractorGenerator
     tokenizer: Tokenizer
     padding: int
+    search: SearchConfig = field(default_factory=SearchConfig)
 
     def read(self, documents: Sequence[Document]) -> Memory:
         """The first window of each document, encoded."""
@@ -72,10 +74,11 @@ def over_generate(
     Documents are read as the answers are taken. When the device runs out of memory, the batch is halved.
 
     Args:
+        search: None for the generator's own.
         batch_size: documents searched together.
     """
     generator.module.eval()
-    search = search or SearchConfig()
+    search = search or generator.search
     waiting = iter(documents)
     while batch := list(islice(waiting, batch_size)):
         for document, beams in zip(batch, search_together(generator, batch, search), strict=True):

@@ -37,7 +37,8 @@ class EmbeddingBaseline:
 
     The encoder is that of the given model, but none of its keyphrase layers, threshold or context is
     used: every phrase is encoded by itself. Maximal marginal relevance (Carbonell and Goldstein 1998)
-    picks; what it picked is sorted by cosine, clipped to 0 and above.
+    picks, with a threshold among those that reach it; what it picked is sorted by cosine, clipped to 0
+    and above.
 
     Attributes:
         padding: the token id that fills short texts up.
@@ -82,7 +83,12 @@ class EmbeddingBaseline:
         with torch.inference_mode():
             phrases = functional.normalize(self._phrase_vectors(texts), dim=-1)
             relevance = phrases @ functional.normalize(self._document_vector(document), dim=-1)
-            wanted = len(found) if threshold is not None else top_k or DEFAULT_COUNT
+            near = keep(relevance.clamp(min=0).tolist(), top_k=None, threshold=threshold, own=len(found))
+            near.sort()  # of equals the first is picked
+            if not near:
+                return Prediction((), language=document.language)
+            found, phrases, relevance = [found[index] for index in near], phrases[near], relevance[near]
+            wanted = top_k or (DEFAULT_COUNT if threshold is None else len(found))
             picked = maximal_marginal_relevance(relevance, phrases @ phrases.T, wanted)
         scores = [max(float(relevance[index]), 0.0) for index in picked]
         kept = keep(scores, top_k=top_k, threshold=threshold, own=DEFAULT_COUNT)

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.checkpoint import (
     backbone_config,
     build_extractor,
@@ -41,14 +42,16 @@ def save_generator(
     card: str,
     storage: Storage = "fp16",
     kind: str = KIND,
+    search: SearchConfig | None = None,
 ) -> None:
     """Write the folder as `save_checkpoint` does; what extractor and decoder share is written once.
 
     Args:
+        search: of the `SimckpGenerator`.
         kind: `ONE2SEQ` for a decoder that writes the present keyphrases too.
     """
     config = extractor_config(module.extractor, selection) | {"kind": kind, "name": name}
-    config |= _decoder_config(module.decoder)
+    config |= _decoder_config(module.decoder) | ({"search": asdict(search)} if search else {})
     write_folder(folder, own_state(module), tokenizer, config, card=card, storage=storage)
 
 
@@ -79,7 +82,8 @@ def _opened(folder: Path, kind: str, device: str) -> tuple[StoredModel, SimckpGe
     with opened_folder(folder, kind) as stored:
         build = _with_small_decoder if "decoder" in stored.config else _with_pretrained_decoder
         module = build(stored).to(target).eval()
-    return stored, SimckpGenerator(stored.config["name"], module, stored.tokenizer, stored.padding)
+        search = SearchConfig(**stored.config.get("search", {}))  # older checkpoints do not tell
+    return stored, SimckpGenerator(stored.config["name"], module, stored.tokenizer, stored.padding, search)
 
 
 def own_state(module: nn.Module) -> dict[str, Tensor]:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.bank import PhraseBank
+from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.bert import BertConfig, BertEncoder, bert_state
 from kpdemo.simckp.checkpoint import backbone_config, choose_device, transformers_encoder
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
@@ -22,7 +23,7 @@ from kpdemo.simckp.folders import opened_folder, store_words_as_differences, wri
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.quantized import Storage, pack, unpack
-from kpdemo.simckp.reranker import Reranker, RerankerConfig, RerankerModel
+from kpdemo.simckp.reranker import RETRIEVED, Reranker, RerankerConfig, RerankerModel
 from kpdemo.simckp.unset import unset_weights
 from kpdemo.sums import write_sums
 
@@ -130,11 +131,14 @@ def save_reranker(
     card: str,
     storage: Storage = "fp16",
     shared: str | None = None,
+    search: SearchConfig | None = None,
+    retrieved: int = RETRIEVED,
 ) -> None:
     """Write encoder and combination, tokenizer, configuration, model card and hashes into `folder`.
 
     Args:
         length: tokens of a document that the encoder reads.
+        search, retrieved: see `Reranker`.
         shared: the hash of the bank's encoder when that is also the reranker's, which is not stored again.
     """
     config = dual_config(module.dual, length) | {
@@ -143,6 +147,8 @@ def save_reranker(
         "reranker": asdict(module.config),
         "selection": asdict(selection),
         "shared_encoder": shared,
+        "search": asdict(search) if search else None,
+        "retrieved": retrieved,
     }
     state = module.state_dict()
     if shared:
@@ -175,7 +181,9 @@ def load_reranker(folder: Path, *, device: str = "auto", retriever: TermRetrieve
         if known != heads.keys():
             raise KeyError(f"the weights {sorted(known ^ heads.keys())} are missing or unknown")
         module.load_state_dict(heads, strict=False)
-    return Reranker(encoder, module.to(target).eval(), stored.selection)
+        search = stored.config.get("search")  # older checkpoints tell neither
+        proposed = SearchConfig(**search) if search else None, int(stored.config.get("retrieved", RETRIEVED))
+    return Reranker(encoder, module.to(target).eval(), stored.selection, *proposed)
 
 
 def _shared_encoder(shared: str, retriever: TermRetriever | None, folder: Path) -> PairEncoder:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -14,10 +14,10 @@ from kpdemo.simckp.bank import RetrievedTerm
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.decoding import GeneratedPhrase, SimckpGenerator, over_generate
 from kpdemo.simckp.pair_checkpoint import TermRetriever
+from kpdemo.simckp.reranker import RETRIEVED
 from kpdemo.simckp.terms import TextTerms
 from kpdemo.types import Document
 
-RETRIEVED = 50
 BATCH = 8
 """Documents that are written for together."""
 SEARCHED = 128
@@ -28,12 +28,13 @@ SEARCHED = 128
 class Proposer:
     """Attributes:
     retriever, generator: None to go without.
+    search: None for the generator's own.
     retrieved: how many terms of the bank are proposed.
     """
 
     retriever: TermRetriever | None
     generator: SimckpGenerator | None
-    search: SearchConfig = field(default_factory=SearchConfig)
+    search: SearchConfig | None = None
     retrieved: int = RETRIEVED
 
     def propose(

@@ -17,6 +17,7 @@ from kpdemo.errors import ConfigError
 from kpdemo.prmu import PhraseKinds
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.bank import PhraseBank
+from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.dual_encoder import DualEncoder
 from kpdemo.simckp.model import feature_network
 from kpdemo.simckp.pair_encoder import PairEncoder
@@ -35,6 +36,8 @@ FEATURES = (
     "words",
 )
 COMBINATION_WIDTH = 16
+RETRIEVED = 50
+"""Terms of a bank that are proposed where nothing else is said."""
 
 _KINDS = (Kind.REORDERED, Kind.MIXED, Kind.UNSEEN)
 
@@ -138,11 +141,17 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Reranker:
-    """A trained reranker, ready to rank."""
+    """A trained reranker, ready to rank.
+
+    Attributes:
+        search, retrieved: of the candidates that it learnt to rank, as of a `Proposer`.
+    """
 
     encoder: PairEncoder
     model: RerankerModel
     selection: Selection
+    search: SearchConfig | None = None
+    retrieved: int = RETRIEVED
 
     def rank(
         self,

@@ -137,8 +137,12 @@ class SystemPredictor:
         return ReadAhead(self.reader, self.processes) if self.processes else None
 
     def rank(self, documents: Sequence[Document]) -> list[Ranking]:
-        """All absent candidates of each document, best first; none of one in a language that is not read."""
-        return self._rank(documents, list(map(self.reader.read_one, documents)))
+        """All absent candidates of each document, best first; none of one in a language that is not read.
+
+        Documents are read, and refused, as `predict` does.
+        """
+        read = latin_documents(documents)
+        return self._rank(read, list(map(self.reader.read_one, read)))
 
     def _rank(self, documents: Sequence[Document], read: Sequence[ReadDocument]) -> list[Ranking]:
         own = [number for number, document in enumerate(documents) if self._reads(document)]
@@ -254,8 +258,10 @@ def load_system(
             f"{folder} has a bank and a generator, but no reranker to compare their phrases: "
             f"add one as {folder / RERANKER}, see `python -m kpdemo train reranker`."
         )
-    processes = processes_for(extractor.device)
-    return SystemPredictor(extractor, Proposer(retriever, generator), reranker, processes)
+    proposer = Proposer(retriever, generator)
+    if reranker is not None:
+        proposer = replace(proposer, search=reranker.search, retrieved=reranker.retrieved)
+    return SystemPredictor(extractor, proposer, reranker, processes_for(extractor.device))
 
 
 def _part_folder(folder: Path, name: str) -> Path | None:

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from kpdemo.errors import ConfigError
 from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig, projected
@@ -128,6 +129,7 @@ def train_bank(config: BankTraining, *, device: torch.device) -> TrainedBank:
     torch.manual_seed(config.loop.seed)
     encoder, tokenizer = load_backbone(config.backbone, attention=config.attention)
     check_reading(encoder, config.length, "length")
+    _check_width(encoder, config.model.width)
     set_dropout(encoder, config.dropout)
     found = cached_terms(
         config.terms, config.data, config.cache, minimum=config.minimum, together=config.together
@@ -146,6 +148,17 @@ def train_bank(config: BankTraining, *, device: torch.device) -> TrainedBank:
     bank, metrics = run.build(module, vectors)
     selection = validation.select(bank, vectors)
     return TrainedBank(module.dual, tokenizer, bank, selection, progress, len(pairs), metrics)
+
+
+def _check_width(encoder: Any, width: int) -> None:
+    """Raises:
+    ConfigError: the vectors are to be wider than the encoder's own, whose first directions they begin with.
+    """
+    hidden = int(encoder.config.hidden_size)
+    if width > hidden:
+        raise ConfigError(
+            f"The encoder gives {hidden} numbers a vector: lower `model.width`, which is {width}."
+        )
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,15 @@ CACHE_VERSION = 2
 
 @dataclass(frozen=True)
 class ProposedDocument:
-    """A document, its candidates, and which of them are gold: `positive` is (P,) bool."""
+    """Attributes:
+    positive: (P,) bool, which of the candidates are gold.
+    repeat: how often the document stands in one epoch.
+    """
 
     document: Document
     candidates: Sequence[AbsentCandidate]
     positive: NDArray[np.bool_]
+    repeat: int = 1
 
 
 def proposed_documents(

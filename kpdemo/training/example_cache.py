@@ -25,7 +25,7 @@ from kpdemo.training.sources import Source, draw_documents, source_hashes
 from kpdemo.training.workers import in_groups
 from kpdemo.types import Document
 
-CACHE_VERSION = 6
+CACHE_VERSION = 7
 
 
 class ExampleCache:
@@ -218,7 +218,6 @@ def cached_examples(
     *,
     documents: int,
     seed: int,
-    workers: int | None = None,
 ) -> ExampleCache:
     """Examples of `documents` documents drawn from all sources, read from `cache` when they are there.
 
@@ -229,7 +228,7 @@ def cached_examples(
         return ExampleCache.load(path)
     chosen = draw_documents(sources, folder, documents, seed)
     label = partial(_label_group, settings)
-    examples = ExampleCache.join(in_groups(label, chosen, size=64, description="candidates", workers=workers))
+    examples = ExampleCache.join(in_groups(label, chosen, size=64, description="candidates"))
     if not len(examples):
         raise ConfigError("No training document has a keyphrase and a candidate: check the sources.")
     examples.save(path)

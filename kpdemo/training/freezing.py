@@ -45,7 +45,10 @@ def freeze_below(encoder: nn.Module, layers: int) -> None:
     stacks = [module for module in encoder.modules() if isinstance(module, nn.ModuleList)]
     stack = max(stacks, key=len, default=nn.ModuleList())
     if not 0 <= layers <= len(stack):
-        raise ConfigError(f"The encoder has {len(stack)} layers, of which {layers} cannot be trained.")
+        raise ConfigError(
+            f"The encoder has {len(stack)} layers, of which {layers} cannot be trained: give `top_layers` "
+            f"from 0 to {len(stack)}."
+        )
     encoder.requires_grad_(False)
     for layer in list(stack)[len(stack) - layers :]:
         layer.requires_grad_(True)

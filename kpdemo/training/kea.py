@@ -14,7 +14,7 @@ from pydantic import Field
 from tqdm import tqdm
 
 from kpdemo.candidates.chunks import Candidate
-from kpdemo.errors import TrainingError
+from kpdemo.errors import ConfigError, TrainingError
 from kpdemo.evaluation.kea import Features, Kea, LanguageTables, mine_ngrams
 from kpdemo.evaluation.metrics import pooled_average, score_sets
 from kpdemo.evaluation.phrases import key_of
@@ -50,6 +50,14 @@ class KeaTraining:
     least: Annotated[int, Field(ge=1)] = 3
     seed: int = 42
 
+    def __post_init__(self) -> None:
+        for source in self.train:
+            if source.repeat > 1:
+                raise ConfigError(
+                    f"KEA counts each document once, not {source.repeat} times: leave out `repeat` of "
+                    f"{source.path}."
+                )
+
 
 @dataclass(frozen=True)
 class _Mined:
@@ -60,7 +68,8 @@ class _Mined:
 
 def train_kea(config: KeaTraining) -> Kea:
     """Raises:
-    TrainingError: no document of a language has a keyphrase among its candidates, or all are.
+    TrainingError: there is no document; or of a language none has a keyphrase among its candidates, or all
+        candidates are keyphrases.
     """
     drawn = draw_documents(config.train, config.data, config.pool, config.seed)
     groups: dict[str, list[_Mined]] = defaultdict(list)
@@ -70,6 +79,8 @@ def train_kea(config: KeaTraining) -> Kea:
         candidates = mine_ngrams(own, config.longest)
         if candidates:
             groups[own.language].append(_Mined(own, candidates, gold))
+    if not groups:
+        raise TrainingError("No training document has keyphrases and words to learn from: check the sources.")
     tables = {language: learn_tables(language, groups[language], config) for language in sorted(groups)}
     return Kea(config.name, tables, config.longest)
 

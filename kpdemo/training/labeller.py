@@ -15,7 +15,6 @@ from pydantic import Field
 from torch import Tensor
 
 from kpdemo.errors import ConfigError
-from kpdemo.evaluation.protocol import evaluate
 from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.simckp.labeller import BEGIN, INSIDE, OUTSIDE, LabellerConfig, SequenceLabeller, as_predictor
 from kpdemo.simckp.reading import padded
@@ -25,12 +24,12 @@ from kpdemo.training.example_parts import (
     chosen_weights,
     trained_parameters,
     training_examples,
-    validation_metrics,
 )
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
 from kpdemo.training.freezing import freeze, set_dropout
 from kpdemo.training.labelling import LabelledExample
 from kpdemo.training.loop import Metrics, Progress, train
+from kpdemo.training.present_validation import present_figures
 from kpdemo.training.sources import read_source
 from kpdemo.types import Document
 
@@ -133,8 +132,7 @@ class LabellerPart(ExamplePart):
 
     def evaluate(self) -> Metrics:
         self.module.eval()
-        figures = evaluate(self._validation, self._predictor.predict(self._validation)).present.skip_empty
-        return validation_metrics(figures)
+        return present_figures(self._predictor, self._validation)
 
 
 def bio_tags(item: LabelledExample) -> NDArray[np.int64]:

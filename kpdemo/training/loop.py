@@ -234,6 +234,10 @@ class _Run:
         bar = tqdm(total=config.documents, initial=progress.documents, unit="doc")
         recent: list[float] = []
         if self._over():
+            if (
+                not progress.best_step
+            ):  # fewer visits are asked for than were made before the first evaluation
+                self._evaluate()
             return
         before = progress.seconds
         began = time.monotonic()

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from kpdemo.errors import ConfigError
-from kpdemo.evaluation.protocol import evaluate
 from kpdemo.places import PhrasePlaces
 from kpdemo.simckp.decoding import SimckpGenerator
 from kpdemo.simckp.generator import ExtractorGenerator
@@ -22,17 +21,13 @@ from kpdemo.simckp.one2seq import One2SeqPredictor
 from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
 from kpdemo.simckp.targets import pad_targets
 from kpdemo.training.example_cache import ExampleCache
-from kpdemo.training.example_parts import (
-    ExamplePart,
-    trained_parameters,
-    training_examples,
-    validation_metrics,
-)
+from kpdemo.training.example_parts import ExamplePart, trained_parameters, training_examples
 from kpdemo.training.extractor_config import run_identity
 from kpdemo.training.generation import GenerationValidation
 from kpdemo.training.generator import GeneratorBatch, GeneratorTraining, build_generator, written_loss
 from kpdemo.training.labelling import LabelledExample, absent_keyphrases
 from kpdemo.training.loop import Metrics, Progress, train
+from kpdemo.training.present_validation import present_figures
 from kpdemo.training.sources import read_source
 from kpdemo.types import Document
 
@@ -82,8 +77,7 @@ def train_one2seq(config: One2SeqTraining, *, device: torch.device) -> TrainedOn
     part = One2SeqPart(module, config, examples, validation, padding=tokenizer.pad_token_id)
     logger.info("%d training examples, %d validation documents", len(examples), len(documents))
     progress = train(part, config.loop, config.output, device, identity=run_identity(config))
-    figures = evaluate(documents, One2SeqPredictor(reader).predict(documents)).present.skip_empty
-    known = validation_metrics(figures) | validation.evaluate()
+    known = present_figures(One2SeqPredictor(reader), documents) | validation.evaluate()
     return TrainedOne2Seq(module, tokenizer, progress, len(examples), known)
 
 

@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 from kpdemo.document_rows import document_from_row
 from kpdemo.errors import InputError
 from kpdemo.json_rows import line_name, read_rows
+from kpdemo.markup import plain_document
+from kpdemo.training.bounds import Positive
 from kpdemo.training.sources import source_file
 from kpdemo.types import Document
 
@@ -32,7 +34,7 @@ class ParallelSource:
     path: Path
     language: str
     parts: tuple[str, ...] = ()
-    limit: int | None = None
+    limit: Positive | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def read_translations(source: ParallelSource, folder: Path) -> Iterator[Translat
         place = line_name(path.name, number)
         for sides in _sides(row, source, place):
             if all(side.get("text") for side in sides):
-                first, second = (document_from_row(side, where=place) for side in sides)
+                first, second = (plain_document(document_from_row(side, where=place)) for side in sides)
                 yield Translation(first, second)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -9,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from kpdemo.batch import predict_each
 from kpdemo.candidates.chunks import Candidate, mine_candidates, present_keyphrase
 from kpdemo.candidates.tagger import load_tagger
+from kpdemo.errors import InputError
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.selection import keep
 from kpdemo.simckp.counting import Counting
@@ -21,7 +24,9 @@ from kpdemo.training.example_parts import validation_metrics
 from kpdemo.training.labelling import gold_candidates
 from kpdemo.training.loop import Metrics
 from kpdemo.training.selection import learn_selection
-from kpdemo.types import Document, Prediction
+from kpdemo.types import Document, Prediction, Predictor
+
+logger = logging.getLogger(__name__)
 
 
 class ValidationSet:
@@ -83,3 +88,14 @@ class ValidationSet:
                 for number in keep(values, top_k=None, threshold=None, own=own)
             )
         )
+
+
+def present_figures(predictor: Predictor, documents: Sequence[Document]) -> Metrics:
+    """The figures of the present keyphrases that a model gives; none of a document that it refuses."""
+    predictions = []
+    for document, outcome in zip(documents, predict_each(predictor, documents), strict=True):
+        if isinstance(outcome, InputError):
+            logger.warning('the validation document "%s" counts without keyphrases: %s', document.id, outcome)
+            outcome = Prediction(())
+        predictions.append(outcome)
+    return validation_metrics(evaluate(documents, predictions).present.skip_empty)

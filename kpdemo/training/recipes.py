@@ -66,7 +66,8 @@ def _generator() -> Recipe:
 
     def save(folder: Path, config: GeneratorTraining, trained: TrainedGenerator, card: str) -> None:
         parts = trained.module, trained.tokenizer, trained.selection
-        save_generator(folder, *parts, name=config.name, card=card, storage=config.storage)
+        storage, search = config.storage, config.search
+        save_generator(folder, *parts, name=config.name, card=card, storage=storage, search=search)
 
     return Recipe(GeneratorTraining, train_generator, generator_card, save)
 
@@ -120,6 +121,8 @@ def _reranker() -> Recipe:
             card=card,
             storage=config.storage,
             shared=trained.shared,
+            search=config.search,
+            retrieved=config.retrieved,
         )
 
     return Recipe(RerankerTraining, train_reranker, reranker_card, save)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -106,10 +106,11 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     retriever = load_bank(config.bank, device=device.type) if config.bank else None
     proposer = _proposer(config, retriever, device)
     drawn = draw_documents(config.train, config.data, config.skip + config.pool, config.loop.seed)
-    documents = [document for document, _ in drawn[config.skip :]]
+    drawn = drawn[config.skip :]
     validated = list(read_source(config.validation, config.data))
     identity = str((_sources(config), config.search, config.retrieved))
-    trained_on = proposed_documents(documents, proposer, config.cache, identity=identity)
+    once = proposed_documents([one for one, _ in drawn], proposer, config.cache, identity=identity)
+    trained_on = [replace(item, repeat=repeat) for item, (_, repeat) in zip(once, drawn, strict=True)]
     validation = proposed_documents(validated, proposer, config.cache, identity=identity)
     dual, tokenizer, length = _dual_encoder(config)
     module = RerankerModel(dual, config.model)

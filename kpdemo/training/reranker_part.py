@@ -98,6 +98,7 @@ class RerankerPart:
         if not self._documents:
             raise ConfigError("No training document has a gold candidate: check the sources and the bank.")
         self._lengths = [len(reader.tokens(item.document)) for item in self._documents]
+        self._repeats = [item.repeat for item in self._documents]
 
     def __len__(self) -> int:
         return len(self._documents)
@@ -111,7 +112,7 @@ class RerankerPart:
     def batches(self, epoch: int) -> list[list[int]]:
         loop = self._loop
         return length_bucketed(
-            self._lengths, [1] * len(self), batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
+            self._lengths, self._repeats, batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
         )
 
     def __getitem__(self, number: int) -> ProposedDocument:

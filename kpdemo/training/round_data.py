@@ -61,7 +61,10 @@ def read_rounds(config: RoundSources) -> tuple[RgitData, Corpus]:
         _check_same(passages, pair.passage)
         passages.setdefault(pair.passage.id, pair.passage)
     if config.parallel is not None and len(known) <= config.parallel:
-        raise ConfigError(f"There are {len(known)} translations, not more than parallel = {config.parallel}.")
+        raise ConfigError(
+            f"There are {len(known)} translations, not more than parallel = {config.parallel}: lower "
+            "`parallel`, or add translations."
+        )
     random.Random(config.seed).shuffle(known)
     told, untold = known[: config.parallel], known[config.parallel :]
     others = [document for source in config.others for document in read_source(source, config.data)]

@@ -14,7 +14,9 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 from kpdemo.document_rows import document_from_row
 from kpdemo.errors import ConfigError, InputError
 from kpdemo.json_rows import line_name, read_rows
+from kpdemo.markup import plain_document
 from kpdemo.sums import sha256_of
+from kpdemo.training.bounds import Positive
 from kpdemo.types import Document
 
 Row = TypeVar("Row")
@@ -42,15 +44,23 @@ class Source:
     path: Path
     where: Mapping[str, Any] = field(default_factory=dict)
     skip_ids: str = ""
-    repeat: int = 1
-    limit: int | None = None
-    every: int = 1
+    repeat: Positive = 1
+    limit: Positive | None = None
+    every: Positive = 1
     fields: Mapping[str, str] = field(default_factory=dict)
     language: str = ""
 
+    def __post_init__(self) -> None:
+        try:
+            re.compile(self.skip_ids)
+        except re.error as error:
+            raise ConfigError(
+                f"`skip_ids` of {self.path} is no regular expression ({error}): correct {self.skip_ids!r}."
+            ) from error
+
 
 def read_source(source: Source, folder: Path) -> Iterator[Document]:
-    """The documents of a source that have gold keyphrases, in the order of the file."""
+    """The documents of a source that have gold keyphrases, as models read them, in the order of the file."""
     return (document for document, _ in read_source_rows(source, folder))
 
 
@@ -142,7 +152,7 @@ def _documents(
 ) -> Iterator[tuple[Document, Mapping[str, Any]]]:
     for where, row in rows:
         try:
-            document = document_from_row(row, where=where)
+            document = plain_document(document_from_row(row, where=where))
         except InputError as error:
             logger.warning("left out: %s", error)
             continue

@@ -78,7 +78,7 @@ def read_sentences(path: Path) -> Iterator[Sentence]:
                 yield [(str(word), str(tag)) for word, tag in json.loads(line)]
             except (ValueError, TypeError) as error:
                 raise InputError(
-                    f"{line_name(str(path), number)}: not [[word, tag], …] ({error})."
+                    f"{line_name(str(path), number)}: not [[word, tag], …] ({error}); fix or remove the line."
                 ) from error
 
 

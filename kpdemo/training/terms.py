@@ -16,6 +16,7 @@ import numpy as np
 
 from kpdemo.document_rows import document_from_row
 from kpdemo.errors import ConfigError, InputError
+from kpdemo.markup import plain_document
 from kpdemo.simckp.associations import Associations
 from kpdemo.simckp.terms import LONGEST, straight, term_key
 from kpdemo.storage import replace_file
@@ -140,7 +141,7 @@ def _keyphrase_lists(sources: Iterable[Source], folder: Path) -> Iterator[tuple[
 
 def _keyphrases(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
     try:
-        return document_from_row({**_NO_TEXT, **row}, where=where).keyphrases
+        return plain_document(document_from_row({**_NO_TEXT, **row}, where=where)).keyphrases
     except InputError:
         return ()
 

@@ -41,24 +41,15 @@ def _end_with_parent() -> None:
 
 
 def in_groups(
-    make: Callable[[Sequence[Item]], Made],
-    items: Sequence[Item],
-    *,
-    size: int,
-    description: str,
-    workers: int | None = None,
+    make: Callable[[Sequence[Item]], Made], items: Sequence[Item], *, size: int, description: str
 ) -> Iterator[Made]:
     """What `make` makes of each group of `size` items, in order, with a progress bar of documents.
 
     Args:
         make: a picklable function.
-        workers: processes; None for one a core.
     """
     groups = [items[first : first + size] for first in range(0, len(items), size)]
-    with (
-        process_pool(workers) as pool,
-        tqdm(total=len(items), desc=description, unit="doc") as bar,
-    ):
+    with process_pool() as pool, tqdm(total=len(items), desc=description, unit="doc") as bar:
         for group, made in zip(groups, pool.map(make, groups), strict=True):
             yield made
             bar.update(len(group))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -18,9 +18,18 @@ from kpdemo.evaluation.measuring import (
     without_gold_message,
 )
 from kpdemo.evaluation.metrics import Convention
-from kpdemo.evaluation.protocol import DatasetFigures
-from kpdemo.evaluation.report import CAPTIONS, POOLED_NOTE, caption_of_f1
-from kpdemo.evaluation.runs import GROUPS, WITHOUT_GOLD, Run, note_under, rows_of_runs, shown_shares
+from kpdemo.evaluation.report import CAPTIONS, POOLED_NOTE, caption_of_f1, interval_note
+from kpdemo.evaluation.runs import (
+    GROUPS,
+    WITHOUT_GOLD,
+    Run,
+    compared,
+    difference_note,
+    differences_of_runs,
+    note_under,
+    rows_of_runs,
+    shown_figures,
+)
 from kpdemo.file_kinds import plain_name
 from kpdemo.types import Document
 from kpdemo.ui.figures import counted, grouped
@@ -68,10 +77,8 @@ def measure_uploads(
         total = len(documents) * len(predictions)
         done = iter(range(total))
         name = plain_name(gold)
-        return Evaluation(
-            name,
-            [_measured(name, documents, path, lambda: advance(next(done), total)) for path in predictions],
-        )
+        files = [_measured(name, documents, path, lambda: advance(next(done), total)) for path in predictions]
+        return Evaluation(name, compared(files))
 
 
 def _measured(
@@ -109,7 +116,8 @@ def evaluation_html(evaluation: Evaluation) -> str:
     parts += [note_html(said, role="status") for said in told if said]
     parts += [_convention_html(evaluation, convention) for convention in CAPTIONS]
     meanings = "; ".join(f"{name} is {meaning}" for name, meaning in MEANINGS.items())
-    parts += [f'<p class="small">{escape(text)}</p>' for text in (f"{meanings}.", POOLED_NOTE)]
+    notes = [interval_note(report.datasets), f"{meanings}.", POOLED_NOTE]
+    parts += [f'<p class="small">{escape(text)}</p>' for text in notes]
     return "".join(parts)
 
 
@@ -118,21 +126,34 @@ def _missing_html(file: MeasuredFile) -> str:
 
 
 def _convention_html(evaluation: Evaluation, convention: Convention) -> str:
+    files, name = evaluation.files, evaluation.dataset
+    rows = [
+        (label, [*shown_figures(figures, convention), [grouped(figures.documents)]])
+        for label, figures in rows_of_runs(files, name)
+    ]
+    caption = f"{name}, {WITHOUT_GOLD[convention]}"
+    about = note_under(files[0].report.datasets[name], convention), caption_of_f1(convention)
+    parts = [
+        _table_html(caption, rows, '<th scope="col" class="number first">Documents</th>'),
+        f'<p class="small">{_sentence_html(" ".join(filter(None, about)))}</p>',
+    ]
+    if len(files) > 1:
+        parts += [
+            _table_html(
+                f"Differences from the first: {caption}", differences_of_runs(files, name, convention)
+            ),
+            f'<p class="small">{escape(difference_note(files))}</p>',
+        ]
+    return f'<section class="by-{convention}">{"".join(parts)}</section>'
+
+
+def _table_html(caption: str, rows: Iterable[tuple[str, list[list[str]]]], last_head: str = "") -> str:
     heads = "".join(_head_html(group, name, names) for group, names in GROUPS for name in names)
-    rows = "".join(
-        _row_html(label, figures, convention)
-        for label, figures in rows_of_runs(evaluation.files, evaluation.dataset)
-    )
-    caption = f"{evaluation.dataset}, {WITHOUT_GOLD[convention]}"
-    note = note_under(evaluation.files[0].report.datasets[evaluation.dataset], convention)
     return (
-        f'<section class="by-{convention}"><div class="scrolling" tabindex="0" role="region" '
-        f'aria-label="{escape(caption)}"><table class="keyphrases"><caption>{escape(caption)}</caption>'
-        f'<thead><tr><th scope="col">Model or file</th>{heads}'
-        '<th scope="col" class="number first">Documents</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-        + (f'<p class="small">{note}</p>' if note else "")
-        + f'<p class="small">{_sentence_html(caption_of_f1(convention))}</p></section>'
+        f'<div class="scrolling" tabindex="0" role="region" aria-label="{escape(caption)}">'
+        f'<table class="keyphrases"><caption>{escape(caption)}</caption>'
+        f'<thead><tr><th scope="col">Model or file</th>{heads}{last_head}</tr></thead>'
+        f"<tbody>{''.join(_row_html(label, cells) for label, cells in rows)}</tbody></table></div>"
     )
 
 
@@ -142,13 +163,18 @@ def _head_html(group: str, name: str, names: Sequence[str]) -> str:
     return f'<th scope="col" class="number{first}" title="{escape(MEANINGS[name])}">{group}<br>{name}</th>'
 
 
-def _row_html(label: str, figures: DatasetFigures, convention: Convention) -> str:
-    cells = [*shown_shares(figures, convention), grouped(figures.documents)]
+def _row_html(label: str, cells: Sequence[Sequence[str]]) -> str:
+    """The lines of a cell under one another, the first of them the figure."""
     firsts = set(accumulate((len(names) for _, names in GROUPS), initial=0))
     numbers = "".join(
-        f'<td class="number{" first" * (place in firsts)}">{cell}</td>' for place, cell in enumerate(cells)
+        f'<td class="number{" first" * (place in firsts)}">{figure}{_more_html(more)}</td>'
+        for place, (figure, *more) in enumerate(cells)
     )
     return f'<tr><th scope="row" dir="auto">{escape(label)}</th>{numbers}</tr>'
+
+
+def _more_html(lines: Sequence[str]) -> str:
+    return "".join(f"<br><small>{escape(line)}</small>" for line in lines)
 
 
 def _sentence_html(text: str) -> str:

@@ -97,10 +97,9 @@ class ModelWorker:
             while isinstance(answer := process.receive(), Told):
                 tell(answer.share, answer.what)
         except BaseException:
+            # What it answers yet would be taken for the answer to the next request.
             with suppress(ModelStoppedError):
-                self._replace(
-                    process
-                )  # what it answers yet would be taken for the answer to the next request
+                self._replace(process)
             raise
         if answer is None:
             raise ModelStoppedError(
@@ -176,7 +175,7 @@ class RemotePredictor:
     ) -> list[Prediction]:
         """See `kpdemo.types.Predictor`; besides, raises ModelStoppedError."""
         found: list[Prediction] = self.worker.call(
-            self.model, "predict", list(documents), top_k=top_k, threshold=threshold
+            self.model, "predict", documents, top_k=top_k, threshold=threshold
         )
         return found
 
@@ -193,7 +192,7 @@ class RemotePredictor:
     ) -> list[RetrievalPrediction]:
         """See `kpdemo.types.RetrievalPredictor`; besides, raises ModelStoppedError."""
         found: list[RetrievalPrediction] = self.worker.call(
-            self.model, "predict_with_passages", list(documents), top_k=top_k, threshold=threshold
+            self.model, "predict_with_passages", documents, top_k=top_k, threshold=threshold
         )
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -38,8 +39,14 @@ def upload(page, part, *paths):
     choose_files(page.locator(f"#evaluate-{part}"), *paths)
 
 
+def starting(figures):
+    """With an interval under them, or none."""
+    return [re.compile(f"^{re.escape(figure)}(±|$)") for figure in figures]
+
+
 def table(page):
-    return page.locator("#evaluate-result table:visible")
+    """Of the figures; the one of the differences stands under it."""
+    return page.locator("#evaluate-result table:visible").first
 
 
 def test_the_next_step_is_said_first_and_a_missing_file_is_a_sentence(fresh):
@@ -57,9 +64,14 @@ def test_the_convention_chooses_the_table_and_the_figures_can_be_kept(fresh, cho
     expect(fresh.locator("#evaluate-summary")).to_have_text("Measured on 2 documents of gold.")
     rows = table(fresh).locator("tbody tr")
     expect(rows.get_by_role("rowheader")).to_have_text(["found.jsonl", "a-model-with-a-long-name"])
-    expect(rows.first.get_by_role("cell")).to_have_text(FIGURES["skip_empty"])
+    expect(rows.first.get_by_role("cell")).to_have_text(starting(FIGURES["skip_empty"]))
     fresh.get_by_role("radio", name="count_empty").check()
-    expect(rows.first.get_by_role("cell")).to_have_text(FIGURES["count_empty"])
+    expect(rows.first.get_by_role("cell")).to_have_text(starting(FIGURES["count_empty"]))
+    differences = fresh.get_by_role(
+        "table", name="Differences from the first: gold, documents without gold counted"
+    )
+    expect(differences.get_by_role("rowheader")).to_have_text(["a-model-with-a-long-name"])
+    expect(differences.get_by_role("cell").first).to_have_text("-0.286±2.000p=1.000")
     expect(fresh.locator("#evaluate-result")).to_contain_text(
         "those without gold of the kind counted as zero"
     )

@@ -37,7 +37,7 @@ def project(senses_site) -> int:
     made = senses_site.services.projects.create(ProjectSettings("Senses", types=("word2sense",)))
     senses_site.services.projects.add_member(made.id, "Ana", Role.RATER)
     yield made.id
-    senses_site.services.projects.delete("Senses")
+    senses_site.services.projects.delete(made.id, "Senses")
     senses_site.close_pages()
 
 

@@ -570,17 +570,31 @@ class TestEvaluate:
             json.loads(run("evaluate", "--gold", gold, "--predictions", file, "--json").out) for file in files
         ]
         several = ["evaluate", "--gold", gold, "--predictions", files[0], "--predictions", files[1]]
-        assert json.loads(run(*several, "--json").out) == {
+        written = json.loads(run(*several, "--json").out)
+        difference = written["runs"][1]["datasets"]["gold.test"].pop("difference")
+        assert written == {
             "runs": [{"predictions": file.name, **one} for file, one in zip(files, alone, strict=True)]
         }
+        assert difference["present"]["skip_empty"]["F1@5"] == {
+            "value": pytest.approx(-1 / 3), "interval": None, "p": 0.5, "p_holm": 0.5,
+        }  # fmt: skip
         table = run(*several).out
-        assert table.count("gold.test, documents without gold") == 2
-        assert [line.split()[1:4] for line in table.splitlines() if "fake" in line] == [
+        assert table.count("gold.test, documents without gold") == 4
+        assert [line.split()[1:4] for line in table.splitlines() if "│ fake" in line] == [
             ["fake", "│", "0.333"],
             ["fake", "│", "0.333"],
         ]
-        assert "theirs.jsonl" in table
-        assert "| theirs.jsonl | 2 | 0.000 / 0.000 / 0.000 |" in run(*several, "--markdown").out
+        differences = table.partition("Differences from the first: gold.test")[2].partition("gold.test")[0]
+        assert [line.split()[1:4] for line in differences.splitlines() if "theirs.jsonl" in line] == [
+            ["theirs.jsonl", "│", "-0.333"]
+        ]
+        assert "p=0.500" in differences
+        assert "Difference from fake, paired by document" in table
+        assert "Holm" not in table  # one comparison needs no correction
+        markdown = run(*several, "--markdown").out
+        assert "| theirs.jsonl | 2 | 0.000 / 0.000 / 0.000 |" in markdown
+        assert "| theirs.jsonl | -0.333 p=0.500 |" in markdown
+        assert "for the 2 comparisons in each column" in run(*several, "--predictions", files[1]).out
 
     def test_of_several_files_each_that_leaves_documents_out_is_named(
         self, run: Run, gold: Path, tmp_path: Path

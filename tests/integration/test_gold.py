@@ -510,7 +510,7 @@ def test_the_command_tells_which_gold_grades_to_look_at_again(url, tmp_path, cap
     database = open_database(url)
     ben = AccountService(database).user("ben").id
     with database.reading() as session:
-        pairs = dict(session.execute(select(Pair.external_id, Pair.id)).tuples().all())
+        pairs = {row.external_id: row.id for row in session.execute(select(Pair.external_id, Pair.id))}
     RatingService(database).comment(pairs["a-2"], ben, "", True)
     RatingService(database).rate(pairs["c-3"], ben, Decimal("3.5"))  # it was 4, and c-3 is decided
     assert main(["export", "harbour", "--output", str(tmp_path / "gold"), "--database-url", url]) == 0

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from annotation.assignment import position_of
 from annotation.errors import ImportFileError, NotFoundError
@@ -479,6 +479,16 @@ def test_two_imports_at_once_into_one_project_follow_each_other(database):
         assert sorted(session.scalars(select(Pair.import_order))) == list(range(1050))
         assert session.scalar(select(func.count()).select_from(Rating)) == 2100
         assert set(session.scalars(select(Pair.open_slots))) == {1}
+
+
+def test_an_import_does_not_wait_for_one_into_another_project(postgresql_database):
+    project = ProjectService(postgresql_database).create(SETTINGS)
+    with postgresql_database.engine.begin() as other:
+        other.execute(text("ANALYZE pairs"))  # as the other one does, which holds a lock to its end
+        summary = ImportService(postgresql_database).import_pairs(
+            project.id, map(pair, range(4 * MOST_ITEMS))
+        )
+    assert summary.pairs == 4 * MOST_ITEMS
 
 
 def test_memory_stays_flat(sqlite_database):

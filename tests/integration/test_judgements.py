@@ -10,7 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 
 import kpdemo.text
 from annotation.errors import ImportFileError
@@ -25,12 +25,12 @@ from annotation.services.known_pairs import KnownPairService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role
-from db.checks import check
 from db.models import Base, SentOrder, SentPhrase, SentPrediction
 from kpdemo.documents import read_documents
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.types import Keyphrase, Prediction
 from tests.commands import main
+from tests.databases import row_problems
 from tests.predicted import FERRY, GRADES, documents, grade, pairs_of, run, sent_project
 
 EXACT = JudgingOptions(Decimal(3), 2)
@@ -49,7 +49,7 @@ def test_phrases_of_all_models_become_one_pool_of_pairs(database):
     assert {pair.type for pair in pairs.values()} == {TYPE}
     assert all(pair.open_slots == 1 for pair in pairs.values())
     assert rows_of(database, SentPrediction) == 6
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
 
 def test_nothing_in_a_pair_tells_which_model_predicted_it(database):
@@ -59,6 +59,30 @@ def test_nothing_in_a_pair_tells_which_model_predicted_it(database):
         assert "north" not in shown
         assert "south" not in shown
         assert pair.intended_quarters is None
+
+
+def test_a_document_costs_the_same_statements_however_many_phrases_it_has(database):
+    project = ProjectService(database).create(ProjectSettings(name="sea", types=(TYPE,)))
+    said: list[str] = []
+    event.listen(database.engine, "before_cursor_execute", lambda *arguments: said.append(arguments[2]))
+
+    def statements(*phrases: int) -> int:
+        said.clear()
+        sent = [
+            PredictedDocument(f"d{count}", "", f"Text {count}", "en", (run("north", words(count)),))
+            for count in phrases
+        ]
+        SendService(database).send(project.id, sent)
+        assert len([statement for statement in said if "FROM training_pairs" in statement]) <= 2
+        return len(said)
+
+    def words(count: int) -> dict[str, float]:
+        return {f"phrase {number}": 0.5 for number in range(count)}
+
+    fixed, one_more = statements(1), statements(2, 3) - statements(4)
+    assert statements(9) == fixed
+    assert one_more < fixed
+    assert statements(5, 6, 7, 8, 20) == fixed + 4 * one_more
 
 
 def test_sending_again_changes_nothing_and_another_model_adds_only_what_is_new(database):
@@ -76,7 +100,7 @@ def test_sending_again_changes_nothing_and_another_model_adds_only_what_is_new(d
     pool = JudgementService(database).pool(project.id)
     assert [document.id for document in pool.documents] == ["ferry", "train"]
     assert pool.models == ["north", "south", "west"]
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
 
 def test_a_model_that_is_sent_again_is_replaced(database):
@@ -229,7 +253,7 @@ def test_the_models_scores_can_order_the_queue(database, is_random):
     }
     met = list(pairs_of(database, project.id))
     assert [doubts[text] for text in met] == sorted(doubts.values(), reverse=True)
-    assert check(database).problems == ()
+    assert row_problems(database) == []
     service.choose_order(project.id, QueueOrder.PROJECT)
     assert list(pairs_of(database, project.id)) == own
     assert rows_of(database, SentOrder) == 0
@@ -247,7 +271,7 @@ def test_what_a_rater_was_given_stays_in_its_place(database):
         service.choose_order(project.id, order)
         held = AssignmentService(database).queue(project.id, ana.id).pairs
         assert [pair.id for pair in held] == [first.id, second.id]
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
 
 def test_a_new_seed_keeps_the_order_by_uncertainty(database):
@@ -257,13 +281,13 @@ def test_a_new_seed_keeps_the_order_by_uncertainty(database):
     settings = ProjectSettings(name="sea", types=(TYPE,), raters_per_pair=1, seed=5)
     ProjectService(database).update(project.id, settings)
     assert set(list(pairs_of(database, project.id))[:1]) <= set(before[:2])  # two are equally uncertain
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
 
 def test_a_project_goes_with_all_that_was_sent_to_it(database):
     project = sent_project(database)
     SendService(database).choose_order(project.id, QueueOrder.MIXED)
-    ProjectService(database).delete(project.name)
+    ProjectService(database).delete(project.id, project.name)
     for name, table in Base.metadata.tables.items():
         if name.startswith("sent_"):
             assert rows_of(database, table) == 0, name

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from annotation.errors import ImportFileError
+from annotation.errors import GradeError, ImportFileError, SettingsError
 from annotation.services.bundle import Services, open_services
 from annotation.types import KnownPair, NewPair, Project, ProjectSettings
 from annotation.wrong_lines import WrongLinesError
@@ -107,3 +107,29 @@ def test_a_pair_is_met_once_in_training_checks_and_work(services, project):
         services.importing.import_pairs(project.id, [known("x", text="t").pair])
     services.known_pairs.retire_training(project.id)
     assert services.importing.import_pairs(project.id, [known("x", text="t").pair]).pairs == 1
+
+
+@pytest.mark.parametrize("kind", ["training", "checks"])
+def test_a_known_grade_stays_within_reach_of_the_grades_that_raters_can_give(services, project, kind):
+    distance = "training_distance" if kind == "training" else "check_distance"
+    narrow = replace(services.quality.settings(project.id), **{distance: Decimal("0.25")})
+    coarse = replace(project.settings, step=Decimal(1))
+    bring(services, project, kind, known("a", "2.5"))
+    services.projects.update(project.id, coarse)
+    with pytest.raises(SettingsError, match=r"pair of 2.5, and no grade in steps of 1 .*: keep (0.5|1)\.$"):
+        services.quality.change(project.id, narrow)
+    services.projects.update(project.id, project.settings)
+    services.quality.change(project.id, narrow)
+    with pytest.raises(SettingsError, match=r"pair of 2.5, and no grade in steps of 1 .*: keep 0.25, or"):
+        services.projects.update(project.id, coarse)
+
+    [line] = services.known_pairs.known(project.id)
+    services.known_pairs.set_grade(project.id, line.kind, line.id, Decimal("2.25"))
+    services.projects.update(project.id, coarse)
+    with pytest.raises(GradeError, match=r"No grade in steps of 1 is within the accepted distance of 0.25"):
+        services.known_pairs.set_grade(project.id, line.kind, line.id, Decimal("2.5"))
+    with pytest.raises(
+        ImportFileError, match=r"^b of the file, field 'grade': no grade in steps of 1 .*from 1.5"
+    ):
+        bring(services, project, kind, known("b", "1.5"))
+    assert bring(services, project, kind, known("b", "3.75")).pairs == 1

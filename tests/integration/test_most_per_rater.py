@@ -25,9 +25,9 @@ from annotation.services.ratings import RatingService
 from annotation.services.stuck import StuckService
 from annotation.types import KnownPair, NewPair, NewRating, SkipReason
 from annotation.ui.stuck_html import stuck_html
-from db.checks import check as check_database
 from db.models import Assignment, Pair, Rating, User
 from tests.commands import main
+from tests.databases import row_problems
 from tests.people import MovableClock, at_once
 from tests.raters import TYPE, World, check, check_finished, new_world
 
@@ -214,7 +214,7 @@ def test_many_raters_in_two_tabs_each_end_with_their_share(database):
         office.grade_all(rater)
         assert taken(office.world, rater, "rated") <= 10
     check(office.world)
-    assert check_database(database).problems == ()
+    assert row_problems(database) == []
 
 
 def test_skipped_pairs_do_not_count(database):
@@ -238,7 +238,7 @@ def test_withdrawn_pairs_do_not_count_and_keep_their_grades(database):
     office.withdrawal().restore(office.world.project, [gone])
     queue = office.queue(rater)
     assert (queue.pairs, queue.progress, queue.is_share_graded) == ((), Progress(3, 3), True)
-    assert check_database(database).problems == ()
+    assert row_problems(database) == []
 
 
 @pytest.mark.parametrize("room", [True, False])

@@ -14,9 +14,9 @@ from annotation.services.pair_list import PairListService
 from annotation.services.pair_removal import PairRemovalService
 from annotation.services.writing_pairs import bar
 from annotation.types import NewPair
-from db.checks import check
 from db.models import Assignment, AuditEvent, Pair, Rating
 from tests.commands import main
+from tests.databases import row_problems
 from tests.rated import Rated, pair, rated_project
 from tests.writers import TYPE, open_office
 
@@ -36,7 +36,7 @@ def test_what_nobody_has_met_goes_and_can_be_imported_again(rated):
         PairRemovalService(rated.database).remove(rated.id, [*wrong, wrong[0]], by=rated.adjudicator) == 1199
     )
     assert left(rated) == ["graded", "p1199"]
-    assert check(rated.database).problems == ()
+    assert row_problems(rated.database) == []
     with rated.database.reading() as session:
         event = session.scalars(select(AuditEvent).where(AuditEvent.action == "pairs removed")).one()
         assert (event.detail["pairs"], event.user_id) == (wrong, rated.adjudicator.id)
@@ -76,7 +76,7 @@ def test_who_only_may_not_grade_a_pair_was_not_given_it(database):
         chosen = session.scalars(select(Pair).where(Pair.external_id == "chosen")).one()
         bar(session, chosen, [office.id("ana")], office.clock())
     assert service.remove(office.project.id, ["chosen"]) == 1
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
 
 def test_an_id_of_several_types_wants_its_type(sqlite_database, capsys):

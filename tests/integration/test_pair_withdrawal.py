@@ -45,8 +45,8 @@ from annotation.ui.agreement import texts_of
 from annotation.ui.agreement_tables import raters_table
 from annotation.ui.home import project_html
 from annotation.ui.project_html import counts_html
-from db.checks import check
 from db.models import Assignment, AuditEvent, Pair, Rating, RatingChange
+from tests.databases import row_problems
 from tests.people import MovableClock, at_once
 from tests.predicted import GRADES, grade, pairs_of, sent_project
 from tests.rated import Rated, pair, rated_project
@@ -72,7 +72,7 @@ def test_a_project_without_the_pairs_and_one_that_withdrew_them_are_the_same(
     wanted = shown(twin)
     wanted_files = exported(twin, tmp_path / "twin", RaterColumns.ANONYMOUS)
     wanted_claims = claims(twin)
-    ProjectService(database).delete("harbour")
+    ProjectService(database).delete(twin.id, "harbour")
 
     rated = build_study(database, study)
     before, files_before = shown(rated), exported(rated, tmp_path / "before", RaterColumns.NAMED)
@@ -88,11 +88,11 @@ def test_a_project_without_the_pairs_and_one_that_withdrew_them_are_the_same(
     assert exported(rated, tmp_path / "withdrawn", RaterColumns.ANONYMOUS) == wanted_files
     restore(rated, *study.withdrawn)
     assert exported(rated, tmp_path / "restored", RaterColumns.NAMED) == files_before
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
     withdraw(rated, *study.withdrawn)
     assert claims(rated) == wanted_claims
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
 
 def test_what_was_held_is_held_again_after_restoring(database):
@@ -109,7 +109,7 @@ def test_what_was_held_is_held_again_after_restoring(database):
     assert assignments.queue(world.project, other).pairs == ()
     saved = RatingService(database, assignments=assignments).rate(world.pairs[0], rater, Decimal(1))
     assert ([each.id for each in saved.queue.pairs], saved.queue.progress.total) == ([world.pairs[2]], 2)
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,14 @@ def test_what_was_held_goes_to_others_after_restoring_where(database, why):
     else:
         ratings.rate(pair_id, second, Decimal(2))
     service.restore(world.project, [name])
-    assert check(database).problems == ()
+    assert row_problems(database) == []
     is_graded = why == "another graded it"
     assert [each.id for each in assignments.queue(world.project, third).pairs] == (
         [] if is_graded else [pair_id]
     )
     with pytest.raises(AssignmentError, match="others have taken it"):
         ratings.rate(pair_id, first, Decimal(1))
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
 
 def names_of(database, pairs) -> dict[int, str]:
@@ -166,13 +166,13 @@ def test_who_has_the_pair_on_the_screen_loses_nothing(database):
     assert skipped.queue.progress.total == 2
     assert ratings.recent(world.project, first) == ()
     assert AgreementService(database).report(world.project, resamples=10).whole.ratings == 0
-    assert check(database).problems == ()
+    assert row_problems(database) == []
     service.restore(world.project, [names[shown_pair]])
     assert [(each.id, each.grade) for each in ratings.recent(world.project, first)] == [
         (shown_pair, Decimal(3))
     ]
     assert ratings.progress(world.project, first).rated == 1
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
 
 def test_withdrawing_while_raters_grade_gives_no_error_and_loses_no_grade(database):
@@ -200,7 +200,7 @@ def test_withdrawing_while_raters_grade_gives_no_error_and_loses_no_grade(databa
             for turn in range(12):
                 chosen = [names[each] for each in world.pairs[turn % 3 :: 3]]
                 (service.withdraw if turn % 2 == 0 else service.restore)(world.project, chosen)
-                assert check(database).problems == ()
+                assert row_problems(database) == []
                 time.sleep(0.02)
             service.restore(world.project, list(names.values()))
         finally:
@@ -216,7 +216,7 @@ def test_withdrawing_while_raters_grade_gives_no_error_and_loses_no_grade(databa
         assert len(session.scalars(select(RatingChange.id)).all()) == len(kept)
     assert kept == said
     assert len(kept) == 90
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
 
 def test_a_rater_who_submits_at_that_moment_is_never_refused(database):
@@ -238,7 +238,7 @@ def test_a_rater_who_submits_at_that_moment_is_never_refused(database):
         with database.reading() as session:
             assert len(session.scalars(select(Rating.id)).all()) == number + 1
         assert not isinstance(saved, Exception)
-    assert check(database).problems == ()
+    assert row_problems(database) == []
 
 
 @pytest.fixture
@@ -407,7 +407,7 @@ def test_what_is_withdrawn_is_known_to_imports_and_settings(rated):
     settings = projects.get(rated.id).settings
     projects.update(rated.id, replace(settings, raters_per_pair=3))
     restore(rated, "a")
-    assert check(rated.database).problems == ()
+    assert row_problems(rated.database) == []
     with rated.database.reading() as session:
         assert session.scalars(select(Assignment.state).where(Assignment.state != "rated")).all() == []
 

@@ -419,9 +419,9 @@ def test_counting_reads_the_index_and_no_text(sqlite_database):
 
 def test_a_deleted_project_takes_its_pairs_and_ratings_and_leaves_the_rest(database):
     kept = project_with(database, pair(1, "1", "2"), name="Kept")
-    project_with(database, pair(1, "1", "2"), pair(2, "4"))
+    project = project_with(database, pair(1, "1", "2"), pair(2, "4"))
     service = ProjectService(database)
-    service.delete("NEWS")
+    service.delete(project.id, "NEWS")
     with pytest.raises(NotFoundError):
         service.get("News")
     assert service.counts(kept.id).ratings == 2
@@ -432,12 +432,22 @@ def test_a_deleted_project_takes_its_pairs_and_ratings_and_leaves_the_rest(datab
     assert [user.name for user in AccountService(database).users()] == ["rater-0", "rater-1"]
 
 
+def test_who_deletes_a_project_deletes_no_other_that_has_its_name_by_then(database):
+    asked, other = project_with(database, name="News"), project_with(database, name="Other")
+    service = ProjectService(database)
+    service.update(asked.id, replace(asked.settings, name="News of 2014"))
+    service.update(other.id, replace(other.settings, name="News"))
+    with pytest.raises(SettingsError, match=r"“News” is not the name of the project: type News of 2014 to"):
+        service.delete(asked.id, "News")
+    assert [project.id for project in service.list()] == [other.id, asked.id]
+
+
 def test_a_project_is_deleted_while_a_rater_saves(database):
     """On PostgreSQL both would wait for each other: the grade for the project, the project for the pair."""
     project = project_with(database, pair(1))
     rater, pair_id = held_by_ana(database, project)
     with saving_slowly(database, rater, pair_id) as saving:
-        deleted = Meanwhile(lambda: ProjectService(database).delete("News"))
+        deleted = Meanwhile(lambda: ProjectService(database).delete(project.id, "News"))
         assert not deleted.is_done_within(0.3)
     saving.result()
     deleted.result()

@@ -24,14 +24,14 @@ from annotation.errors import (
 from annotation.quality import QualitySettings
 from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import Services, open_services
-from annotation.services.known_pairs import KnownKind
+from annotation.services.known_grades import KnownKind
 from annotation.services.quality import state_of
 from annotation.services.ratings import RatingService
 from annotation.training import TrainingPhase
 from annotation.types import KnownPair, NewPair, SkipReason
 from annotation.ui.remarks import remarks_html, remarks_table
-from db.checks import check as check_database
 from db.models import Assignment, Pair, Project, RaterState, Rating, TrainingGrade, User
+from tests.databases import row_problems
 from tests.people import at_once
 from tests.raters import LONG_AGO, TYPE, World, check, check_finished, new_world
 
@@ -128,7 +128,7 @@ def test_the_work_begins_when_the_training_is_passed_and_not_before(make):
     standing = place.standing(first)
     assert [(a.accepted, a.pairs, a.has_passed) for a in standing.attempts] == [(1, 3, False), (3, 3, True)]
     assert place.standing(second).excused_at is not None
-    assert check_database(place.world.database).problems == ()
+    assert row_problems(place.world.database) == []
 
 
 def test_a_training_grade_is_answered_with_what_is_known_and_stays(make):
@@ -213,7 +213,7 @@ def test_check_pairs_come_between_the_others_once_each_and_are_counted_nowhere(m
     assert services.gold.counts(place.project).pairs == 40
     assert [place.standing(r).accepted_checks for r in place.world.raters] == [6, 0]
     assert [place.standing(r).checks for r in place.world.raters] == [6, 6]
-    assert check_database(place.world.database).problems == ()
+    assert row_problems(place.world.database) == []
     assert [p.id for p in services.projects.list()] == [place.project]
 
 
@@ -283,7 +283,7 @@ def test_a_check_can_be_skipped_revised_and_commented_like_any_pair(make):
     assert services.ratings.pair(graded, rater).comment.startswith("on a docked")
     assert services.ratings.pair(skipped, rater).grade is None
     check(place.world)
-    assert check_database(place.world.database).problems == ()
+    assert row_problems(place.world.database) == []
 
 
 def test_what_is_said_of_a_check_pair_is_among_the_remarks(make):
@@ -337,7 +337,7 @@ def test_two_raters_at_once_get_every_check(make):
     seen = at_once([lambda rater=rater: place.work(rater) for rater in place.world.raters])
     assert [sum(text.startswith("a docked") for text in each) for each in seen] == [3, 3, 3, 3]
     check_finished(place.world)
-    assert check_database(place.world.database).problems == ()
+    assert row_problems(place.world.database) == []
 
 
 def test_a_known_grade_is_corrected_for_what_is_not_judged_yet(make):
@@ -408,7 +408,7 @@ def test_a_check_whose_lease_ends_is_given_back_and_comes_again_once(make):
     assert place.work(first).count("a docked c1") == 1
     assert [place.standing(rater).checks for rater in (first, second)] == [1, 1]
     check_finished(place.world)
-    assert check_database(place.world.database).problems == ()
+    assert row_problems(place.world.database) == []
 
 
 def test_a_pair_of_the_project_is_refused_as_a_check(make):
@@ -455,7 +455,8 @@ def test_the_shelf_of_check_pairs_is_no_project_for_anybody_and_goes_with_its_ow
         place.services.projects.get(shelf)
     with pytest.raises(NotFoundError):
         place.services.assignment.queue(shelf, place.world.raters[0])
-    place.services.projects.delete(place.services.projects.get(place.project).name)
+    projects = place.services.projects
+    projects.delete(place.project, projects.get(place.project).name)
     with place.world.database.reading() as session:
         assert session.scalar(select(func.count()).select_from(Pair)) == 0
         assert session.scalar(select(func.count()).select_from(Project)) == 0

@@ -14,9 +14,9 @@ from annotation.errors import SettingsError
 from annotation.services.accounts import AccountService
 from annotation.services.assignment import AssignmentService
 from annotation.services.desk import lock_pair, open_desk
-from annotation.services.projects import ProjectService
+from annotation.services.projects import ProjectService, find_project
 from annotation.services.quality import QualityService
-from db.models import Assignment, Membership
+from db.models import Assignment, Membership, Pair
 from tests.raters import World, check, new_world
 
 MOMENT = 0.3
@@ -50,6 +50,7 @@ def work(request, postgresql_database) -> Work:
         "disabled": lambda: AccountService(database).disable("rater 0.0"),
         "removed": lambda: ProjectService(database).remove_member(world.project, "rater 0.0"),
         "paused": lambda: QualityService(database).pause(world.project, "rater 0.0"),
+        "stopped": lambda: assignments.give_back(world.project, world.raters[0]),
     }
     for rater in world.raters:
         assert len(assignments.queue(world.project, rater).pairs) == 2
@@ -81,6 +82,20 @@ def test_a_claim_that_is_under_way_is_waited_for(work, meanwhile):
         assert len(work.assignments.fill(connection, desk, now, count=3).pairs) == 3
         gone = meanwhile.submit(work.send_away)
         wait([gone], MOMENT)
+    gone.result(10)
+    assert work.held() == []
+    check(work.world)
+
+
+@pytest.mark.parametrize("work", ["disabled", "removed", "paused", "stopped"], indirect=True)
+def test_who_waits_for_an_import_has_no_pair_locked_that_it_comes_to_later(work, meanwhile):
+    low, high = sorted(work.held())
+    with work.world.database.session() as session:
+        find_project(session, work.world.project, lock=True)
+        lock_pair(session.connection(), high)
+        gone = meanwhile.submit(work.send_away)
+        wait([gone], MOMENT)
+        session.execute(select(Pair.id).where(Pair.id == low).with_for_update(nowait=True))
     gone.result(10)
     assert work.held() == []
     check(work.world)

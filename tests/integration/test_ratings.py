@@ -260,7 +260,7 @@ def test_a_comment_and_the_end_of_its_project_do_not_wait_for_each_other(databas
         services[1].comment(pair, rater, "Which ferry?")
 
     monkeypatch.setattr(projects, "lock_pairs", wait_for_the_other)
-    deleted, said = at_once([lambda: projects_service.delete("Project 0"), comment])
+    deleted, said = at_once([lambda: projects_service.delete(world.project, "Project 0"), comment])
     assert deleted is None
     assert isinstance(said, NotFoundError)
     with database.reading() as session:

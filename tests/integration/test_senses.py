@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from sqlalchemy import event
 
 from annotation.authoring import NewItem
 from annotation.errors import TextError
@@ -162,6 +163,27 @@ def test_what_a_writer_chose_goes_to_the_raters_with_its_meanings(services):
     assert zombify is not None
     assert (mouse.flag, mouse.word_definition) == (None, tiny.POINTER.gloss)
     assert (zombify.flag, zombify.word_definition) == (WordFlag.OOV, "to make a zombie of")
+
+
+def test_the_senses_of_all_texts_that_wait_are_looked_up_at_once(services, database, flagged):
+    made = services.projects.create(ProjectSettings("typed", types=(TYPE,)))
+    services.importing.import_pairs(
+        made.id, [NewPair(f"w-{n}", TYPE, f"mousify{n}#v", tiny.POINTER.key, senses=flagged) for n in (1, 2)]
+    )
+    services.items.import_items(made.id, [NewItem(str(n), TYPE, f"mouse{n}#n") for n in range(4)])
+    services.items.change_plan(made.id, has_zeros=False)
+    writer, editor = (person(services, role.value, made.id, role).id for role in (Role.WRITER, Role.EDITOR))
+    for text in (tiny.POINTER.key, tiny.KEYBOARD.key, "what moves a pointer", tiny.POINTER.key):
+        task = services.writing.desk(made.id, writer).task
+        services.writing.submit(task.id, writer, text, task.version)
+    said: list[str] = []
+    event.listen(database.engine, "before_cursor_execute", lambda *arguments: said.append(arguments[2]))
+    first, *others, last = services.editing.queue(made.id, editor)
+    assert len([statement for statement in said if "FROM pairs" in statement]) == 1
+    assert (first.senses, last.senses) == (
+        replace(flagged, flag=None, word_key=None, word_definition=""),
+    ) * 2
+    assert [text.senses for text in others] == [None, None]
 
 
 def test_an_editors_own_sense_has_no_meanings_of_the_writers(services):

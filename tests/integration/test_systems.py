@@ -15,8 +15,8 @@ from annotation.services.projects import ProjectService
 from annotation.services.system_rows import Gold
 from annotation.services.systems import SystemService
 from annotation.types import ProjectSettings
-from db.checks import check
 from db.models import AuditEvent, GoldGrade, GoldSet, ScoredSystem, SystemScore
+from tests.databases import row_problems
 from tests.processes import PATIENCE
 from tests.rated import pair, rated_project
 
@@ -114,7 +114,7 @@ def test_systems_are_ranked_on_the_gold_of_their_day(rated, service):
         (gold_id, 7, 2, True),
     ]
     assert service.board(rated.id, gold_id) is board
-    assert check(rated.database).problems == ()
+    assert row_problems(rated.database) == []
 
 
 def test_scores_follow_their_pairs_where_the_same_gold_comes_in_another_order(rated, service):
@@ -162,7 +162,7 @@ def test_a_project_takes_its_systems_along_and_sees_no_others(rated, service):
     ):
         with pytest.raises(NotFoundError):
             asked()
-    ProjectService(rated.database).delete("harbour")
+    ProjectService(rated.database).delete(rated.id, "harbour")
     assert rows(rated.database, GoldSet, GoldGrade, ScoredSystem, SystemScore) == [0, 0, 0, 0]
 
 

@@ -56,6 +56,11 @@ def test_a_prediction_is_the_same_as_without_a_process_between(worker):
     assert (remote.name, remote.device) == ("first", "cpu")
 
 
+def test_one_string_is_explained_as_without_a_process_between(worker):
+    with pytest.raises(TypeError, match="must be a list, not one string"):
+        worker.open("first").predict(TEXT.body)
+
+
 def test_how_far_a_long_work_is_comes_before_its_answer(worker):
     heard = []
     with heard_by(lambda share, what: heard.append((share, what))):

@@ -77,12 +77,28 @@ def run(handlers, gold, *predictions):
     return html, [json.loads(line) for line in lines]
 
 
-def rows_of(html, convention):
+def cells_of(html, convention):
+    """Of each table, the rows with the lines of each cell."""
     section = html.partition(f'<section class="by-{convention}">')[2].partition("</section>")[0]
     return [
-        (re.sub("<.*?>", "", row[0]), re.findall(r'<td class="number[^"]*">(.*?)</td>', row[1]))
-        for row in re.findall(r'<th scope="row" dir="auto">(.*?)</th>(.*?)</tr>', section)
+        [
+            (
+                re.sub("<.*?>", "", row[0]),
+                [
+                    re.sub("<.*?>", "", cell.replace("<br>", "\n")).split("\n")
+                    for cell in re.findall(r'<td class="number[^"]*">(.*?)</td>', row[1])
+                ],
+            )
+            for row in re.findall(r'<th scope="row" dir="auto">(.*?)</th>(.*?)</tr>', table)
+        ]
+        for table in section.split("</table>")[:-1]
     ]
+
+
+def rows_of(html, convention):
+    """The figures without their intervals."""
+    figures = cells_of(html, convention)[0]
+    return [(name, [lines[0] for lines in cells]) for name, cells in figures]
 
 
 @pytest.mark.parametrize("convention", FIGURES)
@@ -116,6 +132,40 @@ def test_each_column_names_its_kind_and_measure_by_itself(handlers, write):
     ]  # fmt: skip
     assert "gold, documents without gold counted as zero" in table
     assert "R@50 is the share of the gold keyphrases that are among the first 50." in html
+
+
+def test_a_figure_stands_over_its_interval_and_a_single_document_is_told(handlers, write):
+    gold = [*GOLD, {"id": "c", "abstract": "Kernels learn.", "keyphrases": ["drug design", "molecules"]}]
+    found = [*FOUND, {"id": "c", "absent": ["drug design"]}]
+    html, [line] = run(handlers, write("gold.jsonl", gold), write("found.jsonl", found))
+    [[(_, cells)]] = cells_of(html, "skip_empty")
+    low, high = line["datasets"]["gold"]["interval"]["absent"]["skip_empty"]["R@50"]
+    assert (low, high) == (0.0, 1.0)  # .5 ±1.242
+    assert cells[4] == ["0.500", "±1.000"]
+    assert cells[0] == ["0.571"]
+    assert "gold: 1 document has present gold keyphrases; from one there is no interval." in html
+    assert "Differences" not in html
+
+
+def test_each_further_file_is_compared_with_the_first(handlers, write):
+    nothing = [{**row, "present": [], "absent": []} for row in FOUND]
+    files = [
+        write("found.jsonl", FOUND, "1"),
+        write("nothing.jsonl", nothing),
+        write("same.jsonl", FOUND, "2"),
+    ]
+    html, lines = run(handlers, write("gold.jsonl", GOLD), *files)
+    [_, rows] = cells_of(html, "count_empty")
+    assert [name for name, _ in rows] == ["nothing.jsonl", "same.jsonl"]
+    # one document differs: as likely as not; of two comparisons by Holm
+    assert rows[0][1][0] == ["-0.286", "±2.000", "p=1.000"]
+    assert rows[1][1][0] == ["0.000", "p=1.000"]
+    assert "Difference from found.jsonl, paired by document" in html
+    assert "Holm&#x27;s method for the 2 comparisons" in html
+    assert "difference" not in lines[0]["datasets"]["gold"]
+    assert lines[2]["datasets"]["gold"]["difference"]["absent"]["skip_empty"]["R@50"] == {
+        "value": 0.0, "interval": None, "p": 1.0, "p_holm": 1.0,
+    }  # fmt: skip
 
 
 def test_the_download_is_what_the_command_prints(handlers, write, capsys):

@@ -29,14 +29,14 @@ def bank_of(count: int, *, seed: int = 0, **score) -> PhraseBank:
     first, second = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
     together = random.integers(1, 300, len(pairs)).astype(np.int32)
     uses = random.integers(300, 900, count).astype(np.int32)
-    return PhraseBank.build(
+    bank = PhraseBank.build(
         [f"term {number}{' long' * (number % 3)}" for number in range(count)],
         random.uniform(0, 8, count),
         torch.from_numpy(unit_vectors(count, seed)),
         encoder="e" * 64,
         associations=Associations(uses, first, second, together, 5000),
-        score=BankScore(**score),
     )
+    return replace(bank, score=BankScore(**score))
 
 
 def strength(known: Associations, one: int, other: int) -> float:
@@ -107,9 +107,8 @@ def test_each_document_gets_its_own_terms():
 def test_the_terms_of_the_text_are_the_evidence_nearest_first():
     vectors = torch.eye(WIDTH)[:4].clone()
     vectors[3, :3] = torch.tensor([0.5, 0.8, 0.0])
-    bank = PhraseBank.build(
-        ["a", "b", "c", "d"], np.zeros(4), vectors, encoder="e", score=BankScore(nearest=2)
-    )
+    built = PhraseBank.build(["a", "b", "c", "d"], np.zeros(4), vectors, encoder="e")
+    bank = replace(built, score=BankScore(nearest=2))
     spelt = {2: "of c", 0: "As", 1: "the B"}
     [[found]] = bank.search(vectors[3:].numpy(), 4, [TextTerms((0, 1, 2), spelt=spelt)])
     assert (found.text, found.evidence) == ("d", ("the B", "As"))
@@ -121,7 +120,8 @@ def test_evidence_does_not_say_the_same_twice():
     vectors = torch.eye(WIDTH)[:4].clone()
     vectors[3, :3] = torch.tensor([0.6, 0.8, 0.1])
     texts = ["fractures", "hip fracture", "surgery", "osteoporosis"]
-    bank = PhraseBank.build(texts, np.zeros(4), vectors, encoder="e", score=BankScore(nearest=2))
+    built = PhraseBank.build(texts, np.zeros(4), vectors, encoder="e")
+    bank = replace(built, score=BankScore(nearest=2))
     text = TextTerms((0, 1, 2), spelt=dict(enumerate(texts[:3])))
     [[found]] = bank.search(vectors[3:].numpy(), 1, [text])
     assert (found.text, found.evidence) == ("osteoporosis", ("hip fracture", "surgery"))

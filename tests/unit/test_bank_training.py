@@ -299,6 +299,9 @@ class TestPaper:
         for candidates, ranking in zip(proposed, rankings, strict=True):
             assert {k.text for k in ranking.keyphrases} == {candidate.text for candidate in candidates}
             assert ranking.own >= min(5, len(candidates))
+        shutil.copytree(tmp_path / "generator", tmp_path / "model")
+        shutil.copytree(tmp_path / "run" / "checkpoint", tmp_path / "model" / "reranker")
+        assert load_system(tmp_path / "model", device="cpu").proposer.search == search
 
 
 class TestTraining:
@@ -331,6 +334,12 @@ class TestTraining:
         assert prediction.present
         card = (folder / "model" / "MODEL_CARD.md").read_text(encoding="utf-8")
         assert card.startswith("# Of four topics\n\nNot for use.\n\n## tiny: present keyphrases")
+
+    def test_the_model_proposes_as_many_candidates_as_the_reranker_learnt_to_rank(self, folder):
+        model = load_system(folder / "model", device="cpu")
+        assert model.proposer.retrieved == 4  # of 5 terms
+        [prediction] = model.predict([Document("Proteins and words.")])
+        assert len(prediction.absent_candidates) == 4
 
     def test_documents_that_are_read_ahead_get_the_same_keyphrases(self, folder):
         model = load_system(folder / "model", device="cpu")
@@ -381,7 +390,7 @@ class TestTraining:
             run("model", folder / "style.toml", output=tmp_path / "style", overrides={})
 
     def test_more_layers_than_there_are_cannot_be_trained(self, style, folder, tmp_path):
-        with pytest.raises(ConfigError, match="has 1 layers, of which 2 cannot be trained"):
+        with pytest.raises(ConfigError, match="which 2 cannot be trained: give `top_layers` from 0 to 1"):
             run("extractor", folder / "style.toml", output=tmp_path, overrides={"top_layers": "2"})
 
     def test_a_run_goes_on_where_it_ended(self, folder):
@@ -401,6 +410,20 @@ class TestTraining:
             run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
         assert set((tmp_path / "cache").glob("candidates-*")) > known
 
+    def test_the_reranker_reads_a_document_as_often_as_its_source_says(self, folder, tmp_path, monkeypatch):
+        def caught(part, *given, **named):
+            parts.append(part)
+            raise KeyboardInterrupt
+
+        parts = []
+        monkeypatch.setattr("kpdemo.training.reranker.train", caught)
+        sources = "[{ path = 'train.jsonl' }, { path = 'valid.jsonl', repeat = 3 }]"
+        with pytest.raises(KeyboardInterrupt):
+            run("reranker", folder / "config.toml", output=tmp_path, overrides={"train": sources})
+        [part] = parts
+        visits = Counter(number for batch in part.batches(0) for number in batch)
+        assert Counter(visits.values()) == {1: 40, 3: 8}
+
     @pytest.mark.parametrize(
         ("part", "change", "message"),
         [
@@ -410,8 +433,13 @@ class TestTraining:
                 {"train": "[{path = 'lists.jsonl'}]"},
                 "No training document has a keyphrase of the bank",
             ),
+            ("bank", {"model.width": "17"}, "gives 16 numbers a vector: lower `model.width`, which is 17"),
             ("reranker", {"bank": "nowhere"}, "No model at nowhere"),
-            ("reranker", {"train": "[{path = 'train.jsonl', limit = 0}]"}, "No training document has a gold"),
+            (
+                "reranker",
+                {"train": "[{path = 'train.jsonl', where = {id = 'none'}}]"},
+                "No training document has a gold",
+            ),
         ],
     )
     def test_what_cannot_be_trained_is_said(self, folder, tmp_path, part, change, message):

@@ -1,6 +1,7 @@
 """Candidate recall, by hand."""
 
-from kpdemo.candidates.chunks import Candidate
+from kpdemo.candidates.chunks import Candidate, mine_candidates
+from kpdemo.candidates.tagger import load_tagger
 from kpdemo.evaluation.coverage import Coverage, coverage_to_json, measure_coverage
 from kpdemo.types import Document
 
@@ -21,6 +22,15 @@ def test_recall_counts_present_gold_once_and_absent_gold_not_at_all():
     assert coverage == Coverage(documents=2, gold=3, found=2, candidates=3)
     assert coverage.recall == 2 / 3
     assert coverage.candidates_per_document == 1.5
+
+
+def test_markup_is_read_as_models_read_it():
+    document = Document(
+        "<i>Escherichia</i> <b>coli</b> binds CO<sub>2</sub>.",
+        keyphrases=("CO<sub>2</sub>", "Escherichia coli"),
+    )
+    coverage = measure_coverage([document], lambda read: mine_candidates(read, load_tagger()))
+    assert (coverage.gold, coverage.found) == (2, 2)
 
 
 def test_recall_without_gold_is_undefined():

@@ -165,7 +165,7 @@ def test_postgresql_is_not_upgraded_at_the_start_but_told_how(postgresql_databas
     with pytest.raises(DatabaseError, match=r"python -m db upgrade --database-url postgresql://\S+"):
         prepare(postgresql_database, migrations=later)
     assert current(postgresql_database) == MIGRATIONS.head
-    assert prepare(postgresql_database, migrations=later, may_upgrade=True).after == later.head
+    assert upgrade(postgresql_database, migrations=later).after == later.head
 
 
 def test_an_empty_postgresql_database_is_told_how_to_get_its_tables():
@@ -265,13 +265,13 @@ def test_a_server_that_does_not_answer_is_said_without_the_password():
     assert "geheim" not in str(told.value)
 
 
-PREPARE = """
+UPGRADE = """
 import sys
 from db import Database
-from db.schema import prepare
+from db.schema import upgrade
 print("ready", flush=True)
 sys.stdin.readline()
-print(prepare(Database(sys.argv[1]), may_upgrade=True) is not None)
+upgrade(Database(sys.argv[1]))
 """
 
 
@@ -282,7 +282,7 @@ def test_processes_that_start_at_once_do_not_upgrade_twice(bare):
         processes = [
             stack.enter_context(
                 subprocess.Popen(
-                    [sys.executable, "-c", PREPARE, url],
+                    [sys.executable, "-c", UPGRADE, url],
                     cwd=ROOT,
                     stdin=pipe,
                     stdout=pipe,

@@ -22,11 +22,12 @@ from kpdemo.evaluation.metrics import harmonic_mean
 from kpdemo.evaluation.uncertainty import f1_standard_error, standard_error
 from kpdemo.experiments.config import DEFAULT_CONFIG, ExperimentsConfig, as_toml
 from kpdemo.experiments.gold_files import GoldFile, joined
-from kpdemo.experiments.measuring import figures
+from kpdemo.experiments.measuring import figures, without
 from kpdemo.experiments.models import ModelRuns
 from kpdemo.experiments.pages import write_page
 from kpdemo.experiments.published import published
 from kpdemo.experiments.results import Results
+from kpdemo.markup import without_markup
 from kpdemo.simckp.backbone import load_backbone
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
@@ -240,6 +241,21 @@ def test_a_variant_is_trained_anew_with_other_settings_or_data(folder, monkeypat
     assert len(set(outputs)) == 3
 
 
+def test_names_that_the_page_does_not_show_are_refused_before_anything_is_trained(
+    folder, monkeypatch, capsys
+):
+    monkeypatch.setattr(kpdemo.training, "run", lambda *_, **__: pytest.fail("trained"))
+    path = folder / "config.toml"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("measured.in-domain", "measured.mine"), encoding="utf-8"
+    )
+    assert experiments(folder, "ablation") == 2
+    assert capsys.readouterr().err == (
+        f"{path}, [experiments]: `measured` has the names mine, out-of-domain: give it in-domain and "
+        "out-of-domain, which the page of results shows.\n"
+    )
+
+
 def test_a_checkpoint_that_a_crash_left_half_written_is_made_again(folder, monkeypatch):
     with monkeypatch.context() as crashing:
         crashing.setattr("kpdemo.simckp.folders.write_sums", lambda _: pytest.fail("the power is gone"))
@@ -264,6 +280,11 @@ def test_a_model_stands_beside_the_paper_on_the_documents_it_was_not_chosen_on(f
     assert "| SimCKP | 0.356 / 0.358 |" in page
     assert "`first` proposes no absent keyphrases" in page
     assert "experiments main --model first --gold inspec.test.jsonl" in page
+
+
+def test_a_document_that_chose_the_model_is_left_out_whatever_markup_it_has():
+    marked, other = Document("Binding of CO<sub>2</sub> in cells."), Document("Graph kernels.")
+    assert without([marked, other], {without_markup(marked).text}) == [other]
 
 
 @pytest.mark.usefixtures("_models_stay_open")
@@ -353,26 +374,50 @@ def test_shorter_candidates_keep_their_scores(folder):
         asked.up_to(3)
 
 
-def test_recall_is_measured_for_each_source_of_absent_candidates(folder):
+def tiny_system(folder: Path) -> SystemPredictor:
+    """An extractor-generator."""
     generator = tiny_generator(folder / "backbone")
     extractor = SimckpPredictor(
         "tiny", generator.module.extractor, generator.tokenizer, generator.padding, load_tagger(),
         Selection(0.0, Calibration()),
     )  # fmt: skip
-    system = SystemPredictor(extractor, Proposer(None, generator, SearchConfig(beams=2, longest=6)))
+    return SystemPredictor(extractor, Proposer(None, generator, SearchConfig(beams=2, longest=6)))
+
+
+def test_recall_is_measured_for_each_source_of_absent_candidates(folder):
+    system = tiny_system(folder)
     documents = [Document("We compare graph kernels.", keyphrases=("molecule",))]
     results = Results(folder / "results")
     advanced: list[int] = []
     runs = ModelRuns(
         "tiny", "", {"nus": GoldFile("gold", "nus.jsonl", "1")}, {"nus": documents}, {"nus": 0}, results
     )
-    runs.recall(extractor, system, advanced.append)
+    runs.recall(system, system, advanced.append)
     assert stored(folder, "recall-tiny")["sources"].keys() == {"generated"}
     assert advanced == [1]
     write_page(results)
     page = results.page.read_text(encoding="utf-8")
     assert "| **tiny**, generated | 0.000 |" in page
     assert "| SimCKP, 50 beams | 0.185 |" in page
+
+
+def test_absent_keyphrases_of_each_source_are_those_that_predict_gives(folder):
+    """None of a language that the model does not read, nor of another script, which it refuses."""
+    bodies = (
+        "We compare graph kernels.",
+        "Wir vergleichen die Kerne von Graphen und Bäumen.",
+        "我们比较分子的图核。",
+    )
+    documents = [Document(body, id=body, keyphrases=("molecule",)) for body in bodies]
+    system, results = tiny_system(folder), Results(folder / "results")
+    given = [bool(system.predict([document])[0].absent) for document in documents[:2]]
+    found = [bool(ranking.keyphrases) for ranking in system.rank(documents[:2])]
+    assert given == found == [True, False]
+    gold = {"nus": GoldFile("gold", "nus.jsonl", "1")}
+    runs = ModelRuns("tiny", "", gold, {"nus": documents}, {"nus": 0}, results)
+    runs.recall(system, system, lambda count: None)
+    measured = stored(folder, "recall-tiny")["sources"]["generated"]["nus"]
+    assert (measured["documents"], measured["refused"]) == (3, 1)
 
 
 def test_a_model_of_one_piece_is_measured_as_a_whole(folder, monkeypatch):

@@ -160,10 +160,9 @@ class TestTraining:
         lines = [line["loss"] for line in losses(trained) if "loss" in line]
         assert lines[-1] < lines[0] / 2
         extractor, generator = load_generator(trained / "checkpoint", device="cpu")
+        assert generator.search == SearchConfig(beams=5, longest=8)
         texts = ["We compare graph kernels in case 7.", "We compare neural networks in case 9."]
-        first, second = over_generate(
-            generator, [Document(text) for text in texts], search=SearchConfig(beams=5, longest=8)
-        )
+        first, second = over_generate(generator, [Document(text) for text in texts])
         assert "structure" in [phrase.text for phrase in first]
         assert "representations" in [phrase.text for phrase in second]
         [prediction, _] = extractor.predict(texts, top_k=1)

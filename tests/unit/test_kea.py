@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kpdemo.errors import LanguageError, ModelLoadError, TrainingError
+from kpdemo.errors import ConfigError, LanguageError, ModelLoadError, TrainingError
 from kpdemo.evaluation.kea import LanguageTables, load_kea, mine_ngrams
 from kpdemo.evaluation.phrases import key_of
 from kpdemo.identity import model_identity
@@ -130,3 +130,19 @@ def test_documents_of_which_nothing_can_be_learnt_are_refused(tmp_path, count, t
     path.write_text((json.dumps(row) + "\n") * count, encoding="utf-8")
     with pytest.raises(TrainingError, match=told):
         train_kea(KeaTraining((Source(Path("docs.jsonl")),), data=tmp_path, output=tmp_path / "run"))
+
+
+def test_a_file_without_keyphrases_teaches_nothing_and_leaves_no_checkpoint(tmp_path):
+    (tmp_path / "docs.jsonl").write_text(json.dumps({"text": "Le graphe."}) + "\n", encoding="utf-8")
+    config = tmp_path / "kea.toml"
+    config.write_text(f'[kea]\ndata = "{tmp_path}"\ntrain = [{{ path = "docs.jsonl" }}]\n', encoding="utf-8")
+    with pytest.raises(TrainingError, match="No training document has keyphrases and words to learn from"):
+        run("kea", config, output=tmp_path / "run", overrides={})
+    assert not (tmp_path / "run").exists()
+
+
+def test_sources_that_are_repeated_are_refused():
+    with pytest.raises(
+        ConfigError, match=r"each document once, not 3 times: leave out `repeat` of docs\.jsonl"
+    ):
+        KeaTraining((Source(Path("docs.jsonl"), repeat=3),))

@@ -196,6 +196,19 @@ def test_a_run_that_has_made_more_visits_than_are_asked_for_says_so(tmp_path, ca
     ]
 
 
+def test_a_run_stopped_before_its_first_evaluation_may_go_on_with_fewer_visits(tmp_path):
+    config = replace(CONFIG, evaluate_every=80)
+    stopped = Points(stop_at=15)
+    with pytest.raises(TrainingError, match="Stopped at step 15"):
+        train(stopped, config, tmp_path, CPU, identity="a")
+    for _ in range(2):
+        part = Points()
+        progress = train(part, replace(config, documents=50), tmp_path, CPU, identity="a")
+        assert (part.calls, progress.documents, progress.best_step) == (0, 60, 15)
+        assert torch.equal(weights(part), weights(stopped))
+    assert (tmp_path / "log.jsonl").read_text().count("minus error") == 1
+
+
 def test_a_constant_rate_is_that_of_one_run_however_it_went_on(tmp_path, caplog):
     constant = replace(CONFIG, warmup=0, decay=0)
     train(Points(), constant, tmp_path, CPU, identity="a")

@@ -53,6 +53,21 @@ def test_each_language_counts_apart_and_the_average_by_documents():
     assert found["languages"]["zh"]["pooled_error"] is None
 
 
+@pytest.mark.parametrize("measured", [measure_languages, with_and_without])
+def test_the_language_of_most_documents_is_for_measuring_and_no_model_is_told(measured):
+    class Listening(Helped):
+        def predict_with_passages(self, documents, **options):
+            told.extend(document.language for document in documents)
+            return super().predict_with_passages(documents, **options)
+
+    told: list[str] = []
+    english = Document("We compare the kernels of graphs with those of trees.", keyphrases=("kernels",))
+    german = Document("Wir vergleichen die Kerne von Graphen mit denen von Bäumen.", keyphrases=("Kerne",))
+    found = measured([english, german, english, FRENCH], Listening(), lambda count: None)
+    assert told == ["", "", "", "fr"]
+    assert found["languages"].keys() == {"en", "fr"}
+
+
 def test_the_interval_of_a_large_file_needs_little_memory_and_is_that_of_one_draw():
     def interval(count: int) -> tuple[dict[str, float], np.ndarray]:
         f1 = np.random.default_rng(1).random((2, count))

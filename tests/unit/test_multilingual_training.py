@@ -138,6 +138,13 @@ def test_rounds_need_the_passages_of_their_validation(folder):
         train("multilingual", folder, passages='[{ path = "few.jsonl" }]', output=str(folder / "never"))
 
 
+def test_rounds_need_more_translations_than_are_told(folder):
+    with pytest.raises(
+        ConfigError, match="are 35 translations, not more than parallel = 35: lower `parallel`"
+    ):
+        train("multilingual", folder, parallel="35", output=str(folder / "never"))
+
+
 @pytest.mark.parametrize("number", [0, 35])  # of a document that is trained on and of one of validation
 def test_two_passages_of_one_id_are_refused(folder, tmp_path, number):
     config = load_section(folder / "config.toml", "multilingual", MultilingualTraining)
@@ -284,10 +291,11 @@ def test_a_pair_that_is_trained_on_no_longer_makes_another_run_and_another_place
 
 def test_sentences_by_language_and_whole_documents_are_read(tmp_path):
     path = tmp_path / "pairs.jsonl"
-    path.write_text('{"id": "a", "s1": {"fr": "Un.", "en": "One."}, "s2": {"fr": "", "en": "Two."}}\n')
+    path.write_text('{"id": "a", "s1": {"fr": "Un &amp; 2", "en": "One."}, "s2": {"fr": "", "en": "Two."}}\n')
     source = ParallelSource(Path("pairs.jsonl"), "fr", parts=("s1", "s2"))
     [pair] = read_translations(source, tmp_path)
-    assert (pair.document.body, pair.passage.body, pair.document.language) == ("Un.", "One.", "fr")
+    assert (pair.document.body.split(), pair.document.language) == (["Un", "&", "2"], "fr")
+    assert pair.passage.body == "One."
     with pytest.raises(InputError, match='line 1: "s3" holds no texts by language'):
         list(read_translations(ParallelSource(Path("pairs.jsonl"), "fr", parts=("s3",)), tmp_path))
     with pytest.raises(ConfigError, match="No training data at"):

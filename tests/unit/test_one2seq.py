@@ -81,6 +81,29 @@ loop = {{ documents = 800, batch_size = 2, evaluate_every = 400, precision = "fp
     assert "train one2seq" in (tmp_path / "run/checkpoint/MODEL_CARD.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("part", ["one2seq", "labeller"])
+def test_a_validation_document_that_the_model_refuses_is_named_and_counts_without_keyphrases(
+    tmp_path, caplog, part
+):
+    tiny_bert(tmp_path / "backbone")
+    rows = [{"text": document(subject).body, "keyphrases": GOLD[subject]} for subject in GOLD]
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    rows.append({"id": "short", "text": "Genomics", "keyphrases": ["genomics"]})
+    (tmp_path / "valid.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    settings = {
+        "data": f'"{tmp_path}"', "cache": f'"{tmp_path}/cache"', "backbone": f'"{tmp_path}/backbone"',
+        "train": '[{ path = "train.jsonl" }]', "validation": '{ path = "valid.jsonl" }',
+        "device": '"cpu"', "model": "{ window = 64, overlap = 16 }", "loop": "{ documents = 2 }",
+    }  # fmt: skip
+    if part == "one2seq":
+        settings["decoder"] = "{ layers = 1, heads = 2, feed_forward = 32, longest = 16 }"
+    lines = [f"{name} = {value}" for name, value in settings.items()]
+    (tmp_path / "config.toml").write_text("\n".join([f"[{part}]", *lines]), encoding="utf-8")
+    run(part, tmp_path / "config.toml", output=tmp_path / "run", overrides={})
+    assert (tmp_path / "run" / "checkpoint" / "MODEL_CARD.md").is_file()
+    assert 'the validation document "short" counts without keyphrases: The text is only one' in caplog.text
+
+
 def test_a_score_is_the_mean_of_the_probabilities_and_the_first_beam_is_the_answer(tmp_path, monkeypatch):
     generator = tiny_generator(tiny_bert(tmp_path))
     vocabulary, tokenizer = generator.module.decoder.vocabulary, generator.tokenizer

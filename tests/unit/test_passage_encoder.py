@@ -8,6 +8,7 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from kpdemo.errors import ConfigError, ModelLoadError
+from kpdemo.predictors import DEFAULT_FOLDER
 from kpdemo.ramkg import encoder as encoders
 from kpdemo.ramkg.encoder import load_encoder
 from kpdemo.ramkg.settings import EncoderConfig
@@ -113,10 +114,16 @@ def test_the_pair_encoder_of_a_bank_encodes_documents(bert, tmp_path):
         load_encoder(EncoderConfig(str(tmp_path), "first"), device="cpu")
 
 
-def test_the_default_is_the_shipped_pair_encoder(tmp_path, monkeypatch):
-    monkeypatch.setattr(encoders, "DEFAULT_FOLDER", tmp_path)
-    with pytest.raises(ModelLoadError, match="bank: SHA256SUMS is missing"):
-        load_encoder(EncoderConfig(), device="cpu")
+@pytest.mark.parametrize("name", ["default", "english"])
+def test_the_default_is_the_shipped_pair_encoder_by_both_its_names(name, monkeypatch):
+    monkeypatch.setattr(encoders, "_load_bank_encoder", lambda folder, *_: folder)
+    assert load_encoder(EncoderConfig(name), device="cpu") == DEFAULT_FOLDER / "bank"
+
+
+def test_a_model_that_ships_without_a_pair_encoder_is_not_looked_for_on_the_hub(monkeypatch):
+    monkeypatch.setattr(encoders, "load_backbone", lambda _: pytest.fail("looked for"))
+    with pytest.raises(ModelLoadError, match=r"indexer holds a simckp-extractor .* not a simckp-bank"):
+        load_encoder(EncoderConfig("indexer"), device="cpu")
 
 
 def test_what_is_no_encoder_is_explained(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +16,6 @@ from kpdemo.ramkg.prompt import (
     flat_phrases,
     join_phrases,
     read_document,
-    split_ids,
 )
 from kpdemo.types import Document
 
@@ -24,6 +25,11 @@ PHRASES = st.lists(st.lists(st.integers(10, 99), min_size=1, max_size=9), max_si
 
 def letters(text):
     return [ord(letter) for letter in text]
+
+
+def split_ids(ids, separator):
+    groups = groupby(ids, separator.__eq__)
+    return [list(group) for is_separator, group in groups if not is_separator]
 
 
 @given(PHRASES)
@@ -42,15 +48,16 @@ def test_phrases_are_cut_between_two_of_them(phrases, room):
 
 
 @given(
-    st.lists(st.integers(100, 199), min_size=1, max_size=80), PHRASES, st.integers(2, 90), st.integers(0, 30)
+    st.integers(1, 200), st.lists(st.lists(st.integers(10, 99), min_size=1, max_size=20)), st.integers(2, 200)
 )
-def test_a_prompt_holds_the_document_and_whole_phrases(document, phrases, room, least):
-    prompt = build_prompt(document, phrases, MARKS, room=room, least=least)
+def test_a_prompt_holds_the_document_and_whole_phrases(length, phrases, room):
+    document = list(range(100, 100 + length))
+    prompt = build_prompt(document, phrases, MARKS, room=room)
     assert len(prompt) <= room
     own = [token for token in prompt if token >= 100]
     before = prompt[: len(prompt) - len(own)]
     assert own == document[: len(own)]
-    assert len(own) >= min(len(document), room - min(least, room // 2))
+    assert len(own) >= min(len(document), room - min(64, room // 2))
     assert before[:1] in ([], [MARKS.retrieved])
     kept = split_ids(before[1:], MARKS.separator)
     assert kept == phrases[: len(kept)]
@@ -63,10 +70,14 @@ def test_the_parts_of_a_prompt_stand_as_in_the_paper():
     assert build_prompt(document, [[10, 11], [12]], MARKS, room=99) == [0, 10, 11, 1, 12, *document]
     assert build_prompt(document, [], MARKS, room=99) == document
     assert read_document(Document("ab", title="  "), MARKS, letters)[0] == 3
-    # A long document leaves the least to the phrases: the second does not fit any more.
-    assert build_prompt([100] * 50, [[10, 11], [12]], MARKS, room=20, least=4) == [0, 10, 11] + [100] * 17
+    # A long document leaves half of a small prompt to the phrases: the second does not fit any more.
+    assert build_prompt([100] * 50, [[10, 11], [12]], MARKS, room=8) == [0, 10, 11] + [100] * 5
     # One phrase that does not fit by itself is left out, and its mark with it.
-    assert build_prompt([100] * 50, [[10] * 9], MARKS, room=20, least=4) == [100] * 20
+    assert build_prompt([100] * 50, [[10] * 9], MARKS, room=8) == [100] * 8
+    # Of a large prompt they have 64 tokens with their mark.
+    phrases = [[10] * 20, [11] * 21, [12] * 20]
+    assert build_prompt([100] * 500, phrases, MARKS, room=300).count(100) == 300 - 64
+    assert build_prompt([100] * 500, [*phrases[:2], [12] * 21], MARKS, room=300).count(12) == 0
 
 
 def test_retrieved_phrases_come_once_in_the_order_of_the_passages():

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from kpdemo.evaluation.protocol import evaluate
-from kpdemo.evaluation.report import Report, report_to_json, report_to_markdown
+from kpdemo.evaluation.report import Report, interval_note, report_to_json, report_to_markdown
 from kpdemo.types import Document, Keyphrase, Prediction
 
 AT_5_AND_M = {"P@5", "R@5", "F1@5", "P@M", "R@M", "F1@M"}
@@ -27,7 +27,9 @@ def test_the_json_has_the_promised_shape():
     written = json.loads(json.dumps(report_to_json(small_report()), allow_nan=False))
     assert set(written) == {"datasets", "model", "identity", "device", "seconds"}
     tiny = written["datasets"]["tiny"]
-    assert set(tiny) == {"documents", "not_in_text", "with_gold", "present", "absent", "pooled", "languages"}
+    assert set(tiny) == {
+        "documents", "not_in_text", "with_gold", "present", "absent", "pooled", "interval", "languages",
+    }  # fmt: skip
     assert set(tiny["languages"]) == {"en"}
     assert set(tiny["languages"]["en"]) == set(tiny) - {"languages"}
     assert set(tiny["present"]) == set(tiny["absent"]) == {"skip_empty", "count_empty"}
@@ -35,6 +37,11 @@ def test_the_json_has_the_promised_shape():
         assert set(tiny["present"][convention]) == AT_5_AND_M
         assert set(tiny["absent"][convention]) == AT_5_AND_M | {"R@50"}
     assert set(tiny["pooled"]) == {"P@M", "R@M", "F1@M"}
+    assert {kind: set(tiny["interval"][kind]["count_empty"]) for kind in ("present", "absent")} == {
+        "present": {"F1@5", "F1@M"},
+        "absent": {"F1@5", "F1@M", "R@50"},
+    }
+    assert set(tiny["interval"]["pooled"]) == {"F1@M"}
 
 
 def test_the_json_holds_fractions_of_one():
@@ -52,6 +59,18 @@ def test_the_json_holds_fractions_of_one():
     assert written["identity"] == "abc"
 
 
+def test_a_figure_has_its_interval_where_documents_differ():
+    interval = report_to_json(small_report())["datasets"]["tiny"]["interval"]
+    # one document has gold: counted with the other as zero there are two
+    assert interval["present"] == {
+        "skip_empty": {"F1@5": None, "F1@M": None},
+        "count_empty": {"F1@5": [0.0, 1.0], "F1@M": [0.0, 1.0]},
+    }
+    assert interval["absent"]["count_empty"] == {"F1@5": None, "F1@M": None, "R@50": None}
+    told = interval_note(small_report().datasets)
+    assert told.endswith(" tiny: 1 document has present gold keyphrases; from one there is no interval.")
+
+
 def test_undefined_figures_are_null():
     absent = report_to_json(small_report())["datasets"]["tiny"]["absent"]
     assert set(absent["skip_empty"].values()) == set(absent["count_empty"].values()) == {None}
@@ -64,7 +83,9 @@ def test_the_markdown_names_each_convention_and_shows_three_decimals():
     assert ["count_empty" in caption for caption in captions] == [False, True]
     [first, second] = [line for line in lines if line.startswith("| tiny")]
     assert first.startswith("| tiny | 2 | 0.200 / 1.000 / 0.333 | 0.500 / 1.000 / 0.667 | – | – | – |")
-    assert second.startswith("| tiny | 2 | 0.100 / 0.500 / 0.167 | 0.250 / 0.500 / 0.333 | – | – | – |")
+    assert second.startswith(
+        "| tiny | 2 | 0.100 / 0.500 / 0.167 ±1.000 | 0.250 / 0.500 / 0.333 ±1.000 | – | – | – |"
+    )
 
 
 def test_every_row_has_as_many_cells_as_the_header():

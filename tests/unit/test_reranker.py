@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import torch
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.backbone import load_backbone
+from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.pair_checkpoint import (
     load_bank,
@@ -25,6 +27,7 @@ from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.reranker import FEATURES, Reranker, RerankerConfig, RerankerModel, candidate_features
 from kpdemo.simckp.threshold import Calibration
+from kpdemo.sums import write_sums
 from kpdemo.types import Document, Kind, Source
 from tests.tiny import tiny_bank, tiny_bart, tiny_bert
 
@@ -135,6 +138,21 @@ class TestFolders:
         scores = {k.text: k.score for k in after.keyphrases}
         assert scores == pytest.approx({k.text: k.score for k in before.keyphrases}, abs=0.02)
         assert (opened.encoder.length, opened.selection) == (32, SELECTION)
+
+    def test_one_stored_before_it_told_its_candidates_ranks_those_of_then(self, backbone, tmp_path):
+        reranker, tokenizer = tiny_reranker(backbone), load_backbone(str(backbone))[1]
+        told = {"search": SearchConfig(beams=2), "retrieved": 7}
+        save_reranker(
+            tmp_path, reranker.model, tokenizer, SELECTION, name="tiny", length=32, card="#", **told
+        )
+        opened = load_reranker(tmp_path, device="cpu")
+        assert {"search": opened.search, "retrieved": opened.retrieved} == told
+        config = json.loads((tmp_path / "config.json").read_text())
+        kept = {name: value for name, value in config.items() if name not in told}
+        (tmp_path / "config.json").write_text(json.dumps(kept))
+        write_sums(tmp_path)
+        opened = load_reranker(tmp_path, device="cpu")
+        assert (opened.search, opened.retrieved) == (None, 50)
 
     @pytest.mark.parametrize("storage", ["fp16", "int8"])
     def test_a_stored_bank_opens_with_the_encoder_it_was_built_with_alone(self, backbone, tmp_path, storage):

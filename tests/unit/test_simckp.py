@@ -20,7 +20,7 @@ from kpdemo.latin import latin_documents
 from kpdemo.simckp.backbone import load_backbone, load_tokenizer
 from kpdemo.simckp.batches import collate
 from kpdemo.simckp.checkpoint import load_checkpoint, save_checkpoint
-from kpdemo.simckp.embedding import maximal_marginal_relevance
+from kpdemo.simckp.embedding import EmbeddingBaseline, maximal_marginal_relevance
 from kpdemo.simckp.examples import build_example
 from kpdemo.simckp.folders import FILES, WEIGHTS
 from kpdemo.simckp.losses import contrastive_loss
@@ -388,6 +388,23 @@ class TestCheckpoint:
     def test_an_unknown_backbone_is_explained(self, monkeypatch, tmp_path):
         with pytest.raises(ModelLoadError, match=r"no folder .*nothing-here.*nor a model of that name"):
             load_backbone(str(tmp_path / "nothing-here"))
+
+
+def test_a_threshold_that_all_candidates_reach_changes_nothing_of_the_embedding_baseline(backbone):
+    encoder, tokenizer = load_backbone(str(backbone))
+    reading = (tokenizer.backend_tokenizer, tokenizer.pad_token_id, load_tagger(), 64, 16)
+    baseline = EmbeddingBaseline(encoder.eval(), *reading)
+    text = f"{TEXT} Neural networks learn representations of words."
+    [every] = baseline.predict([text], threshold=0.0)
+    counts = range(1, len(every.present))
+    plain, alike = ([baseline.predict([text], top_k=n, threshold=t)[0] for n in counts] for t in (None, 0.0))
+    assert plain == alike
+    assert any(one.present != every.present[: len(one.present)] for one in plain)  # it picks what is unlike
+    middle = every.present[4].score
+    [some] = baseline.predict([text], top_k=3, threshold=middle)
+    assert len(some.present) == 3
+    assert some.present[-1].score >= middle
+    assert baseline.predict([text], threshold=1.0)[0].present == ()
 
 
 def test_maximal_marginal_relevance_prefers_the_unlike():

@@ -21,12 +21,13 @@ from kpdemo.training import bank, reranker, run
 from kpdemo.training.bank import BankTraining
 from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
+from kpdemo.training.kea import KeaTraining
 from kpdemo.training.labelling import ExampleSettings, gold_candidates, label_document
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.reranker import RerankerTraining
 from kpdemo.training.sources import Source, read_source
 from kpdemo.training.tagger import TaggerConfig, train_tagger
-from kpdemo.training.terms import cached_terms
+from kpdemo.training.terms import cached_terms, collect_terms
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 
@@ -65,6 +66,23 @@ def test_a_source_filters_by_field_id_and_number(folder):
     assert ids(Source(path, skip_ids="thesis"), folder) == ["a1", "a2", "a4"]
     assert ids(Source(path, limit=2), folder) == ["a1", "a2"]
     assert ids(Source(path, every=2), folder) == ["a1", "thesis-1"]
+
+
+def test_training_reads_markup_as_models_do_and_plain_text_as_it_stands(tmp_path):
+    row = {
+        "title": "R&amp;D",
+        "abstract": "<i>E.</i> coli binds CO<sub>2</sub>.",
+        "keyphrases": ["CO<sub>2</sub>"],
+    }
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (row, ROWS[0])))
+    marked, plain = read_source(Source("docs.jsonl"), tmp_path)
+    assert (marked.title.strip(), marked.body.split()) == ("R&D", ["E.", "coli", "binds", "CO2."])
+    assert marked.keyphrases == ("CO2",)
+    assert plain == Document(ROWS[0]["abstract"], id="a1", keyphrases=("graph kernel",))
+    assert [term.text for term in collect_terms([Source("docs.jsonl")], tmp_path, minimum=1).terms] == [
+        "CO2",
+        "graph kernel",
+    ]
 
 
 def test_a_missing_source_is_named(tmp_path):
@@ -143,12 +161,12 @@ def test_a_batch_cut_from_the_cache_is_the_one_put_together_by_items(settings):
     cache = ExampleCache.build((label_document(document, settings, tokenizer), 1) for document in documents)
     numbers = [3, 0, 2, 0]
     items = [cache[number] for number in numbers]
-    positive = [item.positive for item in items]
-    together = collate([item.example for item in items], padding=7, positive=positive)
+    together = collate([item.example for item in items], padding=7)
     cut = cache.batch(numbers, padding=7)
     assert cut.documents == together.documents
+    assert cut.positive.tolist() == np.concatenate([item.positive for item in items]).tolist()
     for name, value in vars(together).items():
-        if name != "documents":
+        if name not in ("documents", "positive"):
             torch.testing.assert_close(getattr(cut, name), value, rtol=0, atol=0)
 
 
@@ -156,9 +174,7 @@ def test_examples_are_made_once_and_again_when_the_settings_change(folder, setti
     sources = (Source("docs.jsonl.xz"), Source("docs.jsonl.xz", where={"cs": False}, repeat=3))
 
     def examples(seed):
-        return cached_examples(
-            sources, folder, settings, folder / "cache", documents=10, seed=seed, workers=1
-        )
+        return cached_examples(sources, folder, settings, folder / "cache", documents=10, seed=seed)
 
     first = examples(1)
     assert sorted(first.weights.tolist()) == [1, 1, 1, 1, 3]
@@ -181,9 +197,7 @@ def test_examples_are_told_apart_by_the_tokenizer_and_not_by_its_name(folder, se
         monkeypatch.chdir(folder / place)
         load_tokenizer.cache_clear()  # as in another process
         asked = replace(settings, tokenizer=name)
-        cached_examples(
-            (Source("docs.jsonl.xz"),), folder, asked, folder / "cache", documents=10, seed=1, workers=1
-        )
+        cached_examples((Source("docs.jsonl.xz"),), folder, asked, folder / "cache", documents=10, seed=1)
         return len(list((folder / "cache").iterdir()))
 
     assert caches("one", "backbone") == 1
@@ -231,7 +245,7 @@ def test_a_tagger_is_trained_stored_and_the_same_every_time(tmp_path):
 
 def test_a_broken_treebank_line_is_named(tmp_path):
     path = write_sentences(tmp_path / "train.jsonl.gz", [SENTENCES[0], {"word": 1}])
-    with pytest.raises(InputError, match=r"line 2"):
+    with pytest.raises(InputError, match=r"line 2: .*\); fix or remove the line\.$"):
         train_tagger(TaggerConfig(train=(path,), output=tmp_path / "tagger.json.gz"))
 
 
@@ -300,3 +314,21 @@ def test_a_number_out_of_its_range_is_refused_by_name(section, kind, wrong):
     key, _, value = wrong.partition("=")
     with pytest.raises(ConfigError, match=key):
         load_section(DEFAULT, section, kind, {key: value})
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("repeat = 0", r"train\.0\.repeat: Input should be greater than or equal to 1, not 0"),
+        ("every = 0", r"train\.0\.every: Input should be greater than or equal to 1, not 0"),
+        ("limit = -1", r"train\.0\.limit: Input should be greater than or equal to 1, not -1"),
+        (
+            'skip_ids = "("',
+            r"\[kea\] train\.0: `skip_ids` of a is no regular expression \(.*\): correct '\('\.$",
+        ),
+    ],
+)
+def test_a_source_out_of_its_range_is_refused_by_name(tmp_path, setting, told):
+    (tmp_path / "config.toml").write_text(f'[kea]\ntrain = [{{ path = "a", {setting} }}]\n')
+    with pytest.raises(ConfigError, match=told):
+        load_section(tmp_path / "config.toml", "kea", KeaTraining)

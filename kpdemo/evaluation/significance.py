@@ -1,0 +1,128 @@
+"""Intervals of the main figures, and whether systems differ: from the scores of documents.
+
+The documents are the sample: each figure is of those that it averages over, by its convention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TypeVar, get_args
+
+from kpdemo.evaluation.metrics import Convention, KindScores, SetScores
+from kpdemo.evaluation.protocol import DocumentScores
+from kpdemo.evaluation.randomisation import holm, randomisation_p
+from kpdemo.evaluation.uncertainty import f1_contributions, margin
+
+FIGURES: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "present": {"F1@5": ("precision_5", "recall_5"), "F1@M": ("precision_m", "recall_m")},
+    "absent": {
+        "F1@5": ("precision_5", "recall_5"),
+        "F1@M": ("precision_m", "recall_m"),
+        "R@50": ("recall_50", "recall_50"),
+    },
+    "pooled": {"F1@M": ("f1", "f1")},
+}
+"""By kind and name, what of a document's scores they are F1 of; F1 of a mean and itself is that mean."""
+
+CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
+
+Value = TypeVar("Value")
+ByFigure = Mapping[str, Mapping[str, Value]]
+"""In the kinds and names of `FIGURES`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure, or a difference of two, with half the width of its 95 % interval.
+
+    `value` is None where no document has gold of the kind; `margin` also where there is no interval.
+    """
+
+    value: float | None
+    margin: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference(Estimate):
+    """Of a system from the first one, with its p, and with p for as many systems as are compared with it."""
+
+    p: float | None
+    p_holm: float | None
+
+
+def estimates(scores: Sequence[DocumentScores], convention: Convention) -> ByFigure[Estimate]:
+    """The figures with what `margin` gives, at most 1: no share lies further from another."""
+
+    def estimate(kind: str, name: str) -> Estimate:
+        added = f1_contributions(*_columns(_pairs(scores, kind, name, convention)))
+        return Estimate(_mean(added), _at_most(1.0, margin(added)))
+
+    return _by_figure(estimate)
+
+
+def differences(
+    runs: Sequence[Sequence[DocumentScores]],
+) -> list[Mapping[Convention, ByFigure[Difference]]]:
+    """Of each further run from the first, by convention; all are of the same documents in the same order."""
+    first, *others = runs
+    tests = _by_figure(lambda kind, name: _tests(first, others, kind, name))
+
+    def of_run(place: int, convention: Convention) -> ByFigure[Difference]:
+        def difference(kind: str, name: str) -> Difference:
+            taken, added = (
+                f1_contributions(*_columns(_pairs(scores, kind, name, convention)))
+                for scores in (first, others[place])
+            )
+            apart = [one - other for one, other in zip(added, taken, strict=True)]
+            return Difference(_mean(apart), _at_most(2.0, margin(apart)), *tests[kind][name][place])
+
+        return _by_figure(difference)
+
+    return [
+        {convention: of_run(place, convention) for convention in CONVENTIONS} for place in range(len(others))
+    ]
+
+
+def _tests(
+    first: Sequence[DocumentScores], others: Sequence[Sequence[DocumentScores]], kind: str, name: str
+) -> list[tuple[float, float] | tuple[None, None]]:
+    """The p of each run, and by Holm; by both conventions, for their differences are proportional."""
+    theirs = _pairs(first, kind, name, "skip_empty")
+    if not theirs:
+        return [(None, None)] * len(others)
+    ps = [randomisation_p(_pairs(scores, kind, name, "skip_empty"), theirs) for scores in others]
+    return list(zip(ps, holm(ps), strict=True))
+
+
+def _pairs(
+    scores: Sequence[DocumentScores], kind: str, name: str, convention: Convention
+) -> list[tuple[float, float]]:
+    """What the figure is F1 of, of each document that it averages over."""
+    precision, recall = FIGURES[kind][name]
+    found: list[KindScores | SetScores | None] = [getattr(document, kind) for document in scores]
+    counted = [
+        one
+        for one in found
+        if one is not None and (convention == "count_empty" or isinstance(one, SetScores) or one.has_gold)
+    ]
+    if not any(isinstance(one, SetScores) or one.has_gold for one in counted):
+        return []
+    return [(getattr(one, precision), getattr(one, recall)) for one in counted]
+
+
+def _columns(pairs: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [precision for precision, _ in pairs], [recall for _, recall in pairs]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
+
+
+def _at_most(most: float, value: float | None) -> float | None:
+    return None if value is None else min(most, value)
+
+
+def _by_figure(measure: Callable[[str, str], Value]) -> ByFigure[Value]:
+    return {kind: {name: measure(kind, name) for name in names} for kind, names in FIGURES.items()}
