@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from annotation.commands.options import (
     open_project,
     whole_files,
 )
+from annotation.commands.outputs import Output, folder_made, write_all
 from annotation.judgements import CUT, THRESHOLD, JudgedPool, JudgingOptions, check_options, figures_json
 from annotation.prediction_files import read_prediction_files
 from annotation.predictions import TYPE, PredictedDocument
@@ -167,14 +169,7 @@ def bridge(
     options = check_options(_decimal(threshold), k, unjudged)
     database, of = open_project(database_url, project)
     pool = JudgementService(database).pool(of.id)
-    if gold is not None:
-        _write(gold, pool.gold_lines(options.threshold))
-    if qrels is not None:
-        _write(qrels, pool.qrels_lines())
-    if runs is not None:
-        runs.mkdir(parents=True, exist_ok=True)
-        for number, model in enumerate(pool.models, start=1):
-            _write(runs / f"{number}-{_file_name(model)}.run", pool.run_lines(model))
+    _write(pool, options, database, gold=gold, qrels=qrels, runs=runs)
     if as_json:
         show_json(bridge_json(of.name, pool, options))
     else:
@@ -254,12 +249,27 @@ def _decimal(text: str) -> Decimal:
         raise CallError(f"--threshold is a grade such as 3 or 2.5, not {text!r}.") from None
 
 
-def _write(path: Path, lines: Iterable[str]) -> None:
-    try:
-        with path.open("w", encoding="utf-8", newline="\n") as stream:
-            stream.writelines(lines)
-    except OSError as error:
-        raise CallError(f"{path} cannot be written ({error.strerror}); give another place.") from None
+def _write(
+    pool: JudgedPool,
+    options: JudgingOptions,
+    database: Database,
+    *,
+    gold: Path | None,
+    qrels: Path | None,
+    runs: Path | None,
+) -> None:
+    outputs = []
+    if gold is not None:
+        outputs.append(Output(gold, pool.gold_lines(options.threshold)))
+    if qrels is not None:
+        outputs.append(Output(qrels, pool.qrels_lines()))
+    with nullcontext() if runs is None else folder_made(runs):
+        if runs is not None:
+            outputs += [
+                Output(runs / f"{number}-{_file_name(model)}.run", pool.run_lines(model))
+                for number, model in enumerate(pool.models, start=1)
+            ]
+        write_all(outputs, database)
 
 
 def _file_name(model: str) -> str:

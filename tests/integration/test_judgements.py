@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
@@ -14,7 +16,7 @@ from sqlalchemy import event, func, select
 
 import kpdemo.text
 from annotation.errors import ImportFileError
-from annotation.judgements import JudgingOptions
+from annotation.judgements import JudgedPool, JudgingOptions
 from annotation.predictions import TYPE, PredictedDocument, uncertainty
 from annotation.queue_order import QueueOrder
 from annotation.relevance import Unjudged
@@ -329,6 +331,52 @@ def test_the_command_line_goes_round(sqlite_database, tmp_path, capsys):
     assert "has neither 'present' nor 'absent'" in capsys.readouterr().err
     assert main(["bridge", "sea", "--threshold=5", url]) == 1
     assert "is 0.25 to 4, not 5" in capsys.readouterr().err
+
+
+def test_the_files_of_bridge_are_written_all_or_none(sqlite_database, tmp_path, capsys, monkeypatch):
+    sent_project(sqlite_database)
+    grade(sqlite_database, 1, GRADES)
+    file = sqlite_database.path
+
+    def bridge(**places: object) -> tuple[int, str]:
+        options = [f"--{name}={place}" for name, place in places.items()]
+        status = main(["bridge", "sea", *options, f"--database-url=sqlite:///{file}"])
+        return status, capsys.readouterr().err
+
+    out = tmp_path / "out"
+    out.mkdir()
+    gold, qrels = out / "gold", out / "qrels"
+    gold.write_text("older")
+    (out / "link").symlink_to(file)
+    kept = file.read_bytes()
+    for places, said in (
+        ({"gold": gold, "qrels": out / "link"}, "is the database's own file: give another name."),
+        ({"gold": gold, "qrels": f"{file}-wal"}, "is the database's own file: give another name."),
+        ({"gold": gold, "qrels": out / "none" / ".." / "gold"}, "is given for two outputs"),
+        ({"gold": gold, "qrels": "-"}, "- is standard output"),
+        ({"gold": gold, "qrels": out, "runs": out / "a" / "b"}, "a folder, not a file"),
+        ({"gold": gold, "qrels": out / "none" / "qrels", "runs": out / "a"}, "No such file or directory"),
+    ):
+        status, errors = bridge(**places)
+        assert (status, errors.count("\n")) == (2, 1)
+        assert said in errors
+        assert {path.name for path in out.iterdir()} == {"gold", "link"}
+    assert gold.read_text() == "older"
+    assert file.read_bytes() == kept
+
+    def full(*_: object) -> Iterator[str]:
+        yield "a line"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(JudgedPool, "run_lines", full)
+        status, errors = bridge(gold=gold, qrels=qrels, runs=out / "runs")
+        assert status == 1
+        assert "1-north.run cannot be written (No space left on device): nothing is changed" in errors
+    status, errors = bridge(gold=gold, qrels="/dev/full")  # a device has no file to be put in place of
+    assert (status, errors.count("\n")) == (1, 1)
+    assert gold.read_text() == "older"
+    assert {path.name for path in out.iterdir()} == {"gold", "link"}
 
 
 def test_the_command_reads_pipes(sqlite_database, tmp_path, capsys):
