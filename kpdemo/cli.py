@@ -32,6 +32,7 @@ for part in (index, experiments, predict, evaluate, candidates, train, models):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, by default this process's own, and return its exit status."""
+    _open_closed_streams()
     _speak_utf8()
     try:
         status = app(
@@ -58,6 +59,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 1
         return _fail(f"The output cannot be written ({error.strerror or error}); mend that and try again.", 1)
     return status if isinstance(status, int) else 0
+
+
+def _open_closed_streams() -> None:
+    """Called with `>&-` or `<&-` there is no stream, and the next file opened would get its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  # until the end
 
 
 def _speak_utf8() -> None:

@@ -337,6 +337,25 @@ class TestProcess:
         assert process.returncode == 1
         assert is_one_sentence(err.decode())
 
+    def test_closed_streams_are_no_traceback(self, documents: Path, tmp_path: Path) -> None:
+        def shell(call: str, redirection: str) -> tuple[int, str, str]:
+            done = subprocess.run(
+                ["bash", "-c", f'"$0" -c "$1" {call} {redirection}', sys.executable, FAKE_PROGRAM],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            return done.returncode, done.stdout, done.stderr
+
+        assert shell("models", ">&-") == (0, "", "")
+        output = tmp_path / "out.jsonl"
+        call = f"predict --input {documents} --output {output}"
+        assert shell(call, ">&- <&-") == (0, "", "40 documents predicted.\n")
+        status, out, errors = shell("predict -", "<&-")
+        assert (status, out, is_one_sentence(errors)) == (1, "", True)
+        assert shell("predict nope.txt", "2>&-") == (2, "", "")
+
 
 class TestManyDocuments:
     def test_a_file_is_predicted_and_resumed(self, run: Run, documents: Path, tmp_path: Path) -> None:
