@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 from db.database import Database, public_url
 from db.errors import DamagedError
 from db.models import Base
-from db.schema import MIGRATIONS, current, refuse_missing, refuse_newer, revision_of
+from db.schema import MIGRATIONS, current, refuse_foreign, refuse_missing, refuse_newer, revision_of
 from db.triggers import trigger_names
 
 _WITH_PAIRS = sorted(
@@ -151,6 +151,8 @@ def check(database: Database) -> Check:
 def _check(database: Database, problems: list[str]) -> Check:
     """Adds to `problems` what it finds, also when it does not come to its end."""
     revision = current(database)
+    if revision is None:
+        refuse_foreign(database)
     refuse_newer(database, revision, MIGRATIONS)
     with database.reached(), database.reading() as session:
         connection = session.connection()

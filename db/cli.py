@@ -18,7 +18,7 @@ from db.checks import check as check_database
 from db.command import CallError, run_command
 from db.database import DEFAULT_URL, Database
 from db.errors import DatabaseError
-from db.schema import MIGRATIONS, refuse_missing
+from db.schema import MIGRATIONS, refuse_foreign, refuse_missing
 from db.schema import current as current_revision
 from db.schema import upgrade as upgrade_database
 
@@ -84,6 +84,8 @@ def current(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> None:
     with _database(url) as database:
         refuse_missing(database)
         revision = current_revision(database)
+        if revision is None:
+            refuse_foreign(database)
         if as_json:
             _print_json({"revision": revision, "newest": MIGRATIONS.head})
         elif revision is None:

@@ -30,6 +30,8 @@ POOL_SIZE = 40
 POOL_SECONDS = 4
 """How long to wait for a free connection; together with `WAIT_SECONDS` it stays below those 20 seconds."""
 _SECRETS = frozenset({"password", "sslpassword", "passfile"})
+_OURS = {"alembic_version", "projects"}
+"""Tables by which a file is known to be this program's; others have the first too."""
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",  # a grade that said "Saved" survives a power cut
     "PRAGMA foreign_keys = ON",
@@ -271,7 +273,7 @@ def _folded(value: Any) -> Any:
 
 
 def _use_wal(connection: Any) -> None:
-    """Readers and one writer at once.
+    """Readers and one writer at once, in a file of ours or a new one; another program's stays as it is.
 
     The file keeps it, but the first to ask for it needs the file alone, and SQLite refuses it at once
     when another connection is at work instead of waiting for `busy_timeout`.
@@ -279,7 +281,9 @@ def _use_wal(connection: Any) -> None:
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            if not tables or tables >= _OURS:
+                connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise

@@ -187,6 +187,12 @@ def refuse_newer(database: Database, revision: str | None, migrations: Migration
         )
 
 
+def refuse_foreign(database: Database) -> None:
+    """`refuse_foreign_tables` for whoever only looks at a database without a revision."""
+    with database.reached(), database.engine.connect() as connection:
+        refuse_foreign_tables(database, connection)
+
+
 def refuse_foreign_tables(database: Database, connection: Connection) -> None:
     """Raise DatabaseError when a database without a revision is not empty, or has no place for tables."""
     if not database.is_sqlite and connection.execute(text("SELECT current_schema()")).scalar() is None:

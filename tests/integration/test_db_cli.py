@@ -99,6 +99,22 @@ def test_what_is_wrong_with_a_broken_database_is_json_too(tmp_path, capsys, cont
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("table", ["books", "alembic_version"])
+def test_the_file_of_another_program_stays_as_it_is(tmp_path, capsys, table):
+    file = tmp_path / "books.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(f"CREATE TABLE {table} (version_num)")
+        connection.execute("CREATE TABLE authors (name)")
+    before = file.read_bytes()
+    for command in ("current", "check", "upgrade"):
+        status, out, err = run(capsys, command, "--database-url", f"sqlite:///{file}")
+        assert (status, out) == (1, "")
+        assert err.startswith(f"{file} holds tables of another program (")
+    assert run(capsys, "backup", tmp_path / "b.db", "--database-url", f"sqlite:///{file}")[0] == 1
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
+
+
 def test_nothing_is_overwritten_without_force(database, tmp_path, capsys):
     fill(database)
     url = ("--database-url", url_of(database))
