@@ -44,6 +44,12 @@ SUBJECTS = (
     score,
     predictions,
 )
+PATH_OPTIONS = frozenset(
+    {
+        *("--calibrate-on", "--documents", "--gold", "--guidelines", "--output", "--predictions"),
+        *("--qrels", "--runs", "--system", "--training-scores", "--wordnet"),
+    }
+)
 
 app = typer.Typer(
     help="Grade pairs of texts: accounts, projects, agreement, adjudication and gold sets.",
@@ -70,4 +76,5 @@ def main(
         embedding: what `score --system embedding` asks; without it there is no such system.
     """
     handed = HandedIn(embedding, phrase_key)
-    return run_command(app, PROGRAM, arguments, (AnnotationError, DatabaseError), obj=handed)
+    failures = (AnnotationError, DatabaseError)
+    return run_command(app, PROGRAM, arguments, failures, paths=PATH_OPTIONS, obj=handed)

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
+from itertools import pairwise
 
 import typer
 from sqlalchemy.exc import DBAPIError
@@ -30,6 +31,7 @@ def run_command(
     arguments: Sequence[str] | None,
     failures: tuple[type[Exception], ...],
     *,
+    paths: frozenset[str] = frozenset(),
     obj: object = None,
 ) -> int:
     """Run a command line, by default this process's own, and return its exit status.
@@ -39,15 +41,18 @@ def run_command(
         program: how the user calls it, such as `python -m db`.
         arguments: the command line without the program.
         failures: the exceptions whose message is a sentence for the user.
+        paths: the options that name a file or a folder.
         obj: what commands find as `typer.Context.obj`.
     """
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        _refuse_empty_paths(given, paths)
         status = app(
-            args=None if arguments is None else list(arguments),
+            args=given,
             prog_name=program,
             standalone_mode=False,
             obj=obj,
@@ -73,7 +78,7 @@ def run_command(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except UnicodeEncodeError:  # by a database, which cannot have such a text
-        foreign = next(filter(_is_foreign, sys.argv[1:] if arguments is None else arguments), None)
+        foreign = next(filter(_is_foreign, given), None)
         if foreign is None:
             raise
         return _fail(f"{foreign!r} is not UTF-8, so it is neither kept nor found: see how it is written.", 2)
@@ -82,6 +87,18 @@ def run_command(
         reason = error.strerror or type(error).__name__
         return _fail(f"{where}: cannot be used ({reason}); mend that and try again.", 1)
     return status if isinstance(status, int) else 0
+
+
+def _refuse_empty_paths(arguments: Sequence[str], options: frozenset[str]) -> None:
+    """Refuse nothing as a path, as of a variable that is not set: it would stand for the current folder.
+
+    Raises:
+        CallError: one of the options is given an empty text.
+    """
+    for before, argument in pairwise(("", *arguments)):
+        option = before if argument == "" else argument.removesuffix("=")
+        if option in options and option != argument:
+            raise CallError(f"{option} is empty: give a name.")
 
 
 def _open_closed_streams() -> None:

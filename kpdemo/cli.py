@@ -16,7 +16,7 @@ from io import TextIOWrapper
 import typer
 
 from kpdemo.commands import candidates, evaluate, experiments, index, models, predict, train
-from kpdemo.commands.options import INTERRUPTED, PROGRAM, CallError
+from kpdemo.commands.options import INTERRUPTED, PATH_OPTIONS, PROGRAM, CallError, refuse_empty_paths
 from kpdemo.errors import ConfigError, KpdemoError, MissingIndexError
 
 app = typer.Typer(
@@ -34,10 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, by default this process's own, and return its exit status."""
     _open_closed_streams()
     _speak_utf8()
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        status = app(
-            args=None if arguments is None else list(arguments), prog_name=PROGRAM, standalone_mode=False
-        )
+        refuse_empty_paths(given, PATH_OPTIONS)
+        status = app(args=given, prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         command = getattr(getattr(error, "ctx", None), "command_path", PROGRAM)

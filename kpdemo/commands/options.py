@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
 PROGRAM = "python -m kpdemo"
 STDIN = STDOUT = "-"
+PATH_OPTIONS = frozenset(
+    {
+        *("--config", "--gold", "--index", "--input", "--model", "--output", "--predictions"),
+        *("--queries", "--rounds", "--source", "--target"),
+    }
+)
 _HEAD = 1024  # bytes
 INTERRUPTED = 130
 """The exit status after Ctrl+C."""
@@ -65,6 +72,18 @@ LanguageOption = Annotated[
         "otherwise their own, or what is detected.",
     ),
 ]
+
+
+def refuse_empty_paths(arguments: Sequence[str], options: frozenset[str]) -> None:
+    """Refuse nothing as a path, as of a variable that is not set: it would stand for the current folder.
+
+    Raises:
+        CallError: one of the options is given an empty text.
+    """
+    for before, argument in pairwise(("", *arguments)):
+        option = before if argument == "" else argument.removesuffix("=")
+        if option in options and option != argument:
+            raise CallError(f"{option} is empty: give a name.")
 
 
 def check_file(name: str, suffixes: Sequence[str]) -> Path:

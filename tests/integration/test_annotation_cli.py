@@ -349,6 +349,14 @@ def test_closed_streams_and_a_full_disk_are_no_traceback(call, tmp_path):
     assert json.loads(call("project", "show", "News", "--json")[1])["counts"]["pairs"] == 0
 
 
+@pytest.mark.parametrize(
+    "call_of", [("score", "--gold", "pairs.jsonl", "--system="), ("bridge", "News", "--gold", "")]
+)
+def test_an_empty_path_is_not_the_current_folder(call, call_of):
+    option = call_of[-1].removesuffix("=") or call_of[-2]
+    assert call(*call_of) == (2, "", f"{option} is empty: give a name.\n")
+
+
 def test_a_damaged_database_is_no_traceback(call, tmp_path):
     assert call("project", "create", "News")[0] == 0
     file = tmp_path / "data" / "kpdemo.db"

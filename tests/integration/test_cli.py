@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,8 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import typer
 
-from kpdemo.cli import main
+import annotation.cli
+from kpdemo.cli import app, main
+from kpdemo.commands.options import PATH_OPTIONS
 from kpdemo.errors import ModelLoadError
 from kpdemo.file_kinds import plain_name
 from kpdemo.progress import tell
@@ -73,6 +77,18 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         return Result(status, captured.out, captured.err)
 
     return call
+
+
+def path_options(typer_app: typer.Typer) -> set[str]:
+    """The options whose help says that they take a file, a folder or the name of a model."""
+    found, commands = set(), [typer.main.get_command(typer_app)]
+    for each in commands:
+        commands += getattr(each, "commands", {}).values()
+        for one in each.params:
+            names = re.search("FILE|FOLDER|DIR|NAME|SYSTEM", one.metavar or "")
+            if names and one.param_type_name == "option":
+                found.update(one.opts)
+    return found
 
 
 def command(*arguments: object, program: str = "", slow: float = 0.0) -> subprocess.Popen[bytes]:
@@ -336,6 +352,24 @@ class TestProcess:
             _, err = process.communicate(TEXT.encode(), timeout=60)
         assert process.returncode == 1
         assert is_one_sentence(err.decode())
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            ("predict", "--input", "", "--output", "out.jsonl"),
+            ("predict", "--input=", "--output", "out.jsonl"),
+            ("predict", "--model", "", "-"),
+            ("evaluate", "--gold", "", "--model", "default"),
+        ],
+    )
+    def test_an_empty_path_is_not_the_current_folder(self, run: Run, call: tuple[str, ...]) -> None:
+        option = call[1].removesuffix("=")
+        assert run(*call) == Result(2, "", f"{option} is empty: give a name.\n")
+        assert run("predict", "-", "--title", "", stdin=TEXT).status == 0
+
+    def test_every_option_of_a_path_may_not_be_empty(self) -> None:
+        assert path_options(app) - {"--language"} == PATH_OPTIONS
+        assert path_options(annotation.cli.app) == annotation.cli.PATH_OPTIONS
 
     def test_closed_streams_are_no_traceback(self, documents: Path, tmp_path: Path) -> None:
         def shell(call: str, redirection: str) -> tuple[int, str, str]:
