@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from annotation.errors import ExportError
+from annotation.links import resolved
 
 MANIFEST = "manifest.json"
 _PARTIAL = ".export-"
@@ -39,8 +40,9 @@ class GoldFolder:
 
         Raises:
             ExportError: something else stands there.
+            OSError: links lead in a circle.
         """
-        self.target = target.resolve()
+        self.target = resolved(target)
         self._earlier = _earlier_files(target, self.target, force=force)
         self._made: list[Path] = []
         self._moved: list[tuple[Path, Path]] = []

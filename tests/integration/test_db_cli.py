@@ -128,6 +128,12 @@ def test_nothing_is_overwritten_without_force(database, tmp_path, capsys):
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("folder", ["", "."])
+def test_a_folder_is_no_backup(sqlite_database, capsys, folder):
+    call = ("backup", folder, "--force", "--database-url", url_of(sqlite_database))
+    assert run(capsys, *call) == (1, "", ". is a folder, not a file: give the name of a file.\n")
+
+
 def test_the_url_may_come_from_the_environment(sqlite_database, capsys, monkeypatch):
     monkeypatch.setenv("KPDEMO_DATABASE_URL", url_of(sqlite_database))
     assert (

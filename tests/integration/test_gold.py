@@ -506,6 +506,14 @@ def test_the_command_writes_a_folder_and_prints_its_manifest(url, tmp_path, caps
     assert not (target / "gold.csv").exists()
 
 
+def test_a_link_to_itself_is_one_sentence(url, tmp_path, capsys):
+    (tmp_path / "gold").symlink_to("gold")
+    assert main(["export", "harbour", "--output", str(tmp_path / "gold"), "--database-url", url]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"{tmp_path / 'gold'}: cannot be used (")
+    assert error.count("\n") == 1
+
+
 def test_the_command_tells_which_gold_grades_to_look_at_again(url, tmp_path, capsys):
     database = open_database(url)
     ben = AccountService(database).user("ben").id
