@@ -104,12 +104,19 @@ def opened_folder(folder: Path, kind: str) -> Iterator[StoredModel]:
         yield StoredModel(
             config,
             _stored_weights(folder, config),
-            Tokenizer.from_file(str(folder / TOKENIZER)),
+            _tokenizer(folder / TOKENIZER),
         )
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise ModelLoadError(
             f"The model in {folder} cannot be read ({_reason(error)}): restore the folder."
         ) from error
+
+
+def _tokenizer(path: Path) -> Tokenizer:
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing more exact
+        raise ValueError(f"{path.name}: {error}") from error
 
 
 def _reason(error: Exception) -> str:

@@ -315,6 +315,12 @@ class TestCheckpoint:
         torch.testing.assert_close(before, after, atol=0.05, rtol=0)
         list(over_generate(generator, [Document("Graph kernels.")], search=SearchConfig(beams=2, longest=3)))
 
+    def test_a_damaged_tokenizer_is_explained(self, stored):
+        (stored / "tokenizer.json").write_text('{"model": ')
+        write_sums(stored)
+        with pytest.raises(ModelLoadError, match=r"cannot be read \(tokenizer.json: "):
+            load_generator(stored)
+
     def test_a_missing_or_unknown_weight_is_explained(self, stored):
         weights = load_file(stored / "model.safetensors")
         name = next(name for name in weights if name.startswith("decoder.") and "bias" in name)
