@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from annotation.baselines import Similarities
+from annotation.errors import SettingsError
 from annotation.phrases import PhraseKey
 from annotation.services.keys import KeyService
 from annotation.services.projects import ProjectService
@@ -51,6 +52,15 @@ WordNetOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+@contextmanager
+def options_checked() -> Iterator[None]:
+    """Options that make no sense are a wrong call: `CallError` in place of `SettingsError`."""
+    try:
+        yield
+    except SettingsError as error:
+        raise CallError(str(error)) from None
 
 
 def check_file(name: str | Path) -> Path:

@@ -19,6 +19,7 @@ from annotation.commands.options import (
     ProjectArgument,
     check_file,
     open_project,
+    options_checked,
     whole_files,
 )
 from annotation.commands.outputs import Output, folder_made, write_all
@@ -166,7 +167,8 @@ def bridge(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Measure each model on the grades of the phrases that all of them predicted."""
-    options = check_options(_decimal(threshold), k, unjudged)
+    with options_checked():
+        options = check_options(_decimal(threshold), k, unjudged)
     database, of = open_project(database_url, project)
     pool = JudgementService(database).pool(of.id)
     _write(pool, options, database, gold=gold, qrels=qrels, runs=runs)

@@ -13,9 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from annotation.commands.importing import number_of
-from annotation.commands.options import DatabaseOption, JsonOption, open_database
+from annotation.commands.options import DatabaseOption, JsonOption, open_database, options_checked
 from annotation.commands.stuck import show_stuck, stuck_json
-from annotation.errors import SettingsError
 from annotation.projects import GroupCounts, Member, ProjectCounts, check_settings
 from annotation.services.projects import ProjectService
 from annotation.services.stuck import StuckService
@@ -117,7 +116,8 @@ def create(
         lease_minutes=lease,
         most_per_rater=most_per_rater or None,
     )
-    checked = _checked(settings)
+    with options_checked():
+        checked = check_settings(settings)
     project = ProjectService(open_database(database_url, may_make=True)).create(checked)
     if as_json:
         show_json(_as_json(project))
@@ -139,7 +139,8 @@ def change(
     """Change how many pairs a rater is given; the page of the project changes all its settings."""
     service = ProjectService(open_database(database_url))
     before = service.get(name)
-    settings = _checked(replace(before.settings, most_per_rater=most_per_rater or None))
+    with options_checked():
+        settings = check_settings(replace(before.settings, most_per_rater=most_per_rater or None))
     project = service.update(before.id, settings, seen=seen_settings(before.settings))
     if as_json:
         show_json(_as_json(project))
@@ -248,13 +249,6 @@ def remove_member(
     project = service.get(name)
     service.remove_member(project.id, user, role)
     show_line(f"{user} is no longer {role or 'a member'} in {project.name}.")
-
-
-def _checked(settings: ProjectSettings) -> ProjectSettings:
-    try:
-        return check_settings(settings)
-    except SettingsError as error:
-        raise CallError(str(error)) from None
 
 
 def _most_text(settings: ProjectSettings) -> str:

@@ -17,12 +17,12 @@ from annotation.commands.options import (
     WordNetOption,
     check_file,
     open_project,
+    options_checked,
 )
 from annotation.dictionary import Dictionary
-from annotation.errors import SettingsError
 from annotation.exchange import open_source, read_known_pairs
 from annotation.pair_senses import known_with_senses
-from annotation.quality import QualitySettings
+from annotation.quality import QualitySettings, check_quality_settings
 from annotation.services.known_pairs import KnownPairService, KnownSummary
 from annotation.services.quality import QualityOverview, QualityService, Standing
 from annotation.setting_changes import seen_settings
@@ -30,6 +30,7 @@ from annotation.shares import share_text
 from annotation.terminal import show_json, show_line, show_table
 from annotation.types import Project, ReadKnownPair
 from db import DEFAULT_URL
+from db.command import CallError
 
 _FIELDS = """
 Files have the fields id, type, left, right and grade (the known one) and, if wished, explanation.
@@ -149,7 +150,9 @@ def quality(
     changed = {name: value for name, value in chosen.items() if value is not None}
     if changed:
         before = service.settings(found.id)
-        service.change(found.id, replace(before, **changed), seen=seen_settings(before))
+        with options_checked():
+            settings = check_quality_settings(replace(before, **changed))
+        service.change(found.id, settings, seen=seen_settings(before))
     overview = service.overview(found.id)
     if as_json:
         show_json(overview_json(found, overview))
@@ -176,7 +179,7 @@ def _points(text: str | None) -> Decimal | None:
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise SettingsError(f"{text!r} is no number of points: give 0 to 4, such as 0.5.") from None
+        raise CallError(f"{text!r} is no number of points: give 0 to 4, such as 0.5.") from None
 
 
 def overview_json(project: Project, overview: QualityOverview) -> dict[str, Any]:

@@ -329,7 +329,8 @@ def test_the_command_line_goes_round(sqlite_database, tmp_path, capsys):
     assert "nDCG@10" in capsys.readouterr().out
     assert main(["send", "sea", f"--documents={docs}", f"--predictions={docs}", url]) == 1
     assert "has neither 'present' nor 'absent'" in capsys.readouterr().err
-    assert main(["bridge", "sea", "--threshold=5", url]) == 1
+    assert main(["bridge", "sea", "--k=0", url]) == 2
+    assert main(["bridge", "sea", "--threshold=5", url]) == 2
     assert "is 0.25 to 4, not 5" in capsys.readouterr().err
 
 

@@ -81,4 +81,18 @@ def test_a_row_that_cannot_be_used_is_named_and_nothing_is_imported(call, tmp_pa
     assert "known.tsv, line 3, " in err
     assert said in err
     assert json.loads(call("quality", "Project 0", "--json")[1])["training_pairs"] == 0
-    assert call("quality", "Project 0", "--check-every", "1")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--check-every", "1"),
+        ("--check-every", "-1"),
+        ("--pass-mark", "101"),
+        ("--training-distance", "0.3"),
+        ("--check-distance", "far"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_a_wrong_call(call, option, value):
+    status, out, err = call("quality", "Project 0", option, value)
+    assert (status, out, err.count("\n")) == (2, "", 1)
