@@ -19,6 +19,7 @@ from sqlalchemy import Connection, delete, insert, inspect, text
 from db.checks import check
 from db.copying import copy_file, flush, replace_contents
 from db.database import Database
+from db.driver_errors import reason_of
 from db.errors import DamagedError, DatabaseError, UnreachableError
 from db.models import AuditEvent, Base, UserSession
 from db.rows import copy_rows, empty_tables
@@ -175,11 +176,14 @@ def _stage(file: Path, staged: Path) -> tuple[str, int]:
     copy_file(file, staged)
     database = Database(f"sqlite:///{staged}")
     try:
-        revision = current(database)
+        with _told_of(file, staged):
+            revision = current(database)
         if revision is None:
             raise no_backup
-        upgrade(database)
-        found = check(database)
+        refuse_newer(file, revision, MIGRATIONS, instead="give another backup")
+        with _told_of(file, staged):
+            upgrade(database)
+            found = check(database)
         if found.problems:
             raise DatabaseError(f"{file} is not whole, and nothing was restored. {found.problems[0]}")
         detail = {"revision": revision, "size": file.stat().st_size}
@@ -190,6 +194,20 @@ def _stage(file: Path, staged: Path) -> tuple[str, int]:
     finally:
         database.dispose()
     return revision, sum(found.rows.values())
+
+
+@contextmanager
+def _told_of(file: Path, staged: Path) -> Iterator[None]:
+    """What is wrong with the copy of a backup is told of the backup."""
+    try:
+        yield
+    except DatabaseError as error:
+        if not isinstance(error.__cause__, Exception):
+            raise DatabaseError(str(error).replace(str(staged), str(file))) from error
+        reason = reason_of(error.__cause__)
+        raise DatabaseError(
+            f"{file} cannot be restored ({reason}), and nothing was: give another backup."
+        ) from error
 
 
 def _restore_rows(database: Database, staged: Path, *, overwrite: bool) -> None:

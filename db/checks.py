@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 
 from db.database import Database, public_url
 from db.errors import DamagedError
@@ -156,6 +156,9 @@ def _check(database: Database, problems: list[str]) -> Check:
     refuse_newer(database, revision, MIGRATIONS)
     with database.reached(), database.reading() as session:
         connection = session.connection()
+        if revision == MIGRATIONS.head and (missing := _missing_tables(connection)):
+            problems.append(f"Tables are missing ({', '.join(missing)}): restore a backup.")
+            return Check(revision, tuple(problems), {})
         if database.is_sqlite:
             problems += _damages(connection)
             problems += _lost_rows(connection)
@@ -173,6 +176,10 @@ def _check(database: Database, problems: list[str]) -> Check:
 def row_problems(connection: Connection) -> list[str]:
     """A sentence for each invariant that does not hold; the tables must be those of this version."""
     return [problem for invariant in INVARIANTS if (problem := _violated(connection, invariant))]
+
+
+def _missing_tables(connection: Connection) -> list[str]:
+    return sorted(Base.metadata.tables.keys() - set(inspect(connection).get_table_names()))
 
 
 def _damages(connection: Connection) -> list[str]:

@@ -178,12 +178,18 @@ def refuse_missing(database: Database) -> None:
         )
 
 
-def refuse_newer(database: Database, revision: str | None, migrations: Migrations) -> None:
+def refuse_newer(
+    of: Database | Path,
+    revision: str | None,
+    migrations: Migrations,
+    *,
+    instead: str = "give another --database-url",
+) -> None:
     """Raise DatabaseError when `revision` is not among the steps."""
     if revision is not None and revision not in migrations.revisions:
         raise DatabaseError(
-            f"{database} has the tables of revision {revision}, which this version does not know (it knows "
-            f"{migrations.head}): install the version that made them, or give another --database-url."
+            f"{of} has the tables of revision {revision}, which this version does not know (it knows "
+            f"{migrations.head}): install the version that made them, or {instead}."
         )
 
 

@@ -271,6 +271,21 @@ def test_a_damaged_backup_changes_nothing(sqlite_database, tmp_path):
     assert contents(sqlite_database) == before
 
 
+def test_damage_that_the_copy_of_a_backup_shows_is_told_of_the_backup(sqlite_database, tmp_path):
+    fill(sqlite_database)
+    file = tmp_path / "backup.db"
+    backup(sqlite_database, file)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0001'")  # has tables of later steps
+        connection.commit()
+    with pytest.raises(DatabaseError) as raised:
+        restore(sqlite_database, file, overwrite=True)
+    said = str(raised.value)
+    assert said.startswith(f"{file} cannot be restored (")
+    assert said.endswith("), and nothing was: give another backup.")
+    assert "restored.db" not in said
+
+
 @pytest.mark.parametrize("content", [b"", b"not a database at all" * 100], ids=["empty", "text"])
 def test_a_file_that_is_no_backup_is_refused(database, tmp_path, content):
     file = tmp_path / "notes.txt"
@@ -340,13 +355,12 @@ def test_the_file_of_another_program_is_not_replaced_even_when_told_to(sqlite_da
 def test_a_backup_of_a_later_version_is_refused(database, tmp_path):
     later = next_version(tmp_path / "later", "pass")
     upgrade(database, migrations=later)
-    refused = pytest.raises(DatabaseError, match="which this version does not know")
     if database.is_sqlite:
         backup(database, tmp_path / "newer.db")  # no more than copying the file, which needs no knowledge
-        with refused:
+        with pytest.raises(DatabaseError, match=r"newer\.db has the tables of .+, or give another backup\.$"):
             restore(Database(f"sqlite:///{tmp_path / 'old.db'}"), tmp_path / "newer.db")
     else:
-        with refused:
+        with pytest.raises(DatabaseError, match="which this version does not know"):
             backup(database, tmp_path / "newer.db")
     assert not (tmp_path / "old.db").exists()
 

@@ -102,6 +102,15 @@ def test_the_check_finds_a_missing_trigger_a_missing_index_and_a_stray_column(da
     assert "remove column users nickname" in problems
 
 
+def test_the_check_names_the_tables_that_are_missing(database):
+    cascade = "" if database.is_sqlite else " CASCADE"
+    with database.session() as session:
+        session.execute(text(f"DROP TABLE sign_in_attempts{cascade}"))
+        session.execute(text(f"DROP TABLE pairs{cascade}"))
+    found = check(database)
+    assert found.problems == ("Tables are missing (pairs, sign_in_attempts): restore a backup.",)
+
+
 def test_the_check_finds_a_damaged_file(sqlite_database):
     fill(sqlite_database)
     assert sqlite_database.path is not None
