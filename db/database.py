@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
-from db.driver_errors import is_busy, is_damaged, is_lost, reason_of
+from db.driver_errors import is_busy, is_damaged, is_full, is_lost, reason_of
 from db.errors import DamagedError, DatabaseError, UnreachableError, UrlError
 
 DEFAULT_URL = "sqlite:///data/kpdemo.db"
@@ -183,6 +183,10 @@ class Database:
             return self._busy()
         if is_damaged(error):
             return DamagedError(str(self), reason_of(error))
+        if is_full(error):
+            return UnreachableError(
+                f"{self} cannot be written ({reason_of(error)}): free some space and try again."
+            )
         advice = "that the file is a database" if self.is_sqlite else "that the server runs"
         return UnreachableError(f"{self} cannot be used ({reason_of(error)}); check the URL and {advice}.")
 
@@ -224,6 +228,8 @@ def parse_url(text: str) -> URL:
     if backend == "sqlite":
         if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
             raise UrlError(f"{text!r} names no file, and a database in memory is lost: {advice}.")
+        if url.query:
+            raise UrlError(f"{text!r} has options after ?, which are not used: {advice}.")
         return url.set(drivername="sqlite+pysqlite")
     if backend in ("postgresql", "postgres"):
         return url.set(drivername="postgresql+psycopg")

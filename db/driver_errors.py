@@ -26,6 +26,11 @@ def is_damaged(error: Exception) -> bool:
     return _sqlite_code(error) == sqlite3.SQLITE_CORRUPT
 
 
+def is_full(error: Exception) -> bool:
+    """Whether the disk has no room for what SQLite writes."""
+    return _sqlite_code(error) == sqlite3.SQLITE_FULL
+
+
 def is_lost(error: Exception) -> bool:
     """Whether the connection is gone, as when the server is started anew, and the transaction with it."""
     return isinstance(error, DBAPIError) and error.connection_invalidated

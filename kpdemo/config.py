@@ -36,10 +36,13 @@ def load_section(
         place = ".".join(str(part) for part in first["loc"])
         if first["type"] == "unexpected_keyword_argument":
             raise ConfigError(f"{path}, [{section}] has no setting {place!r}: check its spelling.") from error
+        if first["type"] == "missing":
+            raise ConfigError(f"{path}, [{section}] has no setting {place!r}: add it.") from error
         if first["type"] == "value_error":  # what a dataclass itself says of its settings
             where = f"{path}, [{section}] {place}".rstrip()
             raise ConfigError(f"{where}: {first['ctx']['error']}") from error
-        raise ConfigError(f"{path}, [{section}] {place}: {first['msg']}, not {first['input']!r}.") from error
+        said = first["msg"].replace("valid tuple", "valid list")  # TOML has no tuples
+        raise ConfigError(f"{path}, [{section}] {place}: {said}, not {first['input']!r}.") from error
 
 
 def section_values(path: Path, section: str, overrides: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from db import DEFAULT_URL, Database
 from db.command import CallError
 
 _SHOWN = 32
+_LONGEST_SEARCH = 10_000
+"""Characters: SQLite compares with at most 50,000 bytes."""
 _EXAMPLES = """
 Examples:
 
@@ -67,6 +69,8 @@ def list_pairs(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """List the pairs of a project in the order of import: their texts, grades so far, and how far each is."""
+    if len(search) > _LONGEST_SEARCH:
+        raise CallError(f"--search has {len(search):,} characters: give at most {_LONGEST_SEARCH:,}.")
     database, found = open_project(database_url, project)
     page = PairListService(database).pairs(
         found.id, search=search, state=state, limit=None, has_whole_texts=as_json

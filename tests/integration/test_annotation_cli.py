@@ -357,6 +357,13 @@ def test_an_empty_path_is_not_the_current_folder(call, call_of):
     assert call(*call_of) == (2, "", f"{option} is empty: give a name.\n")
 
 
+def test_a_search_for_a_very_long_text_is_a_wrong_call(call):
+    said = "--search has 100,000 characters: give at most 10,000.\n"
+    assert call("pairs", "list", "News", "--search", "x" * 100_000) == (2, "", said)
+    call("project", "create", "News")
+    assert call("pairs", "list", "News", "--search", "%😀" * 5_000)[0] == 0
+
+
 def test_a_damaged_database_is_no_traceback(call, tmp_path):
     assert call("project", "create", "News")[0] == 0
     file = tmp_path / "data" / "kpdemo.db"

@@ -368,7 +368,15 @@ def test_a_folder_that_cannot_be_made_is_said_in_one_sentence():
 
 
 @pytest.mark.parametrize(
-    "url", ["", "data/kpdemo.db", "sqlite://", "sqlite:///:memory:", "sqlite:///file:x?uri=1"]
+    "url",
+    [
+        "",
+        "sqlite:////k.db?mode=ro",
+        "data/kpdemo.db",
+        "sqlite://",
+        "sqlite:///:memory:",
+        "sqlite:///file:x?uri=1",
+    ],
 )
 def test_what_names_no_database_file_is_refused(url):
     with pytest.raises(DatabaseError, match="give sqlite:///PATH or postgresql://USER@HOST/NAME"):

@@ -14,7 +14,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, select, text
+from sqlalchemy import event, inspect, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from db import Database, DatabaseError
@@ -87,6 +87,14 @@ def checks_of(database: Database) -> dict[str, set[str]]:
         for table in looking.get_table_names()
         if table != "alembic_version"
     }
+
+
+def test_a_full_disk_is_told_as_such(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'full.db'}")
+    event.listen(database.engine, "connect", lambda raw, _: raw.execute("PRAGMA max_page_count = 5"))
+    with pytest.raises(DatabaseError, match=r"full\.db cannot be written \(.+ full\): free some space"):
+        upgrade(database)
+    database.dispose()
 
 
 def test_the_migrations_make_the_tables_of_the_models(bare, tmp_path):

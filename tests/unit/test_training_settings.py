@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import get_type_hints
 
@@ -135,3 +136,22 @@ def test_relative_positions_have_no_end(tmp_path):
 def test_the_help_names_every_part():
     told = re.findall(r"[\w-]+", get_type_hints(train, include_extras=True)["part"].__metadata__[0].help)
     assert set(RECIPES) < set(ALL_PARTS) <= set(told)
+
+
+@dataclass(frozen=True)
+class Section:
+    train: str
+    seeds: tuple[int, ...] = ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"\[it\] has no setting 'train': add it\.$"),
+        ("train = 'x'\nseeds = 1", "seeds: .*a valid list, not 1"),
+    ],
+)
+def test_a_missing_setting_and_one_that_is_no_list_are_explained(tmp_path, text, message):
+    (tmp_path / "own.toml").write_text(f"[it]\n{text}\n")
+    with pytest.raises(ConfigError, match=message):
+        load_section(tmp_path / "own.toml", "it", Section)
