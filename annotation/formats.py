@@ -84,7 +84,8 @@ def open_source(path: Path, *, name: str = "") -> Iterator[Source]:
 
 def open_stream(stream: io.BufferedReader, name: str, size: int | None = None) -> Source:
     """A stream that is open already, compressed or not."""
-    is_gzip = stream.peek(2)[:2] == _GZIP_MARK
+    with _readable(name):
+        is_gzip = stream.peek(2)[:2] == _GZIP_MARK
     text = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if is_gzip else stream
     return Source(name, text, size, None if size is None else stream.tell)
 
@@ -158,6 +159,10 @@ def _readable(name: str) -> Iterator[None]:
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise ImportFileError(
             f"{name}: the compressed data end too early or are damaged; compress the file again."
+        ) from None
+    except OSError as error:  # of a stream, which knows no name
+        raise ImportFileError(
+            f"{name}: cannot be read ({error.strerror or error}); check the file."
         ) from None
 
 

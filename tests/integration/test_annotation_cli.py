@@ -18,6 +18,7 @@ from db.schema import prepare
 from tests.commands import main
 from tests.databases import spoil
 
+UNREADABLE = Path("/proc/self/mem")
 ROWS = [
     {"id": "a", "type": "sentence2phrase", "left": "Snow fell.", "right": "snow", "ratings": [4, 2.75]},
     {"id": "b", "type": "sentence2phrase", "left": "Rain fell.", "right": "sun", "genre": "Travel"},
@@ -362,6 +363,22 @@ def test_a_search_for_a_very_long_text_is_a_wrong_call(call):
     assert call("pairs", "list", "News", "--search", "x" * 100_000) == (2, "", said)
     call("project", "create", "News")
     assert call("pairs", "list", "News", "--search", "%😀" * 5_000)[0] == 0
+
+
+@pytest.mark.skipif(not UNREADABLE.exists(), reason="needs a file that opens but cannot be read")
+@pytest.mark.parametrize(
+    "call_of",
+    [
+        ("import", "News", UNREADABLE),
+        ("items", "import", "News", UNREADABLE),
+        ("training", "import", "News", UNREADABLE),
+        ("score", "--gold", UNREADABLE, "--system", "lcs"),
+    ],
+)
+def test_what_cannot_be_read_is_told_of_the_file(call, call_of):
+    call("project", "create", "News")
+    status, _, errors = call(*map(str, call_of))
+    assert (status, errors) == (1, f"{UNREADABLE}: cannot be read (Input/output error); check the file.\n")
 
 
 def test_a_damaged_database_is_no_traceback(call, tmp_path):
