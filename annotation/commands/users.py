@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -62,6 +63,7 @@ def add(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Add an account, and print the link with which its owner chooses a password."""
+    _check_address(address)
     password = _read_password() if password_stdin else None
     database = open_database(database_url, may_make=True)
     user = AccountService(database).add_user(name, password, is_administrator=administrator)
@@ -162,6 +164,7 @@ def invite(
         raise CallError(f"The role {role} in which project? Give --project too.")
     if name is None and project is None:
         raise CallError("Whom to invite? Give the NAME of an account, or --project for a new one.")
+    _check_address(address)
     database = open_database(database_url)
     project_id = None if project is None else ProjectService(database).get(project).id
     given = None if project is None else (role or Role.RATER)
@@ -207,6 +210,19 @@ def _read_password() -> str:
         return line.decode("utf-8").rstrip("\r\n")
     except UnicodeDecodeError:
         raise CallError("The password on standard input is not UTF-8: save or type it so.") from None
+
+
+def _check_address(address: str) -> None:
+    """Refuse what makes no link that a browser opens, before anything is made that only a link gives."""
+    try:
+        parts = urlsplit(address)
+        is_whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # the port, or brackets around no address
+        is_whole = False
+    if not is_whole or parts.query or parts.fragment or any(map(str.isspace, address)):
+        raise CallError(
+            f"--address is such as {DEFAULT_ADDRESS} or https://rate.example.org, not {address!r}."
+        )
 
 
 def _print_link(address: str, token: str, who: str) -> None:

@@ -42,6 +42,28 @@ def test_an_account_is_added_by_a_link(call, sqlite_database):
     assert AccountService(sqlite_database).require("Ana", None)
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "rate.example",
+        "http://",
+        "ftp://x",
+        "http://h:99999",
+        "http://h:x",
+        "http://a b",
+        "http://h?a=1",
+        "http://[",
+    ],
+)
+def test_an_address_that_makes_no_link_is_a_wrong_call_and_nothing_is_made(call, address):
+    for command in ("add", "invite"):
+        status, out, err = call(command, "Ana", "--address", address)
+        assert (status, out) == (2, "")
+        assert err.startswith("--address is such as http://127.0.0.1:7860 or ")
+    assert json.loads(call("list", "--json")[1]) == []
+
+
 def test_an_account_is_added_with_a_password_from_standard_input(call, sqlite_database):
     password = "größer als zehn"
     status, out, _ = call("add", "Ben 😀", "--password-stdin", stdin=f"{password}\r\n".encode())
