@@ -218,7 +218,8 @@ def _migration_script() -> str:
 
 def _url_of(schema: str) -> str:
     url = parse_url(POSTGRESQL_URL).set(drivername="postgresql")
-    return url.update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(hide_password=False)
+    options = f"-csearch_path={schema} -csynchronous_commit=off"  # nothing need outlive the server
+    return url.update_query_dict({"options": options}).render_as_string(hide_password=False)
 
 
 @contextmanager
