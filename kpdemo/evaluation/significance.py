@@ -37,7 +37,8 @@ ByFigure = Mapping[str, Mapping[str, Value]]
 class Estimate:
     """A figure, or a difference of two, with half the width of its 95 % interval.
 
-    `value` is None where no document has gold of the kind; `margin` also where there is no interval.
+    `value` is None where no document has gold of the kind, `margin` where fewer than two have (the zeros of
+    the others, where they count, are no sample of it) and where there is no spread.
     """
 
     value: float | None
@@ -57,7 +58,7 @@ def estimates(scores: Sequence[DocumentScores], convention: Convention) -> ByFig
 
     def estimate(kind: str, name: str) -> Estimate:
         added = f1_contributions(*_columns(_pairs(scores, kind, name, convention)))
-        return Estimate(_mean(added), _at_most(1.0, margin(added)))
+        return Estimate(_mean(added), _margin(added, 1.0, _with_gold(scores, kind)))
 
     return _by_figure(estimate)
 
@@ -76,7 +77,8 @@ def differences(
                 for scores in (first, others[place])
             )
             apart = [one - other for one, other in zip(added, taken, strict=True)]
-            return Difference(_mean(apart), _at_most(2.0, margin(apart)), *tests[kind][name][place])
+            half = _margin(apart, 2.0, _with_gold(first, kind))
+            return Difference(_mean(apart), half, *tests[kind][name][place])
 
         return _by_figure(difference)
 
@@ -101,15 +103,23 @@ def _pairs(
 ) -> list[tuple[float, float]]:
     """What the figure is F1 of, of each document that it averages over."""
     precision, recall = FIGURES[kind][name]
-    found: list[KindScores | SetScores | None] = [getattr(document, kind) for document in scores]
-    counted = [
-        one
-        for one in found
-        if one is not None and (convention == "count_empty" or isinstance(one, SetScores) or one.has_gold)
-    ]
-    if not any(isinstance(one, SetScores) or one.has_gold for one in counted):
+    if not _with_gold(scores, kind):
         return []
-    return [(getattr(one, precision), getattr(one, recall)) for one in counted]
+    found: list[KindScores | SetScores | None] = [getattr(document, kind) for document in scores]
+    return [
+        (getattr(one, precision), getattr(one, recall))
+        for one in found
+        if one is not None and (convention == "count_empty" or _has_gold(one))
+    ]
+
+
+def _with_gold(scores: Sequence[DocumentScores], kind: str) -> int:
+    """How many documents have gold of the kind."""
+    return sum(_has_gold(getattr(document, kind)) for document in scores)
+
+
+def _has_gold(scores: KindScores | SetScores | None) -> bool:
+    return isinstance(scores, SetScores) or (scores is not None and scores.has_gold)
 
 
 def _columns(pairs: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
@@ -120,8 +130,9 @@ def _mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
 
 
-def _at_most(most: float, value: float | None) -> float | None:
-    return None if value is None else min(most, value)
+def _margin(values: Sequence[float], most: float, with_gold: int) -> float | None:
+    found = margin(values) if with_gold > 1 else None
+    return None if found is None else min(most, found)
 
 
 def _by_figure(measure: Callable[[str, str], Value]) -> ByFigure[Value]:

@@ -19,7 +19,7 @@ from kpdemo.evaluation.protocol import DocumentScores, summarise
 from kpdemo.evaluation.randomisation import holm, randomisation_p
 from kpdemo.evaluation.report import bounds
 from kpdemo.evaluation.runs import GROUPS, shown_differences, shown_figures
-from kpdemo.evaluation.significance import CONVENTIONS, FIGURES, Difference, differences, estimates
+from kpdemo.evaluation.significance import CONVENTIONS, FIGURES, Difference, Estimate, differences, estimates
 from kpdemo.evaluation.uncertainty import f1_contributions, margin
 
 SHARES = st.sampled_from([0.0, 0.2, 1 / 3, 0.4, 0.5, 2 / 3, 1.0])
@@ -237,9 +237,10 @@ def test_the_interval_of_a_difference_is_that_of_a_paired_t_test():
 
 def test_p_is_of_the_documents_with_gold_by_either_convention():
     [found] = differences([FIRST, SECOND])
-    present = [[(one.present.precision_5, one.present.recall_5) for one in of[:3]] for of in (FIRST, SECOND)]
-    for convention in CONVENTIONS:
-        assert found[convention]["present"]["F1@5"].p == p_by_hand(*present) == 0.5
+    present = [[(one.present.precision_5, one.present.recall_5) for one in of] for of in (FIRST, SECOND)]
+    assert all(pairs[3:] == [(0, 0), (0, 0)] for pairs in present)
+    assert found["skip_empty"]["present"]["F1@5"].p == p_by_hand(*(pairs[:3] for pairs in present)) == 0.5
+    assert found["count_empty"]["present"]["F1@5"].p == p_by_hand(*present)
 
 
 def test_what_is_compared_with_the_first_alone_is_not_corrected_and_of_several_by_holm():
@@ -260,8 +261,11 @@ def test_where_no_document_or_one_has_gold_there_is_no_interval():
     assert (nothing.value, nothing.margin) == (None, None)
     [found] = differences([[document()], [document()]])
     assert found["skip_empty"]["absent"]["R@50"] == Difference(None, None, None, None)
-    alone = estimates([document((0.4, 0.5)), document()], "skip_empty")["present"]["F1@5"]
-    assert (alone.value, alone.margin) == (pytest.approx(4 / 9), None)
+    for convention, value in (("skip_empty", 4 / 9), ("count_empty", 2 / 9)):
+        alone = [document((0.4, 0.5)), document()]
+        assert estimates(alone, convention)["present"]["F1@5"] == Estimate(pytest.approx(value), None)
+        [found] = differences([alone, [document((0.2, 0.5)), document()]])
+        assert found[convention]["present"]["F1@5"].margin is None
     assert differences([FIRST]) == []
 
 
