@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -52,12 +52,15 @@ class Run:
 AnyRun = TypeVar("AnyRun", bound=Run)
 
 
-def compared(runs: Sequence[AnyRun]) -> list[AnyRun]:
-    """The same, each further run with its differences from the first."""
+def compared(runs: Sequence[AnyRun], before_each: Callable[[], None] = lambda: None) -> list[AnyRun]:
+    """The same, each further run with its differences from the first.
+
+    `before_each` is called before each further run on each data set.
+    """
     found: list[dict[str, Mapping[Convention, ByFigure[Difference]]]] = [{} for _ in runs]
     for dataset in runs[0].report.datasets:
         scores = [run.report.datasets[dataset].scores for run in runs]
-        for place, difference in enumerate(differences(scores), start=1):
+        for place, difference in enumerate(differences(scores, before_each), start=1):
             found[place][dataset] = difference
     return [replace(run, differences=of_run) for run, of_run in zip(runs, found, strict=True)]
 

@@ -64,11 +64,18 @@ def estimates(scores: Sequence[DocumentScores], convention: Convention) -> ByFig
 
 
 def differences(
-    runs: Sequence[Sequence[DocumentScores]],
+    runs: Sequence[Sequence[DocumentScores]], before_each: Callable[[], None] = lambda: None
 ) -> list[Mapping[Convention, ByFigure[Difference]]]:
-    """Of each further run from the first, by convention; all are of the same documents in the same order."""
+    """Of each further run from the first, by convention; all are of the same documents in the same order.
+
+    `before_each` is called before each further run.
+    """
     first, *others = runs
-    tests = _by_figure(lambda kind, name: _tests(first, others, kind, name))
+    ps = []
+    for scores in others:
+        before_each()
+        ps.append(_ps(first, scores))
+    by_holm = _by_figure(lambda kind, name: _by_holm([of_run[kind][name] for of_run in ps]))
 
     def of_run(place: int, convention: Convention) -> ByFigure[Difference]:
         def difference(kind: str, name: str) -> Difference:
@@ -78,7 +85,7 @@ def differences(
             )
             apart = [one - other for one, other in zip(added, taken, strict=True)]
             half = _margin(apart, 2.0, _with_gold(first, kind))
-            return Difference(_mean(apart), half, *tests[kind][name][place])
+            return Difference(_mean(apart), half, ps[place][kind][name], by_holm[kind][name][place])
 
         return _by_figure(difference)
 
@@ -87,15 +94,19 @@ def differences(
     ]
 
 
-def _tests(
-    first: Sequence[DocumentScores], others: Sequence[Sequence[DocumentScores]], kind: str, name: str
-) -> list[tuple[float, float] | tuple[None, None]]:
-    """The p of each run, and by Holm; by both conventions, for their differences are proportional."""
-    theirs = _pairs(first, kind, name, "skip_empty")
-    if not theirs:
-        return [(None, None)] * len(others)
-    ps = [randomisation_p(_pairs(scores, kind, name, "skip_empty"), theirs) for scores in others]
-    return list(zip(ps, holm(ps), strict=True))
+def _ps(first: Sequence[DocumentScores], other: Sequence[DocumentScores]) -> ByFigure[float | None]:
+    """By both conventions, for their differences are proportional; None without gold of the kind."""
+
+    def p(kind: str, name: str) -> float | None:
+        theirs, ours = (_pairs(scores, kind, name, "skip_empty") for scores in (first, other))
+        return randomisation_p(ours, theirs) if theirs else None
+
+    return _by_figure(p)
+
+
+def _by_holm(ps: Sequence[float | None]) -> Sequence[float | None]:
+    known = [p for p in ps if p is not None]
+    return holm(known) if known else ps  # without gold of the kind there is none of all
 
 
 def _pairs(

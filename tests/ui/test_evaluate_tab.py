@@ -320,6 +320,21 @@ def test_a_stop_ends_the_measuring(handlers, write, monkeypatch):
     assert refused(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND)) == STOPPED
 
 
+def test_comparing_tells_how_far_it_is_and_can_be_stopped(handlers, write):
+    seen = []
+
+    def progress(done_of, *, desc, **_):
+        seen.append((desc, done_of))
+        if len(seen) == 3:
+            handlers.stop_evaluate(PAGE)
+
+    files = [write("found.jsonl", FOUND, folder) for folder in "1234"]
+    steps = handlers.evaluate_files(write("gold.jsonl", GOLD), files, PAGE, progress=progress)
+    with pytest.raises(gr.Error, match=STOPPED):
+        next(steps)
+    assert seen == [("Measuring", (0, 8)), ("Comparing", (0, 3)), ("Comparing", (1, 3))]
+
+
 def test_files_of_others_come_first_and_the_wait_can_be_stopped(handlers, write):
     def stop(*_, desc, **__):
         assert desc == "Other files are read first"

@@ -129,11 +129,17 @@ def test_p_is_below_5_percent_for_one_of_twenty_equal_systems():
     assert fmean(ps) == pytest.approx(0.5, abs=0.06)
 
 
-def test_the_parts_in_which_swaps_are_drawn_leave_no_trace(monkeypatch):
-    first, second = drawn_systems(70, seed=6)
-    whole = randomisation_p(first, second)
-    monkeypatch.setattr(randomisation, "_CELLS_AT_ONCE", 1_000)
-    assert randomisation_p(first, second) == whole
+@pytest.mark.parametrize("cells", [1, 1_000])
+def test_drawn_in_parts_there_are_as_many_swaps_and_either_sign_is_as_likely(monkeypatch, cells):
+    # three documents that are alike, and one alone
+    monkeypatch.setattr(randomisation, "_CELLS_AT_ONCE", cells)
+    halves = np.array([[0.5, 0.0]] * 3 + [[0.0, 0.5]])
+    shifts = np.concatenate(list(randomisation._drawn_shifts(halves)))
+    assert shifts.shape == (randomisation.SHUFFLES, 2)
+    for column, chances in zip(shifts.T, ([1 / 8, 3 / 8, 3 / 8, 1 / 8], [1 / 2, 1 / 2]), strict=True):
+        values, counts = np.unique(column, return_counts=True)
+        assert values.tolist() == [n - (len(chances) - 1) / 2 for n in range(len(chances))]
+        assert counts / len(column) == pytest.approx(chances, abs=0.02)
 
 
 def test_holm_by_hand():
@@ -254,6 +260,20 @@ def test_what_is_compared_with_the_first_alone_is_not_corrected_and_of_several_b
     assert found[0].p_holm > found[0].p
     [alone] = differences(systems[:2])
     assert alone["skip_empty"]["present"]["F1@5"].p_holm == found[0].p
+
+
+def test_before_each_comparison_it_can_be_given_up():
+    calls = []
+
+    def before_each():
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        differences([FIRST, SECOND, FIRST], before_each)
+    differences([FIRST, SECOND, FIRST, SECOND], lambda: calls.append(1))
+    assert len(calls) == 2 + 3
 
 
 def test_where_no_document_or_one_has_gold_there_is_no_interval():
