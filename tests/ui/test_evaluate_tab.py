@@ -113,13 +113,13 @@ def test_each_convention_has_its_table_and_its_sentence(handlers, write, convent
     assert "as in RAMKG." in html
 
 
-def test_the_table_without_empty_gold_tells_how_many_documents_each_kind_is_averaged_over(handlers, write):
+def test_the_table_without_empty_gold_tells_how_many_documents_have_gold_of_each_kind(handlers, write):
     html, _ = run(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND))
     skipping, counting = html.split('<section class="by-')[1:3]
-    assert "Present over 1, absent over 2 documents: those with gold of the kind." in skipping
-    assert "Present over" not in counting
+    assert "Documents with gold of the kind: present 1, absent 2, pooled 2." in skipping
+    assert "Documents with gold" not in counting
     html, _ = run(handlers, write("gold.jsonl", GOLD[:1]), write("found.jsonl", FOUND[:1]))
-    assert "Present over" not in html
+    assert "Documents with gold" not in html
 
 
 def test_each_column_names_its_kind_and_measure_by_itself(handlers, write):
@@ -215,6 +215,8 @@ def test_each_language_of_the_gold_has_a_row(handlers, write):
     rows = dict(rows_of(html, "skip_empty"))
     assert list(rows) == ["found.jsonl", "found.jsonl, English", "found.jsonl, French"]
     assert rows["found.jsonl, French"][:2] == ["–", "–"]
+    told = "Documents with gold of the kind, all languages together: present 1, absent 2, pooled 2."
+    assert told in html
 
 
 def test_what_a_file_says_is_shown_as_text(handlers, write):
