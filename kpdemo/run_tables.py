@@ -47,8 +47,8 @@ def _figures_table(name: str, figures: DatasetFigures) -> Table:
     title = harmless(f"{name}: {counted(figures.documents, 'document')}")
     table = Table(title=title, title_justify="left")
     table.caption, table.caption_justify = with_gold_note(figures), "left"
-    table.add_column("Keyphrases")
-    table.add_column("Documents without gold")
+    table.add_column("Kind")
+    table.add_column("Without gold")
     found = {convention: shares(figures, convention) for convention in CONVENTIONS}
     measures = list(found["skip_empty"]["absent"])
     for measure in measures:
@@ -75,7 +75,7 @@ def show_runs(runs: Sequence[Run]) -> None:
             about = f"{dataset}, {WITHOUT_GOLD[convention]}"
             table = _table(about)
             table.caption = note_under(runs[0].report.datasets[dataset], convention)
-            table.add_column("Documents", justify="right")
+            table.add_column("Documents", justify="right", no_wrap=True)
             for label, figures in rows_of_runs(runs, dataset):
                 cells = shown_figures(figures, convention)
                 table.add_row(harmless(label), *_lines(cells), f"{figures.documents:,}")
@@ -93,7 +93,7 @@ def _table(title: str) -> Table:
     table.add_column("Model or file", overflow="fold")
     for group, names in GROUPS:
         for name in names:
-            table.add_column(f"{group}\n{name}", justify="right")
+            table.add_column(f"{group}\n{name}", justify="right", no_wrap=True)
     return table
 
 

@@ -2,9 +2,15 @@
 
 import json
 from dataclasses import replace
+from io import StringIO
 
+import pytest
+from rich.console import Console
+
+from kpdemo import run_tables
 from kpdemo.evaluation.protocol import evaluate
 from kpdemo.evaluation.report import Report, interval_note, report_to_json, report_to_markdown
+from kpdemo.evaluation.runs import Run, compared
 from kpdemo.types import Document, Keyphrase, Prediction
 
 AT_5_AND_M = {"P@5", "R@5", "F1@5", "P@M", "R@M", "F1@M"}
@@ -90,6 +96,20 @@ def test_the_markdown_names_each_convention_and_shows_three_decimals():
     assert first.startswith("| tiny | 2 | 0.200 / 1.000 / 0.333 | 0.500 / 1.000 / 0.667 | – | – | – |")
     assert second.startswith("| tiny | 2 | 0.100 / 0.500 / 0.167 | 0.250 / 0.500 / 0.333 | – | – | – |")
     assert last.startswith("| tiny | 4 | 0.100 / 0.500 / 0.167 ±0.306 | ")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_in_a_terminal_of_80_columns_no_head_is_cut(monkeypatch, count):
+    written = StringIO()
+    monkeypatch.setattr(run_tables, "open_console", lambda: Console(file=written, width=80))
+    report = small_report(copies=2)
+    if count == 1:
+        run_tables.show_report(report)
+    else:
+        runs = [Run("a-long-name.jsonl", report), Run("another-name.jsonl", report)]
+        run_tables.show_runs(compared(runs))
+    assert "±0.306" in written.getvalue()
+    assert "…" not in written.getvalue()
 
 
 def test_every_row_has_as_many_cells_as_the_header():
