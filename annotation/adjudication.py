@@ -126,6 +126,10 @@ class AdjudicationItem:
     def is_open(self) -> bool:
         return self.is_flagged and (self.decision is None or self.is_changed)
 
+    @property
+    def is_decidable(self) -> bool:
+        return not self.is_withdrawn and (self.is_flagged or self.decision is not None)
+
 
 def spread(grades: Sequence[Decimal]) -> Decimal:
     """The distance between the highest and the lowest grade; 0 with fewer than two."""

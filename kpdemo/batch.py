@@ -9,8 +9,9 @@ go on with a file.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -22,12 +23,20 @@ from kpdemo.forwarding import read_with_passages
 from kpdemo.identity import document_identity
 from kpdemo.json_rows import LineError, ReportLine
 from kpdemo.languages.names import names_language
+from kpdemo.languages.notes import Foreign, is_foreign, lacks_absent
 from kpdemo.nesting import Unnested
 from kpdemo.prediction_files import prediction_row
 from kpdemo.refused import Refusal
 from kpdemo.resuming import IDENTITY, BatchSettings
 from kpdemo.sources import Located, Source, name_of, read_located
-from kpdemo.types import Document, Prediction, Predictor, RetrievalPrediction
+from kpdemo.types import (
+    Document,
+    Prediction,
+    Predictor,
+    RetrievalPrediction,
+    finds_absent,
+    languages_of,
+)
 
 BATCH_SIZE = 32
 GPU_BATCH_SIZE = 512
@@ -43,6 +52,8 @@ class BatchSummary:
     failed: int = 0
     retrieved: int = 0
     """How many of those predicted now were read beside passages, or would have been."""
+    foreign: Foreign = field(default_factory=dict)
+    """Those predicted now in languages that the model was not made for, see `foreign_notes`."""
 
     @property
     def seen(self) -> int:
@@ -195,7 +206,7 @@ class _Run:
         outcomes = self._ask([one.document for one in batch])
         rows = []
         refusals = []
-        retrieved = self._counts.retrieved
+        retrieved, foreign = self._counts.retrieved, Counter(self._counts.foreign)
         for one, outcome in zip(batch, outcomes, strict=True):
             document = one.document
             if isinstance(outcome, InputError):
@@ -206,9 +217,17 @@ class _Run:
                 told = {"model": self._settings.model, IDENTITY: document_identity(document)}
                 rows.append({**row, **told})
                 retrieved += outcome.retrieves
+                foreign.update(self._foreign(outcome.prediction))
         writer.refuse(refusals)
         writer.write(rows)
-        self._counts = replace(self._counts, done=self._counts.done + len(rows), retrieved=retrieved)
+        done = self._counts.done + len(rows)
+        self._counts = replace(self._counts, done=done, retrieved=retrieved, foreign=foreign)
+
+    def _foreign(self, prediction: Prediction) -> list[tuple[str, bool]]:
+        if not is_foreign(prediction.language, languages_of(self._predictor)):
+            return []
+        lacks = lacks_absent(prediction, finds_absent=finds_absent(self._predictor))
+        return [(prediction.language, lacks)]
 
     def _ask(self, documents: Sequence[Document]) -> list[RetrievalPrediction | InputError]:
         settings = self._settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kpdemo.languages.names import ENGLISH
@@ -27,8 +27,9 @@ _NONE_NEAR = (
 
 _UNRELATED = (
     "In an index of this size, passages with a score of up to {chance} are mostly on other subjects than "
-    "the text; their keyphrases are read all the same, and may lead astray."
+    "the text"
 )
+_READ_ALL_THE_SAME = "; their keyphrases are read all the same, and may lead astray."
 
 Used = Mapping[str, tuple[str, ...]]
 """Keyphrases of a passage, each with the keyphrases of the result that it led to."""
@@ -55,10 +56,20 @@ def help_note(found: RetrievalPrediction) -> str:
 
 
 def unrelated_note(found: RetrievalPrediction) -> str:
-    """Which scores passages on other subjects have too, in a sentence; empty when all found are nearer."""
-    if found.chance is None or all(map(found.related, found.passages)):
+    """As `chance_note`, of passages that a model read."""
+    scores = (passage.score for passage in found.passages)
+    return chance_note(found.chance, scores, end=_READ_ALL_THE_SAME)
+
+
+def chance_note(chance: float | None, scores: Iterable[float], *, end: str = ".") -> str:
+    """Which scores passages on other subjects have too, in a sentence; empty when all these are higher.
+
+    Args:
+        chance: see `RetrievalPrediction`.
+    """
+    if chance is None or all(score > chance for score in scores):
         return ""
-    return _UNRELATED.format(chance=short_score(found.chance))
+    return f"{_UNRELATED.format(chance=short_score(chance))}{end}"
 
 
 def passage_rows(found: RetrievalPrediction) -> list[dict[str, Any]]:

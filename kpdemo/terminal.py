@@ -111,8 +111,8 @@ def show_coverage(figures: Mapping[str, Coverage]) -> None:
     open_console().print(table)
 
 
-def show_passages(hits: Sequence[tuple[float, Document]], footer: str) -> None:
-    """Passages with their scores, each with its keyphrases and the beginning of its text."""
+def show_passages(hits: Sequence[tuple[float, Document]], note: str, footer: str) -> None:
+    """Passages with their scores, their keyphrases and the start of their texts; then a note, if any."""
     console = open_console()
     for score, passage in hits:
         heading = Text.assemble(f"{short_score(score, 3)}  ", (passage.title or passage.id, "bold"))
@@ -124,6 +124,8 @@ def show_passages(hits: Sequence[tuple[float, Document]], footer: str) -> None:
         console.print()
     if not hits:
         console.print("No passages.")
+    if note:
+        console.print(Text(note), soft_wrap=True)
     console.print(Text(footer, style="dim"))
 
 

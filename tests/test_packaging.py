@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parent.parent
 PIN = re.compile(r"([\w.-]+)==([\w.]+)")
@@ -35,6 +36,14 @@ def groups() -> dict[str, list[str]]:
 def test_direct_packages_have_the_version_of_the_tested_set(lines):
     tested = pins(lines_of("constraints.txt"))
     assert {name: tested.get(name) for name in pins(lines)} == pins(lines)
+
+
+def test_the_citation_is_of_this_version_and_of_the_papers_to_cite():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert (cited["version"], cited["license"]) == (project["version"], project["license"])
+    bibtex = (ROOT / "docs" / "citing.md").read_text(encoding="utf-8")
+    assert [paper["url"] for paper in cited["references"]] == re.findall(r'url = "(.*)"', bibtex)
 
 
 def test_torch_is_pinned_without_a_build():

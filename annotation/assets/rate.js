@@ -25,8 +25,10 @@
   const changed = () => {
     if (!root?.isConnected) return;
     const { activeElement } = document;
-    const wasThere = activeElement === document.body || find("#rate-work").contains(activeElement);
+    const wasThere = activeElement === document.body || activeElement.matches("#rate-work *, #rate-message *");
+    const { phase } = root.dataset;
     const isNewPair = parts.render(root, session);
+    if (wasThere && session.phase !== phase && session.training.phase) find("[data-rate=training]").focus();
     if (find("#rate-scale").contains(activeElement)) find("#rate-scale [tabindex='0']").focus({ preventScroll: true });
     if (!isNewPair) return;
     // The new pair is what is read next; without this the focus would be lost with the disabled button.
@@ -162,7 +164,7 @@
     if (session.training.isOn) return;
     const stopped = session;
     stopped.rest();
-    find("[data-rate=resume]").focus({ preventScroll: true });
+    find("[data-rate=resume]").focus();
     await sender.run();
     if (stopped.isResting && stopped === session) {
       const { status, body } = await sender.post(`projects/${root.dataset.project}/stop`);

@@ -27,13 +27,13 @@
       this.notices = [];
       this.tabs = new parts.Tabs(this);
       this.training = new parts.Training();
-      this.isResting = this.isReturned = false;  // stopped for today; what was at hand is given back
+      Object.assign(this, { isResting: false, isReturned: null });  // stopped for today; null until the pairs are given back, or cannot be
     }
 
     get pair() { return this.earlier ?? this.ready[0] ?? null; }
     get isReadOnly() { return this.training.isHeld || this.#isKept; }
     get isLocked() { return this.keys.isHeld || this.isReadOnly; }
-    get #isKept() { return this.earlier !== null && this.earlier.grade !== null && !this.mayRevise; }
+    get #isKept() { return this.earlier !== null && (this.problem !== "" || (this.earlier.grade !== null && !this.mayRevise)); }
     get phase() {
       if (this.isResting) return "resting";
       if (this.pair) return "pair";
@@ -129,7 +129,7 @@
     rest() {
       this.form?.keep();
       this.form?.pause();
-      Object.assign(this, { isResting: true, isReturned: false, earlier: null, last: null, ready: [], form: null });
+      Object.assign(this, { isResting: true, isReturned: null, earlier: null, last: null, ready: [], form: null });
       this.changed();
     }
 

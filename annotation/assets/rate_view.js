@@ -15,9 +15,9 @@
       : "There are no pairs for you to grade: others have graded them, or none were imported yet. Ask the project's administrator."),
     share: ({ rated }) => `Thank you: you have graded your share, ${rated} ${rated === 1 ? "pair" : "pairs"}.`,
     problem: (session) => session.problem,
-    resting: (session) => (session.isReturned
-      ? "You have stopped. All your answers are saved, and the pairs that you had open are free for other raters."
-      : "Saving your answers and giving back the pairs that you had open."),
+    resting: ({ isReturned }) => (isReturned === null
+      ? "Saving your answers and giving back the pairs that you had open."
+      : `You have stopped. ${isReturned ? "All your answers are saved, and the pairs that you had open are free for other raters." : ""}`),
     failed: ({ training }) => parts.trainingMessage.failed(training.progress),
     passed: ({ training }) => parts.trainingMessage.passed(training.progress),
   };
@@ -87,14 +87,19 @@
     setText(submit.querySelector("span"), feedback ? "Go on" : session.earlier ? "Save this answer" : next);
   };
 
+  const earlierWords = ({ earlier, isReadOnly, problem, ready }) => {
+    if (isReadOnly) return `An earlier answer, to look at. ${problem || "In this project, grades cannot be changed."}`;
+    const orElse = ready.length ? "or go on with the current pair." : "or close it.";
+    return earlier.grade === null
+      ? `You skipped this pair: grade it as long as nobody else has it, ${orElse}`
+      : `An earlier answer: choose another grade and save it, ${orElse}`;
+  };
+
   const showEarlier = (root, session) => {
     const note = root.querySelector("#rate-earlier");
     note.hidden = !session.earlier;
-    setText(note.querySelector("span"), session.isReadOnly
-      ? "An earlier answer. In this project, grades cannot be changed."
-      : session.earlier?.grade === null
-        ? "You skipped this pair: grade it as long as nobody else has it, or go on with the current pair."
-        : "An earlier answer: choose another grade and save it, or go on with the current pair.");
+    if (session.earlier) setText(note.querySelector("span"), earlierWords(session));
+    setText(note.querySelector("button span"), session.ready.length ? "To the current pair" : "Close");
     root.querySelector("[data-rate=skip]").disabled = Boolean(session.earlier);
   };
 
@@ -217,9 +222,11 @@
 
   const showHistory = (root, session) => {
     const panel = root.querySelector("#rate-history");
-    setText(root.querySelector("#rate-history-rule"), session.mayRevise
-      ? "Open one to look at it or to change it. Every change is kept."
-      : "In this project, grades cannot be changed: open one to look at it.");
+    setText(root.querySelector("#rate-history-rule"), session.problem
+      ? "Open one to look at it."
+      : session.mayRevise
+        ? "Open one to look at it or to change it. Every change is kept."
+        : "In this project, grades cannot be changed: open one to look at it.");
     const list = panel.querySelector("ol");
     const state = JSON.stringify([session.history === null, session.recent.map((pair) => [pair.id, pair.grade, pair.rated_at])]);
     if (!panel.open || list.dataset.state === state) return;
@@ -269,7 +276,8 @@
     showSaved(root, session.sender);
     showNotices(root, session);
     showUndo(root, session);
-    placeHistory(root, phase === "share" || (phase === "done" && total > 0));
+    const hasOnlyAnswers = (phase === "done" && total > 0) || (phase === "problem" && session.recent.length > 0);
+    placeHistory(root, phase === "share" || hasOnlyAnswers);
     showHistory(root, session);
     parts.showTraining(root, session);
     return isNewPair;

@@ -169,13 +169,14 @@
     if (isBusy) return;
     const { activeElement } = document;
     clearTimeout(timer);
-    isBusy = true;
+    find("#write-recent ol").inert = isBusy = true;
     show();
     try {
       await work();
     } finally {
-      isBusy = false;
+      find("#write-recent ol").inert = isBusy = false;
       if (task) show();
+      else parts.showSaved(root, "idle", null);
       if (document.activeElement === document.body) activeElement.focus();  // it was lost with the disabled button
     }
   };

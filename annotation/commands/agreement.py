@@ -117,7 +117,7 @@ def _show(report: AgreementReport) -> None:
         for sentence in plan_sentences(report.plan, whole.pairs - whole.all.pairs):
             show_line(sentence)
     show_line(
-        f"{whole.pairs:,} pairs, {whole.ratings:,} grades, {whole.finished:,} pairs finished, "
+        f"{whole.pairs:,} pairs, {whole.ratings:,} grades, {whole.finished:,} pairs fully graded, "
         f"{whole.flagged:,} flagged (grades {report.threshold:g} or more apart), {whole.decided:,} decided."
     )
     show_line(

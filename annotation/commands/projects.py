@@ -158,7 +158,7 @@ def list_projects(as_json: JsonOption = False, database_url: DatabaseOption = DE
     if not found:
         show_line("No projects yet. Make one: python -m annotation project create NAME")
         return
-    figures = ("Raters", "Pairs", "Ratings", "Finished", "Flagged")
+    figures = ("Raters", "Pairs", "Ratings", "Fully graded", "Flagged")
     rows = [
         [project.name, project.settings.raters_per_pair, *_figures(_totals(counts))]
         for project, counts in found
@@ -193,7 +193,7 @@ def show(name: NameArgument, as_json: JsonOption = False, database_url: Database
     if members:
         show_table(("Member", "Roles"), [[member.user.name, ", ".join(_roles(member))] for member in members])
         show_line("")
-    figures = ("Pairs", "Ratings", "Finished", "Flagged")
+    figures = ("Pairs", "Ratings", "Fully graded", "Flagged")
     rows = [[group.type, group.genre or "–", *_figures(_totals(group))] for group in counts.groups]
     show_table(("Type", "Genre", *figures), [*rows, ["all", "", *_figures(_totals(counts))]], right=figures)
     if counts.flagged:

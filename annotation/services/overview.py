@@ -14,7 +14,7 @@ from annotation.services.in_use import IN_USE
 from annotation.services.users import find_user
 from annotation.types import Role, User
 from db import Database
-from db.models import Adjudication, LargerItem, Membership, Pair, Project, Writing
+from db.models import Adjudication, LargerItem, Membership, Pair, Project, RaterState, Writing
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,8 @@ class ProjectLine:
     """Written texts that wait for an editor."""
     withdrawn: int = 0
     """Pairs that count nowhere."""
+    is_paused: bool = False
+    """Whoever sees it is a rater who is given no pairs for now."""
 
     @property
     def is_graded(self) -> bool:
@@ -77,6 +79,7 @@ class OverviewService:
             unwritten = {row[0]: row[1] for row in session.execute(_unwritten(ids))}
             to_review = {row[0]: row[1] for row in session.execute(_to_review(ids))}
             withdrawn = {row[0]: row[1] for row in session.execute(_withdrawn(ids))}
+            paused = set(session.scalars(_paused(user)))
         return [
             ProjectLine(
                 id=row.id,
@@ -89,6 +92,7 @@ class OverviewService:
                 unwritten=unwritten.get(row.id, 0),
                 to_review=to_review.get(row.id, 0),
                 withdrawn=withdrawn.get(row.id, 0),
+                is_paused=row.id in paused and Role.RATER in roles.get(row.id, ()),
             )
             for row in shown
         ]
@@ -133,6 +137,12 @@ def _withdrawn(project_ids: list[int]) -> Select[int, int]:
         select(Pair.project_id, func.count())
         .where(Pair.project_id.in_(project_ids), ~IN_USE)
         .group_by(Pair.project_id)
+    )
+
+
+def _paused(user: User) -> Select[int]:
+    return select(RaterState.project_id).where(
+        RaterState.user_id == user.id, RaterState.paused_at.is_not(None)
     )
 
 

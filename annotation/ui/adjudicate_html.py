@@ -66,8 +66,16 @@ def queue_html(page: QueuePage, view: View, current: int | None) -> str:
 
 
 def item_html(item: AdjudicationItem, project: Project, user: User, around: Neighbours) -> str:
-    """The pair, its grades and comments, the form of the decision and its history."""
+    """The pair, its grades and comments, the form of the decision and its history.
+
+    Where there is nothing to decide, the script finds no form: it tells the others from `adjudicate-form`.
+    """
     names = comparison_type(item.type)
+    shown = (
+        f"{_head_html(item, names, project)}{_pair_html(item, names)}{_line_html(item)}{_comments_html(item)}"
+    )
+    if not item.is_decidable:
+        return f'<div class="rate adj">{shown}{_closed_html(item, project)}</div>'
     decision = item.decision
     settled = "" if decision is None or decision.grade is None else str(to_quarters(decision.grade))
     attributes = {
@@ -84,9 +92,8 @@ def item_html(item: AdjudicationItem, project: Project, user: User, around: Neig
     }
     data = "".join(f' data-{name}="{escape(str(value))}"' for name, value in attributes.items())
     return (
-        f'<div id="adjudicate-form" class="rate adj"{data}>'
-        f"{_head_html(item, names, project)}{_pair_html(item, names)}{_line_html(item)}{_comments_html(item)}"
-        f"{_decision_html(item, project)}</div>"
+        f'<div id="adjudicate-form" class="rate adj"{data}>{shown}{_decision_html(item, project)}'
+        f"{_history_html(item.history)}</div>"
     )
 
 
@@ -206,6 +213,7 @@ def _line_html(item: AdjudicationItem) -> str:
         f'<span class="adj-tick" style="--at:{point.value}" aria-hidden="true">{point.value}</span>'
         for point in CLSS_POINTS
     )
+    take, off = (": take {}", "") if item.is_decidable else ("", " disabled")
     seen: Counter[Decimal] = Counter()
     dots = []
     for grade in item.grades:
@@ -213,7 +221,7 @@ def _line_html(item: AdjudicationItem) -> str:
         dots.append(
             '<button type="button" class="adj-dot" data-adjudicate="dot"'
             f' data-quarters="{to_quarters(grade)}" style="--at:{text};--level:{seen[grade]}"'
-            f' aria-label="A rater graded {text}: take {text}" title="{text}"></button>'
+            f' aria-label="A rater graded {text}{take.format(text)}" title="{text}"{off}></button>'
         )
         seen[grade] += 1
     height = max(seen.values(), default=1)
@@ -236,6 +244,15 @@ def _comments_html(item: AdjudicationItem) -> str:
         for comment in item.comments
     )
     return f'<section class="adj-comments"><h3>Comments of raters</h3><ul>{listed}</ul></section>'
+
+
+def _closed_html(item: AdjudicationItem, project: Project) -> str:
+    """What stands in the place of the form where a decision would be refused."""
+    threshold = grade_text(project.settings.threshold)
+    why = f"Only flagged pairs are decided on: those with grades that differ by {threshold} or more."
+    if item.is_withdrawn:
+        why = "Nothing is decided on a pair that is withdrawn."
+    return f"{empty_html(why)}{_history_html(item.history)}"
 
 
 def _decision_html(item: AdjudicationItem, project: Project) -> str:
@@ -277,8 +294,7 @@ def _decision_html(item: AdjudicationItem, project: Project) -> str:
  <kbd aria-hidden="true">Ctrl+Enter</kbd></button>
 </div>
 <p class="rate-row"><label><input type="checkbox" id="adjudicate-keys" checked> Use keys</label>
- <span class="small">{KEYS}</span></p>
-{_history_html(item.history)}"""
+ <span class="small">{KEYS}</span></p>"""
 
 
 def _cause_html(cause: Cause) -> str:

@@ -24,7 +24,7 @@ def parts_table(name: str, heading: str, parts: Sequence[tuple[str, Part]]) -> T
         Column("α ordinal", 3),
         Column("α nominal", 3),
         Column("Pairs"),
-        Column("Finished"),
+        Column("Fully graded"),
         Column("Grades"),
         Column("Flagged"),
     )

@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 from annotation.bootstrap import Alpha
 from annotation.drift import Drift
 from annotation.shares import share_text
+from annotation.ui.tables import interval_text
 from annotation.ui.wording import counted
+from annotation.ui.wording import figure as written
 from kpdemo.ui.charts import (
     COLOURS,
     LINE,
@@ -87,8 +89,11 @@ def bias_chart(labels: Sequence[str], biases: Sequence[float | None]) -> Chart |
         "y": list(range(rows)),
         "width": 0.5,
         "marker": {"color": [COLOURS[0] if (bias or 0) >= 0 else COLOURS[1] for bias in biases[:rows]]},
-        "customdata": [escaped(label) for label in labels[:rows]],
-        "hovertemplate": "%{customdata}: %{x:+.2f}<extra></extra>",
+        "customdata": [
+            f"{escaped(label)}: {written(bias or 0.0, 2, sign='+')}"
+            for label, bias in zip(labels[:rows], biases[:rows], strict=True)
+        ],
+        "hovertemplate": "%{customdata}<extra></extra>",
         "showlegend": False,
     }
     layout = plain_layout(90 + ROW_HEIGHT * rows)
@@ -143,8 +148,8 @@ def _drift_line(label: str, drift: Drift, number: int) -> Chart:
         "line": {"color": colour, "width": 2},
         "marker": {"color": colour, "symbol": SYMBOLS[number], "size": 8},
         "customdata": [
-            f"{escaped(label)}<br>{window.mean:+.2f} ({window.low:+.2f} to {window.high:+.2f}), "
-            f"{window.ratings:,} grades"
+            f"{escaped(label)}<br>{written(window.mean, 2, sign='+')} ({written(window.low, 2, sign='+')} to "
+            f"{written(window.high, 2, sign='+')}), {counted(window.ratings, 'grade')}"
             for window in windows
         ],
         "hovertemplate": "%{customdata}<extra></extra>",
@@ -220,8 +225,8 @@ def _points(series: Series, number: int, shift: float, labels: Sequence[str]) ->
 def _alpha_text(alpha: Alpha) -> str:
     if alpha.value is None:
         return "undefined"
-    interval = "" if alpha.low is None else f" ({alpha.low:.3f} to {alpha.high:.3f})"
-    return f"{alpha.value:.3f}{interval}, {counted(alpha.pairs, 'pair')}"
+    interval = interval_text(alpha)
+    return f"{written(alpha.value)}{f' ({interval})' if interval else ''}, {counted(alpha.pairs, 'pair')}"
 
 
 def _row_axis(labels: Sequence[str]) -> Chart:

@@ -33,6 +33,7 @@ from kpdemo.ui.widgets import (
 
 NOTHING_YET = "You are not in any project yet. Ask the administrator of a project to add you."
 NO_PROJECTS = "No projects yet. Make one below, then import pairs and invite raters."
+PAUSED = "Paused: your administrator can tell you when your work goes on"
 NEW_TYPE = "type"
 """Of the address: the comparison type of a project that is to be made."""
 
@@ -106,7 +107,8 @@ def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list
         steps.append(PageLink("Write", f"/annotate/write?{there}"))
     if (leads or Role.EDITOR in line.roles) and line.to_review:
         steps.append(PageLink(f"Review {counted(line.to_review, 'text')}", f"/annotate/review?{there}"))
-    if progress is not None and progress.rated < progress.total:
+    is_done = line.is_paused or (progress is not None and progress.rated >= progress.total)
+    if progress is not None and not is_done:
         steps.append(PageLink("Grade pairs", f"/annotate/rate?{there}"))
     if settles and line.to_adjudicate:
         text = f"Adjudicate {counted(line.to_adjudicate, 'pair')}"
@@ -115,7 +117,7 @@ def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list
         steps.append(PageLink("Export gold", f"/annotate/project?{there}&tab=gold"))
     if settles and line.finished:
         steps.append(PageLink("See agreement", f"/annotate/agreement?{there}"))
-    if progress is not None and progress.total and progress.rated >= progress.total:
+    if progress is not None and is_done and progress.rated:
         steps.append(PageLink("See my answers", f"/annotate/rate?{there}"))
     return steps
 
@@ -126,6 +128,8 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
     facts = []
     if progress is not None:
         facts.append(progress_html(progress.rated, progress.total, graded_text(progress)))
+    if line.is_paused:
+        facts.append(PAUSED)
     if leads and line.pairs:
         text = f"{grouped(line.finished)} of {counted(line.pairs, 'pair')} fully graded"
         facts.append(progress_html(line.finished, line.pairs, text))

@@ -118,7 +118,7 @@ def form_html(project: Project, user: User) -> str:
         f"{_BAR}"
         '<div id="rate-notices"></div>'
         '<div id="rate-message" class="empty" role="status"><span>Loading the first pair.</span>'
-        ' <button type="button" class="keep" data-rate="training" hidden></button>'
+        ' <button type="button" class="rate-primary" data-rate="training" hidden></button>'
         ' <button type="button" class="keep" data-rate="resume" hidden>Go on grading</button>'
         ' <a href="/annotate/" hidden>My projects</a></div>'
         f'<div id="rate-work" hidden>{_TRAINING}{_PAIR}{_scale_html()}{_FEEDBACK}{_controls_html(step)}'
@@ -149,7 +149,7 @@ _FEEDBACK = """
 
 _PAIR = """
 <div id="rate-earlier" class="note" hidden><span></span>
-<button type="button" class="keep" data-rate="return">To the current pair
+<button type="button" class="keep" data-rate="return"><span></span>
  <kbd aria-hidden="true">Esc</kbd></button></div>
 <div id="rate-pair" class="rate-items" role="group" tabindex="-1" aria-label="Pair">
 <section class="rate-item"><h2 id="rate-larger"></h2>

@@ -40,6 +40,8 @@ NO_GRADES = "No written pair has a gold grade yet: requested against obtained ap
 CHART = "writing-grades-chart"
 REPORT_TAB = "report"
 PARTS = 6
+RIM = {"color": "#ffffff", "width": 1.5}
+"""Around what marks a point, so that it stands out from a bar of its colour."""
 SAYS = "Obtained grades by type, and the share of pairs up to each grade"
 
 
@@ -199,6 +201,7 @@ def distribution_chart(report: WritingReport) -> Chart | None:
                 "x": middles,
                 "y": list(counts),
                 "width": 0.4,
+                "opacity": 0.5,  # the lines of the same colours go across
                 "marker": {"color": colour, "pattern": pattern},
                 "hovertemplate": f"{in_template(label)}, %{{x}}: %{{y}}<extra></extra>",
             }
@@ -212,8 +215,8 @@ def distribution_chart(report: WritingReport) -> Chart | None:
                 "y": [100 * share for share in cumulative(counts)],
                 "customdata": list(map(share_text, cumulative(counts))),
                 "yaxis": "y2",
-                "line": {"color": colour, "width": 2},
-                "marker": {"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8},
+                "line": {"color": colour, "width": 2.5},
+                "marker": {"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 9, "line": RIM},
                 "hovertemplate": f"{in_template(label)}, up to %{{x}}: %{{customdata}}<extra></extra>",
             }
         )

@@ -14,7 +14,11 @@ from annotation.web.cookies import COOKIE, MARK_COOKIE, read_cookie
 from annotation.web.forms import read_form
 from annotation.web.responder import Responder
 
-ENDED = "Your session ended. Sign in and go on where you were: what you graded and typed is kept."
+ENDED = "Your session ended. Sign in and go on where you were"
+KEPT = f"{ENDED}: what you graded and typed is kept."
+KEEPING = ("/annotate/rate", "/annotate/write", "/annotate/adjudicate")
+"""Pages whose scripts keep in the browser what was not sent yet."""
+
 SIGNED_OUT = "You are signed out."
 _MINUTE = 60
 
@@ -39,7 +43,7 @@ class SignInPages:
         if "out" in request.query_params:
             note = SIGNED_OUT
         elif path and ("ended" in request.query_params or read_cookie(request, COOKIE) is not None):
-            note = ENDED
+            note = KEPT if path.startswith(KEEPING) else f"{ENDED}."
         return await self._form(path=local_path(path), name="", note=note)
 
     async def sign_in(self, request: Request) -> Response:

@@ -53,7 +53,7 @@ from kpdemo.documents import parse_documents, read_numbered
 from kpdemo.errors import InputError, PassageIndexError
 from kpdemo.files import read_text
 from kpdemo.json_rows import ReportLine
-from kpdemo.passages import SCORE_DIGITS
+from kpdemo.passages import SCORE_DIGITS, chance_note
 from kpdemo.predictors import DEFAULT_MODEL
 from kpdemo.types import Document
 
@@ -67,8 +67,8 @@ Examples:
 
 \b
   {PROGRAM} index build --input passages.jsonl --output passages.index --model multilingual
-  {PROGRAM} index build --input passages.jsonl --output passages.index --type hnsw
-  {PROGRAM} index search --index passages.index "kernels for graphs" --top-k 3
+  {PROGRAM} index build --input passages.jsonl --output english.index --type hnsw
+  {PROGRAM} index search --index english.index "kernels for graphs" --top-k 3
   {PROGRAM} index evaluate --index passages.index --queries queries.jsonl
   {PROGRAM} index mine --source fr.jsonl --target en.jsonl --output pairs.tsv \\
       --model sentence-transformers/LaBSE --pooling pooler
@@ -195,6 +195,8 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Find the passages that are nearest to a text, best first; a score is a dot product of vectors."""
+    from kpdemo.ramkg.predictor import known_chance
+
     text = read_text(sys.stdin.buffer, name="standard input") if query == STDIN else query
     if not text.strip():
         raise InputError("The query is empty: give some words.")
@@ -203,15 +205,17 @@ def search(
     started = time.perf_counter()
     [hits] = index.retrieve(encoder, [Document(text)], top_k)
     seconds = time.perf_counter() - started
+    chance = known_chance(encoder, len(index))
     if as_json:
         origin = {"index": str(folder), "encoder": encoder.config.model, "device": encoder.device}
-        rows = [_hit_row(rank, hit) for rank, hit in enumerate(hits, start=1)]
+        rows = [_hit_row(rank, hit, chance) for rank, hit in enumerate(hits, start=1)]
         print_json({"query": text, "hits": rows, **origin, "seconds": round(seconds, 4)})
         return
     from kpdemo.terminal import show_passages
 
     footer = f"{encoder.config.model} on {encoder.device}, {len(index):,} passages, {seconds:.3f} s"
-    show_passages([(hit.score, hit.passage) for hit in hits], footer)
+    note = chance_note(chance, (hit.score for hit in hits))
+    show_passages([(hit.score, hit.passage) for hit in hits], note, footer)
 
 
 @commands.command()
@@ -273,12 +277,13 @@ def _passages(source: str, on_error: ReportLine) -> Numbered:
     return read_numbered(source, on_error=on_error)
 
 
-def _hit_row(rank: int, hit: Hit) -> dict[str, Any]:
+def _hit_row(rank: int, hit: Hit, chance: float | None) -> dict[str, Any]:
     passage = hit.passage
     return {
         "rank": rank,
         "id": passage.id,
         "score": round(hit.score, SCORE_DIGITS),
+        "related": None if chance is None else hit.score > chance,
         "title": passage.title,
         "text": passage.body,
         "keyphrases": list(passage.keyphrases),

@@ -123,6 +123,7 @@ def predict_many(source: str, output: str, reading: Reading, batch_size: int | N
             f"--index was not used for {counted(without, 'document')}: '{predictor.name}' reads {languages} "
             "without passages."
         )
+    _say_what_is_foreign(summary, predictor)
     if summary.failed:
         raise typer.Exit(1)
 
@@ -187,6 +188,14 @@ def _say_what_to_know(found: RetrievalPrediction, predictor: Predictor, *, has_i
     if has_index and not found.retrieves:
         language = language_name(found.prediction.language)
         say(f"This text is {language}, which '{predictor.name}' reads without passages: --index is not used.")
+
+
+def _say_what_is_foreign(summary: BatchSummary, predictor: Predictor) -> None:
+    from kpdemo.languages.notes import foreign_notes
+
+    if summary.foreign:  # else the model may not be loaded
+        for note in foreign_notes(summary.foreign, predictor.name, languages_of(predictor)):
+            say(note)
 
 
 def _show(document: Document, found: RetrievalPrediction, footer: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping
 
 from kpdemo.languages.names import NAMES, language_name
 from kpdemo.languages.routing import SERVED
@@ -22,6 +23,10 @@ NO_MODEL = (
 )
 
 
+Foreign = Mapping[tuple[str, bool], int]
+"""Documents by a language that the model was not made for, and by whether absent keyphrases lack."""
+
+
 def prediction_note(
     prediction: Prediction,
     model: str,
@@ -35,8 +40,38 @@ def prediction_note(
     Args:
         finds_absent: whether the model can give absent keyphrases.
     """
-    lacks_absent = finds_absent and not (prediction.absent or prediction.absent_candidates)
-    return language_note(prediction.language, model, languages, lacks_absent=lacks_absent, advice=advice)
+    lacks = lacks_absent(prediction, finds_absent=finds_absent)
+    return language_note(prediction.language, model, languages, lacks_absent=lacks, advice=advice)
+
+
+def lacks_absent(prediction: Prediction, *, finds_absent: bool) -> bool:
+    """Whether there is no absent keyphrase to choose from, although the model finds some in other texts."""
+    return finds_absent and not (prediction.absent or prediction.absent_candidates)
+
+
+def is_foreign(language: str, languages: Collection[str]) -> bool:
+    """Whether the model was made for other languages; unknown where text or model do not tell theirs."""
+    return bool(languages and language) and language not in languages
+
+
+def foreign_notes(
+    foreign: Foreign, model: str, languages: Collection[str], *, advice: str = NO_MODEL
+) -> list[str]:
+    """As `language_note`, a sentence for each language of many documents, the commonest first."""
+    counts: Counter[str] = Counter()
+    for (language, _), count in foreign.items():
+        counts[language] += count
+    return [
+        language_note(
+            language,
+            model,
+            languages,
+            lacks_absent=not foreign.get((language, False)),
+            advice=advice,
+            documents=count,
+        )
+        for language, count in counts.most_common()
+    ]
 
 
 def language_note(
@@ -46,6 +81,7 @@ def language_note(
     *,
     lacks_absent: bool = False,
     advice: str = NO_MODEL,
+    documents: int = 0,
 ) -> str:
     """One sentence; empty when the model was made for the language, or does not tell for which it was made.
 
@@ -53,24 +89,31 @@ def language_note(
         lacks_absent: the model finds absent keyphrases in other languages, but none in this one.
         advice: what is added for a language that no model which ships was made for, unless `model` is one
             of those that read every language.
+        documents: how many of a file it is about; 0 for the one text that the reader knows.
 
     >>> language_note("fr", "default", {"en"})
     "This text is French; the model 'default' was made for English, so treat its answer with care."
     """
-    if not languages or not language or language in languages:
+    if not is_foreign(language, languages):
         return ""
     made_for = _listed([NAMES[code] for code in NAMES if code in languages])
     reason = f"was made for {made_for}" if made_for else "was not made for it"
     care = (
         "so it gives no absent keyphrases; treat the present ones with care"
         if lacks_absent
-        else "so treat its answer with care"
+        else f"so treat its answer{'s' if documents > 1 else ''} with care"
     )
     reads_all = model in READ_ALL
     if reads_all:
         reason = "reads every language, but has learnt none"
     others = "" if language in SERVED or reads_all else f" ({advice})"
-    return f"This text is {language_name(language)}; the model '{model}' {reason}, {care}{others}."
+    return f"{_about(documents)} {language_name(language)}; the model '{model}' {reason}, {care}{others}."
+
+
+def _about(documents: int) -> str:
+    if not documents:
+        return "This text is"
+    return "1 document is" if documents == 1 else f"{documents:,} documents are"
 
 
 def _listed(names: list[str]) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from kpdemo.markup import spans_as_given
 from kpdemo.prmu import PhraseKinds
-from kpdemo.ramkg.encoder import BagEncoder
+from kpdemo.ramkg.encoder import BagEncoder, Encoder
 from kpdemo.ramkg.features import Help, Phrase, candidates_of, rank_input
 from kpdemo.ramkg.index import Hit, PassageIndex, retrieved_passage
 from kpdemo.ramkg.others import retrieve_others
@@ -177,6 +177,11 @@ def chance_score(passages: int, width: int) -> float:
     """
     best = NormalDist().inv_cdf((1 - BY_CHANCE) ** (1 / passages))
     return UNRELATED_MEAN + UNRELATED_SPREAD * best / math.sqrt(width)
+
+
+def known_chance(encoder: Encoder, passages: int) -> float | None:
+    """`chance_score` where it was measured: not for encoders of others."""
+    return chance_score(passages, encoder.width) if passages and isinstance(encoder, BagEncoder) else None
 
 
 def _best(scores: Sequence[float], count: int) -> set[int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kpdemo.simckp.bank import RetrievedTerm
 from kpdemo.simckp.decoding import GeneratedPhrase
-from kpdemo.simckp.terms import TermIndex, term_key
+from kpdemo.simckp.terms import TermIndex, straight, term_key
 from kpdemo.text import StemmedText
 from kpdemo.types import Document, Source
 
@@ -46,7 +46,7 @@ def merge_candidates(
     Phrases are the same when their `term_key` is: of several the first spelling is kept, and the best
     score of each source. A text holds a phrase in the sense of `StemmedText` or of `term_key`: neither
     "long-term" nor "long term" is called absent from a text with the other, nor "the elderly" from one with
-    "elderly".
+    "elderly", nor "arthritis, rheumatoid" from one with "rheumatoid arthritis".
 
     Returns:
         Retrieved ones first, each source in its own order.
@@ -67,10 +67,11 @@ def spelt_as(document: Document, phrases: Iterable[str]) -> list[str]:
     return [phrase if hyphens else _HYPHEN.sub(" ", phrase) for phrase in phrases]
 
 
-def _bare(phrase: str) -> str:
-    """Without an article at its beginning."""
+def _sought(phrase: str) -> set[str]:
+    """What a text may hold in place of a phrase: without an article before it, in the order of a sentence."""
     article = _ARTICLE.match(phrase)
-    return phrase[article.end() :] if article else phrase
+    bare = phrase[article.end() :] if article else phrase
+    return {bare, straight(bare)}
 
 
 def _both(first: AbsentCandidate, second: AbsentCandidate) -> AbsentCandidate:
@@ -89,13 +90,13 @@ def _higher(first: float | None, second: float | None) -> float | None:
 
 def _absent(document: Document, merged: dict[str, AbsentCandidate]) -> list[AbsentCandidate]:
     text = StemmedText(document)
-    keys = {key: term_key(_bare(candidate.text)) for key, candidate in merged.items()}
-    asked = list(keys.values())
+    keys = {key: set(map(term_key, _sought(candidate.text))) for key, candidate in merged.items()}
+    asked = list(set().union(*keys.values()))
     held = {asked[number] for number in TermIndex(asked).read(document).numbers} if asked else set()
-    left = [candidate for key, candidate in merged.items() if keys[key] not in held]
+    left = [candidate for key, candidate in merged.items() if keys[key].isdisjoint(held)]
     spelt = spelt_as(document, (candidate.text for candidate in left))
     return [
         replace(candidate, text=phrase)
         for candidate, phrase in zip(left, spelt, strict=True)
-        if not text.contains(_bare(phrase))
+        if not any(map(text.contains, _sought(phrase)))
     ]

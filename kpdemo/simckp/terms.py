@@ -28,6 +28,16 @@ def term_key(text: str) -> str:
     return " ".join(word.stem for word in _words(text))
 
 
+def straight(text: str) -> str:
+    """A heading as catalogues invert it, in the order of a sentence; any other text as it is.
+
+    >>> straight("arthritis, rheumatoid")
+    'rheumatoid arthritis'
+    """
+    first, comma, rest = text.partition(", ")
+    return f"{rest} {first}" if comma and ", " not in rest else text
+
+
 @dataclass(frozen=True, slots=True)
 class TextTerms:
     """What a bank needs to know of a text.

@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 Metrics = dict[str, float]
 
+Precision = Literal["auto", "bf16", "fp32"]
+
 _MAY_CHANGE = ("documents", "evaluate_every", "checkpoint_minutes", "patience", "workers", "log_every")
 
 
@@ -41,6 +43,8 @@ class LoopConfig:
         resumed with another `documents` follows the schedule of the new total from then on, so its learning
         rate may rise again; no single run has that schedule.
     clip: largest gradient norm.
+    precision: "auto" is bf16 on a GPU and fp32 on a CPU, many of which are slower in bf16; a run goes on in
+        the one it was begun with.
     evaluate_every: document visits between two evaluations.
     patience: evaluations without a better one before the run stops.
     workers: processes that prepare batches; 0 for none.
@@ -53,7 +57,7 @@ class LoopConfig:
     warmup: Annotated[float, Field(ge=0, le=1)] = 0.05
     decay: Annotated[float, Field(ge=0, le=1)] = 0.95
     clip: Annotated[float, Field(gt=0)] = 1.0
-    precision: Literal["bf16", "fp32"] = "bf16"
+    precision: Precision = "auto"
     evaluate_every: Annotated[int, Field(ge=1)] = 5_000
     checkpoint_minutes: Annotated[float, Field(gt=0)] = 5.0
     patience: Annotated[int, Field(ge=1)] = 10
@@ -93,6 +97,7 @@ class Progress:
     Attributes:
         documents: that were visited; an epoch's last batch has fewer than the others.
         planned: document visits that the learning rate was for before, where the run went on with others.
+        precision: "bf16" or "fp32".
     """
 
     step: int = 0
@@ -104,6 +109,7 @@ class Progress:
     best_step: int = 0
     since_best: int = 0
     planned: list[int] = field(default_factory=list)
+    precision: str = ""
 
 
 def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *, identity: str) -> Progress:
@@ -122,7 +128,7 @@ def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *,
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(config.seed)
     part.module.to(device)
-    run = _Run(part, config, folder, device, _fingerprint(config, identity))
+    run = _Run(part, config, folder, device, identity)
     run.resume()
     with _sigterm() as stopping:
         run.go(stopping)
@@ -155,37 +161,49 @@ def learning_rate(config: LoopConfig, steps: int) -> Callable[[int], float]:
     return factor
 
 
+def uses_bf16(precision: str, device: torch.device) -> bool:
+    """Whether a setting `precision` means bf16 on that device."""
+    return precision == "bf16" or (precision == "auto" and device.type == "cuda")
+
+
 class _Run:
     def __init__(
-        self, part: Part, config: LoopConfig, folder: Path, device: torch.device, fingerprint: str
+        self, part: Part, config: LoopConfig, folder: Path, device: torch.device, identity: str
     ) -> None:
         self._part, self._config, self._folder, self._device = part, config, folder, device
-        self._fingerprint = fingerprint
+        self._identity = identity
         self._steps = count_steps(part, config.documents)
         self._optimizer = torch.optim.AdamW(part.parameter_groups(), fused=True)
         self._schedule = torch.optim.lr_scheduler.LambdaLR(
             self._optimizer, learning_rate(config, self._steps)
         )
         self._saved = time.monotonic()
-        self.progress = Progress()
+        self.progress = Progress(precision="bf16" if uses_bf16(config.precision, device) else "fp32")
 
     def resume(self) -> None:
         path = self._folder / "last.pt"
         if not path.is_file():
             return
         state = load_state(path)
-        if state["fingerprint"] != self._fingerprint:
-            raise TrainingError(
-                f"{self._folder} holds a run with other settings or data: give another --output or delete it."
-            )
+        begun_with = self._precision_of(state["fingerprint"])
         self._part.module.load_state_dict(state["module"])
         self._optimizer.load_state_dict(state["optimizer"])
         self._schedule.load_state_dict(state["schedule"])
-        self.progress = Progress(**state["progress"])
+        self.progress = Progress(**state["progress"] | {"precision": begun_with})
         _restore_chance(state, self._device)
         self._cut_log()
         logger.info("resumed at step %d of %d", self.progress.step, self._steps)
         self._tell_other_schedule(state.get("documents"))
+
+    def _precision_of(self, fingerprint: str) -> str:
+        """What a stored run was begun with, which is this one but for a precision that is left open."""
+        precisions = ("bf16", "fp32") if self._config.precision == "auto" else (self._config.precision,)
+        for precision in precisions:
+            if fingerprint == _fingerprint(self._config, precision, self._identity):
+                return precision
+        raise TrainingError(
+            f"{self._folder} holds a run with other settings or data: give another --output or delete it."
+        )
 
     def _tell_other_schedule(self, documents: int | None) -> None:
         """Args:
@@ -278,7 +296,7 @@ class _Run:
         """The loss; None where the part skips the batch."""
         module = self._part.module
         module.train()
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._config.precision == "bf16"):
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self.progress.precision == "bf16"):
             loss = self._part.loss(batch)
         if loss is None:
             self._schedule.step()
@@ -351,7 +369,7 @@ class _Run:
 
     def save(self) -> None:
         state = {
-            "fingerprint": self._fingerprint,
+            "fingerprint": _fingerprint(self._config, self.progress.precision, self._identity),
             "documents": self._config.documents,
             "module": self._part.module.state_dict(),
             "optimizer": self._optimizer.state_dict(),
@@ -372,8 +390,9 @@ def _restore_chance(state: Mapping[str, Any], device: torch.device) -> None:
         torch.cuda.set_rng_state(state["cuda_rng"].cpu(), device)
 
 
-def _fingerprint(config: LoopConfig, identity: str) -> str:
-    fixed = {name: value for name, value in asdict(config).items() if name not in _MAY_CHANGE}
+def _fingerprint(config: LoopConfig, precision: str, identity: str) -> str:
+    settings = asdict(config) | {"precision": precision}
+    fixed = {name: value for name, value in settings.items() if name not in _MAY_CHANGE}
     return hashlib.sha256(f"{sorted(fixed.items())} {identity}".encode()).hexdigest()
 
 

@@ -34,7 +34,7 @@ def extractor_card(config: ExtractorTraining, trained: TrainedExtractor, *, devi
 
 SimCKP's contrastive extractor (Choi et al. 2023), trained by `python -m kpdemo train extractor`.
 It chooses among the noun, verb, adjective and adverb phrases of a document those that an annotator would have
-given as keyphrases, in the style of: {config.style}.
+given as keyphrases{f", in the style of: {config.style}" if config.style else ""}.
 
 {_training(config, trained, "documents with a present keyphrase", device, mixture=mixture)}
 
@@ -49,7 +49,7 @@ def labeller_card(config: LabellerTraining, trained: TrainedLabeller, *, device:
     return f"""# {config.name}: present keyphrases of English texts by sequence labelling
 
 A BiLSTM and a CRF on an encoder, as in the ablation of SimCKP (Choi et al. 2023, Table 4), trained by
-`python -m kpdemo train labeller`. Style of the keyphrases: {config.style}.
+`python -m kpdemo train labeller`.{style_told(config.style)}
 
 {_training(config, trained, "documents with a present keyphrase", device)}
 
@@ -70,7 +70,7 @@ def generator_card(config: GeneratorTraining, trained: TrainedGenerator, *, devi
 
 SimCKP's extractor-generator (Choi et al. 2023, section 4.2), trained by `python -m kpdemo train generator`:
 {trained_on}. The generator proposes keyphrases that do not stand in the document; most of its
-proposals are wrong, and are there to be ranked by another model. Style: {config.style}.
+proposals are wrong, and are there to be ranked by another model.{style_told(config.style)}
 
 {_training(config, trained, need, device)}
 
@@ -89,7 +89,7 @@ def one2seq_card(config: One2SeqTraining, trained: TrainedOne2Seq, *, device: to
     return f"""# {config.name}: present and absent keyphrases of English texts, all of them generated
 
 One sequence of all keyphrases (ONE2SEQ), as "BART (generating all)" in the ablation of SimCKP (Choi et al.
-2023, Table 4), trained by `python -m kpdemo train one2seq`. Style of the keyphrases: {config.style}.
+2023, Table 4), trained by `python -m kpdemo train one2seq`.{style_told(config.style)}
 
 {_training(config, trained, "documents with a keyphrase", device)}
 
@@ -99,6 +99,11 @@ The decoder is {_decoder(trained)}.
 
 {_limits(config)}The first window only is read.
 {LICENCE}"""
+
+
+def style_told(style: str) -> str:
+    """A sentence on how the documents were annotated, if that was told."""
+    return f" Style: {style}." if style else ""
 
 
 def _absent(config: GeneratorTraining, metrics: Metrics) -> str:
@@ -137,7 +142,7 @@ def _training(
 | {need} | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents{mixture} |
-| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {loop.precision} |
+| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {progress.precision} |
 | learning rate | {_rates(config)} |
 | temperature | {config.model.temperature:g} |
 | weights stored as | {config.storage} |
@@ -214,7 +219,7 @@ def _kept(selection: Selection) -> str:
 def _limits(config: ExtractorTraining) -> str:
     return f"""## Limits
 
-English only. Trained on titles and abstracts of scientific papers: other kinds of text were not measured.
+English only. Trained on the documents named above: other kinds of text were not measured.
 Longer documents are read in windows of {config.model.window} tokens that overlap by {config.model.overlap}.
 Annotators differ: what one calls a keyphrase another leaves out, and the score says no more than how often
 such phrases were chosen.

@@ -10,8 +10,8 @@ from kpdemo.training.reranker import RerankerTraining, TrainedReranker
 
 _LIMITS = """## Limits
 
-English only. Trained on titles and abstracts of scientific papers: other kinds of text were not measured.
-Most proposals are wrong: a score says how often such phrases were among the authors' keyphrases.
+English only. Trained on the documents named above: other kinds of text were not measured.
+Most proposals are wrong: a score says how often such phrases were among the keyphrases of these documents.
 """
 
 
@@ -21,7 +21,7 @@ def bank_card(config: BankTraining, trained: TrainedBank, *, device: torch.devic
     score = bank.score
     return f"""# {config.name}: a bank of {len(bank):,} terms for absent keyphrases
 
-Trained by `python -m kpdemo train bank`. The terms are what at least {config.minimum} documents use as author
+Trained by `python -m kpdemo train bank`. The terms are what at least {config.minimum} documents use as
 keyphrases, in their commonest spelling. A pair encoder puts documents near the terms they would be given
 (the loss of SimCKP's section 4.3, Choi et al. 2023, over the whole bank); retrieving absent keyphrases is not
 part of SimCKP.
@@ -34,7 +34,7 @@ part of SimCKP.
 | documents with a keyphrase of the bank | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents |
-| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {loop.precision}, for the encoder |
+| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {progress.precision}, for the encoder |
 | tokens of a document | {config.length} |
 | weights stored as | {config.storage} |
 | seed | {loop.seed} |
@@ -93,7 +93,7 @@ candidates of {sources}.
 | documents with a gold candidate | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents |
-| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {loop.precision} |
+| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {progress.precision} |
 | learning rate | {config.learning_rate:g} encoder, {config.head_learning_rate:g} heads |
 | seed | {loop.seed} |
 

@@ -6,7 +6,7 @@ import torch
 
 from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import pseudo_table, recall_table
-from kpdemo.training.model_card import limit_note, processor, source_list, table, visits
+from kpdemo.training.model_card import limit_note, processor, source_list, style_told, table, visits
 from kpdemo.training.ramkg import RamkgTraining, TrainedWriter
 from kpdemo.training.ramkg_rounds import RETRIEVER, RamkgRounds, TrainedRounds
 
@@ -18,8 +18,8 @@ def ramkg_card(config: RamkgTraining, trained: TrainedWriter, *, device: torch.d
     return f"""# {config.name}: keyphrases written in {languages}
 
 The generator of RAMKG (Gao et al. 2022, section 4.2), trained by `python -m kpdemo train ramkg-generator`. It
-reads a document{_reads(config)} and writes its keyphrases, present and absent ones, as one sequence. Style:
-{config.style}.
+reads a document{_reads(config)} and writes its keyphrases, present and absent ones, as one
+sequence.{style_told(config.style)}
 
 ## Training
 
@@ -29,7 +29,7 @@ reads a document{_reads(config)} and writes its keyphrases, present and absent o
 | documents | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |
 | weights of step | {progress.best_step:,}, the best on the validation documents by {config.selected} |
-| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {loop.precision} |
+| time | {progress.seconds / 60:.0f} minutes on {processor(device)}, {progress.precision} |
 | learning rate | {config.learning_rate:g} |
 | seed | {loop.seed} |
 
@@ -69,8 +69,8 @@ def rounds_card(config: RamkgRounds, trained: TrainedRounds, *, device: torch.de
 
 The generator of RAMKG (Gao et al. 2022), trained in turns with its retriever (section 4.3, Algorithm 1) by
 `python -m kpdemo train ramkg-rounds`. It reads a document and the keyphrases of the nearest passages of an
-index, and writes its keyphrases, present and absent ones, as one sequence. Style: {writer.style}. The index
-has to be built with the retriever of the same run, the folder `{RETRIEVER}` beside this one.
+index, and writes its keyphrases, present and absent ones, as one sequence.{style_told(writer.style)}
+The index has to be built with the retriever of the same run, the folder `{RETRIEVER}` beside this one.
 
 ## Training
 

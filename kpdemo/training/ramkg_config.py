@@ -57,7 +57,7 @@ class WriterTraining:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     name: str = "ramkg-generator"
-    style: str = "author keywords"
+    style: str = ""
     backbone: str = "facebook/mbart-large-cc25"
     scratch: ScratchConfig | None = None
     languages: tuple[str, ...] = ()

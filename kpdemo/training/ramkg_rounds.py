@@ -24,6 +24,7 @@ from kpdemo.ramkg.rgit import Outcome, iterate
 from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.simckp.folders import CARD
 from kpdemo.sums import write_sums
+from kpdemo.training.extractor_config import FORMER_STYLE
 from kpdemo.training.loop import LoopConfig
 from kpdemo.training.parallel import ParallelSource, Translation
 from kpdemo.training.ramkg import train_writer
@@ -287,4 +288,5 @@ def save_rounds(folder: Path, config: RamkgRounds, trained: TrainedRounds, card:
 def _identity(config: RamkgRounds, writer: RoundWriter, corpus: Corpus) -> str:
     """All that decides what is learnt besides the documents; the passages by their content."""
     passages = content_identity(corpus.passages)
-    return repr([config.retriever, writer, config.seed, passages])
+    settings = replace(writer, style=writer.style or FORMER_STYLE)
+    return repr([config.retriever, settings, config.seed, passages])

@@ -18,11 +18,11 @@ from kpdemo.document_rows import document_from_row
 from kpdemo.errors import ConfigError, InputError
 from kpdemo.markup import plain_document
 from kpdemo.simckp.associations import Associations
-from kpdemo.simckp.terms import LONGEST, term_key
+from kpdemo.simckp.terms import LONGEST, straight, term_key
 from kpdemo.storage import replace_file
 from kpdemo.training.sources import Source, chosen, source_hashes, source_rows
 
-CACHE_VERSION = 5
+CACHE_VERSION = 6
 LONGEST_TEXT = 80  # characters: what is longer is a sentence that stands among the keyphrases
 
 _BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
@@ -68,6 +68,8 @@ def collect_terms(
     """The terms that at least `minimum` documents of the sources use as keyphrases.
 
     A title that comes again is the same document. `repeat` of a source weighs its documents in the frequency.
+    "arthritis, rheumatoid" is left out where "rheumatoid arthritis" is a term; "teaching, learning" and
+    "learning, teaching" both stay.
 
     Args:
         together: pairs of terms are kept that at least this many documents use both of.
@@ -86,10 +88,11 @@ def collect_terms(
             documents[key] += 1
             frequency[key] += weight
             spellings.setdefault(key, Counter())[found[key]] += 1
+    texts = {key: commonest(spellings[key]) for key, count in sorted(documents.items()) if count >= minimum}
     terms = [
-        Term(key, commonest(spellings[key]), count, frequency[key])
-        for key, count in sorted(documents.items())
-        if count >= minimum
+        Term(key, text, documents[key], frequency[key])
+        for key, text in texts.items()
+        if (usual := texts.get(term_key(straight(text)), text)) == text or straight(usual) != usual
     ]
     if not terms:
         raise ConfigError(

@@ -26,6 +26,7 @@ from kpdemo.evaluation.runs import (
     compared,
     difference_note,
     differences_of_runs,
+    note_under,
     rows_of_runs,
     shown_figures,
 )
@@ -34,6 +35,9 @@ from kpdemo.types import Document
 from kpdemo.ui.figures import counted, grouped
 from kpdemo.ui.marks import escape
 from kpdemo.ui.widgets import note_html
+
+Advance = Callable[[int, int], None]
+"""Called with how many are done, and of how many."""
 
 MOST_DOCUMENTS = 2_000
 MEANINGS = {
@@ -59,9 +63,13 @@ class Evaluation:
 
 
 def measure_uploads(
-    gold: Path, predictions: Sequence[Path], advance: Callable[[int, int], None]
+    gold: Path, predictions: Sequence[Path], measuring: Advance, comparing: Advance
 ) -> Evaluation:
-    """Measure each predictions file; `advance` is called before each document, with how many are done of all.
+    """Measure each predictions file, and compare each further one with the first.
+
+    Args:
+        measuring: called before each document.
+        comparing: called before each further file.
 
     Raises:
         InputError: a file cannot be read or has a bad line, ids do not fit, or there are too many documents.
@@ -73,11 +81,15 @@ def measure_uploads(
                 f"{gold} has {counted(len(documents), 'document')}, and the page measures at most "
                 f"{grouped(MOST_DOCUMENTS)}: give fewer, or use the command line (python -m kpdemo evaluate)."
             )
-        total = len(documents) * len(predictions)
-        done = iter(range(total))
+        before_document = _counting(measuring, len(documents) * len(predictions))
         name = plain_name(gold)
-        files = [_measured(name, documents, path, lambda: advance(next(done), total)) for path in predictions]
-        return Evaluation(name, compared(files))
+        files = [_measured(name, documents, path, before_document) for path in predictions]
+        return Evaluation(name, compared(files, _counting(comparing, len(files) - 1)))
+
+
+def _counting(advance: Advance, total: int) -> Callable[[], None]:
+    done = iter(range(total))
+    return lambda: advance(next(done), total)
 
 
 def _measured(
@@ -131,9 +143,10 @@ def _convention_html(evaluation: Evaluation, convention: Convention) -> str:
         for label, figures in rows_of_runs(files, name)
     ]
     caption = f"{name}, {WITHOUT_GOLD[convention]}"
+    about = note_under(files[0].report.datasets[name], convention), caption_of_f1(convention)
     parts = [
         _table_html(caption, rows, '<th scope="col" class="number first">Documents</th>'),
-        f'<p class="small">{_sentence_html(caption_of_f1(convention))}</p>',
+        f'<p class="small">{_sentence_html(" ".join(filter(None, about)))}</p>',
     ]
     if len(files) > 1:
         parts += [

@@ -115,6 +115,7 @@ def report_html(report: FileReport) -> str:
         parts.append(f'<p class="small">{shown}</p>')
     if report.renamed:
         parts.append(f'<p class="small" id="files-renamed">{RENAMED}</p>')
+    parts += [note_html(note, role="status") for note in report.foreign]
     parts.append(_table_html(report.rows))
     return "".join(parts)
 

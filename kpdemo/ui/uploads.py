@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,8 +19,9 @@ from kpdemo.errors import InputError, StoppedError
 from kpdemo.file_kinds import WHOLE_SUFFIXES, document_suffix, is_whole
 from kpdemo.forwarding import Forwarding
 from kpdemo.json_rows import LineError
+from kpdemo.languages.notes import NO_MODEL_HERE, foreign_notes
 from kpdemo.sources import Located
-from kpdemo.types import Document, Prediction, Predictor, RetrievalPrediction
+from kpdemo.types import Document, Prediction, Predictor, RetrievalPrediction, languages_of
 from kpdemo.ui.apart import ReadPdf, is_pdf
 from kpdemo.ui.chosen import OwnNames, Uploads
 from kpdemo.ui.models import ModelShelf
@@ -49,6 +51,8 @@ class FileReport:
     """Before all documents were read."""
     renamed: bool = False
     """Whether a document has another id, or a file another name, than it came with."""
+    foreign: list[str] = field(default_factory=list)
+    """Sentences on the documents in languages that the model was not made for."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,9 @@ def predict_uploads(
                 stream.write(json.dumps(line, ensure_ascii=False) + "\n")
                 if len(report.rows) < SHOWN_ROWS:
                     report.rows.append({"file": path.name, **named})
+    if foreign := report.summary.foreign:
+        languages = languages_of(predictor)
+        report.foreign = foreign_notes(foreign, predictor.name, languages, advice=NO_MODEL_HERE)
     return report
 
 
@@ -207,7 +214,11 @@ def _predict_upload(
         counts, is_unreadable = replace(counts, failed=counts.failed + 1), True
     except StoppedError:
         report.stopped = True
-    report.summary = BatchSummary(before.done + counts.done, 0, before.failed + counts.failed)
+    report.summary = BatchSummary(
+        before.done + counts.done,
+        failed=before.failed + counts.failed,
+        foreign=Counter(before.foreign) + Counter(counts.foreign),
+    )
     report.failed_files += counts.failed if is_whole(path.name) else is_unreadable
     for line in lines.getvalue().splitlines():
         yield json.loads(line)

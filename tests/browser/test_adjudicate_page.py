@@ -14,8 +14,9 @@ from playwright.sync_api import Page, expect
 
 from annotation.adjudication import Which
 from annotation.types import Cause, NewPair, NewRating, Project, ProjectSettings, Role, User
-from tests.browser.conftest import Site, Watch, serious_violations
+from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations
 from tests.browser.test_look import PALE, WIDTH
+from tests.rated import rated_pairs
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -118,6 +119,35 @@ def choose_cause(page: Page, name: str = "Scale") -> None:
 
 def said(page: Page):
     return page.locator("#adjudicate-said")
+
+
+def test_without_a_session_a_decision_signs_in_and_is_still_there(bench):
+    one = bench(1)
+    page = one.open()
+    page.keyboard.press("3")
+    page.locator("[name=adjudicate-cause]").first.check()
+    page.context.clear_cookies()
+    with page.expect_response(lambda response: response.status == 401):
+        page.locator("#adjudicate-save").click()
+    expect(page.get_by_role("status")).to_contain_text("what you graded and typed is kept")
+    page.get_by_label("Name").fill(one.judge.name)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.locator("#adjudicate-value b")).to_have_text("3")
+    expect(page.locator("#adjudicate-draft")).to_be_visible()
+    one.watch.complaints.clear()  # the browser notes the refused answer
+
+
+def test_where_there_is_nothing_to_decide_no_form_waits_for_a_decision(bench):
+    one = bench(disagreements([("The ferry was late.", "late ferry", "1", "1")]))
+    [pair] = rated_pairs(one.site.services.database, one.project.id)
+    page = one.open(f"&pair={pair.id}")
+    expect(page.locator("#adjudicate-item")).to_contain_text("2 of 3 grades so far: nothing to decide yet.")
+    expect(page.locator("#adjudicate-item")).to_contain_text("Only flagged pairs are decided on")
+    expect(page.locator("#adjudicate-scale")).to_have_count(0)
+    expect(page.locator(".adj-dot").first).to_be_disabled()
+    page.keyboard.press("3")
+    page.keyboard.press("Control+Enter")
 
 
 def test_a_dot_is_taken_with_a_click_and_the_decision_saved(bench):

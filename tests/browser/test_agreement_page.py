@@ -136,6 +136,29 @@ def test_tables_are_saved_as_csv(shown):
     assert float(rows["news"]["α of all pairs: low"]) < float(rows["news"]["α of all pairs"])
 
 
+def test_a_short_word_stays_whole_and_a_long_one_makes_no_column_wide(shown):
+    genres = shown.locator("#agreement-widest-pairs td:nth-child(7) > span")
+
+    def shape(word: str) -> list[int]:
+        """Of a genre, were it that of all pairs: its lines, and the width of the column."""
+        return genres.evaluate_all(
+            """(spans, word) => {
+              const lines = document.createRange(), was = spans.map((span) => span.textContent);
+              for (const span of spans) span.textContent = word;
+              lines.selectNodeContents(spans[0]);
+              const shape = [lines.getClientRects().length, spans[0].parentNode.offsetWidth];
+              spans.forEach((span, at) => { span.textContent = was[at]; });
+              return shape;
+            }""",
+            word,
+        )
+
+    assert shape("newspapers")[0] == 1
+    lines, width = shape("unbroken" * 6)
+    assert lines > 1
+    assert width < 200
+
+
 def test_every_text_has_enough_contrast_in_the_light(shown):
     assert shown.evaluate(PALE) == []
 

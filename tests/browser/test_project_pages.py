@@ -287,19 +287,6 @@ def test_a_rater_finds_the_door_closed_and_only_his_own_pages(site, browser, pro
     assert links == ["Rate"]
 
 
-def test_without_a_session_nothing_looks_as_if_it_were_saved(site, browser, project):
-    page = site.page(browser, "root", PROJECT.format(project, "settings"))
-    expect(page.get_by_label("Name", exact=True)).not_to_have_value("")
-    page.wait_for_timeout(2000)  # an event of the opening page would be sent to the sign-in before the click
-    page.context.clear_cookies()
-    page.get_by_role("button", name="Save settings").click()
-    page.wait_for_url("**/sign-in?next=*")
-    page.get_by_label("Name", exact=True).fill("root")
-    page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"**/annotate/project?project={project}&tab=settings")
-
-
 def test_signing_out_leads_to_the_sign_in(site, browser):
     page = site.page(browser, "root")
     page.get_by_role("button", name="Sign out").click()

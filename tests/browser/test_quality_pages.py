@@ -61,7 +61,8 @@ def test_a_rater_fails_tries_again_passes_and_works(site, browser, project):
     expect(page.locator("#rate-message")).to_contain_text(
         "1 of your 2 grades was close enough; it takes 80 %."
     )
-    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("button", name="Try again")).to_be_focused()
+    press(page, "Enter")
     expect(page.locator("#rate-training")).to_contain_text("attempt 2")
     page.reload()  # the attempt is the server's, not the page's
     for _ in range(2):
@@ -71,8 +72,10 @@ def test_a_rater_fails_tries_again_passes_and_works(site, browser, project):
         expect(feedback).to_contain_text("exactly as expected")
         page.get_by_role("button", name="Go on").click()
     expect(page.locator("#rate-message")).to_contain_text("You passed: 2 of your 2 grades were close enough.")
-    page.get_by_role("button", name="Start grading").click()
+    expect(page.get_by_role("button", name="Start grading")).to_be_focused()
+    press(page, "Enter")
     expect(page.locator("#rate-count")).to_have_text("0 graded, up to 3 left")
+    expect(page.locator("#rate-pair")).to_be_focused()
     for number in range(3):
         expect(page.locator("#rate-right")).to_have_text(f"late train {number}")
         grade(page, "2")

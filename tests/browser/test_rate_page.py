@@ -636,6 +636,14 @@ def test_who_stops_for_today_frees_the_open_pairs_and_finds_the_draft_when_going
     assert len(assignment.queue(desk.project.id, other.id).pairs) == 1
 
 
+def test_who_stops_far_down_the_page_sees_that_it_is_done(open_desk):
+    desk = open_desk(guidelines="Be kind.\n\n" * 40)
+    page = desk.open(viewport={"width": 390, "height": 844})
+    page.get_by_role("button", name="Stop for today").click()
+    expect(page.locator("#rate-message")).to_contain_text("You have stopped.")
+    expect(page.locator("#rate-message")).to_be_in_viewport(ratio=1)
+
+
 def test_who_cannot_stop_is_told_why_and_without_a_session_signs_in(open_desk):
     desk = open_desk()
     page = desk.open()
@@ -643,6 +651,7 @@ def test_who_cannot_stop_is_told_why_and_without_a_session_signs_in(open_desk):
     page.route("**/stop", lambda route: route.fulfill(status=403, json=answer))
     stop.click()
     expect(page.locator("#rate-notices")).to_contain_text("You are no rater here.")
+    expect(page.locator("#rate-message span")).to_have_text("You have stopped. ")
     page.unroute("**/stop")
     page.get_by_role("button", name="Go on grading").click()
     expect(page.locator("#rate-pair")).to_be_visible()
@@ -758,6 +767,44 @@ def test_where_grades_are_final_earlier_answers_can_only_be_read(open_desk):
     expect(page.locator("#rate-count")).to_have_text("2 graded, up to 3 left")
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
     assert desk.grades() == {"late train 1": 1, "late train 2": 2}
+
+
+def test_a_paused_rater_is_told_on_the_card_and_finds_the_answers_to_look_at(open_desk):
+    desk = open_desk(guidelines="Be kind.\n\n" * 40)
+    page = desk.open()
+    press(page, "1", "Enter")
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    desk.site.services.quality.pause(desk.project.id, desk.rater.name)
+    page.goto(f"{desk.site.address}/annotate/")
+    expect(page.locator("#home-projects")).to_contain_text("Paused: your administrator can tell you")
+    page.get_by_role("link", name="See my answers").click()
+    answer = page.get_by_role("button", name="1 The 1th train was late. / late train 1")
+    expect(answer).to_be_in_viewport()
+    answer.click()
+    expect(page.locator("#rate-earlier")).to_contain_text("An earlier answer, to look at. Your work in")
+    expect(page.locator("#rate-submit")).to_be_disabled()
+    press(page, "4", "Enter")
+    expect(page.locator("#rate-value b")).to_have_text("1")
+    page.get_by_role("button", name="Close").click()
+    expect(page.locator("#rate-message")).to_contain_text("is paused")
+    assert desk.grades() == {"late train 1": 1}
+
+
+def test_who_is_done_is_not_sent_from_an_answer_to_a_current_pair(open_desk):
+    desk = open_desk(1)
+    page = desk.open()
+    press(page, "1", "Enter")
+    expect(page.locator("#rate-message")).to_contain_text("You have graded 1 pair")
+    press(page, "Backspace")
+    note = page.locator("#rate-earlier")
+    expect(note.locator("span").first).to_have_text(
+        "An earlier answer: choose another grade and save it, or close it."
+    )
+    press(page, "4", "Enter", "Backspace")
+    note.get_by_role("button", name="Close").click()
+    expect(note).to_be_hidden()
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 4}
 
 
 def test_a_saved_answer_stays_in_the_list_when_its_change_is_refused(open_desk):

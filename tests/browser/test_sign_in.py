@@ -118,7 +118,7 @@ def test_a_lost_session_leads_back_to_the_same_place(browser: Browser, site: Sit
     page = site.page(browser, name, "/annotate/?from=here")
     site.services.sign_ins.sign_out_everywhere(name)
     page.reload()
-    expect(page.get_by_role("status")).to_contain_text("what you graded and typed is kept")
+    expect(page.get_by_role("status")).to_contain_text("Your session ended. Sign in and go on")
     sign_in(page, typed, "a wild guess")
     expect(page.get_by_role("alert")).to_be_visible()
     expect(page.get_by_label("Name")).to_have_value(typed)
@@ -127,6 +127,27 @@ def test_a_lost_session_leads_back_to_the_same_place(browser: Browser, site: Sit
     choose_password(page)
     expect_user(page, name)
     assert page.url == f"{site.address}/annotate/?from=here"
+
+
+def test_what_was_typed_into_a_form_outlives_the_session(browser: Browser, site: Site, unused: str):
+    name = site.add_user(unused, is_administrator=True).name
+    project = site.services.projects.create(ProjectSettings(unused, types=("sentence2phrase",)))
+    page = site.page(browser, name, f"/annotate/project?project={project.id}&tab=settings")
+    guidelines, save = page.get_by_label("Guidelines in Markdown"), page.locator("#project-save")
+    site.services.sign_ins.sign_out_everywhere(name)
+    guidelines.fill("Be kind.")
+    save.click()
+    notice = page.locator("#session-ended")
+    expect(notice).to_contain_text("what you typed is still here")
+    with page.context.expect_page() as opened:
+        notice.get_by_role("link").click()
+    sign_in(opened.value, name)
+    expect_user(opened.value, name)
+    expect(guidelines).to_have_value("Be kind.")
+    save.click()
+    expect(notice).to_have_count(0)
+    expect(page.locator("#project-saved")).to_contain_text("Saved")
+    assert site.services.projects.get(project.id).settings.guidelines == "Be kind."
 
 
 def test_an_account_of_ones_own_joins_by_a_link(browser: Browser, site: Site, unused: str):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from decimal import Decimal
+
 import pytest
 from playwright.sync_api import expect
 
-from annotation.types import ProjectSettings, Role
+from annotation.types import NewPair, ProjectSettings, Role
 from tests.browser.conftest import open_annotation_page
 from tests.writers import TYPE, new_items
 
@@ -189,6 +192,26 @@ def test_a_text_that_was_sent_back_comes_with_the_note_and_the_time_that_it_wait
     expect(note).to_contain_text("stays yours for 7 days after your last change; then others")
 
 
+@pytest.mark.usefixtures("_people")
+def test_the_last_text_is_said_to_be_sent_no_longer_than_it_is(site, browser, unused):
+    services, root = site.services, site.services.accounts.user("root")
+    project = services.projects.create(ProjectSettings(unused, types=(TYPE,)), created_by=root)
+    services.projects.add_member(project.id, "wim", Role.WRITER, by=root)
+    services.items.import_items(project.id, new_items(1), by=root)
+    page = site.page(browser, "wim", f"/annotate/write?project={project.id}")
+    page.locator("#write-text").fill("a boat on its way")
+    expect(page.locator("#write-saved")).to_contain_text("Saved")
+    page.locator("#write-recent summary").click()
+    held = []
+    page.route("**/submit", lambda route: held.append(route))
+    page.locator("#write-text").press("Control+Enter")
+    expect(page.locator("#write-saved")).to_have_text("Sending…")
+    expect(page.locator("#write-recent ol")).to_have_attribute("inert", "")
+    held[0].continue_()
+    expect(page.locator("#write-message")).to_contain_text("You have written for every item")
+    expect(page.locator("#write-saved")).to_be_empty()
+
+
 def test_who_cannot_rewrite_is_told_why_and_without_a_session_signs_in(site, browser, project):
     services = site.services
     wes, eda = (services.accounts.user(name).id for name in ("wes", "eda"))
@@ -207,6 +230,19 @@ def test_who_cannot_rewrite_is_told_why_and_without_a_session_signs_in(site, bro
     services.sign_ins.sign_out_everywhere("wes")
     rewrite.click()
     page.wait_for_url("**/sign-in?next=*")
+
+
+def test_both_axes_of_the_grades_are_read_in_the_dark(site, browser, project):
+    services, ana = site.services, site.services.accounts.user("ana").id
+    services.projects.update(project.id, replace(project.settings, raters_per_pair=1))
+    services.importing.import_pairs(project.id, [NewPair("a", TYPE, "A boat leaves.", "a boat")])
+    [pair] = services.assignment.queue(project.id, ana).pairs
+    services.ratings.rate(pair.id, ana, Decimal(2))
+    page = site.page(browser, "eda", f"/annotate/review?project={project.id}&tab=report", color_scheme="dark")
+    texts = [
+        page.locator(f"#writing-grades-chart .{name} text").first for name in ("ytick", "y2tick", "g-y2title")
+    ]
+    assert len({text.evaluate("e => getComputedStyle(e).fill") for text in texts}) == 1
 
 
 def test_review_opens_while_an_import_writes_and_shows_a_text_once_it_is_chosen(

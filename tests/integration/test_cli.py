@@ -676,7 +676,14 @@ class TestEvaluate:
         result = run("evaluate", "--gold", gold, *given, "--json")
         assert result.status == 0
         assert 'gold.test: 1 of 3 documents has no gold keyphrases, "none"; skip_empty leaves' in result.err
-        assert json.loads(result.out)["datasets"]["gold.test"]["without_gold"] == ["none"]
+        figures = json.loads(result.out)["datasets"]["gold.test"]
+        assert figures["without_gold"] == ["none"]
+        kinds = figures["with_gold"]
+        told = "Documents with gold of the kind: " + ", ".join(f"{kind} {kinds[kind]}" for kind in kinds)
+        assert f"{told}." in " ".join(run("evaluate", "--gold", gold, *given).out.split())
+        if by == "file":
+            several = " ".join(run("evaluate", "--gold", gold, *given, *given).out.split())
+            assert several.count(told) == 1  # by the convention that skips
 
     def test_gold_without_keyphrases_is_explained(self, run: Run, documents: Path) -> None:
         result = run("evaluate", "--gold", documents, "--model", "fake")

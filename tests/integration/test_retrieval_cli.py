@@ -15,6 +15,7 @@ from kpdemo.cli import main
 from kpdemo.identity import index_identity
 from kpdemo.predictors import PASSAGES_INDEX
 from kpdemo.ramkg.manifest import read_manifest, write_manifest
+from kpdemo.ramkg.predictor import chance_score
 from kpdemo.ui.settings import read_settings
 from tests.tiny_ranker import PASSAGES, SENTENCE, build_tiny_index, save_tiny_ranker
 
@@ -53,6 +54,21 @@ def test_json_tells_the_passages(run, index):
     fields = ["helps", "id", "keyphrases", "related", "score", "title", "used"]
     assert [sorted(passage) for passage in record["passages"]] == [fields] * 2
     assert record["passages"][0]["keyphrases"] == [record["passages"][0]["id"]]
+
+
+def test_a_search_tells_which_passages_may_be_on_other_subjects(index, capsys):
+    call = ["index", "search", PASSAGES[0].text, "--index", str(index), "--device", "cpu"]
+    assert main([*call, "--json"]) == 0
+    hits = json.loads(capsys.readouterr().out)["hits"]
+    chance = chance_score(len(PASSAGES), 32)
+    assert [hit["related"] for hit in hits] == [hit["score"] > chance for hit in hits]
+    assert (hits[0]["related"], hits[-1]["related"]) == (True, False)
+    assert main(call) == 0
+    assert f"with a score of up to {chance:.2f} are mostly on other subjects than the text.\n" in (
+        capsys.readouterr().out
+    )
+    assert main([*call, "--top-k", "1"]) == 0
+    assert "mostly on other subjects" not in capsys.readouterr().out
 
 
 def test_people_see_them_in_a_table(run, index):
@@ -153,6 +169,24 @@ def test_a_language_that_the_model_was_not_made_for_is_told(run, index):
     assert (status, json.loads(out)["language"]) == (0, "de")
     assert "This text is German" in err
     assert "docs/languages.md" in err
+
+
+def test_documents_in_languages_that_the_model_was_not_made_for_are_told_once(run, model, tmp_path):
+    texts = [
+        "Diese Arbeit untersucht das neuronale Netz und zeigt, dass die Verfahren gut sind.",
+        "Questa tesi studia la rete neurale e mostra che i metodi sono buoni.",
+        "Die neuronalen Netze sind gut, und das wird in dieser Arbeit auch gezeigt.",
+        FRENCH,
+    ]
+    rows = [json.dumps({"id": str(number), "text": text}) + "\n" for number, text in enumerate(texts)]
+    (tmp_path / "docs.jsonl").write_text("".join(rows), encoding="utf-8")
+    call = ("--input", tmp_path / "docs.jsonl", "--output", tmp_path / "out.jsonl", "--batch-size", "2")
+    status, _, err = run(*call)
+    told = err.splitlines()[-3:]
+    assert (status, told[0]) == (0, "4 documents predicted.")
+    assert told[1].startswith(f"2 documents are German; the model '{model}' was made for Chinese, French")
+    assert told[2].startswith(f"1 document is Italian; the model '{model}' was made for")
+    assert run(*call)[2].splitlines()[-1].startswith("0 documents predicted")
 
 
 def test_a_model_that_reads_no_passages_takes_no_index(run, index):

@@ -16,6 +16,7 @@ import pytest
 
 from annotation.agreement_report import report_to_json
 from annotation.bootstrap import Alpha
+from annotation.drift import Drift, Window
 from annotation.services.accounts import AccountService
 from annotation.services.agreement import AgreementService
 from annotation.services.bundle import open_services
@@ -34,7 +35,7 @@ from annotation.ui.agreement import (
 )
 from annotation.ui.agreement_parts import FOR_LEADERS, verdict
 from annotation.ui.agreement_tables import name_order, raters_table, widest_table
-from annotation.ui.charts import Series, alpha_chart, bias_chart, grades_chart
+from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.tables import Column, Table, file_name, table_csv, table_html
 from kpdemo.ui.charts import LONGEST_LABEL
 from tests.people import MovableClock
@@ -91,6 +92,7 @@ def test_administrators_and_adjudicators_see_the_page(handlers, rated, name):
     closed, body, timer, *shown = handlers.open(ask(name, rated.id))
     assert (closed, body.visible, timer.active) == ("", True, True)
     assert "α of all pairs" in figures(shown)["figures"]
+    assert "Fully graded" in repr(shown)
 
 
 @pytest.mark.parametrize(
@@ -375,6 +377,22 @@ def test_a_chart_leaves_out_what_is_undefined_and_says_so():
     assert bias_chart(["ana"], [None]) is None
     assert grades_chart(("0",), []) is None
     assert "NaN" not in json.dumps(chart)
+
+
+def test_pointing_at_next_to_nothing_below_zero_tells_no_minus_zero():
+    none = -0.0001
+    windows = (Window(0, 1, 1, none, none, none), Window(2, 3, 2, -0.5, -0.75, none))
+    charts = (
+        alpha_chart(["one"], [Series("all", (Alpha(none, -0.25, none, 9, 18),))]),
+        bias_chart(["ana", "ben"], [none, -0.5]),
+        drift_chart(["ana"], [Drift(1, windows)]),
+    )
+    told = [chart["data"][0]["customdata"] for chart in charts]
+    assert told == [
+        ["one<br>all: 0.000 (−0.250 to 0.000), 9 pairs"],
+        ["ana: +0.00", "ben: −0.50"],
+        ["ana<br>+0.00 (+0.00 to +0.00), 1 grade", "ana<br>−0.50 (−0.75 to +0.00), 2 grades"],
+    ]
 
 
 def test_long_labels_are_cut_and_long_lists_end():

@@ -344,6 +344,16 @@ def test_files_predicts_every_document_and_names_the_broken_line(shelf, jsonl):
     assert str(jsonl.parent) not in html
 
 
+def test_files_in_another_language_than_the_model_was_made_for_are_told_above_the_table(tmp_path):
+    german = "Diese Arbeit untersucht das neuronale Netz und zeigt, dass die Verfahren gut sind."
+    paths = [tmp_path / name for name in ("a.txt", "b.txt", "c.txt")]
+    for path, text in zip(paths, (german, german, TEXT), strict=True):
+        path.write_text(text, encoding="utf-8")
+    html, _ = run_files(ModelShelf(MODELS, EnglishPredictor), paths)
+    note = "2 documents are German; the model &#x27;default&#x27; was made for English, so treat its answers"
+    assert f'<p class="note" role="status">{note}' in html.partition("<table")[0]
+
+
 def test_the_download_names_the_model_in_each_line(shelf, jsonl):
     _, rows = run_files(shelf, [jsonl], "first")
     assert [row["model"] for row in rows] == ["first"] * 3

@@ -77,6 +77,8 @@ def steps(line: ProjectLine, user: User, progress: Progress | None = None) -> li
         (line(roles=frozenset({Role.RATER})), RATER, Progress(0, 10), ["Grade pairs"]),
         (line(roles=frozenset({Role.RATER}), finished=5), RATER, Progress(9, 10), ["Grade pairs"]),
         (line(roles=frozenset({Role.RATER})), RATER, Progress(10, 10), ["See my answers"]),
+        (line(roles=frozenset({Role.RATER}), is_paused=True), RATER, Progress(9, 10), ["See my answers"]),
+        (line(roles=frozenset({Role.RATER}), is_paused=True), RATER, Progress(0, 10), []),
         (line(roles=frozenset({Role.RATER}), to_adjudicate=3), RATER, Progress(0, 0), []),
         (line(roles=frozenset({Role.ADJUDICATOR}), to_adjudicate=3), RATER, None, ["Adjudicate 3 pairs"]),
     ],

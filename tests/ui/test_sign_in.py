@@ -26,7 +26,7 @@ from annotation.services.sign_ins import SignInService
 from annotation.types import User
 from annotation.web.accounts import add_account_pages
 from annotation.web.addresses import HOME, local_path
-from annotation.web.sign_in import ENDED
+from annotation.web.sign_in import ENDED, KEPT
 from db import Database
 from db.models import Base
 from kpdemo.ui.security import SecurityMiddleware
@@ -379,11 +379,17 @@ def test_an_awkward_name_comes_back_as_text(client, name):
 def test_a_lost_session_says_that_nothing_is_lost(client):
     client.cookies.set("kpdemo-session", "ended")
     response = client.get("/annotate/rate", headers=PAGE, follow_redirects=True)
-    assert ENDED in response.text
+    assert KEPT in response.text
 
 
 def test_also_where_the_browser_has_forgotten_the_session(client):
-    assert ENDED in client.get("/sign-in?next=/annotate/rate&ended").text
+    assert KEPT in client.get("/sign-in?next=/annotate/rate&ended").text
+
+
+def test_of_a_page_that_keeps_nothing_it_says_only_that_the_session_ended(client):
+    client.cookies.set("kpdemo-session", "ended")
+    response = client.get("/annotate/project?project=1", headers=PAGE, follow_redirects=True)
+    assert f"{ENDED}." in response.text
 
 
 def test_who_comes_before_the_first_account_is_told_of_the_set_up_link(client, tmp_path):

@@ -62,3 +62,11 @@ def test_the_pages_say_100_percent_of_all_only():
     assert distribution_chart(report)["data"][1]["customdata"][-2:] == ["99 %", "100 %"]
     chart = grades_chart(("0", "1"), [("a", (0.0001, 0.9999))])
     assert chart["data"][0]["customdata"] == ["0.1 %", "99.9 %"]
+
+
+def test_a_line_is_told_from_the_bars_of_its_colour():
+    report = SimpleNamespace(distribution=(("sentence2phrase", (1,) * len(BINS)),))
+    bars, line = distribution_chart(report)["data"]
+    assert bars["marker"]["color"] == line["line"]["color"]
+    assert bars["opacity"] == 0.5
+    assert line["marker"]["line"]["width"] > 0

@@ -52,6 +52,12 @@ def test_what_stands_in_the_text_or_has_no_word_is_left_out(phrase):
     assert merge_candidates(DOCUMENT, [GeneratedPhrase(phrase, -1.0)], []) == []
 
 
+def test_a_heading_is_left_out_where_the_text_has_its_words_in_their_usual_order():
+    document = Document("The elderly with rheumatoid arthritis.")
+    retrieved = [RetrievedTerm(text, 0.5, 0.5) for text in ("arthritis, rheumatoid", "arthritis, psoriatic")]
+    assert texts(merge_candidates(document, [], retrieved)) == ["arthritis, psoriatic"]
+
+
 @pytest.mark.parametrize("mark", ["'", "’", "’ ", "‘"])
 def test_marks_of_print_make_no_other_phrase(mark):
     spellings = ["Alzheimer’s disease", "Alzheimer's disease", "Alzheimer’ s disease"]

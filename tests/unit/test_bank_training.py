@@ -23,11 +23,12 @@ from kpdemo.simckp.generator_checkpoint import save_generator
 from kpdemo.simckp.pair_checkpoint import BANK, load_bank, load_reranker
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.proposing import Proposer
+from kpdemo.simckp.reading import encode_rows
 from kpdemo.simckp.system import PART, load_system
 from kpdemo.simckp.terms import TermIndex, term_key
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.sums import write_sums
-from kpdemo.training import run
+from kpdemo.training import bank, run
 from kpdemo.training.candidates import gold_absent, proposed_documents
 from kpdemo.training.pairs import PairCache, make_pair
 from kpdemo.training.sources import Source as TrainingSource
@@ -143,6 +144,7 @@ def style(folder) -> Path:
     extractor = CONFIG[CONFIG.index("[extractor]") : CONFIG.index("[bank]")].format(folder=folder)
     model = f'[model]\nparts = ["extractor"]\noutput = "{folder}/style"\nbase = "{folder}/model"\n'
     changed = f'output = "{run_folder}"\nstart = "{folder}/model"\ntop_layers = 1\nlearning_rate = 1e-2\n'
+    changed += 'style = "topics of tests"\n'
     extractor = extractor.replace(f'output = "{folder}/extractor"\n', changed)
     (folder / "style.toml").write_text(model + extractor, encoding="utf-8")
     run("all", folder / "style.toml", output=None, overrides={})
@@ -228,6 +230,19 @@ class TestTerms:
         assert {term.text: term.documents for term in found.terms} == {"word": 3, "word 0": 3}
         assert found.documents == 3
 
+    def test_an_inverted_heading_is_no_term_beside_its_usual_order(self, tmp_path):
+        keyphrases = ["arthritis, rheumatoid", "rheumatoid arthritis", "infant, newborn", "arthritis"]
+        row = {"title": "A title", "keyphrases": keyphrases}
+        (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+        found = collect_terms([TrainingSource(Path("rows.jsonl"))], tmp_path, minimum=1)
+        assert [term.text for term in found.terms] == ["arthritis", "infant, newborn", "rheumatoid arthritis"]
+
+    def test_of_two_headings_that_are_each_other_inverted_both_are_terms(self, tmp_path):
+        row = {"title": "A title", "keyphrases": ["teaching, learning", "learning, teaching"]}
+        (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+        found = collect_terms([TrainingSource(Path("rows.jsonl"))], tmp_path, minimum=1)
+        assert [term.text for term in found.terms] == ["learning, teaching", "teaching, learning"]
+
     def test_the_cache_gives_back_what_was_put_in(self, folder, tmp_path):
         tokenizer = load_backbone(str(folder / "backbone"))[1].backend_tokenizer
         index = TermIndex([term_key(text) for text in ("graph kernel", "drug discovery", "proteins")])
@@ -304,6 +319,7 @@ class TestTraining:
         found = retriever.bank.search(retriever.encoder.documents(documents), 1)
         assert [term.text for [term] in found] == list(TOPICS.values())
         card = (folder / "bank" / "checkpoint" / "MODEL_CARD.md").read_text(encoding="utf-8")
+        assert "CPU threads, fp32" in card  # nobody said which precision
         assert "a bank of 5 terms" in card
         assert "640 in 80 steps of 8" in card
 
@@ -361,6 +377,15 @@ class TestTraining:
         assert prediction.present == whole.present
         assert prediction.absent[0].text == "drug discovery"
 
+    def test_a_card_claims_no_style_or_kind_of_text_that_nobody_told(self, style, folder):
+        cards = [
+            (run / "checkpoint" / "MODEL_CARD.md").read_text(encoding="utf-8")
+            for run in (style, folder / "extractor", folder / "bank")
+        ]
+        assert "given as keyphrases, in the style of: topics of tests.\n" in cards[0]
+        assert "given as keyphrases.\n" in cards[1]
+        assert all("scientific" not in card and "author" not in card.split("## Licence")[0] for card in cards)
+
     def test_a_style_of_another_version_of_its_base_is_refused(self, style, folder, tmp_path):
         shutil.copytree(folder / "style", tmp_path / "style")
         shutil.copytree(style / "checkpoint", tmp_path / "model")
@@ -379,6 +404,23 @@ class TestTraining:
         before = (folder / "bank" / "log.jsonl").read_text()
         run("bank", folder / "config.toml", output=None, overrides={"loop.documents": "656"})
         assert (folder / "bank" / "log.jsonl").read_text().startswith(before)
+
+    def test_the_terms_of_a_run_learn_from_documents_in_the_precision_it_was_begun_with(
+        self, folder, tmp_path, monkeypatch
+    ):
+        in_bf16 = []
+
+        def encode(*args, **options):
+            in_bf16.append(torch.is_autocast_enabled("cpu"))
+            return encode_rows(*args, **options)
+
+        changes = {"loop.documents": "8", "refinement.loop.documents": "8"}
+        run("bank", folder / "config.toml", output=tmp_path, overrides={**changes, "loop.precision": "bf16"})
+        monkeypatch.setattr(bank, "encode_rows", encode)
+        changes["loop.documents"] = "16"
+        run("bank", folder / "config.toml", output=tmp_path, overrides=changes)
+        assert in_bf16 == [True]
+        assert "CPU threads, bf16" in (tmp_path / "checkpoint" / "MODEL_CARD.md").read_text("utf-8")
 
     def test_a_bank_that_took_the_place_of_another_proposes_anew(self, folder, tmp_path):
         shutil.copytree(folder / "bank" / "checkpoint", tmp_path / "bank")

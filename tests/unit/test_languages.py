@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kpdemo.languages import detect, identified, language_code
 from kpdemo.languages.names import NAMES
-from kpdemo.languages.notes import language_note
+from kpdemo.languages.notes import foreign_notes, language_note
 from kpdemo.languages.routing import SERVED
 from kpdemo.languages.segmenting import segments
 from kpdemo.languages.wording import folded
@@ -188,6 +188,15 @@ def test_a_model_for_another_language_is_named():
         "its answer with care."
     )
     assert language_note("fr", "m", {"fr"}) == language_note("fr", "m", ()) == ""
+
+
+def test_each_language_of_many_documents_has_a_sentence():
+    foreign = {("fr", True): 1, ("ko", True): 1_200, ("ko", False): 1}
+    assert foreign_notes(foreign, "m", {"en"}) == [
+        "1,201 documents are Korean; the model 'm' was made for English, so treat its answers with care.",
+        "1 document is French; the model 'm' was made for English, so it gives no absent keyphrases; treat "
+        "the present ones with care.",
+    ]
 
 
 def test_the_documentation_quotes_the_note_on_a_german_text():

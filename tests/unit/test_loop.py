@@ -14,7 +14,14 @@ from torch import nn
 
 from kpdemo.errors import TrainingError
 from kpdemo.training.batching import length_bucketed
-from kpdemo.training.loop import LoopConfig, _restore_chance, count_steps, learning_rate, train
+from kpdemo.training.loop import (
+    LoopConfig,
+    _restore_chance,
+    count_steps,
+    learning_rate,
+    train,
+    uses_bf16,
+)
 from kpdemo.training.model_card import visits
 from kpdemo.training.run_files import load_state, save_state
 
@@ -215,6 +222,30 @@ def test_a_longer_run_goes_on_from_a_finished_one(tmp_path):
     longer = Points()
     train(longer, replace(CONFIG, documents=200), tmp_path, CPU, identity="a")
     assert longer.calls == 10
+
+
+@pytest.mark.parametrize(
+    ("precision", "device", "bf16"),
+    [("auto", "cuda", True), ("auto", "cpu", False), ("bf16", "cpu", True), ("fp32", "cuda", False)],
+)
+def test_the_device_decides_on_the_precision_where_nobody_does(precision, device, bf16):
+    assert uses_bf16(precision, torch.device(device)) == bf16
+
+
+def test_a_run_goes_on_in_the_precision_it_was_begun_with(tmp_path):
+    left_open = replace(CONFIG, precision=LoopConfig(documents=1).precision)
+    for begun in ("bf16", "fp32"):
+        config = replace(CONFIG, precision=begun)
+        whole, stopped, resumed = Points(), Points(stop_at=15), Points()
+        train(whole, config, tmp_path / f"{begun} whole", CPU, identity="a")
+        with pytest.raises(TrainingError, match="Stopped at step 15"):
+            train(stopped, config, tmp_path / begun, CPU, identity="a")
+        progress = train(resumed, left_open, tmp_path / begun, CPU, identity="a")
+        assert progress.precision == begun
+        assert torch.equal(weights(resumed), weights(whole))
+    with pytest.raises(TrainingError, match="other settings"):
+        train(Points(), replace(CONFIG, precision="fp32"), tmp_path / "bf16", CPU, identity="a")
+    assert train(Points(), left_open, tmp_path / "new", CPU, identity="a").precision == "fp32"
 
 
 @pytest.mark.parametrize("change", [{"identity": "b"}, {"config": replace(CONFIG, seed=4)}])
