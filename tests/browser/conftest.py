@@ -43,7 +43,7 @@ def _patient() -> None:
     expect.set_options(timeout=PATIENCE)
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _accounts_are_made_quickly() -> Iterator[None]:
     """A test makes an account or two, and signs in: at full strength a tenth of what it costs."""
     with pytest.MonkeyPatch.context() as patch:
