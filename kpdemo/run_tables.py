@@ -13,10 +13,10 @@ from kpdemo.evaluation.protocol import DatasetFigures
 from kpdemo.evaluation.report import (
     CAPTIONS,
     Report,
-    averaged_over,
-    dataset_to_json,
     interval_note,
     plus_minus,
+    shares,
+    with_gold_note,
     with_languages,
 )
 from kpdemo.evaluation.runs import (
@@ -29,7 +29,7 @@ from kpdemo.evaluation.runs import (
     rows_of_runs,
     shown_figures,
 )
-from kpdemo.evaluation.significance import CONVENTIONS, estimates
+from kpdemo.evaluation.significance import CONVENTIONS, FIGURES, estimates
 from kpdemo.terminal import harmless, open_console
 
 MEANINGS: dict[Convention, str] = {"skip_empty": "skipped", "count_empty": "count as zero"}
@@ -46,18 +46,17 @@ def show_report(report: Report) -> None:
 def _figures_table(name: str, figures: DatasetFigures) -> Table:
     title = harmless(f"{name}: {counted(figures.documents, 'document')}")
     table = Table(title=title, title_justify="left")
-    over = figures.present.with_gold, figures.absent.with_gold
-    table.caption, table.caption_justify = averaged_over(*over, figures.documents), "left"
-    written = dataset_to_json(figures)
-    measures = list(written["absent"]["skip_empty"])
-    table.add_column("Keyphrases")
-    table.add_column("Documents without gold")
+    table.caption, table.caption_justify = with_gold_note(figures), "left"
+    table.add_column("Kind")
+    table.add_column("Without gold")
+    found = {convention: shares(figures, convention) for convention in CONVENTIONS}
+    measures = list(found["skip_empty"]["absent"])
     for measure in measures:
         table.add_column(measure, justify="right")
     known = {convention: estimates(figures.scores, convention) for convention in CONVENTIONS}
-    for kind in ("present", "absent", "pooled"):
+    for kind in FIGURES:
         for convention in CONVENTIONS if kind != "pooled" else ("skip_empty",):
-            values = written[kind] if kind == "pooled" else written[kind][convention]
+            values = found[convention][kind]
             margins = {name: estimate.margin for name, estimate in known[convention][kind].items()}
             cells = [_figure(values.get(measure), margins.get(measure)) for measure in measures]
             table.add_row(kind, MEANINGS[convention], *cells)
@@ -76,7 +75,7 @@ def show_runs(runs: Sequence[Run]) -> None:
             about = f"{dataset}, {WITHOUT_GOLD[convention]}"
             table = _table(about)
             table.caption = note_under(runs[0].report.datasets[dataset], convention)
-            table.add_column("Documents", justify="right")
+            table.add_column("Documents", justify="right", no_wrap=True)
             for label, figures in rows_of_runs(runs, dataset):
                 cells = shown_figures(figures, convention)
                 table.add_row(harmless(label), *_lines(cells), f"{figures.documents:,}")
@@ -94,7 +93,7 @@ def _table(title: str) -> Table:
     table.add_column("Model or file", overflow="fold")
     for group, names in GROUPS:
         for name in names:
-            table.add_column(f"{group}\n{name}", justify="right")
+            table.add_column(f"{group}\n{name}", justify="right", no_wrap=True)
     return table
 
 

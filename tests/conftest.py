@@ -52,6 +52,16 @@ def _old_objects_are_left_alone() -> Iterator[None]:
     gc.freeze()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _commands_are_built_once() -> Iterator[None]:
+    """Typer makes all commands of a program anew for each command line: longer than most lines run."""
+    from typer import main
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(main, "get_command", cache(main.get_command))
+        yield
+
+
 def unavailable(reason: str) -> NoReturn:
     """Skip for want of a tool; on CI, where everything must be there, fail."""
     if ON_CI:

@@ -4,10 +4,11 @@
   const TOP = 16, PATIENCE = 20_000;
   const by = (id) => document.getElementById(id);
   const form = () => by("adjudicate-form");
+  const view = () => document.querySelector("#adjudicate-item [data-drawn]"); // the form, or a pair without one
   let grade = null; // quarters
   let waiting = 0; // a timer while an answer is due
   let later = null; // where to go once the answer that is due has come
-  let shownData = null; // of the form as it was drawn last; Gradio changes it in place
+  let shownData = null; // of the pair as it was drawn last; Gradio changes it in place
 
   // Drafts outlive an error, a reload and a lost sign-in; the tab keeps them, not the server.
   const draftName = (data) => `kpdemo-adjudicate:${data.user}:${data.project}:${data.pair}`;
@@ -68,20 +69,22 @@
     fill(data.quarters === "" ? null : Number(data.quarters), data.cause, by("adjudicate-note").defaultValue);
   };
 
-  // Called when a pair is on the page for the first time.
-  const shown = () => {
-    shownData = form() ? { ...form().dataset } : null;
-    if (!shownData) return;
-    const data = shownData, draft = stored(draftName(data));
+  const shownForm = (data) => {
+    const draft = stored(draftName(data));
     settle();
     if (draft) fill(draft.quarters, draft.cause, draft.note);
     by("adjudicate-draft").hidden = !draft;
     by("adjudicate-keys").checked = keysOn();
-    form().querySelector("[data-adjudicate=previous]").disabled = !data.previous;
-    form().querySelector("[data-adjudicate=next]").disabled = !data.next;
     paint();
+  };
+
+  // Called when a pair is on the page for the first time.
+  const shown = () => {
+    shownData = view() ? { ...view().dataset } : null;
+    if (!shownData) return;
+    if (form()) shownForm(shownData);
     const address = new URL(location.href);
-    address.searchParams.set("pair", data.pair);
+    address.searchParams.set("pair", shownData.pair);
     history.replaceState(history.state, "", address);
     document.querySelector(".adj-queue [aria-current]")?.scrollIntoView({ block: "nearest" });
   };
@@ -143,13 +146,11 @@
     const data = button.dataset;
     switch (data.adjudicate) {
       case "part": ask("show", { which: data.part, shown: "" }); break;
-      case "more": ask("show", { pair: form()?.dataset.pair ?? "", shown: String(Number(document.querySelector(".adj-queue").dataset.shown) + 200) }); break;
+      case "more": ask("show", { pair: view()?.dataset.pair ?? "", shown: String(Number(document.querySelector(".adj-queue").dataset.shown) + 200) }); break;
       case "pair": go(data.pair); break;
       case "choose": case "dot": take(Number(data.quarters)); break;
       case "down": move(-1); break;
       case "up": move(1); break;
-      case "previous": go(form().dataset.previous); break;
-      case "next": go(form().dataset.next); break;
       case "withdraw": ask("withdraw", { pair: form().dataset.pair, version: form().dataset.version }); break;
       case "save": ask("save", decision()); break;
       case "discard": store(draftName(form().dataset), null); settle(); by("adjudicate-draft").hidden = true; paint(); by("adjudicate-note").focus(); break;
@@ -175,10 +176,10 @@
   const writing = (target) => target.closest?.("textarea, select, input:not([type=radio], [type=checkbox]), [contenteditable=true]");
   document.addEventListener("keydown", (event) => {
     drawn();
-    if (!form() || event.isComposing) return;
-    const isOn = by("adjudicate-keys").checked;
+    if (!view() || event.isComposing) return;
+    const isOn = by("adjudicate-keys")?.checked ?? keysOn();
     if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key === "Enter") {
-      if (!isOn) return;
+      if (!isOn || !form()) return;
       event.preventDefault();
       if (!event.repeat && !waiting) saveByKey();
       return;
@@ -191,19 +192,19 @@
       return;
     }
     if (!isOn) return;
-    if (/^[0-4]$/.test(event.key)) take(Number(event.key) * 4);
-    else if (event.key === "[") move(-1);
-    else if (event.key === "]") move(1);
+    if (form() && /^[0-4]$/.test(event.key)) take(Number(event.key) * 4);
+    else if (form() && event.key === "[") move(-1);
+    else if (form() && event.key === "]") move(1);
     else if (event.repeat) return;
-    else if (event.key.toLowerCase() === "n") go(form().dataset.next);
-    else if (event.key.toLowerCase() === "p") go(form().dataset.previous);
+    else if (event.key.toLowerCase() === "n") go(by("adjudicate-next").dataset.pair);
+    else if (event.key.toLowerCase() === "p") go(by("adjudicate-previous").dataset.pair);
     else return;
     event.preventDefault();
   });
 
   let comes = false; // the next pair was asked for here, and takes the focus
   const drawn = () => {
-    if (form()?.dataset.drawn === shownData?.drawn) return;
+    if (view()?.dataset.drawn === shownData?.drawn) return;
     shown();
     if (comes) by("adjudicate-heading")?.focus({ preventScroll: true });
     if (comes && innerWidth <= 700) by("adjudicate-heading")?.scrollIntoView({ block: "start" });

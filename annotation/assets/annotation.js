@@ -7,20 +7,33 @@
     location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}&ended`);
   };
   const notice = () => document.getElementById("session-ended");
-  const tellOfEnd = () => {
+  // A page that asks by itself, as Agreement does, tells it once.
+  const isPressed = () => navigator.userActivation?.isActive ?? true;
+  const tell = (...said) => {
+    if (notice() && (!isPressed() || notice().contains(document.activeElement))) return;
     notice()?.remove();  // a new one is read out again
-    const link = Object.assign(document.createElement("a"), { href: "/sign-in", target: "_blank", textContent: "Sign in in a new tab" });
     const note = Object.assign(document.createElement("p"), { id: "session-ended", className: "note failed", role: "alert" });
-    note.append("Your session ended, and nothing was done. ", link, ", then come back and press again: what you typed is still here.");
+    note.append(...said);
     (document.querySelector(".gradio-container") ?? document.body).append(note);
   };
+  const tellOfEnd = () => {
+    const link = Object.assign(document.createElement("a"), { href: "/sign-in", target: "_blank", textContent: "Sign in in a new tab" });
+    if (isPressed()) tell("Your session ended, and nothing was done. ", link, ", then come back and press again, or choose the file again: what you typed is still here.");
+    else tell("Your session ended. ", link, ", then come back: what you typed is still here.");
+  };
+  const tellOfOther = () => tell("Somebody else is signed in now, and nothing was done: copy what you typed, then open the page again.");
+
+  const FOR_USER = { 401: () => window.kpdemoSignInAgain(), 409: tellOfOther };
   const asked = window.fetch;
-  window.fetch = async (...request) => {
-    const response = await asked(...request);
-    const { pathname } = new URL(response.url || location.href, location.href);
-    if (!pathname.startsWith("/annotate/gradio_api/")) return response;
-    if (response.status === 401) window.kpdemoSignInAgain();
-    else if (response.ok) notice()?.remove();
+  window.fetch = async (what, options) => {
+    const { pathname } = new URL(what.url ?? what, location.href);
+    if (!pathname.startsWith("/annotate/gradio_api/")) return asked(what, options);
+    const headers = new Headers(options?.headers ?? what.headers);
+    const { user } = document.querySelector("header.site")?.dataset ?? {};
+    if (user) headers.set("x-rater", user);  // the one whose name stands on the page
+    const response = await asked(what, { ...options, headers });
+    if (response.ok) notice()?.remove();
+    else FOR_USER[response.status]?.();
     return response;
   };
 

@@ -25,10 +25,10 @@
   const changed = () => {
     if (!root?.isConnected) return;
     const { activeElement } = document;
-    const wasThere = activeElement === document.body || activeElement.matches("#rate-work *, #rate-message *");
+    const wasThere = activeElement === document.body || activeElement.matches("#rate-work *, #rate-message, #rate-message *");
     const { phase } = root.dataset;
     const isNewPair = parts.render(root, session);
-    if (wasThere && session.phase !== phase && session.training.phase) find("[data-rate=training]").focus();
+    if (wasThere && session.phase !== phase) parts.land(root, session, activeElement);
     if (find("#rate-scale").contains(activeElement)) find("#rate-scale [tabindex='0']").focus({ preventScroll: true });
     if (!isNewPair) return;
     // The new pair is what is read next; without this the focus would be lost with the disabled button.
@@ -195,7 +195,7 @@
   };
 
   document.addEventListener("click", (event) => {
-    const button = event.target.closest?.("#rate-form [data-rate]");
+    const button = event.target.closest?.('#rate-form [data-rate]:not([aria-disabled="true"])');
     if (!button || !session) return;
     if (!GRADING.has(button.dataset.rate) || session.keys.isMeant(event.timeStamp)) ACTIONS[button.dataset.rate](button.dataset, button);
   });
@@ -236,6 +236,7 @@
   };
 
   const pressed = (event) => {
+    if (event.repeat && event.target.closest?.("[data-rate=training]")) event.preventDefault();  // held since the last pair
     if (!isOpen() || session.isResting || event.isComposing || event.metaKey) return;
     const isComposedKey = event.getModifierState("AltGraph");  // [ and ] on many keyboards
     if ((event.ctrlKey || event.altKey) && !isComposedKey) return;

@@ -1,4 +1,4 @@
-// The rater's keys: what each does, and when it does nothing. A key is for the pair that was on the screen when it was pressed.
+// The rater's keys: what each does, where they go, and when they do nothing. A key is for the pair that was on the screen when it was pressed.
 (() => {
   "use strict";
   const parts = (window.kpdemoRate ??= {});
@@ -68,5 +68,17 @@
     }
   }
 
-  Object.assign(parts, { Keys });
+  // What had the focus is gone: what is next has it, the answer that had been opened, or the sentence in its place.
+  const land = (root, { phase, training }, before) => {
+    if (phase === training.phase) root.querySelector("[data-rate=training]").focus();
+    else if (before === document.body) return;
+    else if (phase === "pair") root.querySelector("#rate-pair").focus({ preventScroll: true });
+    else {
+      root.querySelector("#rate-message").focus();
+      const [id, isEarlier] = root.querySelector("#rate-pair").dataset.shown?.split(" ") ?? [];
+      if (isEarlier && before.closest("#rate-work")) root.querySelector(`#rate-history[open] [data-id="${id}"]`)?.focus();
+    }
+  };
+
+  Object.assign(parts, { Keys, land });
 })();

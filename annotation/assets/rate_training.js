@@ -55,6 +55,12 @@
     end() { Object.assign(this, new Training()); }
   }
 
+  // Who pressed "Go on" twice has not read yet what came of the attempt.
+  const holdBack = (button) => {
+    button.setAttribute("aria-disabled", "true");
+    setTimeout(() => button.removeAttribute("aria-disabled"), parts.HOLD);
+  };
+
   const show = (root, { training, phase }) => {
     const { progress, feedback } = training;
     root.dataset.training = String(training.isOn);
@@ -73,6 +79,7 @@
       parts.setText(panel.querySelector("span"), feedback.explanation);
     }
     const button = root.querySelector("#rate-message [data-rate=training]");
+    if (button.hidden && phase in BUTTONS) holdBack(button);
     button.hidden = !(phase in BUTTONS);
     if (phase in BUTTONS) parts.setText(button, BUTTONS[phase]);
   };

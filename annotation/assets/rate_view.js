@@ -231,6 +231,7 @@
     const state = JSON.stringify([session.history === null, session.recent.map((pair) => [pair.id, pair.grade, pair.rated_at])]);
     if (!panel.open || list.dataset.state === state) return;
     list.dataset.state = state;
+    const focused = list.contains(document.activeElement) ? document.activeElement.dataset.id : "";
     list.replaceChildren(...session.recent.map((pair) => {
       const item = document.createElement("li");
       const open = button("", "open", pair.id);
@@ -244,6 +245,7 @@
       item.append(open);
       return item;
     }));
+    if (focused) list.querySelector(`[data-id="${focused}"]`)?.focus({ preventScroll: true });
     if (!session.recent.length) list.textContent = session.history ? "No answers yet." : "Your answers are on their way.";
   };
 

@@ -9,13 +9,19 @@
       this.name = `kpdemo-write:${storage}`;
       this.own = `${this.name}:${window.kpdemoRate.random()}`;
       this.isNew = true;
+      this.taken = new Map();  // copies of pages that may live on, as they were when this page took their text
     }
 
     keep(copy, seen = Date.now()) {
       try { localStorage.setItem(this.own, JSON.stringify({ at: Date.now(), ...copy, seen })); } catch { /* full */ }
     }
 
-    drop() { this.#remove(this.own); }
+    // The server has the text, also of the copies that it came from; a page that still tries has written its own anew.
+    drop() {
+      for (const [key, text] of this.taken) if (this.#text(key) === text) this.#remove(key);
+      this.taken.clear();
+      this.#remove(this.own);
+    }
 
     // A page that goes leaves its copy to the next one.
     leave() {
@@ -30,6 +36,7 @@
         const copy = this.#read(key);
         if (copy) found.push(copy);
         if (key === this.own || Date.now() - (copy?.seen ?? 0) > OWNER_SILENT) this.#remove(key);
+        else this.taken.set(key, this.#text(key));
       }
       this.isNew = false;
       return found.sort((one, other) => (other.at ?? 0) - (one.at ?? 0));
@@ -42,7 +49,8 @@
       } catch { return []; }
     }
 
-    #read(key) { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } }
+    #text(key) { try { return localStorage.getItem(key); } catch { return null; } }
+    #read(key) { try { return JSON.parse(this.#text(key)); } catch { return null; } }
     #remove(key) { try { localStorage.removeItem(key); } catch { /* none */ } }
   }
 

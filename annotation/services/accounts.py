@@ -13,7 +13,7 @@ from annotation.names import check_name
 from annotation.passwords import Passwords
 from annotation.services import sessions
 from annotation.services.audit import record
-from annotation.services.claims import lock_projects_of, return_all_held
+from annotation.services.giving_back import give_back
 from annotation.services.roles import check_not_the_last, roles_by_user, roles_of
 from annotation.services.sign_ins import NOT_SIGNED_IN
 from annotation.services.transactions import repeated_if_undone
@@ -152,23 +152,27 @@ class AccountService:
         Raises:
             NotFoundError: there is no such account.
             SettingsError: it is the last administrator.
+            UnreachableError: an import has locked what it had. The account is disabled all the same, and
+                others are given that when its time has run out.
         """
 
-        def disable() -> None:
+        def shut_out() -> int:
             with self._database.session() as session:
-                user = get_user(session, name)
-                check_not_the_last(session, user, "disabled", lock=False)  # before anything waits for anybody
-                lock_projects_of(session.connection(), user.id)
-                return_all_writings(session, user.id, self._clock())
-                return_all_held(session.connection(), user.id)
-                check_not_the_last(session, user, "disabled")
+                check_not_the_last(session, get_user(session, name), "disabled")
                 row = get_user(session, name, lock=True)
                 sessions.end_sessions_of(session, row.id)
                 if row.disabled_at is None:
                     row.disabled_at = self._clock()
                     record(session, row.disabled_at, "account disabled", user_id=id_of(by), name=row.name)
+                return row.id
 
-        repeated_if_undone(disable)
+        def return_texts(user_id: int) -> None:
+            with self._database.session() as session:
+                return_all_writings(session, user_id, self._clock())
+
+        user_id = repeated_if_undone(shut_out)
+        repeated_if_undone(lambda: return_texts(user_id))
+        give_back(self._database, user_id)
 
     def enable(self, name: str, *, by: User | None = None) -> None:
         """Let a disabled account sign in again.

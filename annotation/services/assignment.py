@@ -18,13 +18,12 @@ from annotation.services.claims import (
     last_rated_position,
     may_come_back,
     return_expired,
-    return_held,
     wait_for_pair,
 )
 from annotation.services.counting import ProgressCounter
 from annotation.services.desk import ASSIGNMENTS, SKIPS, AnyRow, Desk, open_desk
+from annotation.services.giving_back import give_back
 from annotation.services.own_pairs import lock_own_pair, pair_seen
-from annotation.services.projects import find_project
 from annotation.services.share import read_share
 from annotation.services.tally import recount
 from annotation.services.transactions import repeated_if_undone
@@ -100,16 +99,9 @@ class AssignmentService:
         """Let go of what the rater holds, so that others can have it at once; how many pairs.
 
         Raises:
-            NotFoundError: there is no such project.
-            UnreachableError: a long import into the project goes on.
+            UnreachableError: see `giving_back.give_back`.
         """
-
-        def give_back() -> int:
-            with self._database.session() as session:
-                find_project(session, project_id, lock=True)
-                return return_held(session.connection(), project_id, rater_id)
-
-        return repeated_if_undone(give_back)
+        return give_back(self._database, rater_id, project_id)
 
     def fill(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
@@ -218,33 +218,19 @@ _IS_KEPT = or_(
     IS_HELD,
     and_(ASSIGNMENTS.c.state == literal_column("'returned'"), ASSIGNMENTS.c.lease_expires_at.is_not(None)),
 )
-# It waits for whoever grades one of the pairs just now, the pair's lock first as everywhere.
-_KEPT_BY_ME = (
+_KEPT = (
     select(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair_id, ASSIGNMENTS.c.state)
     .join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id)
     .where(ASSIGNMENTS.c.rater_id == RATER, _IS_KEPT)
     .order_by(PAIRS.c.id)
-    .with_for_update(of=(PAIRS, ASSIGNMENTS), key_share=True)
 )
-_KEPT_BY_ME_HERE = _KEPT_BY_ME.where(
+_KEPT_HERE = _KEPT.where(
     or_(
         ASSIGNMENTS.c.project_id == PROJECT,
         ASSIGNMENTS.c.project_id.in_(select(PROJECTS.c.id).where(PROJECTS.c.checks_of_id == PROJECT)),
     )
 )
-_SHELVES = PROJECTS.alias("shelves")
-_PROJECTS_OF_ME = (
-    select(PROJECTS.c.id)
-    .where(
-        PROJECTS.c.id.in_(
-            select(func.coalesce(_SHELVES.c.checks_of_id, _SHELVES.c.id))
-            .join_from(ASSIGNMENTS, _SHELVES, _SHELVES.c.id == ASSIGNMENTS.c.project_id)
-            .where(ASSIGNMENTS.c.rater_id == RATER, _IS_KEPT)
-        )
-    )
-    .order_by(PROJECTS.c.id)
-    .with_for_update(key_share=True)
-)
+_THIS_ONE = ASSIGNMENTS.c.id == bindparam("assignment")
 _LAST_HELD_BY_ME = (
     select(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair_id)
     .join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair_id)
@@ -283,31 +269,44 @@ def return_held(connection: Connection, project_id: int, rater_id: int) -> int:
     until the transaction ends. It takes several locks: `repeated_if_undone`, with the row of the project
     locked first, as an import locks pairs in the order of its file.
     """
-    return _return_kept(connection, rater_id, project_id)
+    return return_kept(connection, rater_id, project_id)
 
 
-def lock_projects_of(connection: Connection, rater_id: int) -> None:
-    """Lock the rows of the projects in which the rater holds pairs, before `return_all_held` and any lock."""
-    connection.execute(_PROJECTS_OF_ME, {"rater": rater_id}).close()
-
-
-def return_all_held(connection: Connection, rater_id: int) -> None:
-    """As `return_held`, in all projects."""
-    _return_kept(connection, rater_id, None)
-
-
-def _return_kept(connection: Connection, rater_id: int, project_id: int | None) -> int:
-    here = {} if project_id is None else {"project": project_id}
-    search = _KEPT_BY_ME if project_id is None else _KEPT_BY_ME_HERE
+def return_kept(connection: Connection, rater_id: int, project_id: int | None) -> int:
+    """As `return_held`; with None in all projects."""
     count = 0
     for is_locked in (False, True):  # pairs come first, so that whoever saves a grade just now can end it
         if is_locked:
             keep_from_claiming(connection, rater_id, project_id)
-        kept = connection.execute(search, {"rater": rater_id, **here}).all()
-        if withdrawn := [row.id for row in kept if row.state != "held"]:
-            connection.execute(_RETURN, {"ids": withdrawn})
-        count += _return(connection, [row for row in kept if row.state == "held"])
+        count += _let_go(connection, *_kept(rater_id, project_id))
     return count
+
+
+def kept_by(connection: Connection, rater_id: int, project_id: int | None) -> list[int]:
+    """What `return_kept` would give back, by the ids of the assignments in the order of their pairs'."""
+    statement, whose = _kept(rater_id, project_id)
+    return list(connection.scalars(statement, whose))
+
+
+def return_one(connection: Connection, assignment_id: int, rater_id: int) -> int:
+    """Give back one of `kept_by`, if it still is; 1 where others can have the pair now, else 0."""
+    statement, whose = _kept(rater_id, None)
+    return _let_go(connection, statement.where(_THIS_ONE), {**whose, "assignment": assignment_id})
+
+
+def _kept(rater_id: int, project_id: int | None) -> tuple[Select[int, int, str], dict[str, int]]:
+    if project_id is None:
+        return _KEPT, {"rater": rater_id}
+    return _KEPT_HERE, {"rater": rater_id, "project": project_id}
+
+
+def _let_go(connection: Connection, statement: Select[int, int, str], whose: Mapping[str, int]) -> int:
+    """It waits for whoever grades one of the pairs just now, the pair's lock first as everywhere."""
+    locking = statement.with_for_update(of=(PAIRS, ASSIGNMENTS), key_share=True)
+    kept = connection.execute(locking, whose).all()
+    if withdrawn := [row.id for row in kept if row.state != "held"]:
+        connection.execute(_RETURN, {"ids": withdrawn})
+    return _return(connection, [row for row in kept if row.state == "held"])
 
 
 def return_last_held(connection: Connection, desk: Desk) -> int:

@@ -43,17 +43,13 @@ def lock_administrators(session: Session) -> list[User]:
     return list(session.scalars(statement))
 
 
-def check_not_the_last(session: Session, user: User, deed: str, *, lock: bool = True) -> None:
-    """Keep somebody who can administer.
-
-    Args:
-        lock: so that it stays so; without it this is a first look, which waits for nobody.
+def check_not_the_last(session: Session, user: User, deed: str) -> None:
+    """Keep somebody who can administer, until the transaction ends.
 
     Raises:
         SettingsError: the user is the last administrator who can sign in.
     """
-    found = lock_administrators(session) if lock else session.scalars(_ADMINISTRATORS)
-    if [row.id for row in found] == [user.id]:
+    if [row.id for row in lock_administrators(session)] == [user.id]:
         raise SettingsError(
             f"{user.name} is the last administrator and cannot be {deed}: "
             "make somebody else administrator first."

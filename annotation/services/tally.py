@@ -17,8 +17,9 @@ def refresh_pairs(session: Session, pair_ids: Iterable[int]) -> None:
     """Count ratings, lowest, highest, spread and open slots of these pairs anew.
 
     Call it after the ratings and assignments are flushed, with the row of the project locked: an import
-    calls it for one part after another, and only within one are pairs locked in the order of their ids. A
-    pair with more raters than its project has for a pair breaks a CHECK: refuse it before.
+    calls it for one part after another, and only within one are pairs locked in the order of their ids. Who
+    does not lock the project locks one pair at a time. A pair with more raters than its project has for a
+    pair breaks a CHECK: refuse it before.
     """
     ids = sorted(set(pair_ids))
     session.flush()

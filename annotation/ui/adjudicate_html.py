@@ -68,31 +68,29 @@ def queue_html(page: QueuePage, view: View, current: int | None) -> str:
 def item_html(item: AdjudicationItem, project: Project, user: User, around: Neighbours) -> str:
     """The pair, its grades and comments, the form of the decision and its history.
 
-    Where there is nothing to decide, the script finds no form: it tells the others from `adjudicate-form`.
+    Where there is nothing to decide, the script finds no `adjudicate-form`.
     """
     names = comparison_type(item.type)
     shown = (
         f"{_head_html(item, names, project)}{_pair_html(item, names)}{_line_html(item)}{_comments_html(item)}"
     )
+    drawn = f' data-drawn="{uuid4().hex}" data-pair="{item.pair_id}"'
     if not item.is_decidable:
-        return f'<div class="rate adj">{shown}{_closed_html(item, project)}</div>'
+        return f'<div class="rate adj"{drawn}>{shown}{_closed_html(item, project, around)}</div>'
     decision = item.decision
     settled = "" if decision is None or decision.grade is None else str(to_quarters(decision.grade))
     attributes = {
-        "drawn": uuid4().hex,
         "project": project.id,
         "user": user.id,
-        "pair": item.pair_id,
         "version": item.version,
         "step": to_quarters(project.settings.step),
-        "previous": around.previous or "",
-        "next": around.next or "",
         "quarters": settled,
         "cause": decision.cause.value if decision and decision.cause else "",
     }
     data = "".join(f' data-{name}="{escape(str(value))}"' for name, value in attributes.items())
     return (
-        f'<div id="adjudicate-form" class="rate adj"{data}>{shown}{_decision_html(item, project)}'
+        f'<div id="adjudicate-form" class="rate adj"{drawn}{data}>{shown}'
+        f"{_decision_html(item, project, around)}"
         f"{_history_html(item.history)}</div>"
     )
 
@@ -246,16 +244,28 @@ def _comments_html(item: AdjudicationItem) -> str:
     return f'<section class="adj-comments"><h3>Comments of raters</h3><ul>{listed}</ul></section>'
 
 
-def _closed_html(item: AdjudicationItem, project: Project) -> str:
+def _closed_html(item: AdjudicationItem, project: Project, around: Neighbours) -> str:
     """What stands in the place of the form where a decision would be refused."""
     threshold = grade_text(project.settings.threshold)
     why = f"Only flagged pairs are decided on: those with grades that differ by {threshold} or more."
     if item.is_withdrawn:
         why = "Nothing is decided on a pair that is withdrawn."
-    return f"{empty_html(why)}{_history_html(item.history)}"
+    walk = f'<div class="adj-actions">{_walk_html(around)}</div>'
+    return f"{empty_html(why)}{walk}{_history_html(item.history)}"
 
 
-def _decision_html(item: AdjudicationItem, project: Project) -> str:
+def _walk_html(around: Neighbours) -> str:
+    """The buttons that lead to the pairs before and after."""
+    ways = (("previous", "‹ Previous", "P", around.previous), ("next", "Next ›", "N", around.next))
+    return "".join(
+        f'<button type="button" class="keep" id="adjudicate-{name}" data-adjudicate="pair"'
+        f' data-pair="{pair or ""}" aria-keyshortcuts="{key}"{"" if pair else " disabled"}>{said}'
+        f' <kbd aria-hidden="true">{key}</kbd></button>'
+        for name, said, key, pair in ways
+    )
+
+
+def _decision_html(item: AdjudicationItem, project: Project, around: Neighbours) -> str:
     step = STEP_NAMES[to_quarters(project.settings.step)]
     points = "".join(
         point_html(point, f'data-adjudicate="choose" data-quarters="{QUARTERS_PER_POINT * point.value}"')
@@ -284,10 +294,7 @@ def _decision_html(item: AdjudicationItem, project: Project) -> str:
 <p id="adjudicate-draft" class="small" hidden>Your draft, not saved yet.
  <button type="button" class="keep" data-adjudicate="discard">Drop it</button></p>
 <div class="adj-actions">
-<button type="button" class="keep" data-adjudicate="previous" aria-keyshortcuts="P">‹ Previous
- <kbd aria-hidden="true">P</kbd></button>
-<button type="button" class="keep" data-adjudicate="next" aria-keyshortcuts="N">Next ›
- <kbd aria-hidden="true">N</kbd></button>
+{_walk_html(around)}
 {withdraw}
 <button type="button" id="adjudicate-save" class="rate-primary" data-adjudicate="save"
  aria-keyshortcuts="Control+Enter" disabled><span>Save and next</span>

@@ -73,7 +73,8 @@ def header_html(place: Place, page: str, project_id: int | None) -> str:
     name = next((label for path, label, _ in PROJECT_PAGES if path == page), "")
     whole = f"{title} · {name}" if is_known and name else title
     return (
-        f'<header class="site" data-title="{escape(whole)}">{_site_html(_user_html(place, page))}'
+        f'<header class="site" data-title="{escape(whole)}" data-user="{place.user.id}">'
+        f"{_site_html(_user_html(place, page))}"
         f'<div class="site-place"><h1><bdi>{escape(title)}</bdi></h1>{tabs}</div></header>'
     )
 

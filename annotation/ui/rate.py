@@ -117,7 +117,8 @@ def form_html(project: Project, user: User) -> str:
         f' data-may-revise="{str(settings.may_revise).lower()}">'
         f"{_BAR}"
         '<div id="rate-notices"></div>'
-        '<div id="rate-message" class="empty" role="status"><span>Loading the first pair.</span>'
+        '<div id="rate-message" class="empty" role="status" tabindex="-1">'
+        "<span>Loading the first pair.</span>"
         ' <button type="button" class="rate-primary" data-rate="training" hidden></button>'
         ' <button type="button" class="keep" data-rate="resume" hidden>Go on grading</button>'
         ' <a href="/annotate/" hidden>My projects</a></div>'

@@ -13,14 +13,17 @@ from annotation.services.sign_ins import NOT_SIGNED_IN, SignInService
 from annotation.types import User
 from annotation.web.addresses import sign_in_address
 from annotation.web.cookies import COOKIE, read_cookie
+from annotation.web.json_routes import RATER_HEADER
 
 PREFIX = "/annotate"
 PUBLIC = (f"{PREFIX}/assets/", f"{PREFIX}/static/", f"{PREFIX}/theme.css")
 """Gradio's own scripts and styles: the same for everybody, and many for each page."""
 
-FOR_PROGRAMS = (f"{PREFIX}/api/", f"{PREFIX}/gradio_api/")
+GRADIO = f"{PREFIX}/gradio_api/"
+FOR_PROGRAMS = (f"{PREFIX}/api/", GRADIO)
 
 BUSY = UnreachableError.for_users
+_SOMEBODY_ELSE = "Somebody else is signed in now: open the page again."
 _SECONDS_TO_WAIT = 5
 _USER_IN_SCOPE = "kpdemo.user"
 _NO_STORE = "no-store"
@@ -87,6 +90,8 @@ class GuardMiddleware:
         is_for_reader = wants_page(connection)
         if user is None and not is_for_reader:
             return JSONResponse({"error": NOT_SIGNED_IN}, status_code=401)
+        if user is not None and _is_from_page_of_other(connection, user):
+            return JSONResponse({"error": _SOMEBODY_ELSE}, status_code=409)
         path = connection.scope["path"]
         if path == PREFIX:
             path = f"{PREFIX}/"
@@ -103,6 +108,12 @@ def failed_answer(error: UnreachableError | DamagedError) -> Response:
     """Instead of an error that names the server's address or files: those are not for everybody."""
     again = {"retry-after": str(_SECONDS_TO_WAIT)} if isinstance(error, UnreachableError) else {}
     return JSONResponse({"error": error.for_users}, status_code=503, headers=again)
+
+
+def _is_from_page_of_other(connection: HTTPConnection, user: User) -> bool:
+    """Whether the page was made for another user, who was signed in in this browser before."""
+    shown = Headers(scope=connection.scope).get(RATER_HEADER, str(user.id))
+    return connection.scope["path"].startswith(GRADIO) and shown != str(user.id)
 
 
 def wants_page(connection: HTTPConnection) -> bool:

@@ -130,7 +130,6 @@ def _without_gold_to_json(ids: Sequence[str]) -> dict[str, list[str]]:
 
 
 def dataset_to_json(figures: DatasetFigures) -> dict[str, Any]:
-    pooled = figures.pooled
     languages = {code: dataset_to_json(part) for code, part in figures.languages.items()}
     return {
         "documents": figures.documents,
@@ -140,21 +139,24 @@ def dataset_to_json(figures: DatasetFigures) -> dict[str, Any]:
             "absent": figures.absent.with_gold,
             "pooled": figures.pooled_with_gold,
         },
-        "present": {
-            "skip_empty": _present_to_json(figures.present.skip_empty),
-            "count_empty": _present_to_json(figures.present.count_empty),
-        },
-        "absent": {
-            "skip_empty": named_metrics(figures.absent.skip_empty),
-            "count_empty": named_metrics(figures.absent.count_empty),
-        },
-        "pooled": {"P@M": pooled.precision_m, "R@M": pooled.recall_m, "F1@M": pooled.f1_m},
+        **by_kind({convention: shares(figures, convention) for convention in CONVENTIONS}, lambda one: one),
         "interval": by_kind(
             {convention: estimates(figures.scores, convention) for convention in CONVENTIONS},
             lambda estimate: bounds(estimate, least=0.0),
         ),
         **({"languages": languages} if languages else {}),
     }
+
+
+def shares(figures: DatasetFigures, convention: Convention) -> dict[str, dict[str, float | None]]:
+    """P, R and F1 by kind and name; present ones have no R@50."""
+    present, absent = (
+        named_metrics(by_convention(kind, convention)) for kind in (figures.present, figures.absent)
+    )
+    del present["R@50"]
+    pooled = figures.pooled
+    together = {"P@M": pooled.precision_m, "R@M": pooled.recall_m, "F1@M": pooled.f1_m}
+    return {"present": present, "absent": absent, "pooled": together}
 
 
 def by_kind(
@@ -178,10 +180,6 @@ def bounds(estimate: Estimate, *, least: float) -> list[float] | None:
     if estimate.value is None or estimate.margin is None:
         return None
     return [max(least, estimate.value - estimate.margin), min(1.0, estimate.value + estimate.margin)]
-
-
-def _present_to_json(figures: MacroFigures) -> dict[str, float | None]:
-    return {name: value for name, value in named_metrics(figures).items() if name != "R@50"}
 
 
 def _dataset_cells(name: str, figures: DatasetFigures, convention: Convention) -> list[str]:
@@ -209,11 +207,18 @@ def caption_of_f1(convention: Convention) -> str:
     return CAPTIONS[convention].replace(_ALL_MEASURES, _F1_ONLY)
 
 
-def averaged_over(present: int, absent: int, documents: int) -> str:
-    """A sentence on how many documents the kinds are averaged over (`skip_empty`); empty where it is all."""
-    if present == absent == documents:
+def with_gold_note(figures: DatasetFigures) -> str:
+    """A sentence on how many documents have gold of each kind; empty where all have."""
+    counts = {
+        "present": figures.present.with_gold,
+        "absent": figures.absent.with_gold,
+        "pooled": figures.pooled_with_gold,
+    }
+    if set(counts.values()) == {figures.documents}:
         return ""
-    return f"Present over {present:,}, absent over {absent:,} documents: those with gold of the kind."
+    of = ", all languages together" if len(figures.languages) > 1 else ""
+    told = ", ".join(f"{kind} {number:,}" for kind, number in counts.items())
+    return f"Documents with gold of the kind{of}: {told}."
 
 
 def percent(share: float | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -13,15 +13,15 @@ from kpdemo.evaluation.randomisation import SEED
 from kpdemo.evaluation.report import (
     UNDEFINED,
     Report,
-    averaged_over,
     bounds,
-    by_convention,
     by_kind,
     dataset_tables,
     decimals,
     markdown_table,
     plus_minus,
     report_to_json,
+    shares,
+    with_gold_note,
     with_languages,
 )
 from kpdemo.evaluation.significance import FIGURES, ByFigure, Difference, differences, estimates
@@ -52,12 +52,15 @@ class Run:
 AnyRun = TypeVar("AnyRun", bound=Run)
 
 
-def compared(runs: Sequence[AnyRun]) -> list[AnyRun]:
-    """The same, each further run with its differences from the first."""
+def compared(runs: Sequence[AnyRun], before_each: Callable[[], None] = lambda: None) -> list[AnyRun]:
+    """The same, each further run with its differences from the first.
+
+    `before_each` is called before each further run on each data set.
+    """
     found: list[dict[str, Mapping[Convention, ByFigure[Difference]]]] = [{} for _ in runs]
     for dataset in runs[0].report.datasets:
         scores = [run.report.datasets[dataset].scores for run in runs]
-        for place, difference in enumerate(differences(scores), start=1):
+        for place, difference in enumerate(differences(scores, before_each), start=1):
             found[place][dataset] = difference
     return [replace(run, differences=of_run) for run, of_run in zip(runs, found, strict=True)]
 
@@ -76,11 +79,12 @@ def rows_of_runs(runs: Sequence[Run], dataset: str) -> Iterator[tuple[str, Datas
 
 def shown_figures(figures: DatasetFigures, convention: Convention) -> list[list[str]]:
     """In the columns of `GROUPS`: a figure, and under it its interval, if any."""
-    present, absent = by_convention(figures.present, convention), by_convention(figures.absent, convention)
-    shares = (present.f1_5, present.f1_m, absent.f1_5, absent.f1_m, absent.recall_50, figures.pooled.f1_m)
-    found = estimates(figures.scores, convention)
-    margins = (found[kind][name].margin for kind, names in FIGURES.items() for name in names)
-    return [[decimals(share), *plus_minus(margin)] for share, margin in zip(shares, margins, strict=True)]
+    values, known = shares(figures, convention), estimates(figures.scores, convention)
+    return [
+        [decimals(values[kind][name]), *plus_minus(known[kind][name].margin)]
+        for kind, names in FIGURES.items()
+        for name in names
+    ]
 
 
 def shown_differences(found: ByFigure[Difference]) -> list[list[str]]:
@@ -101,9 +105,7 @@ def difference_note(runs: Sequence[Run]) -> str:
 
 def note_under(figures: DatasetFigures, convention: Convention) -> str:
     """What the column of documents does not tell of a table; mostly nothing."""
-    if convention == "count_empty":
-        return ""
-    return averaged_over(figures.present.with_gold, figures.absent.with_gold, figures.documents)
+    return "" if convention == "count_empty" else with_gold_note(figures)
 
 
 def run_to_json(run: Run) -> dict[str, Any]:

@@ -37,7 +37,8 @@ ByFigure = Mapping[str, Mapping[str, Value]]
 class Estimate:
     """A figure, or a difference of two, with half the width of its 95 % interval.
 
-    `value` is None where no document has gold of the kind; `margin` also where there is no interval.
+    `value` is None where no document has gold of the kind, `margin` where fewer than two have (the zeros of
+    the others, where they count, are no sample of it) and where there is no spread.
     """
 
     value: float | None
@@ -57,17 +58,24 @@ def estimates(scores: Sequence[DocumentScores], convention: Convention) -> ByFig
 
     def estimate(kind: str, name: str) -> Estimate:
         added = f1_contributions(*_columns(_pairs(scores, kind, name, convention)))
-        return Estimate(_mean(added), _at_most(1.0, margin(added)))
+        return Estimate(_mean(added), _margin(added, 1.0, _with_gold(scores, kind)))
 
     return _by_figure(estimate)
 
 
 def differences(
-    runs: Sequence[Sequence[DocumentScores]],
+    runs: Sequence[Sequence[DocumentScores]], before_each: Callable[[], None] = lambda: None
 ) -> list[Mapping[Convention, ByFigure[Difference]]]:
-    """Of each further run from the first, by convention; all are of the same documents in the same order."""
+    """Of each further run from the first, by convention; all are of the same documents in the same order.
+
+    `before_each` is called before each further run.
+    """
     first, *others = runs
-    tests = _by_figure(lambda kind, name: _tests(first, others, kind, name))
+    ps = []
+    for scores in others:
+        before_each()
+        ps.append(_ps(first, scores))
+    by_holm = _by_figure(lambda kind, name: _by_holm([of_run[kind][name] for of_run in ps]))
 
     def of_run(place: int, convention: Convention) -> ByFigure[Difference]:
         def difference(kind: str, name: str) -> Difference:
@@ -76,7 +84,8 @@ def differences(
                 for scores in (first, others[place])
             )
             apart = [one - other for one, other in zip(added, taken, strict=True)]
-            return Difference(_mean(apart), _at_most(2.0, margin(apart)), *tests[kind][name][place])
+            half = _margin(apart, 2.0, _with_gold(first, kind))
+            return Difference(_mean(apart), half, ps[place][kind][name], by_holm[kind][name][place])
 
         return _by_figure(difference)
 
@@ -85,15 +94,19 @@ def differences(
     ]
 
 
-def _tests(
-    first: Sequence[DocumentScores], others: Sequence[Sequence[DocumentScores]], kind: str, name: str
-) -> list[tuple[float, float] | tuple[None, None]]:
-    """The p of each run, and by Holm; by both conventions, for their differences are proportional."""
-    theirs = _pairs(first, kind, name, "skip_empty")
-    if not theirs:
-        return [(None, None)] * len(others)
-    ps = [randomisation_p(_pairs(scores, kind, name, "skip_empty"), theirs) for scores in others]
-    return list(zip(ps, holm(ps), strict=True))
+def _ps(first: Sequence[DocumentScores], other: Sequence[DocumentScores]) -> ByFigure[float | None]:
+    """By both conventions, for their differences are proportional; None without gold of the kind."""
+
+    def p(kind: str, name: str) -> float | None:
+        theirs, ours = (_pairs(scores, kind, name, "skip_empty") for scores in (first, other))
+        return randomisation_p(ours, theirs) if theirs else None
+
+    return _by_figure(p)
+
+
+def _by_holm(ps: Sequence[float | None]) -> Sequence[float | None]:
+    known = [p for p in ps if p is not None]
+    return holm(known) if known else ps  # without gold of the kind there is none of all
 
 
 def _pairs(
@@ -101,15 +114,23 @@ def _pairs(
 ) -> list[tuple[float, float]]:
     """What the figure is F1 of, of each document that it averages over."""
     precision, recall = FIGURES[kind][name]
-    found: list[KindScores | SetScores | None] = [getattr(document, kind) for document in scores]
-    counted = [
-        one
-        for one in found
-        if one is not None and (convention == "count_empty" or isinstance(one, SetScores) or one.has_gold)
-    ]
-    if not any(isinstance(one, SetScores) or one.has_gold for one in counted):
+    if not _with_gold(scores, kind):
         return []
-    return [(getattr(one, precision), getattr(one, recall)) for one in counted]
+    found: list[KindScores | SetScores | None] = [getattr(document, kind) for document in scores]
+    return [
+        (getattr(one, precision), getattr(one, recall))
+        for one in found
+        if one is not None and (convention == "count_empty" or _has_gold(one))
+    ]
+
+
+def _with_gold(scores: Sequence[DocumentScores], kind: str) -> int:
+    """How many documents have gold of the kind."""
+    return sum(_has_gold(getattr(document, kind)) for document in scores)
+
+
+def _has_gold(scores: KindScores | SetScores | None) -> bool:
+    return isinstance(scores, SetScores) or (scores is not None and scores.has_gold)
 
 
 def _columns(pairs: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
@@ -120,8 +141,9 @@ def _mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
 
 
-def _at_most(most: float, value: float | None) -> float | None:
-    return None if value is None else min(most, value)
+def _margin(values: Sequence[float], most: float, with_gold: int) -> float | None:
+    found = margin(values) if with_gold > 1 else None
+    return None if found is None else min(most, found)
 
 
 def _by_figure(measure: Callable[[str, str], Value]) -> ByFigure[Value]:

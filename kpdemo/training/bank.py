@@ -143,7 +143,7 @@ def train_bank(config: BankTraining, *, device: torch.device) -> TrainedBank:
     logger.info("%d terms, %d training documents", len(found.terms), len(pairs))
     module = run.begin(encoder)
     progress = run.train_encoder(module, pairs)
-    run.train_terms(module)
+    run.train_terms(module, progress.precision)
     vectors = validation.vectors(module.dual)
     bank, metrics = run.build(module, vectors)
     selection = validation.select(bank, vectors)
@@ -169,10 +169,6 @@ class _Run:
     validation: BankValidation
     tokenizer: Any
     device: torch.device
-
-    @property
-    def bf16(self) -> bool:
-        return uses_bf16(self.config.loop.precision, self.device)
 
     @cached_property
     def phrases(self) -> list[list[int]]:
@@ -206,13 +202,15 @@ class _Run:
     def _pooled_terms(self, dual: DualEncoder) -> Tensor:
         """(N, H) what the untrained backbone makes of each term, from the cache when it is there."""
         config = self.config
+        # A run that goes on has its own terms, whatever these are in.
+        precision = "bf16" if uses_bf16(config.loop.precision, self.device) else "fp32"
         weights = state_hash({name: value.cpu() for name, value in dual.encoder.state_dict().items()})
-        parts = json.dumps([weights, "bf16" if self.bf16 else "fp32", dual.config.pooling, self.phrases])
+        parts = json.dumps([weights, precision, dual.config.pooling, self.phrases])
         path = config.cache / f"phrases-{hashlib.sha256(parts.encode()).hexdigest()[:16]}.npy"
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
             written = BytesIO()
-            np.save(written, self._encode(dual.pooled_phrases, self.phrases).half().numpy())
+            np.save(written, self._encode(dual.pooled_phrases, self.phrases, precision).half().numpy())
             replace_file(path, written.getvalue())
         return torch.from_numpy(np.load(path, allow_pickle=False)).to(self.device, torch.float32)
 
@@ -228,15 +226,15 @@ class _Run:
         )  # fmt: skip
         return train(part, config.loop, config.output, self.device, identity=run_identity(config))
 
-    def train_terms(self, module: BankModel) -> None:
-        """The terms alone, with the encoder at rest."""
+    def train_terms(self, module: BankModel, precision: str) -> None:
+        """The terms alone, with the encoder at rest, which reads in the precision that it was trained in."""
         config, refinement = self.config, self.config.refinement
         module.eval().requires_grad_(False)
         if refinement is None:
             return
         pairs = self.pairs(refinement.train, refinement.pool)
         part = RefinementPart(
-            module, pairs, self._documents(module.dual, pairs), self.validation,
+            module, pairs, self._documents(module.dual, pairs, precision), self.validation,
             present_weight=config.objective.present_weight, rate=refinement.rate, loop=refinement.loop,
         )  # fmt: skip
         fixed = {name: value for name, value in asdict(refinement).items() if name != "loop"}
@@ -245,13 +243,14 @@ class _Run:
         folder = config.output / "terms" / state_hash(stored_state(module.dual, "fp16"))[:12]
         train(part, refinement.loop, folder, self.device, identity=f"{run_identity(config)} {fixed}")
 
-    def _documents(self, dual: DualEncoder, pairs: PairCache) -> Tensor:
+    def _documents(self, dual: DualEncoder, pairs: PairCache, precision: str) -> Tensor:
         """(len(pairs), D) the documents by the trained encoder."""
-        return self._encode(dual.documents, [pairs[number].tokens.tolist() for number in range(len(pairs))])
+        rows = [pairs[number].tokens.tolist() for number in range(len(pairs))]
+        return self._encode(dual.documents, rows, precision)
 
     @torch.no_grad()
-    def _encode(self, tower: Tower, rows: Sequence[Sequence[int]]) -> Tensor:
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
+    def _encode(self, tower: Tower, rows: Sequence[Sequence[int]], precision: str) -> Tensor:
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=precision == "bf16"):
             return encode_rows(
                 tower, rows, padding=self.tokenizer.pad_token_id, device=self.device, size=ENCODED_TOGETHER
             )

@@ -22,7 +22,7 @@ from kpdemo.simckp.terms import LONGEST, straight, term_key
 from kpdemo.storage import replace_file
 from kpdemo.training.sources import Source, chosen, source_hashes, source_rows
 
-CACHE_VERSION = 5
+CACHE_VERSION = 6
 LONGEST_TEXT = 80  # characters: what is longer is a sentence that stands among the keyphrases
 
 _BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
@@ -68,7 +68,8 @@ def collect_terms(
     """The terms that at least `minimum` documents of the sources use as keyphrases.
 
     A title that comes again is the same document. `repeat` of a source weighs its documents in the frequency.
-    "arthritis, rheumatoid" is left out where "rheumatoid arthritis" is a term.
+    "arthritis, rheumatoid" is left out where "rheumatoid arthritis" is a term; "teaching, learning" and
+    "learning, teaching" both stay.
 
     Args:
         together: pairs of terms are kept that at least this many documents use both of.
@@ -91,7 +92,7 @@ def collect_terms(
     terms = [
         Term(key, text, documents[key], frequency[key])
         for key, text in texts.items()
-        if (usual := term_key(straight(text))) == key or usual not in texts
+        if (usual := texts.get(term_key(straight(text)), text)) == text or straight(usual) != usual
     ]
     if not terms:
         raise ConfigError(

@@ -111,12 +111,16 @@ def _check_kinds(gold: str | None, predictions: list[str] | None) -> list[Path]:
 
 
 def _until(stop: Stop, gold: Path, files: list[Path], progress: gr.Progress) -> Evaluation:
-    def advance(done: int, total: int) -> None:
+    def measuring(done: int, total: int) -> None:
         stop.check()
         if done % SHOWN_EVERY == 0:
             progress((done, total), desc="Measuring", unit="documents")
 
-    return measure_uploads(gold, files, advance)
+    def comparing(done: int, total: int) -> None:
+        stop.check()
+        progress((done, total), desc="Comparing", unit="files")
+
+    return measure_uploads(gold, files, measuring, comparing)
 
 
 def build_evaluate_tab(handlers: EvaluateHandlers) -> None:

@@ -36,6 +36,9 @@ from kpdemo.ui.figures import counted, grouped
 from kpdemo.ui.marks import escape
 from kpdemo.ui.widgets import note_html
 
+Advance = Callable[[int, int], None]
+"""Called with how many are done, and of how many."""
+
 MOST_DOCUMENTS = 2_000
 MEANINGS = {
     "F1@5": "F1 of the first five predicted keyphrases",
@@ -60,9 +63,13 @@ class Evaluation:
 
 
 def measure_uploads(
-    gold: Path, predictions: Sequence[Path], advance: Callable[[int, int], None]
+    gold: Path, predictions: Sequence[Path], measuring: Advance, comparing: Advance
 ) -> Evaluation:
-    """Measure each predictions file; `advance` is called before each document, with how many are done of all.
+    """Measure each predictions file, and compare each further one with the first.
+
+    Args:
+        measuring: called before each document.
+        comparing: called before each further file.
 
     Raises:
         InputError: a file cannot be read or has a bad line, ids do not fit, or there are too many documents.
@@ -74,11 +81,15 @@ def measure_uploads(
                 f"{gold} has {counted(len(documents), 'document')}, and the page measures at most "
                 f"{grouped(MOST_DOCUMENTS)}: give fewer, or use the command line (python -m kpdemo evaluate)."
             )
-        total = len(documents) * len(predictions)
-        done = iter(range(total))
+        before_document = _counting(measuring, len(documents) * len(predictions))
         name = plain_name(gold)
-        files = [_measured(name, documents, path, lambda: advance(next(done), total)) for path in predictions]
-        return Evaluation(name, compared(files))
+        files = [_measured(name, documents, path, before_document) for path in predictions]
+        return Evaluation(name, compared(files, _counting(comparing, len(files) - 1)))
+
+
+def _counting(advance: Advance, total: int) -> Callable[[], None]:
+    done = iter(range(total))
+    return lambda: advance(next(done), total)
 
 
 def _measured(

@@ -20,7 +20,9 @@ from annotation.web.cookies import COOKIE
 from kpdemo.errors import ModelLoadError
 from kpdemo.latin import latin_documents
 from kpdemo.types import Document, Keyphrase, Prediction, Span
+from tests.databases import migrated_file
 from tests.fakes import FakePredictor, absent_keyphrases
+from tests.people import CHEAP
 from tests.profiles import DESKTOP, Profiles
 
 if TYPE_CHECKING:
@@ -39,6 +41,14 @@ def _patient() -> None:
     from playwright.sync_api import expect
 
     expect.set_options(timeout=PATIENCE)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _accounts_are_made_quickly() -> Iterator[None]:
+    """A test makes an account or two, and signs in: at full strength a tenth of what it costs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("annotation.services.bundle.Passwords", lambda: CHEAP)
+        yield
 
 
 def pytest_collection_modifyitems(items):
@@ -186,7 +196,9 @@ def empty_site(start_site, tmp_path) -> Iterator[Site]:
 
 
 def _empty_site(start_site: Callable[[str], Site], folder: Path) -> Site:
-    site = start_site(f"sqlite:///{folder / 'kpdemo.db'}")
+    file = folder / "kpdemo.db"
+    file.write_bytes(migrated_file())
+    site = start_site(f"sqlite:///{file}")
     site.add_user("root", is_administrator=True)
     return site
 

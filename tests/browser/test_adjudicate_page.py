@@ -139,8 +139,10 @@ def test_without_a_session_a_decision_signs_in_and_is_still_there(bench):
 
 
 def test_where_there_is_nothing_to_decide_no_form_waits_for_a_decision(bench):
-    one = bench(disagreements([("The ferry was late.", "late ferry", "1", "1")]))
-    [pair] = rated_pairs(one.site.services.database, one.project.id)
+    one = bench(
+        disagreements([("The ferry was late.", "late ferry", "1", "1"), ("It rains.", "rain", "0", "4")])
+    )
+    pair, _ = rated_pairs(one.site.services.database, one.project.id)
     page = one.open(f"&pair={pair.id}")
     expect(page.locator("#adjudicate-item")).to_contain_text("2 of 3 grades so far: nothing to decide yet.")
     expect(page.locator("#adjudicate-item")).to_contain_text("Only flagged pairs are decided on")
@@ -148,6 +150,11 @@ def test_where_there_is_nothing_to_decide_no_form_waits_for_a_decision(bench):
     expect(page.locator(".adj-dot").first).to_be_disabled()
     page.keyboard.press("3")
     page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("button", name="Next")).to_be_disabled()
+    page.keyboard.press("n")
+    page.keyboard.press("p")
+    heading(page, "p2")
+    expect(page.locator("#adjudicate-heading")).to_be_focused()
 
 
 def test_a_dot_is_taken_with_a_click_and_the_decision_saved(bench):

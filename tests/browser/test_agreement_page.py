@@ -201,6 +201,22 @@ def test_new_grades_appear_at_a_press_and_by_themselves(site, browser, unused):
     expect(page.locator("#agreement-page .js-plotly-plot").first).to_be_visible(timeout=PATIENCE)
 
 
+def test_the_end_of_the_session_is_told_once_to_who_only_looks(site, browser, project, unused):
+    name = site.add_user(unused, is_administrator=True).name
+    page = site.page(browser, name, f"/annotate/agreement?project={project.id}")
+    expect(page.locator("#agreement-all .figure-value")).to_be_visible(timeout=PATIENCE)
+    page.evaluate("Object.defineProperty(navigator, 'userActivation', { value: { isActive: false } })")
+    site.services.sign_ins.sign_out_everywhere(name)
+    ask = "() => fetch('/annotate/gradio_api/config').then((answer) => answer.status)"
+    assert page.evaluate(ask) == 401
+    notice = page.locator("#session-ended")
+    expect(notice).not_to_contain_text("nothing was done")
+    link = notice.get_by_role("link")
+    link.focus()
+    assert page.evaluate(ask) == 401
+    expect(link).to_be_focused()
+
+
 def test_a_rater_is_told_why_there_is_nothing(site, browser, project, unused):
     rater = site.add_user(unused).name
     site.services.projects.add_member(project.id, rater, Role.RATER)

@@ -71,7 +71,7 @@ def test_the_convention_chooses_the_table_and_the_figures_can_be_kept(fresh, cho
         "table", name="Differences from the first: gold, documents without gold counted"
     )
     expect(differences.get_by_role("rowheader")).to_have_text(["a-model-with-a-long-name"])
-    expect(differences.get_by_role("cell").first).to_have_text("-0.286±2.000p=1.000")
+    expect(differences.get_by_role("cell").first).to_have_text("-0.286p=1.000")
     expect(fresh.locator("#evaluate-result")).to_contain_text(
         "those without gold of the kind counted as zero"
     )
@@ -108,13 +108,16 @@ def test_what_the_files_page_downloads_is_measured_on_a_phone_by_its_width(narro
     download.value.save_as(predictions)
     open_tab(narrow)
     upload(narrow, "gold", chosen / "gold.jsonl")
-    upload(narrow, "predictions", predictions)
+    upload(narrow, "predictions", predictions, chosen / "found.jsonl")
     narrow.locator("#evaluate-run").click()
-    expect(table(narrow).get_by_role("rowheader")).to_have_text("default")
+    expect(table(narrow).get_by_role("rowheader")).to_have_text(["default", "found.jsonl"])
     assert narrow.evaluate(WIDTH) <= 390
-    part = narrow.locator("#evaluate-result .scrolling:visible")
+    part = narrow.locator("#evaluate-result .scrolling:visible").last
     part.focus()
     expect(part).to_be_focused()
     assert part.evaluate("e => e.scrollWidth > e.clientWidth")
     narrow.keyboard.press("ArrowRight")
     narrow.wait_for_function("() => document.activeElement.scrollLeft > 0")
+    caption, frame = part.locator("caption").bounding_box(), part.bounding_box()
+    assert frame["x"] <= caption["x"]
+    assert caption["x"] + caption["width"] <= frame["x"] + frame["width"]

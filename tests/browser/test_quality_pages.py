@@ -57,11 +57,18 @@ def test_a_rater_fails_tries_again_passes_and_works(site, browser, project):
     expect(page.locator("#rate-right")).to_have_text("a red car")
     grade(page, "0")
     expect(feedback).to_contain_text("You gave 0, exactly as expected.")
-    press(page, "Enter")
+    again, asked = page.get_by_role("button", name="Try again"), []
+    page.on("request", lambda request: request.url.endswith("/training") and asked.append(request))
+    press(page, "Enter", "Enter")  # the second one is for nothing that has been read
     expect(page.locator("#rate-message")).to_contain_text(
         "1 of your 2 grades was close enough; it takes 80 %."
     )
-    expect(page.get_by_role("button", name="Try again")).to_be_focused()
+    expect(again).to_be_focused()
+    page.keyboard.down("Enter")
+    expect(again).to_be_enabled()
+    page.keyboard.down("Enter")  # it is still held
+    page.keyboard.up("Enter")
+    assert not asked
     press(page, "Enter")
     expect(page.locator("#rate-training")).to_contain_text("attempt 2")
     page.reload()  # the attempt is the server's, not the page's
@@ -72,7 +79,9 @@ def test_a_rater_fails_tries_again_passes_and_works(site, browser, project):
         expect(feedback).to_contain_text("exactly as expected")
         page.get_by_role("button", name="Go on").click()
     expect(page.locator("#rate-message")).to_contain_text("You passed: 2 of your 2 grades were close enough.")
-    expect(page.get_by_role("button", name="Start grading")).to_be_focused()
+    start = page.get_by_role("button", name="Start grading")
+    expect(start).to_be_focused()
+    expect(start).to_be_enabled()
     press(page, "Enter")
     expect(page.locator("#rate-count")).to_have_text("0 graded, up to 3 left")
     expect(page.locator("#rate-pair")).to_be_focused()

@@ -160,7 +160,7 @@ def test_each_grade_is_of_the_pair_that_was_on_the_page_when_its_key_was_pressed
     page.evaluate(WITNESS)
     page.evaluate("kpdemoRate.HOLD = 100")  # else most keys would be dropped, and little tested
     slow_down(page, latency)
-    stop_at = time.monotonic() + 5
+    stop_at = time.monotonic() + 3
     for number in count():
         press_blindly(page, str(number * 7 % 5), "⏎")
         page.wait_for_timeout(pause)
@@ -805,6 +805,39 @@ def test_who_is_done_is_not_sent_from_an_answer_to_a_current_pair(open_desk):
     expect(note).to_be_hidden()
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
     assert desk.grades() == {"late train 1": 4}
+
+
+def test_the_focus_stays_at_the_answers_when_one_is_closed_or_changed(open_desk):
+    desk = open_desk(2)
+    page = desk.open()
+    press(page, "1", "Enter", "3", "Enter")
+    message = page.locator("#rate-message")
+    expect(message).to_contain_text("You have graded 2 pairs")
+    expect(message).to_be_focused()
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    answer = page.locator("#rate-history").get_by_role("button", name="The 1th train was late.")
+    for keys in (["Escape"], ["2", "Enter"]):
+        answer.focus()
+        press(page, "Enter")
+        expect(page.locator("#rate-pair")).to_be_focused()
+        press(page, *keys)
+        expect(answer).to_be_focused()
+    page.get_by_text("My last 20 answers").click()  # folded
+    press(page, "Backspace", "Escape")
+    expect(page.locator("#rate-earlier")).to_be_hidden()
+    expect(page.locator("#rate-saved")).to_have_text(SAVED)
+    assert desk.grades() == {"late train 1": 2, "late train 2": 3}
+
+
+def test_who_goes_on_after_a_stop_keeps_the_focus(open_desk):
+    desk = open_desk(1)
+    page = desk.open()
+    page.locator("#rate-stop").get_by_role("button").click()
+    expect(page.locator("#rate-message")).to_contain_text("You have stopped")
+    press(page, "Enter")
+    expect(page.locator("#rate-pair")).to_be_focused()
+    press(page, "1", "Enter")
+    expect(page.locator("#rate-message")).to_be_focused()
 
 
 def test_a_saved_answer_stays_in_the_list_when_its_change_is_refused(open_desk):

@@ -150,6 +150,41 @@ def test_what_was_typed_into_a_form_outlives_the_session(browser: Browser, site:
     assert site.services.projects.get(project.id).settings.guidelines == "Be kind."
 
 
+def test_the_end_of_a_session_is_told_of_a_file_too(browser: Browser, site: Site, unused: str):
+    name = site.add_user(unused, is_administrator=True).name
+    project = site.services.projects.create(ProjectSettings(unused))
+    page = site.page(
+        browser, name, f"/annotate/project?project={project.id}", viewport={"width": 390, "height": 844}
+    )
+    site.services.sign_ins.sign_out_everywhere(name)
+    page.locator("#import-file input[type=file]").set_input_files(
+        {"name": "a.tsv", "mimeType": "text/plain", "buffer": b"a"}
+    )
+    notice = page.locator("#session-ended")
+    expect(notice).to_contain_text("choose the file again")
+    expect(page.locator(".toast-wrap")).to_contain_text("401")
+    with page.context.expect_page():
+        notice.get_by_role("link").click()  # no message lies on it
+
+
+def test_a_form_is_not_saved_in_the_name_of_who_signed_in_since(browser: Browser, site: Site, unused: str):
+    other = site.add_user(unused, is_administrator=True).name
+    project = site.services.projects.create(ProjectSettings(unused, types=("sentence2phrase",)))
+    page = site.page(browser, "root", f"/annotate/project?project={project.id}&tab=settings")
+    guidelines, save = page.get_by_label("Guidelines in Markdown"), page.locator("#project-save")
+    page.context.add_cookies(site.context(browser, other).cookies())
+    guidelines.fill("Be kind.")
+    save.click()
+    expect(page.locator("#session-ended")).to_contain_text("Somebody else is signed in now")
+    assert site.services.projects.get(project.id).settings.guidelines == ""
+    expect(guidelines).to_have_value("Be kind.")
+    page.reload()
+    expect_user(page, other)
+    guidelines.fill("Be brief.")
+    save.click()
+    expect(page.locator("#project-saved")).to_contain_text("Saved")
+
+
 def test_an_account_of_ones_own_joins_by_a_link(browser: Browser, site: Site, unused: str):
     name = site.add_user(f"Emil {unused}").name
     project = site.services.projects.create(ProjectSettings(unused))

@@ -127,6 +127,29 @@ def test_a_text_that_waits_in_one_tab_outlives_what_is_saved_in_another(site, br
     expect(page.locator("#write-notices")).to_be_empty()
 
 
+def test_a_text_of_a_page_that_crashed_is_not_called_unsaved_once_it_is_submitted(site, browser, project):
+    page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
+    expect(page.locator("#write-left")).to_contain_text("Ferry")
+    left = page.locator("#write-left").inner_text()
+    page.route("**/draft", lambda route: route.abort())
+    page.locator("#write-text").fill("a noon departure")
+    expect(page.locator("#write-saved")).to_contain_text("Not saved: trying again")
+    page.evaluate("""() => {
+      const name = Object.keys(localStorage).find((key) => key.startsWith("kpdemo-write:"));
+      localStorage.setItem(`${name}-crashed`, localStorage.getItem(name));
+    }""")
+    page.unroute("**/draft")
+    page.reload()
+    expect(page.locator("#write-text")).to_have_value("a noon departure")
+    expect(page.locator("#write-saved")).to_contain_text("Saved")
+    page.locator("#write-submit").click()
+    expect(page.locator("#write-left")).not_to_have_text(left)
+    page.reload()
+    expect(page.locator("#write-left")).to_contain_text(" ")
+    expect(page.locator("#write-text")).to_have_value("")
+    expect(page.locator("#write-notices")).to_be_empty()
+
+
 @pytest.mark.parametrize("what", ["submit", "blank"])
 def test_what_is_not_sent_yet_is_told_and_nothing_can_be_typed_meanwhile(site, browser, project, what):
     page = site.page(browser, "wes", f"/annotate/write?project={project.id}")

@@ -16,7 +16,7 @@ from annotation.services.projects import ProjectService
 from db import Database
 from db.schema import prepare
 from tests.commands import main
-from tests.databases import spoil
+from tests.databases import migrated_file, spoil
 
 UNREADABLE = Path("/proc/self/mem")
 ROWS = [
@@ -28,7 +28,10 @@ ROWS = [
 @pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     """Run a command line on a database of its own; gives status, output and errors."""
-    monkeypatch.setenv("KPDEMO_DATABASE_URL", f"sqlite:///{tmp_path / 'data' / 'kpdemo.db'}")
+    file = tmp_path / "data" / "kpdemo.db"
+    file.parent.mkdir()
+    file.write_bytes(migrated_file())
+    monkeypatch.setenv("KPDEMO_DATABASE_URL", f"sqlite:///{file}")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
 
@@ -324,6 +327,8 @@ def test_a_command_that_begins_nothing_makes_no_database(call, tmp_path, command
 
 @pytest.mark.parametrize("command", [("project", "create", "News"), ("user", "add", "Ana")])
 def test_a_new_sqlite_database_is_made_by_the_first_command(call, tmp_path, command):
+    (tmp_path / "data" / "kpdemo.db").unlink()
+    (tmp_path / "data").rmdir()
     assert call(*command)[0] == 0
 
     database = Database(f"sqlite:///{tmp_path / 'data' / 'kpdemo.db'}")

@@ -13,6 +13,7 @@ from pathlib import Path
 import gradio as gr
 import pytest
 from fastapi.testclient import TestClient
+from gradio.blocks import BlockFunction
 
 import app
 from annotation.services.bundle import SPACE_DISK, Services, default_url, open_annotation
@@ -104,9 +105,14 @@ def tells_nothing(answer: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def handlers(services) -> dict[str, Inputs]:
+def events(services) -> list[BlockFunction]:
+    """Those of the pages of annotation."""
+    return list(build_annotation_pages(services).fns.values())
+
+
+@pytest.fixture(scope="module")
+def handlers(events) -> dict[str, Inputs]:
     """Every event of the pages that runs Python, with inputs as of empty fields."""
-    events = build_annotation_pages(services).fns.values()
     return {
         event.api_name: [[] if isinstance(field, gr.CheckboxGroup) else None for field in event.inputs]
         for event in events
@@ -136,8 +142,8 @@ def test_the_page_says_what_is_missing_where_the_answer_does(client, signed_in):
     assert client.get("/", headers=headers).status_code == 200
 
 
-def test_every_event_of_annotation_has_a_name_of_its_own(services):
-    names = [event.api_name for event in build_annotation_pages(services).fns.values()]
+def test_every_event_of_annotation_has_a_name_of_its_own(events):
+    names = [event.api_name for event in events]
     assert all(isinstance(name, str) for name in names)
     assert sorted(names) == sorted(set(names))
 

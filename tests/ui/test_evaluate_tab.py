@@ -113,13 +113,13 @@ def test_each_convention_has_its_table_and_its_sentence(handlers, write, convent
     assert "as in RAMKG." in html
 
 
-def test_the_table_without_empty_gold_tells_how_many_documents_each_kind_is_averaged_over(handlers, write):
+def test_the_table_without_empty_gold_tells_how_many_documents_have_gold_of_each_kind(handlers, write):
     html, _ = run(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND))
     skipping, counting = html.split('<section class="by-')[1:3]
-    assert "Present over 1, absent over 2 documents: those with gold of the kind." in skipping
-    assert "Present over" not in counting
+    assert "Documents with gold of the kind: present 1, absent 2, pooled 2." in skipping
+    assert "Documents with gold" not in counting
     html, _ = run(handlers, write("gold.jsonl", GOLD[:1]), write("found.jsonl", FOUND[:1]))
-    assert "Present over" not in html
+    assert "Documents with gold" not in html
 
 
 def test_each_column_names_its_kind_and_measure_by_itself(handlers, write):
@@ -158,7 +158,7 @@ def test_each_further_file_is_compared_with_the_first(handlers, write):
     [_, rows] = cells_of(html, "count_empty")
     assert [name for name, _ in rows] == ["nothing.jsonl", "same.jsonl"]
     # one document differs: as likely as not; of two comparisons by Holm
-    assert rows[0][1][0] == ["-0.286", "±2.000", "p=1.000"]
+    assert rows[0][1][0] == ["-0.286", "p=1.000"]
     assert rows[1][1][0] == ["0.000", "p=1.000"]
     assert "Difference from found.jsonl, paired by document" in html
     assert "Holm&#x27;s method for the 2 comparisons" in html
@@ -215,6 +215,8 @@ def test_each_language_of_the_gold_has_a_row(handlers, write):
     rows = dict(rows_of(html, "skip_empty"))
     assert list(rows) == ["found.jsonl", "found.jsonl, English", "found.jsonl, French"]
     assert rows["found.jsonl, French"][:2] == ["–", "–"]
+    told = "Documents with gold of the kind, all languages together: present 1, absent 2, pooled 2."
+    assert told in html
 
 
 def test_what_a_file_says_is_shown_as_text(handlers, write):
@@ -318,6 +320,21 @@ def test_a_stop_ends_the_measuring(handlers, write, monkeypatch):
 
     monkeypatch.setattr(evaluated, "measure_file", stop_then_measure)
     assert refused(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND)) == STOPPED
+
+
+def test_comparing_tells_how_far_it_is_and_can_be_stopped(handlers, write):
+    seen = []
+
+    def progress(done_of, *, desc, **_):
+        seen.append((desc, done_of))
+        if len(seen) == 3:
+            handlers.stop_evaluate(PAGE)
+
+    files = [write("found.jsonl", FOUND, folder) for folder in "1234"]
+    steps = handlers.evaluate_files(write("gold.jsonl", GOLD), files, PAGE, progress=progress)
+    with pytest.raises(gr.Error, match=STOPPED):
+        next(steps)
+    assert seen == [("Measuring", (0, 8)), ("Comparing", (0, 3)), ("Comparing", (1, 3))]
 
 
 def test_files_of_others_come_first_and_the_wait_can_be_stopped(handlers, write):

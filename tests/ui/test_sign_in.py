@@ -244,6 +244,16 @@ def test_a_program_without_a_session_is_told_in_json(client, path):
         assert response.json() == {"error": "You are not signed in: sign in and try again."}
 
 
+def test_a_form_of_somebody_else_is_not_taken(client, ana):
+    sign_in(client, ana.name)
+    mine, other = (
+        client.get("/annotate/gradio_api/info", headers={"x-rater": str(ana.id + n)}) for n in (0, 1)
+    )
+    assert mine.status_code == 404  # it got through
+    assert other.status_code == 409
+    assert other.json() == {"error": "Somebody else is signed in now: open the page again."}
+
+
 def test_an_api_is_not_answered_with_a_page_even_when_a_browser_asks(client):
     assert client.get("/annotate/api/me", headers=PAGE).status_code == 401
 

@@ -23,11 +23,12 @@ from kpdemo.simckp.generator_checkpoint import save_generator
 from kpdemo.simckp.pair_checkpoint import BANK, load_bank, load_reranker
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.proposing import Proposer
+from kpdemo.simckp.reading import encode_rows
 from kpdemo.simckp.system import PART, load_system
 from kpdemo.simckp.terms import TermIndex, term_key
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.sums import write_sums
-from kpdemo.training import run
+from kpdemo.training import bank, run
 from kpdemo.training.candidates import gold_absent, proposed_documents
 from kpdemo.training.pairs import PairCache, make_pair
 from kpdemo.training.sources import Source as TrainingSource
@@ -236,6 +237,12 @@ class TestTerms:
         found = collect_terms([TrainingSource(Path("rows.jsonl"))], tmp_path, minimum=1)
         assert [term.text for term in found.terms] == ["arthritis", "infant, newborn", "rheumatoid arthritis"]
 
+    def test_of_two_headings_that_are_each_other_inverted_both_are_terms(self, tmp_path):
+        row = {"title": "A title", "keyphrases": ["teaching, learning", "learning, teaching"]}
+        (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+        found = collect_terms([TrainingSource(Path("rows.jsonl"))], tmp_path, minimum=1)
+        assert [term.text for term in found.terms] == ["learning, teaching", "teaching, learning"]
+
     def test_the_cache_gives_back_what_was_put_in(self, folder, tmp_path):
         tokenizer = load_backbone(str(folder / "backbone"))[1].backend_tokenizer
         index = TermIndex([term_key(text) for text in ("graph kernel", "drug discovery", "proteins")])
@@ -397,6 +404,23 @@ class TestTraining:
         before = (folder / "bank" / "log.jsonl").read_text()
         run("bank", folder / "config.toml", output=None, overrides={"loop.documents": "656"})
         assert (folder / "bank" / "log.jsonl").read_text().startswith(before)
+
+    def test_the_terms_of_a_run_learn_from_documents_in_the_precision_it_was_begun_with(
+        self, folder, tmp_path, monkeypatch
+    ):
+        in_bf16 = []
+
+        def encode(*args, **options):
+            in_bf16.append(torch.is_autocast_enabled("cpu"))
+            return encode_rows(*args, **options)
+
+        changes = {"loop.documents": "8", "refinement.loop.documents": "8"}
+        run("bank", folder / "config.toml", output=tmp_path, overrides={**changes, "loop.precision": "bf16"})
+        monkeypatch.setattr(bank, "encode_rows", encode)
+        changes["loop.documents"] = "16"
+        run("bank", folder / "config.toml", output=tmp_path, overrides=changes)
+        assert in_bf16 == [True]
+        assert "CPU threads, bf16" in (tmp_path / "checkpoint" / "MODEL_CARD.md").read_text("utf-8")
 
     def test_a_bank_that_took_the_place_of_another_proposes_anew(self, folder, tmp_path):
         shutil.copytree(folder / "bank" / "checkpoint", tmp_path / "bank")

@@ -33,7 +33,7 @@ from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.predictor import Selection, SimckpPredictor
 from kpdemo.simckp.proposing import Proposer
-from kpdemo.simckp.system import SystemPredictor
+from kpdemo.simckp.system import SystemPredictor, load_system
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.training.ngrams import ScoredDocuments
 from kpdemo.types import Document, Keyphrase, Prediction
@@ -139,6 +139,7 @@ def folder(tmp_path) -> Path:
 def _models_stay_open(monkeypatch) -> None:
     """To load the model that ships takes longer than all that a test measures with it in several calls."""
     monkeypatch.setattr("kpdemo.commands.experiments.open_predictor", cache(open_predictor))
+    monkeypatch.setattr("kpdemo.simckp.system.load_system", cache(load_system))
 
 
 def experiments(folder: Path, name: str, *options: str) -> int:

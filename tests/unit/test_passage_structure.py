@@ -78,7 +78,6 @@ def test_structures_may_be_opened_and_left_again_and_again(tmp_path):
     for _ in range(100):
         np.testing.assert_array_equal(PassageIndex.open(tmp_path / "index").search(queries, 10), expected)
         gc.collect()
-    gc.unfreeze()
 
 
 def test_the_best_of_compressed_vectors_are_compared_again():

@@ -19,7 +19,7 @@ from kpdemo.evaluation.protocol import DocumentScores, summarise
 from kpdemo.evaluation.randomisation import holm, randomisation_p
 from kpdemo.evaluation.report import bounds
 from kpdemo.evaluation.runs import GROUPS, shown_differences, shown_figures
-from kpdemo.evaluation.significance import CONVENTIONS, FIGURES, Difference, differences, estimates
+from kpdemo.evaluation.significance import CONVENTIONS, FIGURES, Difference, Estimate, differences, estimates
 from kpdemo.evaluation.uncertainty import f1_contributions, margin
 
 SHARES = st.sampled_from([0.0, 0.2, 1 / 3, 0.4, 0.5, 2 / 3, 1.0])
@@ -129,11 +129,17 @@ def test_p_is_below_5_percent_for_one_of_twenty_equal_systems():
     assert fmean(ps) == pytest.approx(0.5, abs=0.06)
 
 
-def test_the_parts_in_which_swaps_are_drawn_leave_no_trace(monkeypatch):
-    first, second = drawn_systems(70, seed=6)
-    whole = randomisation_p(first, second)
-    monkeypatch.setattr(randomisation, "_CELLS_AT_ONCE", 1_000)
-    assert randomisation_p(first, second) == whole
+@pytest.mark.parametrize("cells", [1, 1_000])
+def test_drawn_in_parts_there_are_as_many_swaps_and_either_sign_is_as_likely(monkeypatch, cells):
+    # three documents that are alike, and one alone
+    monkeypatch.setattr(randomisation, "_CELLS_AT_ONCE", cells)
+    halves = np.array([[0.5, 0.0]] * 3 + [[0.0, 0.5]])
+    shifts = np.concatenate(list(randomisation._drawn_shifts(halves)))
+    assert shifts.shape == (randomisation.SHUFFLES, 2)
+    for column, chances in zip(shifts.T, ([1 / 8, 3 / 8, 3 / 8, 1 / 8], [1 / 2, 1 / 2]), strict=True):
+        values, counts = np.unique(column, return_counts=True)
+        assert values.tolist() == [n - (len(chances) - 1) / 2 for n in range(len(chances))]
+        assert counts / len(column) == pytest.approx(chances, abs=0.02)
 
 
 def test_holm_by_hand():
@@ -237,9 +243,10 @@ def test_the_interval_of_a_difference_is_that_of_a_paired_t_test():
 
 def test_p_is_of_the_documents_with_gold_by_either_convention():
     [found] = differences([FIRST, SECOND])
-    present = [[(one.present.precision_5, one.present.recall_5) for one in of[:3]] for of in (FIRST, SECOND)]
-    for convention in CONVENTIONS:
-        assert found[convention]["present"]["F1@5"].p == p_by_hand(*present) == 0.5
+    present = [[(one.present.precision_5, one.present.recall_5) for one in of] for of in (FIRST, SECOND)]
+    assert all(pairs[3:] == [(0, 0), (0, 0)] for pairs in present)
+    assert found["skip_empty"]["present"]["F1@5"].p == p_by_hand(*(pairs[:3] for pairs in present)) == 0.5
+    assert found["count_empty"]["present"]["F1@5"].p == p_by_hand(*present)
 
 
 def test_what_is_compared_with_the_first_alone_is_not_corrected_and_of_several_by_holm():
@@ -255,13 +262,30 @@ def test_what_is_compared_with_the_first_alone_is_not_corrected_and_of_several_b
     assert alone["skip_empty"]["present"]["F1@5"].p_holm == found[0].p
 
 
+def test_before_each_comparison_it_can_be_given_up():
+    calls = []
+
+    def before_each():
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        differences([FIRST, SECOND, FIRST], before_each)
+    differences([FIRST, SECOND, FIRST, SECOND], lambda: calls.append(1))
+    assert len(calls) == 2 + 3
+
+
 def test_where_no_document_or_one_has_gold_there_is_no_interval():
     nothing = estimates([document()], "count_empty")["present"]["F1@5"]
     assert (nothing.value, nothing.margin) == (None, None)
     [found] = differences([[document()], [document()]])
     assert found["skip_empty"]["absent"]["R@50"] == Difference(None, None, None, None)
-    alone = estimates([document((0.4, 0.5)), document()], "skip_empty")["present"]["F1@5"]
-    assert (alone.value, alone.margin) == (pytest.approx(4 / 9), None)
+    for convention, value in (("skip_empty", 4 / 9), ("count_empty", 2 / 9)):
+        alone = [document((0.4, 0.5)), document()]
+        assert estimates(alone, convention)["present"]["F1@5"] == Estimate(pytest.approx(value), None)
+        [found] = differences([alone, [document((0.2, 0.5)), document()]])
+        assert found[convention]["present"]["F1@5"].margin is None
     assert differences([FIRST]) == []
 
 
