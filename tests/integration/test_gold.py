@@ -10,11 +10,10 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-import psycopg
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import delete, event, select
+from sqlalchemy import delete, event, select, text
 from sqlalchemy.exc import OperationalError
 
 from annotation.clock import utcnow
@@ -344,11 +343,10 @@ def test_an_export_whose_server_stops_before_the_commit_leaves_nothing(
 
     def publish(folder):
         published(folder)
-        with psycopg.connect(dsn, autocommit=True) as other:
+        with rated.database.engine.connect() as other:
             other.execute(END_WRITERS)
 
     published = GoldFolder.publish
-    dsn = rated.database.url.set(drivername="postgresql").render_as_string(hide_password=False)
     monkeypatch.setattr(GoldFolder, "publish", publish)
     with pytest.raises(UnreachableError, match="check the URL and that the server runs"):
         export(rated, tmp_path / "g")
@@ -356,10 +354,10 @@ def test_an_export_whose_server_stops_before_the_commit_leaves_nothing(
     assert GoldService(rated.database).exports(rated.id) == []
 
 
-END_WRITERS = """
+END_WRITERS = text("""
 SELECT pg_terminate_backend(pid, 10000) FROM pg_locks
-WHERE mode = 'RowExclusiveLock' AND relation = 'exports'::regclass
-"""
+WHERE mode = 'RowExclusiveLock' AND relation = CAST('exports' AS regclass)
+""")
 
 
 def lines_after(rated, tmp_path):
@@ -543,8 +541,8 @@ def test_a_type_without_gold_does_not_keep_the_folder_from_being_scored(tmp_path
     paths = [
         tmp_path / f"{name}.{kind}.tsv" for name in ("phrase2word", "word2sense") for kind in ("input", "gs")
     ]
-    for path, text in zip(paths, ("a cat\tcat\t1\nthe sea\tboat\t2\n", "4\n1\n", "", ""), strict=True):
-        path.write_text(text, encoding="utf-8")
+    for path, content in zip(paths, ("a cat\tcat\t1\nthe sea\tboat\t2\n", "4\n1\n", "", ""), strict=True):
+        path.write_text(content, encoding="utf-8")
     assert {pair.type for pair in read_gold([tmp_path])} == {"phrase2word"}
 
 
