@@ -25,7 +25,7 @@ from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.simckp.folders import CARD
 from kpdemo.sums import write_sums
 from kpdemo.training.extractor_config import FORMER_STYLE
-from kpdemo.training.loop import LoopConfig
+from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.parallel import ParallelSource, Translation
 from kpdemo.training.ramkg import train_writer
 from kpdemo.training.ramkg_config import WriterTraining

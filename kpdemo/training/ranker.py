@@ -32,7 +32,9 @@ from kpdemo.simckp.pair_checkpoint import state_hash
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.training.arrays import tokenizer_hash
 from kpdemo.training.batching import length_bucketed
-from kpdemo.training.loop import LoopConfig, Metrics, train
+from kpdemo.training.loop import train
+from kpdemo.training.loop_config import LoopConfig
+from kpdemo.training.part import Metrics
 from kpdemo.training.workers import process_pool
 from kpdemo.types import Document
 

@@ -27,8 +27,10 @@ from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.pair_checkpoint import state_hash
 from kpdemo.training.arrays import tokenizer_hash
 from kpdemo.training.batching import length_bucketed
-from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
+from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.parallel import ParallelSource, Translation, read_translations
+from kpdemo.training.part import Metrics
 from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source, read_source
 from kpdemo.training.towers import SubwordTower, Tower, backbone_tower

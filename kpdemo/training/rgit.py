@@ -24,7 +24,7 @@ from kpdemo.ramkg.rgit import Outcome, augmented, found_once, iterate
 from kpdemo.ramkg.subwords import Bag, load_reader
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.folders import content_hash
-from kpdemo.training.loop import LoopConfig
+from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.parallel import ParallelSource, Translation
 from kpdemo.training.ranker import (
     Mined,
