@@ -30,7 +30,8 @@ from kpdemo.training.parallel import ParallelSource, Translation
 from kpdemo.training.ramkg import train_writer
 from kpdemo.training.ramkg_config import WriterTraining
 from kpdemo.training.ramkg_model import FoundBy
-from kpdemo.training.retriever import RetrieverTraining, check_trainable, new_tower, open_tower
+from kpdemo.training.retriever import new_tower, open_tower
+from kpdemo.training.retriever_config import RetrieverTraining, check_trainable
 from kpdemo.training.round_data import Corpus, read_rounds, retrieved
 from kpdemo.training.round_retriever import RoundTrained
 from kpdemo.training.settings import CHECKPOINT

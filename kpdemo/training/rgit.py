@@ -33,7 +33,8 @@ from kpdemo.training.ranker import (
     predict_keyphrases,
     train_ranker,
 )
-from kpdemo.training.retriever import RetrieverTraining, open_tower
+from kpdemo.training.retriever import open_tower
+from kpdemo.training.retriever_config import RetrieverTraining
 from kpdemo.training.round_data import Corpus, read_rounds, retrieved
 from kpdemo.training.round_retriever import RoundTrained
 from kpdemo.training.settings import CHECKPOINT
