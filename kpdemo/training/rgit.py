@@ -25,14 +25,9 @@ from kpdemo.ramkg.subwords import Bag, load_reader
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.folders import content_hash
 from kpdemo.training.loop_config import LoopConfig
+from kpdemo.training.mined import Mined, mine_documents
 from kpdemo.training.parallel import ParallelSource, Translation
-from kpdemo.training.ranker import (
-    Mined,
-    RankerTraining,
-    mine_documents,
-    predict_keyphrases,
-    train_ranker,
-)
+from kpdemo.training.ranker import RankerTraining, predict_keyphrases, train_ranker
 from kpdemo.training.retriever import open_tower
 from kpdemo.training.retriever_config import RetrieverTraining
 from kpdemo.training.round_data import Corpus, read_rounds, retrieved
