@@ -17,10 +17,10 @@ from annotation.numbers import is_id
 from annotation.projects import GroupCounts, Member, ProjectCounts, check_settings, sum_counts
 from annotation.services.audit import FORMER_NAME, PROJECT_CHANGED, PROJECT_CREATED, record
 from annotation.services.checks import shelf_of
-from annotation.services.claims import return_held
 from annotation.services.in_use import IN_USE, count_withdrawn
 from annotation.services.overview import to_adjudicate
 from annotation.services.project_changes import apply_settings, lock_pairs
+from annotation.services.returns import return_held
 from annotation.services.transactions import repeated_if_undone
 from annotation.services.users import as_user, get_user, id_of
 from annotation.services.writing_plan import return_writings

@@ -15,10 +15,10 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.quality import QualitySettings, check_quality_settings
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
-from annotation.services.claims import return_held
 from annotation.services.desk import STATES, per_system
 from annotation.services.known_grades import distances, out_of_reach, quality_of
 from annotation.services.projects import find_project
+from annotation.services.returns import return_held
 from annotation.services.transactions import repeated_if_undone
 from annotation.services.users import as_user, get_user, id_of
 from annotation.setting_changes import merged_settings
