@@ -14,15 +14,8 @@ from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.commands.options import HandedIn, JsonOption, WordNetOption
 from annotation.dictionary import Dictionary
 from annotation.gold_pairs import GoldPair, read_gold
-from annotation.score_report import (
-    Contrast,
-    Difference,
-    Part,
-    ScoreReport,
-    SystemReport,
-    report_to_json,
-    score_systems,
-)
+from annotation.score_json import report_to_json
+from annotation.score_report import Contrast, Difference, Part, ScoreReport, SystemReport, score_systems
 from annotation.scoring import NO_RESAMPLES, Estimate
 from annotation.senses import WORD_TO_SENSE
 from annotation.systems import (
