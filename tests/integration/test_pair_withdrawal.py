@@ -40,7 +40,8 @@ from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
 from annotation.types import Cause, KnownPair, NewPair, Role, SkipReason, User
-from annotation.ui.adjudicate_html import View, item_html, nothing_html
+from annotation.ui.adjudicate_html import item_html, nothing_html
+from annotation.ui.adjudicate_queue_html import View
 from annotation.ui.agreement import texts_of
 from annotation.ui.agreement_tables import raters_table
 from annotation.ui.home import project_html
