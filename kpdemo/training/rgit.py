@@ -20,7 +20,8 @@ from kpdemo.cores import usable_cores
 from kpdemo.identity import content_identity
 from kpdemo.ramkg.iterate import Augmented, Retrieved, RgitConfig
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
-from kpdemo.ramkg.rgit import Outcome, augmented, found_once, iterate
+from kpdemo.ramkg.rgit import Outcome, augmented, iterate
+from kpdemo.ramkg.steps import found_once
 from kpdemo.ramkg.subwords import Bag, load_reader
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.folders import content_hash
