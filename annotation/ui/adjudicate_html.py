@@ -12,7 +12,7 @@ from annotation.projects import all_withdrawn_text
 from annotation.scale import CLSS_POINTS
 from annotation.sense_view import shown_items
 from annotation.services.adjudication import Neighbours
-from annotation.services.gold import GoldCounts
+from annotation.services.gold_counts import GoldCounts
 from annotation.types import QUARTERS_PER_POINT, Cause, Project, User, to_quarters
 from annotation.ui.adjudicate_queue_html import View
 from annotation.ui.rate import STEP_NAMES, point_html
