@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import select
 
 from annotation.adjudication import AdjudicationError
-from annotation.agreement_report import report_to_json
+from annotation.agreement_json import report_to_json
 from annotation.assignment import Progress
 from annotation.clock import utcnow
 from annotation.errors import AssignmentError, ExportError, NoteError, NotFoundError, PairError
