@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from annotation.score_report import Part, ScoreReport, SystemReport, report_to_json
+from annotation.score_json import report_to_json
+from annotation.score_report import Part, ScoreReport, SystemReport
 from annotation.scoring import Estimate
 from annotation.spreadsheet import sheet
 

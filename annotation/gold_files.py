@@ -17,7 +17,7 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
@@ -25,9 +25,10 @@ from typing import IO, Any, Protocol, Self
 
 from annotation.adjudication import grade_text
 from annotation.gold import Format, GoldRow
-from annotation.sense_fields import LISTS, SENSE_COLUMNS, sense_values
+from annotation.gold_columns import Extras, row_values
+from annotation.sense_fields import LISTS
 from annotation.senses import WORD_TO_SENSE
-from annotation.spreadsheet import GOLD_COLUMN, protected
+from annotation.spreadsheet import protected
 
 ROWS_AT_ONCE = 2_000
 """Rows of a Parquet row group: what is held in memory."""
@@ -37,23 +38,6 @@ _LINE_ENDS_IN_JSON = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 _QUOTED = re.compile(r'[",\r\n]')
 _SENSE_NUMBER = re.compile(r"\S+#[a-z]#\d+")
 _UNSAFE_IN_NAME = re.compile(r"[^\w.-]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Extras:
-    """The columns after those that every table has."""
-
-    has_senses: bool = False
-    is_unfinished: bool = False
-    has_comments: bool = False
-    has_ratings: bool = False
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """All columns but the ratings."""
-        senses = SENSE_COLUMNS if self.has_senses else ()
-        reason = ("reason",) if self.is_unfinished else ()
-        return (*COLUMNS, *senses, *reason, *(("comments",) if self.has_comments else ()))
 
 
 class RowWriter(Protocol):
@@ -241,57 +225,6 @@ class UnfinishedTsvWriter(_Files):
         fields = (row.type, row.id, str(row.reason))
         self._file.write("\t".join(_FIELD_ENDS.sub(" ", field) for field in fields) + "\n")
         self.rows["unfinished.tsv"] += 1
-
-
-COLUMNS = (
-    "id",
-    "type",
-    "genre",
-    "left",
-    "right",
-    "gold",
-    GOLD_COLUMN,
-    "mean",
-    "spread",
-    "rating_count",
-    "cause",
-    "intended",
-    "source",
-)
-
-
-def row_values(row: GoldRow, extras: Extras) -> dict[str, Any]:
-    """The values of a row by column, as JSON has them."""
-    values: dict[str, Any] = {
-        "id": row.id,
-        "type": row.type,
-        "genre": row.genre,
-        "left": row.left,
-        "right": row.right,
-        "gold": _number(row.gold),
-        GOLD_COLUMN: None if row.gold_source is None else row.gold_source.value,
-        "mean": _number(row.mean),
-        "spread": _number(row.spread),
-        "rating_count": row.rating_count,
-        "cause": None if row.cause is None else row.cause.value,
-        "intended": _number(row.intended),
-        "source": row.source,
-    }
-    if extras.has_senses:
-        values |= sense_values(row.senses)
-    if extras.is_unfinished:
-        values["reason"] = None if row.reason is None else row.reason.value
-    if extras.has_comments:
-        values["comments"] = [
-            {"rater": said.rater, "text": said.text, "problem": said.is_flagged} for said in row.comments
-        ]
-    if extras.has_ratings:
-        values["ratings"] = [{"rater": label, "grade": float(grade)} for label, grade in row.ratings]
-    return values
-
-
-def _number(grade: Decimal | None) -> float | None:
-    return None if grade is None else float(grade)
 
 
 def _cell(value: Any) -> str:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, inspect, text
 
-from db.database import Database, public_url
+from db.database import Database
 from db.errors import DamagedError
 from db.models import Base
 from db.schema import MIGRATIONS, current, refuse_foreign, refuse_missing, refuse_newer, revision_of
 from db.triggers import trigger_names
+from db.urls import public_url
 
 _WITH_PAIRS = sorted(
     table.name

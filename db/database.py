@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import threading
 import time
@@ -13,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 from db.driver_errors import is_busy, is_damaged, is_full, is_lost, reason_of
-from db.errors import DamagedError, DatabaseError, UnreachableError, UrlError
+from db.errors import DamagedError, DatabaseError, UnreachableError
+from db.urls import parse_url, public_url
 
 DEFAULT_URL = "sqlite:///data/kpdemo.db"
 BUSY_SECONDS = 10
@@ -29,7 +28,6 @@ RETRY_SECONDS = 0.02
 POOL_SIZE = 40
 POOL_SECONDS = 4
 """How long to wait for a free connection; together with `WAIT_SECONDS` it stays below those 20 seconds."""
-_SECRETS = frozenset({"password", "sslpassword", "passfile"})
 _OURS = {"alembic_version", "projects"}
 """Tables by which a file is known to be this program's; others have the first too."""
 _PRAGMAS = (
@@ -210,41 +208,6 @@ class Database:
     def _engine(self, options: dict[str, int], *, pool_pre_ping: bool = False) -> Engine:
         pool = {"pool_size": POOL_SIZE, "max_overflow": 0, "pool_timeout": POOL_SECONDS}
         return create_engine(self.url, connect_args=options, pool_pre_ping=pool_pre_ping, **pool)
-
-
-def parse_url(text: str) -> URL:
-    """The URL with its driver.
-
-    Raises:
-        UrlError: it names no database of a known kind.
-    """
-    advice = "give sqlite:///PATH or postgresql://USER@HOST/NAME"
-    try:
-        url = make_url(text)
-    except (ArgumentError, ValueError):  # ValueError: a port that is no number
-        shown = re.sub(r":.*@", ":***@", text)
-        raise UrlError(f"{shown!r} is no database URL: {advice}.") from None
-    backend = url.drivername.partition("+")[0]
-    if backend == "sqlite":
-        if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
-            raise UrlError(f"{text!r} names no file, and a database in memory is lost: {advice}.")
-        if url.query:
-            raise UrlError(f"{text!r} has options after ?, which are not used: {advice}.")
-        return url.set(drivername="sqlite+pysqlite")
-    if backend in ("postgresql", "postgres"):
-        return url.set(drivername="postgresql+psycopg")
-    raise UrlError(f"{public_url(url)!r} is a database of another kind: {advice}.")
-
-
-def public_url(url: URL) -> str:
-    """The URL as it may be printed: without driver and password, and with a sign for what is not UTF-8."""
-    name = url.database
-    url = url.set(
-        database=None if name is None else os.fsencode(name).decode("utf-8", errors="replace"),
-        drivername=url.drivername.partition("+")[0],
-        query={name: "..." if name in _SECRETS else value for name, value in url.query.items()},
-    )
-    return url.render_as_string(hide_password=True)
 
 
 def make_private_file(path: Path) -> None:

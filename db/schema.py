@@ -12,11 +12,12 @@ from sqlalchemy import Connection, event, inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from db.copying import copy_file
-from db.database import Database, public_url
+from db.database import Database
 from db.driver_errors import is_full
 from db.errors import DatabaseError
 from db.models import Base
 from db.triggers import create_triggers, drop_triggers
+from db.urls import public_url
 
 LOCK_SECONDS = 60
 """How long to wait for another process that is upgrading the same database."""

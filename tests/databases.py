@@ -20,7 +20,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from db import Database, checks
-from db.database import parse_url
 from db.models import (
     Adjudication,
     AdjudicationChange,
@@ -61,6 +60,7 @@ from db.models import (
     WritingPlan,
 )
 from db.schema import upgrade
+from db.urls import parse_url
 
 POSTGRESQL_URL = os.environ.get("POSTGRESQL_URL", "postgresql://127.0.0.1:5432/test")
 

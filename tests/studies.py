@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from annotation.adjudication import Which
-from annotation.agreement_report import report_to_json
+from annotation.agreement_json import report_to_json
 from annotation.errors import ExportError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.senses import WORD_TO_SENSE, PairSenses

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from annotation.agreement_report import BUCKET_NAMES, AgreementReport, Part, report_to_json, shares
+from annotation.agreement_json import report_to_json
+from annotation.agreement_report import BUCKET_NAMES, AgreementReport, Part, shares
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.planning import DEFAULT_WIDTH, NARROWEST, WIDEST, plan_sentences, plan_to_json

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
@@ -16,7 +16,8 @@ from annotation.services.pair_list import PairListService, PairState
 from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.terminal import show_json, show_line, show_table
-from db import DEFAULT_URL, Database
+from annotation.types import Project
+from db import DEFAULT_URL
 from db.command import CallError
 
 _SHOWN = 32
@@ -108,11 +109,10 @@ def remove_pairs(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Take pairs out of a project again that nobody was given or graded. All of them or none."""
-
-    def remove(database: Database, project_id: int, named: Sequence[str]) -> int:
-        return PairRemovalService(database).remove(project_id, named, type=type)
-
-    _change(project, ids, database_url, "removed", remove, as_json=as_json)
+    named = named_ids(ids)
+    database, found = open_project(database_url, project)
+    count = PairRemovalService(database).remove(found.id, named, type=type)
+    _tell(count, found, "removed", as_json=as_json)
 
 
 @pairs.command("withdraw", epilog=_EXAMPLES)
@@ -125,11 +125,10 @@ def withdraw_pairs(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Give pairs to no rater any more and count them nowhere; grades are kept. All of them or none."""
-
-    def withdraw(database: Database, project_id: int, named: Sequence[str]) -> int:
-        return PairWithdrawalService(database).withdraw(project_id, named, type=type, reason=reason)
-
-    _change(project, ids, database_url, "withdrawn", withdraw, as_json=as_json)
+    named = named_ids(ids)
+    database, found = open_project(database_url, project)
+    count = PairWithdrawalService(database).withdraw(found.id, named, type=type, reason=reason)
+    _tell(count, found, "withdrawn", as_json=as_json)
 
 
 @pairs.command("restore", epilog=_EXAMPLES)
@@ -142,11 +141,10 @@ def restore_pairs(
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
     """Put withdrawn pairs back as they were. All of them or none."""
-
-    def restore(database: Database, project_id: int, named: Sequence[str]) -> int:
-        return PairWithdrawalService(database).restore(project_id, named, type=type, reason=reason)
-
-    _change(project, ids, database_url, "restored", restore, as_json=as_json)
+    named = named_ids(ids)
+    database, found = open_project(database_url, project)
+    count = PairWithdrawalService(database).restore(found.id, named, type=type, reason=reason)
+    _tell(count, found, "restored", as_json=as_json)
 
 
 def named_ids(arguments: Sequence[str]) -> list[str]:
@@ -169,20 +167,9 @@ def named_ids(arguments: Sequence[str]) -> list[str]:
     return ids
 
 
-def _change(
-    project: str,
-    ids: Sequence[str],
-    database_url: str,
-    done: str,
-    change: Callable[[Database, int, Sequence[str]], int],
-    *,
-    as_json: bool,
-) -> None:
-    """Change the pairs that the call names, and tell how many were changed."""
-    named = named_ids(ids)
-    database, found = open_project(database_url, project)
-    count = change(database, found.id, named)
+def _tell(count: int, project: Project, done: str, *, as_json: bool) -> None:
+    """Say how many pairs of the call were changed."""
     if as_json:
-        show_json({"project": found.name, done: count})
+        show_json({"project": project.name, done: count})
     else:
-        show_line(f"{number_of(count, 'pair')} of {found.name} {done}.")
+        show_line(f"{number_of(count, 'pair')} of {project.name} {done}.")

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from annotation.commands.importing import number_of
 from annotation.commands.options import DatabaseOption, JsonOption, open_database, options_checked
+from annotation.commands.project_views import (
+    Order,
+    most_text,
+    project_json,
+    roles_of,
+    settings_rows,
+    total_cells,
+    totals,
+)
 from annotation.commands.stuck import show_stuck, stuck_json
-from annotation.projects import GroupCounts, Member, ProjectCounts, check_settings
+from annotation.projects import check_settings
 from annotation.services.projects import ProjectService
 from annotation.services.stuck import StuckService
 from annotation.setting_changes import seen_settings
 from annotation.terminal import show_json, show_line, show_table
-from annotation.types import Project, ProjectSettings, Role
+from annotation.types import ProjectSettings, Role
 from db import DEFAULT_URL
 from db.command import CallError
 
@@ -38,11 +45,6 @@ Examples:
   python -m annotation project list --json
   python -m annotation project delete news --yes
 """
-
-
-class Order(StrEnum):
-    RANDOM = "random"
-    FILE = "file"
 
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The project's name.")]
@@ -120,7 +122,7 @@ def create(
         checked = check_settings(settings)
     project = ProjectService(open_database(database_url, may_make=True)).create(checked)
     if as_json:
-        show_json(_as_json(project))
+        show_json(project_json(project))
     else:
         called = shlex.quote(project.name)
         show_line(
@@ -143,9 +145,9 @@ def change(
         settings = check_settings(replace(before.settings, most_per_rater=most_per_rater or None))
     project = service.update(before.id, settings, seen=seen_settings(before.settings))
     if as_json:
-        show_json(_as_json(project))
+        show_json(project_json(project))
     else:
-        show_line(f"Most pairs per rater in {project.name}: {_most_text(project.settings)}.")
+        show_line(f"Most pairs per rater in {project.name}: {most_text(project.settings)}.")
 
 
 @projects.command("list")
@@ -154,15 +156,14 @@ def list_projects(as_json: JsonOption = False, database_url: DatabaseOption = DE
     service = ProjectService(open_database(database_url))
     found = [(project, service.counts(project.id)) for project in service.list()]
     if as_json:
-        show_json([{**_as_json(project), "counts": _totals(counts)} for project, counts in found])
+        show_json([{**project_json(project), "counts": totals(counts)} for project, counts in found])
         return
     if not found:
         show_line("No projects yet. Make one: python -m annotation project create NAME")
         return
     figures = ("Raters", "Pairs", "Ratings", "Fully graded", "Flagged")
     rows = [
-        [project.name, project.settings.raters_per_pair, *_figures(_totals(counts))]
-        for project, counts in found
+        [project.name, project.settings.raters_per_pair, *total_cells(counts)] for project, counts in found
     ]
     show_table(("Project", *figures), rows, right=figures)
 
@@ -179,24 +180,26 @@ def show(name: NameArgument, as_json: JsonOption = False, database_url: Database
         more = {"to_adjudicate": counts.to_adjudicate}
         if counts.withdrawn:
             more["withdrawn"] = counts.withdrawn
-        groups = [{"type": group.type, "genre": group.genre, **_totals(group)} for group in counts.groups]
+        groups = [{"type": group.type, "genre": group.genre, **totals(group)} for group in counts.groups]
         show_json(
             {
-                **_as_json(project),
-                "counts": {**_totals(counts), **more, "groups": groups},
+                **project_json(project),
+                "counts": {**totals(counts), **more, "groups": groups},
                 "stuck": stuck_json(stuck),
-                "members": [{"user": member.user.name, "roles": _roles(member)} for member in members],
+                "members": [{"user": member.user.name, "roles": roles_of(member)} for member in members],
             }
         )
         return
-    show_table(("Setting", "Value"), _settings_rows(project.settings), title=project.name)
+    show_table(("Setting", "Value"), settings_rows(project.settings), title=project.name)
     show_line("")
     if members:
-        show_table(("Member", "Roles"), [[member.user.name, ", ".join(_roles(member))] for member in members])
+        rows = [[member.user.name, ", ".join(roles_of(member))] for member in members]
+        show_table(("Member", "Roles"), rows)
         show_line("")
     figures = ("Pairs", "Ratings", "Fully graded", "Flagged")
-    rows = [[group.type, group.genre or "–", *_figures(_totals(group))] for group in counts.groups]
-    show_table(("Type", "Genre", *figures), [*rows, ["all", "", *_figures(_totals(counts))]], right=figures)
+    rows = [[group.type, group.genre or "–", *total_cells(group)] for group in counts.groups]
+    rows.append(["all", "", *total_cells(counts)])
+    show_table(("Type", "Genre", *figures), rows, right=figures)
     if counts.flagged:
         show_line(f"Of the flagged pairs {counts.to_adjudicate:,} wait to be adjudicated.")
     if counts.withdrawn:
@@ -234,7 +237,7 @@ def add_member(
     service = ProjectService(open_database(database_url))
     project = service.get(name)
     member = service.add_member(project.id, user, role)
-    show_line(f"{member.user.name} is now {', '.join(_roles(member))} in {project.name}.")
+    show_line(f"{member.user.name} is now {', '.join(roles_of(member))} in {project.name}.")
 
 
 @projects.command("remove-member")
@@ -251,10 +254,6 @@ def remove_member(
     show_line(f"{user} is no longer {role or 'a member'} in {project.name}.")
 
 
-def _most_text(settings: ProjectSettings) -> str:
-    return "no limit" if settings.most_per_rater is None else f"{settings.most_per_rater:,}"
-
-
 def _read(path: Path) -> str:
     try:
         with path.open("rb") as file:
@@ -266,53 +265,3 @@ def _read(path: Path) -> str:
         raise CallError(
             f"{path}: byte {error.start + 1} is no UTF-8; save the guidelines as UTF-8."
         ) from None
-
-
-def _settings_rows(settings: ProjectSettings) -> list[list[str]]:
-    return [
-        ["Comparison types", ", ".join(settings.types)],
-        ["Raters per pair", str(settings.raters_per_pair)],
-        ["Most pairs per rater", _most_text(settings)],
-        ["Flagged from", str(settings.threshold)],
-        ["Step", str(settings.step)],
-        ["Order", f"random, seed {settings.seed}" if settings.is_random else "as in the file"],
-        ["Raters may revise", "yes" if settings.may_revise else "no"],
-        ["Lease", f"{settings.lease_minutes} minutes"],
-        ["Guidelines", f"{len(settings.guidelines):,} characters" if settings.guidelines else "none"],
-    ]
-
-
-def _as_json(project: Project) -> dict[str, Any]:
-    settings = project.settings
-    return {
-        "id": project.id,
-        "name": project.name,
-        "types": list(settings.types),
-        "guidelines": settings.guidelines,
-        "raters_per_pair": settings.raters_per_pair,
-        "threshold": float(settings.threshold),
-        "step": float(settings.step),
-        "order": (Order.RANDOM if settings.is_random else Order.FILE).value,
-        "seed": settings.seed,
-        "may_revise": settings.may_revise,
-        "lease_minutes": settings.lease_minutes,
-        "most_per_rater": settings.most_per_rater,
-        "created_at": project.created_at.isoformat(),
-    }
-
-
-def _totals(counts: ProjectCounts | GroupCounts) -> dict[str, int]:
-    return {
-        "pairs": counts.pairs,
-        "ratings": counts.ratings,
-        "finished": counts.finished,
-        "flagged": counts.flagged,
-    }
-
-
-def _figures(totals: dict[str, int]) -> Sequence[str]:
-    return [f"{figure:,}" for figure in totals.values()]
-
-
-def _roles(member: Member) -> list[str]:
-    return sorted(role.value for role in member.roles)

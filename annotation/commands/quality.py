@@ -24,7 +24,8 @@ from annotation.exchange import open_source, read_known_pairs
 from annotation.pair_senses import known_with_senses
 from annotation.quality import QualitySettings, check_quality_settings
 from annotation.services.known_pairs import KnownPairService, KnownSummary
-from annotation.services.quality import QualityOverview, QualityService, Standing
+from annotation.services.quality import QualityOverview, QualityService
+from annotation.services.standings import Standing
 from annotation.setting_changes import seen_settings
 from annotation.shares import share_text
 from annotation.terminal import show_json, show_line, show_table

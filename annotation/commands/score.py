@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,37 +11,18 @@ import typer
 from annotation.baselines import BASELINES, EMBEDDING, Similarities, UnknownWords
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.commands.options import HandedIn, JsonOption, WordNetOption
+from annotation.commands.score_tables import show_report
 from annotation.dictionary import Dictionary
-from annotation.gold_pairs import GoldPair, read_gold
-from annotation.score_report import (
-    Contrast,
-    Difference,
-    Part,
-    ScoreReport,
-    SystemReport,
-    report_to_json,
-    score_systems,
-)
-from annotation.scoring import NO_RESAMPLES, Estimate
+from annotation.gold_pairs import read_gold
+from annotation.score_json import report_to_json
+from annotation.score_report import score_systems
 from annotation.senses import WORD_TO_SENSE
-from annotation.systems import (
-    LEFT_OUT,
-    BuiltInSystem,
-    ScoreFile,
-    build_system,
-    check_apart,
-    needs_senses,
-    open_senses,
-)
-from annotation.terminal import show_json, show_line, show_table
+from annotation.systems import BuiltInSystem, ScoreFile, build_system, check_apart, needs_senses, open_senses
+from annotation.terminal import show_json
 from db.command import CallError
 
 MOST_RESAMPLES = 100_000
 _RUN_HERE = (*BASELINES, EMBEDDING)
-_ALL_DIFFERENCES = 4
-"""With more systems, only those next to each other in the ranking are compared on the screen."""
-_FIGURES = ("Pairs", "Pearson", "95 %", "Spearman", "95 % ")
-_CONTRASTS = ("Difference", "95 %", "p (bootstrap)", "Williams' t", "p (Williams)")
 _EXAMPLES = """
 Examples:
 
@@ -124,7 +104,7 @@ def score(
     if as_json:
         show_json(report_to_json(report))
         return
-    _show(report, pairs)
+    show_report(report, pairs)
 
 
 def _requests(
@@ -166,141 +146,3 @@ def _named_path(text: str, baselines: Iterable[str]) -> tuple[str, Path]:
         )
     plain = path.resolve().name if path.is_dir() else path.name.partition(".")[0]
     return name.strip() or plain or str(path), path
-
-
-def _show(report: ScoreReport, pairs: Sequence[GoldPair]) -> None:
-    if len(report.systems) > 1:
-        _show_ranks(report)
-    for system in report.systems:
-        _show_system(system, report)
-    for difference in _shown_differences(report):
-        _show_difference(difference, report)
-    genres = {pair.genre for pair in pairs if pair.genre is not None}
-    show_line("")
-    for remark in dict.fromkeys(system.remark for system in report.systems if system.remark):
-        show_line(remark)
-    show_line(
-        f"{report.pairs:,} pairs, types: {len(report.types)}, genres: {len(genres)}; 95 % intervals by the "
-        f"percentile bootstrap over pairs, {report.resamples:,} resamples, seed {report.seed}."
-    )
-    if report.differences:
-        show_line("p is two-sided and not corrected for the number of comparisons.")
-
-
-def _show_ranks(report: ScoreReport) -> None:
-    ranks = report.ranks()
-    order = sorted(
-        range(len(report.systems)), key=lambda place: ranks["sum_pearson"][place] or len(report.systems) + 1
-    )
-    columns = (*report.types, "Sum", "Rank", "Spearman", "Rank ")
-    rows = []
-    for place in order:
-        system = report.systems[place]
-        rows.append(
-            (
-                system.name,
-                *(_ranked(system.types[type].pearson, ranks[type][place]) for type in report.types),
-                _value(system.sum_pearson),
-                ranks["sum_pearson"][place] or "–",
-                _value(system.sum_spearman),
-                ranks["sum_spearman"][place] or "–",
-            )
-        )
-    show_table(("System", *columns), rows, title="Pearson (rank); ranked by its sum", right=columns)
-
-
-def _ranked(value: Estimate, rank: int | None) -> str:
-    return _value(value) if rank is None else f"{_value(value)} ({rank})"
-
-
-def _show_system(system: SystemReport, report: ScoreReport) -> None:
-    if len(report.systems) > 1:
-        show_line("")
-    sums = ("sum", "", *_estimate_cells(system.sum_pearson), *_estimate_cells(system.sum_spearman))
-    rows = [
-        *((type, *_part_cells(part)) for type, part in system.types.items()),
-        *([sums] if len(system.types) > 1 else []),
-        *_genre_rows(system),
-    ]
-    show_table(("", *_FIGURES), rows, title=system.name, right=_FIGURES)
-    for name, part in _named_parts(system):
-        reason = part.pearson.reason or part.pearson.interval_reason or part.spearman.interval_reason
-        is_remarked = name == WORD_TO_SENSE and LEFT_OUT in system.remark
-        if reason and reason != NO_RESAMPLES and not is_remarked:
-            show_line(f"{name}: {reason}")
-
-
-def _named_parts(system: SystemReport) -> Iterator[tuple[str, Part]]:
-    yield from system.types.items()
-    for genre, part in system.genres.items():
-        yield f"Genre {genre}", part.all
-        if len(part.by_type) > 1:
-            yield from ((f"Genre {genre}, {type}", of_type) for type, of_type in part.by_type.items())
-
-
-def _genre_rows(system: SystemReport) -> Iterator[Sequence[str]]:
-    """A row for each genre and, of a genre that several types have, one for each of them."""
-    for genre, part in system.genres.items():
-        yield f"genre {genre}", *_part_cells(part.all)
-        if len(part.by_type) > 1:
-            yield from ((f"  {type}", *_part_cells(of_type)) for type, of_type in part.by_type.items())
-
-
-def _shown_differences(report: ScoreReport) -> Sequence[Difference]:
-    if len(report.systems) <= _ALL_DIFFERENCES:
-        return report.differences
-    ranks = report.ranks()["sum_pearson"]
-    order = sorted(range(len(ranks)), key=lambda place: (ranks[place] or len(ranks) + 1, place))
-    names = [report.systems[place].name for place in order]
-    neighbours = {frozenset(pair) for pair in pairwise(names)}
-    return [one for one in report.differences if frozenset((one.first, one.second)) in neighbours]
-
-
-def _show_difference(difference: Difference, report: ScoreReport) -> None:
-    parts = [(type, part) for type, part in difference.types.items() if part.difference.value is not None]
-    if len(report.types) > 1 and difference.sum_pearson.difference.value is not None:
-        parts.append(("sum", difference.sum_pearson))
-    if not parts:
-        return
-    show_line("")
-    title = f"{difference.first} – {difference.second}, Pearson"
-    show_table(
-        ("", *_CONTRASTS),
-        [(name, *_contrast_cells(part)) for name, part in parts],
-        title=title,
-        right=_CONTRASTS,
-    )
-
-
-def _contrast_cells(contrast: Contrast) -> Sequence[str]:
-    value, interval = contrast.difference.value, _interval(contrast.difference, sign="+")
-    test = contrast.williams
-    return (
-        "–" if value is None else f"{value:+z.3f}",
-        interval,
-        "–" if contrast.p is None else _probability(contrast.p),
-        "–" if test is None else f"{test.t:.2f}",
-        "–" if test is None else _probability(test.p),
-    )
-
-
-def _part_cells(part: Part) -> Sequence[str]:
-    return f"{part.pairs:,}", *_estimate_cells(part.pearson), *_estimate_cells(part.spearman)
-
-
-def _estimate_cells(found: Estimate) -> tuple[str, str]:
-    return _value(found), _interval(found)
-
-
-def _value(found: Estimate) -> str:
-    return "–" if found.value is None else f"{found.value:z.3f}"
-
-
-def _interval(found: Estimate, sign: str = "") -> str:
-    return (
-        "–" if found.low is None or found.high is None else f"{found.low:{sign}.3f} to {found.high:{sign}.3f}"
-    )
-
-
-def _probability(p: float) -> str:
-    return "< .001" if p < 0.001 else f"{p:.3f}"

@@ -5,45 +5,22 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any
 
-import numpy as np
-from sqlalchemy import Row, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from annotation.agreement import Grades, Integers
-from annotation.agreement_report import (
-    NO_GENRE,
-    SHOWN_CHARACTERS,
-    AgreementReport,
-    ProjectGrades,
-    WidePair,
-    build_report,
-    widest,
-)
+from annotation.agreement_report import AgreementReport, build_report
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.planning import Plan, check_width, plan_pairs
-from annotation.services.adjudication_queue import CHANGED
+from annotation.services.agreement_rows import read_grades, read_widest
 from annotation.services.audit import PAIRS_CHANGED
-from annotation.services.in_use import IN_USE, count_withdrawn, of_pair_in_use
+from annotation.services.in_use import count_withdrawn
 from annotation.services.keys import KeyService
-from annotation.services.numbering import numbers_of
 from annotation.services.projects import find_project
-from annotation.types import QUARTERS_PER_POINT
 from db import Database
-from db.models import (
-    Adjudication,
-    AdjudicationChange,
-    AuditEvent,
-    Pair,
-    Project,
-    Rating,
-    RatingChange,
-    User,
-)
+from db.models import AdjudicationChange, AuditEvent, Pair, Project, RatingChange, User
 
 KEPT_REPORTS = 8
 SHARE_OF_TIME = 0.05
@@ -65,17 +42,6 @@ class _Kept:
     made_at: float = 0.0
     seconds: float = 0.0
     """How long making it took."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """The grades of a project, and the ids that its numbers stand for."""
-
-    data: ProjectGrades
-    pair_ids: Integers
-    rater_ids: tuple[int, ...]
-    rater_labels: tuple[str, ...]
-    """What raters are called by their numbers in gold sets, of which some may be nobody's."""
 
 
 class AgreementService:
@@ -122,13 +88,13 @@ class AgreementService:
             version = _version(session, project)
             if kept.report is None or kept.version != version:
                 started = time.monotonic()
-                read = _read_grades(session, project, key)
+                read = read_grades(session, project, key)
                 report = build_report(read.data, resamples=resamples, seed=seed)
                 kept.report = replace(
                     report,
                     project=project.name,
                     rater_names=read.rater_labels,
-                    widest=_read_widest(session, read),
+                    widest=read_widest(session, read),
                     withdrawn=count_withdrawn(session, project.id),
                 )
                 kept.raters, kept.version = read.rater_ids, version
@@ -159,7 +125,7 @@ class AgreementService:
         check_width(target)
         key = self._keys.raters(project_id)
         with self._database.reading() as session:
-            data = _read_grades(session, find_project(session, project_id), key).data
+            data = read_grades(session, find_project(session, project_id), key).data
         plan = plan_pairs(data.grades, target, resamples=resamples, seed=seed)
         return plan, len(data.decided) - plan.pairs
 
@@ -200,103 +166,4 @@ def _version(session: Session, project: Project) -> Version:
         count(RatingChange),
         count(AdjudicationChange),
         count(AuditEvent, AuditEvent.action.in_(PAIRS_CHANGED)),
-    )
-
-
-def _read_grades(session: Session, project: Project, key: bytes) -> _Read:
-    """The pairs in the order of import, the raters in an order that tells nothing of them; no texts."""
-    pairs = session.execute(
-        select(Pair.id, Pair.type, Pair.genre)
-        .where(Pair.project_id == project.id, IN_USE)
-        .order_by(Pair.import_order)
-    ).all()
-    ratings = session.execute(
-        select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds, Rating.created_at).where(
-            Rating.project_id == project.id, of_pair_in_use(Rating.pair_id, project.id)
-        )
-    ).all()
-    decided = session.execute(
-        select(Adjudication.pair_id, Adjudication.quarters, CHANGED).where(
-            Adjudication.project_id == project.id, of_pair_in_use(Adjudication.pair_id, project.id)
-        )
-    ).all()
-    numbered = numbers_of(session, project, key)
-    rater_ids = tuple(sorted(numbered, key=lambda rater: numbered[rater]))
-    data = _numbered_grades(project, rater_ids, pairs, ratings, decided)
-    pair_ids = np.fromiter((row[0] for row in pairs), np.int64, len(pairs))
-    return _Read(data, pair_ids, rater_ids, tuple(f"Rater {numbered[rater]}" for rater in rater_ids))
-
-
-def _numbered_grades(
-    project: Project,
-    raters: Sequence[int],
-    pairs: Sequence[Row[int, str, str | None]],
-    ratings: Sequence[Row[int, int, int, float | None, datetime]],
-    decided: Sequence[Row[int, int, bool]],
-) -> ProjectGrades:
-    """What was read, as columns: pairs, raters, types and genres are numbers from 0.
-
-    Args:
-        project: whose types come first.
-        raters: their accounts, in the order that numbers them.
-        pairs: id, type and genre, in the order that numbers them.
-        ratings: pair, rater, quarters, seconds and moment.
-        decided: pair, quarters, and whether a rating came after the decision.
-    """
-    places = {row[0]: place for place, row in enumerate(pairs)}
-    rater_number = {rater: number for number, rater in enumerate(raters)}
-    types = tuple(dict.fromkeys([*project.types, *sorted({row[1] for row in pairs})]))
-    genres = tuple(sorted({row[2] or NO_GENRE for row in pairs}))
-    type_number = {name: number for number, name in enumerate(types)}
-    genre_number = {name: number for number, name in enumerate(genres)}
-    is_decided, is_changed = np.zeros((2, len(pairs)), dtype=np.bool_)
-    decisions = np.full(len(pairs), np.nan)
-    for pair_id, quarters, has_changed in decided:
-        is_decided[places[pair_id]] = True
-        is_changed[places[pair_id]] = has_changed
-        decisions[places[pair_id]] = quarters / QUARTERS_PER_POINT
-    return ProjectGrades(
-        types=types,
-        genres=genres,
-        type_of_pair=np.array([type_number[row[1]] for row in pairs], np.int64),
-        genre_of_pair=np.array([genre_number[row[2] or NO_GENRE] for row in pairs], np.int64),
-        decided=is_decided,
-        changed=is_changed,
-        grades=Grades(
-            np.array([places[row[0]] for row in ratings], np.int64),
-            np.array([rater_number[row[1]] for row in ratings], np.int64),
-            np.array([row[2] for row in ratings], np.float64) / QUARTERS_PER_POINT,
-        ),
-        seconds=np.array([np.nan if row[3] is None else row[3] for row in ratings], np.float64),
-        # Imported ratings were all written at one moment, which tells nothing.
-        moments=np.array([np.nan if row[3] is None else row[4].timestamp() for row in ratings], np.float64),
-        decisions=decisions,
-        raters=len(raters),
-        threshold=project.threshold_quarters / QUARTERS_PER_POINT,
-        raters_per_pair=project.raters_per_pair,
-    )
-
-
-def _read_widest(session: Session, read: _Read) -> tuple[WidePair, ...]:
-    found = widest(read.data)
-    ids = [int(read.pair_ids[number]) for number in found.pairs]
-    beginning = SHOWN_CHARACTERS + 1
-    rows = session.execute(
-        select(
-            Pair.id,
-            Pair.external_id,
-            Pair.type,
-            Pair.genre,
-            func.substr(Pair.left, 1, beginning),
-            func.substr(Pair.right, 1, beginning),
-        ).where(Pair.id.in_(ids))
-    )
-    found_pairs = {
-        id: WidePair(id, external_id, type, genre, left, right)
-        for id, external_id, type, genre, left, right in rows
-    }
-    columns = zip(ids, found.pairs, found.lows, found.highs, found.ratings, strict=True)
-    return tuple(
-        replace(found_pairs[id], low=low, high=high, ratings=count, decided=bool(read.data.decided[number]))
-        for id, number, low, high, count in columns
     )

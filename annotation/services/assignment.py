@@ -17,13 +17,13 @@ from annotation.services.claims import (
     held_pairs,
     last_rated_position,
     may_come_back,
-    return_expired,
     wait_for_pair,
 )
 from annotation.services.counting import ProgressCounter
 from annotation.services.desk import ASSIGNMENTS, SKIPS, AnyRow, Desk, open_desk
 from annotation.services.giving_back import give_back
 from annotation.services.own_pairs import lock_own_pair, pair_seen
+from annotation.services.returns import return_expired
 from annotation.services.share import read_share
 from annotation.services.tally import recount
 from annotation.services.transactions import repeated_if_undone

@@ -5,33 +5,32 @@ Whoever saw the grade requested for an item is barred from grading its pair, in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from annotation.authoring import LONGEST_WRITTEN, Check
+from annotation.authoring import LONGEST_WRITTEN
 from annotation.clock import Clock, utcnow
 from annotation.dictionary import Dictionary
 from annotation.errors import NotFoundError, WordNetError, WritingError
 from annotation.notes import LONGEST_NOTE, clean_text, kept_text
-from annotation.pair_senses import described, senses_as_json, senses_from_json
+from annotation.pair_senses import described, senses_as_json
 from annotation.senses import WORD_TO_SENSE, PairSenses, is_meant_as_key, is_sense_key
 from annotation.services.audit import record
 from annotation.services.pair_texts import SmallerItem, senses_of, senses_of_all
 from annotation.services.projects import find_project
 from annotation.services.transactions import in_transaction
 from annotation.services.users import id_of
+from annotation.services.waiting_texts import Submitted, as_submitted, steps_of, waiting_texts
 from annotation.services.writing_pairs import Zeros, add_pair, make_zeros
 from annotation.services.writing_plan import lock_plan, read_plan
 from annotation.services.writing_rows import admit, refuse_absent, remember, remember_viewer, viewers_of
 from annotation.services.writing_tasks import compared, task_of
 from annotation.types import Role, User
 from db import Database
-from db.models import LargerItem, Writing, WritingChange
-from db.models import User as UserRow
+from db.models import LargerItem, Writing
 
 EDITORS = (Role.EDITOR, Role.ADMINISTRATOR)
 LISTED = 200
@@ -41,39 +40,6 @@ NO_WORDNET = (
 )
 _SHOWN = 60
 """Characters of a key in a message."""
-
-
-@dataclass(frozen=True, slots=True)
-class WritingStep:
-    """Something that was done with a text."""
-
-    at: datetime
-    action: str
-    by: str
-    text: str
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
-class Submitted:
-    """A text that waits for an editor."""
-
-    id: int
-    item_id: str
-    type: str
-    genre: str | None
-    left: str
-    text: str
-    grade: int
-    writer: str
-    at: datetime
-    version: int
-    senses: PairSenses | None = None
-    """Of a word and a sense what raters will see of it."""
-    no_meaning: str = ""
-    """Why there is none of a sense that was typed by its key, in a sentence."""
-    check: Check | None = None
-    steps: tuple[WritingStep, ...] = ()
 
 
 class EditingService:
@@ -95,10 +61,10 @@ class EditingService:
         """
         with self._database.reading() as session:
             admit(session, project_id, editor_id, *EDITORS)
-            rows = session.execute(_waiting(project_id).limit(limit)).all()
+            rows = session.execute(waiting_texts(project_id).limit(limit)).all()
             items = [SmallerItem(item.type, row.text, row.senses) for row, item, _ in rows]
             senses = senses_of_all(session, project_id, items)
-            return tuple(_submitted(*row, its) for row, its in zip(rows, senses, strict=True))
+            return tuple(as_submitted(*row, its) for row, its in zip(rows, senses, strict=True))
 
     def waiting(self, project_id: int) -> int:
         """How many texts wait."""
@@ -124,28 +90,16 @@ class EditingService:
         )
         with self._database.reading() as session:
             admit(session, project_id, editor_id, *EDITORS)
-            row = session.execute(_waiting(project_id).where(Writing.id == writing_id)).one_or_none()
+            row = session.execute(waiting_texts(project_id).where(Writing.id == writing_id)).one_or_none()
             if row is None:
                 raise _gone(writing_id)
             writing, item, name = row
             check = compared(session, task_of(session, writing, read_plan(session, project_id))).check
-            steps = session.execute(
-                select(
-                    WritingChange.at,
-                    WritingChange.action,
-                    UserRow.name,
-                    WritingChange.text,
-                    WritingChange.note,
-                )
-                .join(UserRow, UserRow.id == WritingChange.user_id)
-                .where(WritingChange.item_id == writing.item_id)
-                .order_by(WritingChange.id)
-            )
             senses = senses_of(session, project_id, item.type, writing.text, writing.senses)
             found = replace(
-                _submitted(writing, item, name, senses),
+                as_submitted(writing, item, name, senses),
                 check=check,
-                steps=tuple(WritingStep(*step) for step in steps),
+                steps=steps_of(session, writing.item_id),
             )
         if found.senses is not None:
             return found
@@ -260,32 +214,6 @@ class EditingService:
             remember(session, row, action, editor_id, now, said)
 
         in_transaction(self._database, self._clock, refuse)
-
-
-def _waiting(project_id: int) -> Select[Writing, LargerItem, str]:
-    return (
-        select(Writing, LargerItem, UserRow.name)
-        .join(LargerItem, LargerItem.id == Writing.item_id)
-        .join(UserRow, UserRow.id == Writing.writer_id)
-        .where(Writing.project_id == project_id, Writing.state == "submitted")
-        .order_by(Writing.updated_at, Writing.id)
-    )
-
-
-def _submitted(row: Writing, item: LargerItem, writer: str, senses: dict[str, Any] | None) -> Submitted:
-    return Submitted(
-        id=row.id,
-        item_id=item.external_id,
-        type=item.type,
-        genre=item.genre,
-        left=item.text,
-        text=row.text,
-        grade=row.grade,
-        writer=writer,
-        at=row.updated_at,
-        version=row.version,
-        senses=senses_from_json(senses),
-    )
 
 
 def _open(session: Session, project_id: int, writing_id: int, editor_id: int, now: datetime) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from annotation.services.claims import kept_by, return_kept, return_one
+from annotation.services.returns import kept_by, return_kept, return_one
 from annotation.services.transactions import repeated_if_undone
 from db import Database
 

@@ -14,7 +14,6 @@ from sqlalchemy.orm import Session
 
 from annotation import __version__
 from annotation.clock import Clock, utcnow
-from annotation.errors import ExportError, UnfinishedError
 from annotation.gold import (
     ExportOptions,
     Format,
@@ -30,11 +29,11 @@ from annotation.gold_agreement import AgreementTally
 from annotation.gold_files import open_gold, open_unfinished
 from annotation.gold_folder import GoldFolder, describe_files, write_manifest
 from annotation.services.audit import record
+from annotation.services.gold_counts import GoldCounts, checked_counts
 from annotation.services.gold_rows import (
     count_problems,
     count_reopened,
     count_unfinished,
-    first_unfinished,
     has_senses,
     names_of,
     rater_ids,
@@ -47,25 +46,6 @@ from annotation.services.projects import as_project, find_project
 from annotation.types import ProjectSettings
 from db import Database
 from db.models import Export, Project, User
-
-
-@dataclass(frozen=True, slots=True)
-class GoldCounts:
-    """How far a project is from a gold set."""
-
-    pairs: int
-    too_few_ratings: int
-    not_adjudicated: int
-    withdrawn: int = 0
-    """Pairs that none of the other figures counts."""
-    problems: int = 0
-    """Finished pairs that a rater has marked as a problem."""
-    reopened: int = 0
-    """Finished pairs that are to be adjudicated again, a grade being younger than their decision."""
-
-    @property
-    def finished(self) -> int:
-        return self.pairs - self.too_few_ratings - self.not_adjudicated
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +90,7 @@ class GoldService:
             ExportError: it would be refused.
         """
         with self._database.reading() as session:
-            return _checked_counts(session, find_project(session, project_id), options)
+            return checked_counts(session, find_project(session, project_id), options)
 
     def export(
         self,
@@ -151,7 +131,7 @@ class GoldService:
         key = self._keys.raters(project_id) if options.raters is RaterColumns.ANONYMOUS else None
         with self._database.reading() as session:
             project = find_project(session, project_id)
-            counts = _checked_counts(session, project, options)
+            counts = checked_counts(session, project, options)
             numbers = None if key is None else numbers_of(session, project, key)
             labels = _labels(session, project, options, numbers)
             settings = as_project(project).settings
@@ -261,37 +241,6 @@ def _write(
         agreement=agreement.as_json(),
         files=describe_files(folder, rows),
     )
-
-
-def _checked_counts(session: Session, project: Project, options: ExportOptions) -> GoldCounts:
-    if options.comments and options.format is Format.SEMEVAL:
-        raise ExportError(
-            "The layout of SemEval has no place for comments: choose another format, or leave them out."
-        )
-    counts = GoldCounts(*count_unfinished(session, project))
-    if not counts.pairs and (withdrawn := count_withdrawn(session, project.id)):
-        raise ExportError(
-            f"Project {project.name!r} has only withdrawn pairs ({withdrawn:,}): restore those that should "
-            "count first."
-        )
-    if not counts.pairs:
-        raise ExportError(f"Project {project.name!r} has no pairs yet: import some first.")
-    missing = counts.pairs - counts.finished
-    if missing and options.unfinished is Unfinished.REFUSE:
-        raise UnfinishedError(_missing_text(counts, first_unfinished(session, project)))
-    return counts
-
-
-def _missing_text(counts: GoldCounts, first: tuple[str, str] | None) -> str:
-    """How many pairs have no gold grade, the type and id of the first, and what they lack."""
-    missing = counts.pairs - counts.finished
-    have, it_is = ("has", "it is") if missing == 1 else ("have", "the first is")
-    where = f", {it_is} {first[1]!r} ({first[0]})" if first else ""
-    needs = ((counts.too_few_ratings, "ratings"), (counts.not_adjudicated, "a decision"))
-    lacks = " and ".join(
-        f"{count:,} {'lacks' if count == 1 else 'lack'} {what}" for count, what in needs if count
-    )
-    return f"{missing:,} of {counts.pairs:,} pairs {have} no gold grade yet{where}; {lacks}"
 
 
 def _labels(

@@ -1,42 +1,26 @@
-"""Ratings that come from files: accounts of their raters, and rows, in the transaction of the import."""
+"""Ratings that come from files, in the transaction of the import."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
-from sqlalchemy import (
-    ColumnElement,
-    Table,
-    bindparam,
-    exists,
-    insert,
-    literal_column,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Table, bindparam, exists, insert, literal_column, select, update
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock
-from annotation.errors import ImportFileError, SettingsError
+from annotation.errors import ImportFileError
 from annotation.services.bulk import insert_rows
 from annotation.services.desk import BARRED
-from annotation.services.numbered_raters import (
-    exported_number,
-    free_name,
-    number_in,
-    numbered_account,
-    numbered_name,
-)
+from annotation.services.imported_raters import ImportedRaters
+from annotation.services.numbered_raters import exported_number
 from annotation.services.numbering import given_numbers
 from annotation.services.tally import TAKES_A_SLOT, refresh_pairs
-from annotation.services.users import find_user, new_user
-from annotation.types import Project, Role, from_quarters
-from db import models
-from db.models import Assignment, Membership, Pair, Rating, RatingChange
+from annotation.types import Project, from_quarters
+from db.models import Assignment, Pair, Rating, RatingChange
 
 _PAIRS = cast(Table, Pair.__table__)
 _ASSIGNMENTS = cast(Table, Assignment.__table__)
@@ -72,24 +56,15 @@ class RatingWriter:
 
     def __init__(self, session: Session, project: Project, clock: Clock) -> None:
         self.written = 0
-        self.joined: list[str] = []
-        """Names of accounts that were there before and became raters of the project."""
         self._session = session
         self._project = project
         self._clock = clock
-        self._accounts: dict[str, int] = {}
-        self._names: dict[int, str] = {}
-        """Of the accounts that were there before."""
-        self._made: set[int] = set()
-        self._numbers: dict[str, models.User | None] = {}
-        """Accounts of numbered raters, as far as they were looked for."""
-        self._members = set(
-            session.scalars(
-                select(Membership.user_id).where(
-                    Membership.project_id == project.id, Membership.role == Role.RATER.value
-                )
-            )
-        )
+        self._raters = ImportedRaters(session, project, clock)
+
+    @property
+    def joined(self) -> list[str]:
+        """Names of accounts that were there before and became raters of the project."""
+        return self._raters.joined
 
     def write(self, ratings: Sequence[ImportedRating]) -> dict[int, ImportFileError]:
         """Write the ratings of pairs that have no others; their pairs count them already.
@@ -102,7 +77,7 @@ class RatingWriter:
         rows = []
         for rating in ratings:
             with self._told(rating, wrong):
-                key = (rating.pair_id, self._account(rating))
+                key = (rating.pair_id, self._raters.account(rating.rater, rating.place))
                 if key in known:
                     raise ImportFileError(
                         f"{rating.place}: {rating.rater!r} rated the pair {rating.external_id!r} twice; keep "
@@ -129,7 +104,7 @@ class RatingWriter:
             with self._told(rating, wrong):
                 if self._is_of_export(rating, pairs):
                     continue
-                rater_id = self._account(rating)
+                rater_id = self._raters.account(rating.rater, rating.place)
                 if self._is_new(rating, rater_id, pairs):
                     rows.append((rater_id, rating))
         self._insert(rows)
@@ -200,7 +175,7 @@ class RatingWriter:
         exported = next((rater for rater, given in known.items() if given == number), None)
         if pairs.ratings.get((rating.pair_id, exported or 0)) == rating.quarters:
             return True
-        own = self._numbered(str(number))
+        own = self._raters.numbered(str(number))
         if own is not None and own.id == exported:
             return False
         if own is not None and pairs.ratings.get((rating.pair_id, own.id)) == rating.quarters:
@@ -228,7 +203,7 @@ class RatingWriter:
         """Rows of ratings with their raters; history and assignments follow from them within the database."""
         if not ratings:
             return
-        self._join(dict.fromkeys(rater_id for rater_id, _ in ratings))
+        self._raters.join(dict.fromkeys(rater_id for rater_id, _ in ratings))
         connection = self._session.connection()
         now = self._clock()  # once the pairs are locked: a decision made meanwhile was made before
         same = {"project_id": self._project.id, "created_at": now, "updated_at": now}
@@ -240,53 +215,6 @@ class RatingWriter:
         for statement in (_KEEP_HISTORY, _TURN_RATED, _ASSIGN):
             connection.execute(statement, {"ids": list({row["pair_id"] for row in rows}), "now": now})
         self.written += len(rows)
-
-    def _join(self, rater_ids: Iterable[int]) -> None:
-        """Make raters of the project of those who are none."""
-        for rater_id in rater_ids:
-            if rater_id in self._members:
-                continue
-            self._members.add(rater_id)
-            self._session.add(
-                Membership(project_id=self._project.id, user_id=rater_id, role=Role.RATER.value)
-            )
-            if rater_id in self._names:
-                self.joined.append(self._names[rater_id])
-        self._session.flush()
-
-    def _account(self, rating: ImportedRating) -> int:
-        """The account of the rater; a new one cannot sign in until it is invited."""
-        found = self._accounts.get(rating.rater)
-        if found is not None:
-            return found
-        number = number_in(rating.rater)
-        row = find_user(self._session, rating.rater) if number is None else self._numbered(number)
-        if row is None:
-            row = self._new_account(rating, number)
-        elif row.id not in self._made:  # else it is another spelling of a name of this file
-            self._names[row.id] = row.name
-        self._accounts[rating.rater] = row.id
-        return row.id
-
-    def _new_account(self, rating: ImportedRating, number: str | None) -> models.User:
-        name = rating.rater if number is None else free_name(self._session, self._project.name, number)
-        try:
-            row = new_user(self._session, name, self._clock())
-        except SettingsError as error:
-            raise ImportFileError(f"{rating.place}, rater {rating.rater!r}: {error}") from None
-        self._made.add(row.id)
-        if number is not None:
-            self._numbers[number] = row
-        return row
-
-    def _numbered(self, number: str) -> models.User | None:
-        """The account of a numbered rater, of this project or of this file; None where there is none yet."""
-        if number not in self._numbers:
-            project = self._project
-            row = numbered_account(self._session, project.id, project.name, number)
-            named = find_user(self._session, numbered_name(project.name, number)) if row is None else None
-            self._numbers[number] = named if named is not None and named.id in self._made else row
-        return self._numbers[number]
 
 
 _THEIRS = _RATINGS.c.pair_id.in_(bindparam("ids", expanding=True))

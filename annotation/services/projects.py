@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from datetime import datetime
 from difflib import get_close_matches
 
-from sqlalchemy import Integer, delete, func, select
-from sqlalchemy import cast as sql_cast
+from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -14,13 +13,12 @@ from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError, SettingsError
 from annotation.names import can_be_name, name_key
 from annotation.numbers import is_id
-from annotation.projects import GroupCounts, Member, ProjectCounts, check_settings, sum_counts
+from annotation.projects import Member, ProjectCounts, check_settings
 from annotation.services.audit import FORMER_NAME, PROJECT_CHANGED, PROJECT_CREATED, record
 from annotation.services.checks import shelf_of
-from annotation.services.claims import return_held
-from annotation.services.in_use import IN_USE, count_withdrawn
-from annotation.services.overview import to_adjudicate
 from annotation.services.project_changes import apply_settings, lock_pairs
+from annotation.services.project_counts import count_project
+from annotation.services.returns import return_held
 from annotation.services.transactions import repeated_if_undone
 from annotation.services.users import as_user, get_user, id_of
 from annotation.services.writing_plan import return_writings
@@ -181,15 +179,7 @@ class ProjectService:
             roles = _roles(session, project.id, user.id)
             if role not in roles:
                 session.add(models.Membership(project_id=project.id, user_id=user.id, role=role.value))
-                record(
-                    session,
-                    now,
-                    "member added",
-                    user_id=id_of(by),
-                    project_id=project.id,
-                    member=user.name,
-                    role=role.value,
-                )
+                _record_member(session, now, "member added", project, user, role, by)
             return Member(as_user(user), frozenset(roles | {role}))
 
     def remove_member(
@@ -219,15 +209,7 @@ class ProjectService:
             for gone in sorted(taken):
                 membership = session.get(models.Membership, (project.id, user.id, gone.value))
                 session.delete(membership)
-                record(
-                    session,
-                    now,
-                    "member removed",
-                    user_id=id_of(by),
-                    project_id=project.id,
-                    member=user.name,
-                    role=gone.value,
-                )
+                _record_member(session, now, "member removed", project, user, gone, by)
 
     def counts(self, project_id: int) -> ProjectCounts:
         """How far the project is, for each type and genre; read from an index, without the texts.
@@ -235,28 +217,8 @@ class ProjectService:
         Raises:
             NotFoundError: there is no such project.
         """
-        pair = models.Pair
         with self._database.reading() as session:
-            project = find_project(session, project_id)
-            statement = (
-                select(
-                    pair.type,
-                    pair.genre,
-                    func.count(),
-                    func.sum(pair.rating_count),
-                    func.sum(sql_cast(pair.rating_count >= project.raters_per_pair, Integer)),
-                    func.sum(sql_cast(pair.spread_quarters >= project.threshold_quarters, Integer)),
-                )
-                .where(pair.project_id == project.id, IN_USE)
-                .group_by(pair.type, pair.genre)
-            )
-            found = session.execute(statement)
-            groups = [GroupCounts(type, genre, *map(int, figures)) for type, genre, *figures in found]
-            withdrawn = count_withdrawn(session, project.id)
-            waiting = sum(row[1] for row in session.execute(to_adjudicate([project.id])))
-        places = {type: place for place, type in enumerate(project.types)}
-        groups.sort(key=lambda group: (places[group.type], group.genre or ""))
-        return sum_counts(groups, withdrawn, to_adjudicate=waiting)
+            return count_project(session, find_project(session, project_id))
 
 
 def find_project(session: Session, name_or_id: str | int, *, lock: bool = False) -> models.Project:
@@ -316,10 +278,20 @@ def _flush_name(session: Session, name: str) -> None:
         raise SettingsError(f"There is a project named {name!r} already: take another name.") from None
 
 
+def _record_member(
+    session: Session,
+    now: datetime,
+    action: str,
+    project: models.Project,
+    user: models.User,
+    role: Role,
+    by: User | None,
+) -> None:
+    who = id_of(by)
+    record(session, now, action, user_id=who, project_id=project.id, member=user.name, role=role.value)
+
+
 def _roles(session: Session, project_id: int, user_id: int) -> set[Role]:
-    found: Sequence[str] = session.scalars(
-        select(models.Membership.role).where(
-            models.Membership.project_id == project_id, models.Membership.user_id == user_id
-        )
-    ).all()
-    return {Role(role) for role in found}
+    membership = models.Membership
+    held = select(membership.role).where(membership.project_id == project_id, membership.user_id == user_id)
+    return {Role(role) for role in session.scalars(held)}

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
 
-from sqlalchemy import ColumnElement, case, func, select, update
+from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
@@ -15,43 +12,17 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.quality import QualitySettings, check_quality_settings
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
-from annotation.services.claims import return_held
 from annotation.services.desk import STATES, per_system
 from annotation.services.known_grades import distances, out_of_reach, quality_of
 from annotation.services.projects import find_project
+from annotation.services.returns import return_held
+from annotation.services.standings import Standing, standings_of
 from annotation.services.transactions import repeated_if_undone
-from annotation.services.users import as_user, get_user, id_of
+from annotation.services.users import get_user, id_of
 from annotation.setting_changes import merged_settings
 from annotation.types import Role, User, from_quarters, to_quarters
 from db import Database, models
-from db.models import Membership, Pair, RaterState, Rating, TrainingAttempt, TrainingPair
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A finished way through the training pairs."""
-
-    number: int
-    pairs: int
-    accepted: int
-    has_passed: bool
-    finished_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How a rater stands in a project."""
-
-    user: User
-    paused_at: datetime | None
-    passed_at: datetime | None
-    excused_at: datetime | None
-    attempts: tuple[Attempt, ...]
-    """The first one first."""
-    checks: int
-    """Check pairs that they graded."""
-    accepted_checks: int
-    """Those of them whose grade is accepted by the settings of today."""
+from db.models import Membership, Pair, RaterState, TrainingPair
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +71,7 @@ class QualityService:
             NotFoundError: there is no such project.
             SettingsError: a setting cannot be used, or was changed by somebody else too.
         """
-        checked = check_quality_settings(settings)
-        kept = replace(  # 0.50 is what will be read as 0.5, for whoever compares what a form began with
-            checked,
-            training_distance=from_quarters(to_quarters(checked.training_distance)),
-            check_distance=from_quarters(to_quarters(checked.check_distance)),
-        )
+        kept = _as_read(check_quality_settings(settings))
         with self._database.session() as session:
             project = find_project(session, project_id, lock=True)
             before = quality_of(session, project.id)
@@ -114,15 +80,7 @@ class QualityService:
             if kept == before:
                 return kept
             _check_distances(session, project, before, kept)
-            session.merge(
-                models.QualitySettings(
-                    project_id=project.id,
-                    training_quarters=to_quarters(kept.training_distance),
-                    pass_percent=kept.pass_percent,
-                    check_every=kept.check_every,
-                    check_quarters=to_quarters(kept.check_distance),
-                )
-            )
+            session.merge(_row_of(project.id, kept))
             if kept.check_every != before.check_every:  # else all that was missed would come at once
                 begin_checks_anew(session, project.id)
             record(
@@ -202,7 +160,7 @@ class QualityService:
             )
             shelf = shelf_of(session, project.id)
             checks = 0 if shelf is None else _count(session, Pair.project_id == shelf)
-            standings = _standings(session, project.id, shelf, settings)
+            standings = standings_of(session, project.id, shelf, settings)
         return QualityOverview(settings, training, checks, standings)
 
     def _state(self, session: Session, project_id: int, user_name: str) -> tuple[RaterState, models.User]:
@@ -217,6 +175,25 @@ class QualityService:
     ) -> None:
         now = self._clock()
         record(session, now, action, user_id=id_of(by), project_id=project_id, member=user.name)
+
+
+def _as_read(settings: QualitySettings) -> QualitySettings:
+    """0.50 is what will be read as 0.5, for whoever compares what a form began with."""
+    return replace(
+        settings,
+        training_distance=from_quarters(to_quarters(settings.training_distance)),
+        check_distance=from_quarters(to_quarters(settings.check_distance)),
+    )
+
+
+def _row_of(project_id: int, settings: QualitySettings) -> models.QualitySettings:
+    return models.QualitySettings(
+        project_id=project_id,
+        training_quarters=to_quarters(settings.training_distance),
+        pass_percent=settings.pass_percent,
+        check_every=settings.check_every,
+        check_quarters=to_quarters(settings.check_distance),
+    )
 
 
 def _check_distances(
@@ -249,54 +226,3 @@ def begin_checks_anew(session: Session, project_id: int) -> None:
 
 def _count(session: Session, *where: ColumnElement[bool]) -> int:
     return session.scalar(select(func.count()).where(*where)) or 0
-
-
-def _standings(
-    session: Session, project_id: int, shelf: int | None, settings: QualitySettings
-) -> tuple[Standing, ...]:
-    raters = session.execute(
-        select(models.User, RaterState)
-        .join(Membership, Membership.user_id == models.User.id)
-        .outerjoin(RaterState, (RaterState.user_id == models.User.id) & (RaterState.project_id == project_id))
-        .where(Membership.project_id == project_id, Membership.role == Role.RATER.value)
-        .order_by(models.User.name_key)
-    ).all()
-    attempts = _attempts(session, project_id)
-    checks = {} if shelf is None else _checked(session, shelf, to_quarters(settings.check_distance))
-    return tuple(
-        Standing(
-            as_user(user),
-            state.paused_at if state else None,
-            state.passed_at if state else None,
-            state.excused_at if state else None,
-            tuple(attempts.get(user.id, ())),
-            *checks.get(user.id, (0, 0)),
-        )
-        for user, state in raters
-    )
-
-
-def _attempts(session: Session, project_id: int) -> dict[int, list[Attempt]]:
-    rows: Iterable[TrainingAttempt] = session.scalars(
-        select(TrainingAttempt)
-        .where(TrainingAttempt.project_id == project_id, TrainingAttempt.finished_at.is_not(None))
-        .order_by(TrainingAttempt.number)
-    )
-    found: dict[int, list[Attempt]] = {}
-    for row in rows:
-        assert row.finished_at is not None
-        attempt = Attempt(row.number, row.pairs, row.accepted, row.has_passed, row.finished_at)
-        found.setdefault(row.user_id, []).append(attempt)
-    return found
-
-
-def _checked(session: Session, shelf: int, distance: int) -> dict[int, tuple[int, int]]:
-    """How many check pairs each rater graded, and how many of the grades are accepted."""
-    is_near = func.abs(Rating.quarters - Pair.intended_quarters) <= distance
-    rows: Any = session.execute(
-        select(Rating.rater_id, func.count(), func.sum(case((is_near, 1), else_=0)))
-        .join(Pair, Pair.id == Rating.pair_id)
-        .where(Rating.project_id == shelf)
-        .group_by(Rating.rater_id)
-    )
-    return {rater: (graded, int(accepted)) for rater, graded, accepted in rows}

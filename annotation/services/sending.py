@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -20,6 +20,7 @@ from annotation.services.imported_known_pairs import known_prints
 from annotation.services.importing import Importing
 from annotation.services.projects import as_project, find_project
 from annotation.services.queue_order import order_of, reorder
+from annotation.services.sent_documents import document_row, is_kept, phrases_by_key, unknown_phrases
 from annotation.services.users import id_of
 from annotation.types import NewPair, User
 from db import Database, models
@@ -80,12 +81,7 @@ class SendService:
                 project.types = [*project.types, TYPE]
                 session.flush()
             sending = _Sending(session, project, self._clock)
-            for document in documents:
-                sending.add(document)
-                if progress is not None and sending.documents % _BETWEEN_CALLS == 0:
-                    progress(sending.documents)
-            if not sending.documents:
-                raise ImportFileError("There is no document with predictions: predict some first.")
+            sending.add_all(documents, progress)
             session.flush()
             reorder(session, project)
             summary = sending.summary()
@@ -129,41 +125,13 @@ class SendService:
         """How many pairs `send` would add; phrases in another spelling than before count only once."""
         with self._database.reading() as session:
             find_project(session, project_id)
-            return sum(len(list(_unknown(session, project_id, document))) for document in documents)
+            return sum(len(list(unknown_phrases(session, project_id, document))) for document in documents)
 
     def has_all(self, project_id: int, documents: Iterable[PredictedDocument]) -> bool:
         """Whether `send` would change nothing: the same models have predicted the same for each document."""
         with self._database.reading() as session:
             find_project(session, project_id)
-            return all(_is_kept(session, project_id, document) for document in documents)
-
-
-def _is_kept(session: Session, project_id: int, document: PredictedDocument) -> bool:
-    row = _document_row(session, project_id, document)
-    if row is None:
-        return False
-    return all(_kept_run(session, row.id, run.model) == _told(run) for run in document.runs)
-
-
-def _told(run: Run) -> list[tuple[str, float]]:
-    return [(phrase.text, phrase.score) for phrase in run.ranked()]
-
-
-def _kept_run(session: Session, document_id: int, model: str) -> list[tuple[str, float]] | None:
-    """What a model predicted for a document, best first; None where it was never sent."""
-    run_id = session.scalar(
-        select(SentRun.id).where(SentRun.document_id == document_id, SentRun.model == model)
-    )
-    if run_id is None:
-        return None
-    kept = select(SentPrediction.text, SentPrediction.score).where(SentPrediction.run_id == run_id)
-    return [(row.text, row.score) for row in session.execute(kept.order_by(SentPrediction.rank))]
-
-
-def _unknown(session: Session, project_id: int, document: PredictedDocument) -> Iterator[PooledPhrase]:
-    row = _document_row(session, project_id, document)
-    known = set() if row is None else set(_phrases_by_key(session, row.id))
-    return (phrase for phrase in pool(document) if phrase.key not in known)
+            return all(is_kept(session, project_id, document) for document in documents)
 
 
 @dataclass
@@ -188,10 +156,18 @@ class _Sending:
     def summary(self) -> SentSummary:
         return SentSummary(self.documents, self.pairs, self.known, tuple(self.models))
 
+    def add_all(self, documents: Iterable[PredictedDocument], progress: Callable[[int], None] | None) -> None:
+        for document in documents:
+            self.add(document)
+            if progress is not None and self.documents % _BETWEEN_CALLS == 0:
+                progress(self.documents)
+        if not self.documents:
+            raise ImportFileError("There is no document with predictions: predict some first.")
+
     def add(self, document: PredictedDocument) -> None:
         """Keep a document with its runs, and import the pairs of phrases that are new."""
         row = self._keep_document(document)
-        phrases = _phrases_by_key(self.session, row.id)
+        phrases = phrases_by_key(self.session, row.id)
         pooled = pool(document)
         new = [phrase for phrase in pooled if phrase.key not in phrases]
         if new:
@@ -204,7 +180,7 @@ class _Sending:
         self.known += len(pooled) - len(new)
 
     def _keep_document(self, document: PredictedDocument) -> SentDocument:
-        row = _document_row(self.session, self.project.id, document)
+        row = document_row(self.session, self.project.id, document)
         if row is not None:
             return row
         taken = self.session.scalar(
@@ -291,18 +267,3 @@ class _Sending:
             phrase_id = phrases[phrase.key]
             rows.setdefault(phrase_id, {"run_id": kept.id, "phrase_id": phrase_id, **said})
         insert_rows(self.session, _PREDICTIONS, list(rows.values()))
-
-
-def _document_row(session: Session, project_id: int, document: PredictedDocument) -> SentDocument | None:
-    return session.scalar(
-        select(SentDocument).where(
-            SentDocument.project_id == project_id, SentDocument.fingerprint == document.fingerprint
-        )
-    )
-
-
-def _phrases_by_key(session: Session, document_id: int) -> dict[str, int]:
-    found = session.execute(
-        select(SentPhrase.key, SentPhrase.id).where(SentPhrase.document_id == document_id)
-    )
-    return {row.key: row.id for row in found}

@@ -14,10 +14,10 @@ from typing import cast
 from sqlalchemy import Connection, Table, func, literal_column, select
 from sqlalchemy.orm import Session
 
-from annotation.services.claims import return_last_held
 from annotation.services.counting import GRADED, HELD
 from annotation.services.desk import ASSIGNMENTS, PROJECT, RATER, Desk
 from annotation.services.in_use import of_pair_in_use
+from annotation.services.returns import return_last_held
 from db.models import Membership, Project
 
 _MEMBERSHIPS = cast(Table, Membership.__table__)

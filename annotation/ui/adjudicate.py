@@ -21,7 +21,8 @@ from annotation.services.adjudication import PAGE_SIZE, AdjudicationService
 from annotation.services.gold import GoldService
 from annotation.services.projects import ProjectService
 from annotation.types import Cause, Project, Role, User
-from annotation.ui.adjudicate_html import View, answer_html, item_html, nothing_html, queue_html
+from annotation.ui.adjudicate_html import answer_html, item_html, nothing_html
+from annotation.ui.adjudicate_queue_html import View, queue_html
 from annotation.ui.asking import asked_by
 from annotation.ui.sent import Sent
 from kpdemo.ui.widgets import QUIETLY, empty_html

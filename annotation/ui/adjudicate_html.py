@@ -1,35 +1,25 @@
-"""The adjudication page as HTML: the queue, the pair with its anonymous grades, and the decision."""
+"""A pair of the adjudication page as HTML: its anonymous grades, and the decision."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from decimal import Decimal
 from uuid import uuid4
 
-from annotation.adjudication import (
-    CAUSES,
-    NOTE_LENGTH,
-    AdjudicationItem,
-    Decision,
-    QueueEntry,
-    QueuePage,
-    Which,
-    grade_text,
-)
+from annotation.adjudication import CAUSES, NOTE_LENGTH, AdjudicationItem, Decision, Which, grade_text
 from annotation.comparison import ComparisonType, comparison_type
 from annotation.projects import all_withdrawn_text
 from annotation.scale import CLSS_POINTS
 from annotation.sense_view import shown_items
 from annotation.services.adjudication import Neighbours
-from annotation.services.gold import GoldCounts
+from annotation.services.gold_counts import GoldCounts
 from annotation.types import QUARTERS_PER_POINT, Cause, Project, User, to_quarters
+from annotation.ui.adjudicate_queue_html import View
 from annotation.ui.rate import STEP_NAMES, point_html
 from annotation.ui.sense_html import meaning_html
-from annotation.ui.wording import counted, grouped, time_html
+from annotation.ui.wording import counted, time_html
 from kpdemo.ui.widgets import empty_html, escape
 
-PARTS = {Which.OPEN: "Open", Which.DECIDED: "Decided", Which.ALL: "All"}
 KEYS = (
     "0–4 choose a grade, [ and ] a step down and up, P and N previous and next, Ctrl+Enter saves. "
     "On the scale, with or without these keys, ← and → go a step down and up, "
@@ -37,32 +27,6 @@ KEYS = (
 )
 NO_PAIRS = "No pairs yet. Import a file of pairs, then let raters grade them."
 TOP_QUARTERS = 16
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """The part of the queue that is shown."""
-
-    which: Which = Which.OPEN
-    type: str | None = None
-    shown: int = 50
-
-
-def queue_html(page: QueuePage, view: View, current: int | None) -> str:
-    """The filters, and the pairs with their spread and state."""
-    parts = "".join(_part_html(part, page.counts[part], view) for part in Which)
-    entries = "".join(_entry_html(entry, current) for entry in page.entries)
-    listed = f"<ol>{entries}</ol>" if entries else f'<p class="small">{escape(_empty_part(view))}</p>'
-    more = ""
-    if page.next_offset is not None:
-        rest = page.counts[view.which] - len(page.entries)
-        more = f'<button type="button" class="keep" data-adjudicate="more">{grouped(rest)} more</button>'
-    return (
-        f'<nav class="adj-queue" aria-label="Queue" data-which="{view.which}" data-shown="{view.shown}"'
-        f' data-type="{escape(view.type or "")}">'
-        f'<div class="adj-parts" role="group" aria-label="Which pairs">{parts}</div>'
-        f"{_types_html(page.types, view)}{listed}{more}</nav>"
-    )
 
 
 def item_html(item: AdjudicationItem, project: Project, user: User, around: Neighbours) -> str:
@@ -118,51 +82,6 @@ def answer_html(text: str, kind: str = "note", *, saved: int | None = None) -> s
     return (
         f'<p id="adjudicate-said" role="{role}" data-kind="{kind}" data-answer="{uuid4().hex}"{mark}{ground}>'
         f"{escape(text)}</p>"
-    )
-
-
-def _part_html(part: Which, count: int, view: View) -> str:
-    pressed = str(part is view.which).lower()
-    return (
-        f'<button type="button" data-adjudicate="part" data-part="{part}" aria-pressed="{pressed}">'
-        f"{PARTS[part]} <span>{grouped(count)}</span></button>"
-    )
-
-
-def _types_html(types: tuple[str, ...], view: View) -> str:
-    if len(types) < 2 and view.type is None:
-        return ""
-    listed = types if view.type is None or view.type in types else (*types, view.type)
-    options = "".join(
-        f'<option value="{escape(name)}"{" selected" if name == view.type else ""}>'
-        f"{escape(comparison_type(name).label)}</option>"
-        for name in listed
-    )
-    return (
-        '<label class="adj-type">Type <select id="adjudicate-type">'
-        f'<option value="">all types</option>{options}</select></label>'
-    )
-
-
-def _empty_part(view: View) -> str:
-    return {
-        Which.OPEN: "No pairs await a decision.",
-        Which.DECIDED: "No decisions yet.",
-        Which.ALL: "No pairs have been flagged.",
-    }[view.which]
-
-
-def _entry_html(entry: QueueEntry, current: int | None) -> str:
-    here = ' aria-current="true"' if entry.pair_id == current else ""
-    state = "open"
-    if entry.decided is not None:
-        state = f"decided {grade_text(entry.decided)}" if not entry.is_open else "open again"
-    return (
-        f'<li><button type="button" data-adjudicate="pair" data-pair="{entry.pair_id}"{here}>'
-        f'<span class="adj-spread"><b>{grade_text(entry.spread)}</b> apart</span>'
-        f'<span class="adj-kind">{escape(comparison_type(entry.type).label)}</span>'
-        f'<span class="adj-state" data-open="{str(entry.is_open).lower()}">{state}</span>'
-        f'<bdi class="adj-beginning">{escape(entry.beginning)}</bdi></button></li>'
     )
 
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.agreement_report import BUCKET_NAMES, AgreementReport, shares
+from annotation.agreement_report import AgreementReport
 from annotation.clock import Clock, utcnow
 from annotation.errors import AccessError, AnnotationError, SignedOutError
 from annotation.planning import DEFAULT_WIDTH
 from annotation.projects import all_withdrawn_text
 from annotation.services.accounts import AccountService
 from annotation.services.agreement import AgreementService
+from annotation.ui.agreement_charts import CHARTS, charts_of, save_buttons
 from annotation.ui.agreement_parts import (
     FOR_LEADERS,
     drift_html,
@@ -27,8 +28,6 @@ from annotation.ui.agreement_parts import (
 from annotation.ui.agreement_tables import (
     genre_parts,
     grades_table,
-    name_order,
-    pair_label,
     parts_table,
     rater_pairs_table,
     raters_table,
@@ -36,27 +35,16 @@ from annotation.ui.agreement_tables import (
     widest_table,
 )
 from annotation.ui.asking import asked_by_leader
-from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.number_fields import decimal_field, decimal_of
-from annotation.ui.tables import Table, file_name, table_html, undefined_html
-from annotation.ui.wording import figure, time_html
-from kpdemo.ui.charts import Chart, chart_buttons, show_chart
+from annotation.ui.tables import Table, table_html, undefined_html
+from annotation.ui.wording import time_html
+from kpdemo.ui.charts import show_chart
 from kpdemo.ui.widgets import QUIETLY, empty_html, note_html, section_heading, shown_to_user
 
 ASSETS = Path(__file__).parent.parent / "assets"
 AGREEMENT_STYLES = (ASSETS / "agreement.css",)
 SECONDS_BETWEEN_LOOKS = 10
 NO_PAIRS = "No pairs yet. Agreement of types and genres appears with the first ones."
-
-CHARTS = {
-    "where": "α of each comparison type and genre, with 95 % intervals",
-    "grades": "Share of the grades, by type",
-    "bias": "How far each rater grades above or below the others",
-    "drift": "How far each rater grades above or below the others over time, with 95 % intervals",
-    "without": "α without each rater, with 95 % intervals",
-    "together": "α of each pair of raters, with 95 % intervals",
-}
-"""Name and what each shows; their places in the page are `agreement-NAME-chart`."""
 
 TEXTS = (
     "status",
@@ -137,7 +125,7 @@ class AgreementHandlers:
             status,
             *(texts[name] for name in TEXTS[1:]),
             *(show_chart(charts[name]) for name in CHARTS),
-            *(_buttons(name, charts[name] is not None, report.project) for name in CHARTS),
+            *(save_buttons(name, charts[name] is not None, report.project) for name in CHARTS),
             version,
         )
 
@@ -263,47 +251,6 @@ def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[s
 
 def _explained(table: Table, project: str) -> str:
     return table_html(table, project) + undefined_html(f"agreement-undefined-{table.name}", table)
-
-
-def charts_of(report: AgreementReport) -> dict[str, Chart | None]:
-    """The charts by name; None for one that has nothing to show."""
-    parts = [*type_parts(report), *genre_parts(report)]
-    names = report.rater_names
-    by_name = sorted(report.raters, key=lambda row: name_order(names[row.rater]))
-    whole = report.whole.all.value
-    return {
-        "where": alpha_chart(
-            [label for label, _ in parts],
-            [
-                Series("all pairs", tuple(part.all for _, part in parts)),
-                Series("unadjudicated pairs", tuple(part.unadjudicated for _, part in parts)),
-            ],
-        ),
-        "grades": grades_chart(
-            BUCKET_NAMES,
-            [(label, found) for label, part in type_parts(report) if (found := shares(part.buckets))],
-        ),
-        "bias": bias_chart([names[row.rater] for row in by_name], [row.bias for row in by_name]),
-        "drift": drift_chart(
-            [names[row.rater] for row in by_name],
-            [report.drifts[row.rater] for row in by_name],
-        ),
-        "without": alpha_chart(
-            [f"without {names[row.rater]}" for row in report.left_out],
-            [Series("without one rater", tuple(row.alpha for row in report.left_out))],
-            reference=None if whole is None else (f"with everybody {figure(whole)}", whole),
-        ),
-        "together": alpha_chart(
-            [pair_label(report, row.first, row.second) for row in report.rater_pairs],
-            [Series("two raters", tuple(row.alpha for row in report.rater_pairs))],
-        ),
-    }
-
-
-def _buttons(name: str, is_shown: bool, project: str) -> str:
-    if not is_shown:
-        return ""
-    return chart_buttons(f"agreement-{name}-chart", CHARTS[name], file_name(project, name))
 
 
 def _nothing() -> tuple[Any, ...]:

@@ -13,7 +13,8 @@ from annotation.errors import AnnotationError, ExportError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.projects import all_withdrawn_text
 from annotation.services.accounts import AccountService
-from annotation.services.gold import ExportRecord, GoldCounts, GoldService
+from annotation.services.gold import ExportRecord, GoldService
+from annotation.services.gold_counts import GoldCounts
 from annotation.types import Role
 from annotation.ui.asking import asked_by
 from annotation.ui.tables import listing_html

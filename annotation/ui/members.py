@@ -24,7 +24,7 @@ from annotation.ui.links import (
     shown_links,
 )
 from annotation.ui.tables import listing_html
-from annotation.ui.wording import ROLE_ORDER, role_named, roles_text
+from annotation.ui.wording import ROLE_CHOICES, ROLE_ORDER, role_named, roles_text
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
@@ -36,7 +36,6 @@ from kpdemo.ui.widgets import (
 )
 
 NOBODY = "No members yet. Add an account, or invite somebody by a link."
-ROLES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
 _SEPARATOR = ":"
 
 
@@ -207,7 +206,7 @@ def _build_invitation() -> _Invitation:
     section_heading("Invite by a link", "members-invite-heading")
     with gr.Row(elem_classes="form-row"):
         role = gr.Dropdown(
-            ROLES, value=Role.RATER.value, label="Role", elem_id="members-invited-role", scale=3
+            ROLE_CHOICES, value=Role.RATER.value, label="Role", elem_id="members-invited-role", scale=3
         )
         invite = gr.Button("Make a link", variant="primary", elem_id="members-invite", scale=1, min_width=120)
     gr.HTML(
@@ -231,7 +230,9 @@ def _build_addition() -> _Addition:
         account = gr.Dropdown(
             [], label="Account", allow_custom_value=True, elem_id="members-account", scale=3
         )
-        role = gr.Dropdown(ROLES, value=Role.RATER.value, label="Role", elem_id="members-role", scale=2)
+        role = gr.Dropdown(
+            ROLE_CHOICES, value=Role.RATER.value, label="Role", elem_id="members-role", scale=2
+        )
         add = gr.Button("Add", elem_id="members-add", scale=1, min_width=80)
     return _Addition(account, role, add, gr.HTML("", elem_id="members-added", js_on_load=None))
 

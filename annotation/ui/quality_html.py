@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from annotation.services.known_pairs import KnownLine, KnownSummary
-from annotation.services.quality import QualityOverview, Standing
+from annotation.services.quality import QualityOverview
+from annotation.services.standings import Standing
 from annotation.shares import share_text
 from annotation.ui.importing import imported_html
 from annotation.ui.tables import listing_html

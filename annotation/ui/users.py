@@ -22,7 +22,7 @@ from annotation.ui.links import (
     shown_links,
 )
 from annotation.ui.tables import listing_html
-from annotation.ui.wording import ROLE_ORDER, role_named, roles_text, time_html
+from annotation.ui.wording import ROLE_CHOICES, role_named, roles_text, time_html
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
@@ -34,7 +34,6 @@ from kpdemo.ui.widgets import (
 )
 
 USERS_STYLES = (Path(__file__).parent.parent / "assets" / "users.css",)
-ROLES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
 LINK_HINT = f"A link lets one person in, within {LASTS.days} days. It cannot be looked up later."
 _LINK_PLACES = 3
 """The list of open links, the choice of one, and its button."""
@@ -180,7 +179,9 @@ def build_users_page(handlers: UsersHandlers, page: gr.Blocks) -> None:
             section_heading("Invite to a project", "users-invite-heading")
             with gr.Row(elem_classes="form-row"):
                 project = gr.Dropdown([], label="Project", elem_id="users-project", scale=3)
-                role = gr.Dropdown(ROLES, value=Role.RATER.value, label="Role", elem_id="users-role", scale=2)
+                role = gr.Dropdown(
+                    ROLE_CHOICES, value=Role.RATER.value, label="Role", elem_id="users-role", scale=2
+                )
             invite = gr.Button("Make a link", elem_id="users-invite")
             invited = gr.HTML("", elem_id="users-invited", js_on_load=None)
             links = build_links_section(

@@ -14,6 +14,7 @@ from kpdemo.ui.widgets import escape
 from kpdemo.ui.widgets import grouped as grouped
 
 ROLE_ORDER = (Role.ADMINISTRATOR, Role.ADJUDICATOR, Role.EDITOR, Role.WRITER, Role.RATER)
+ROLE_CHOICES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
 
 
 def figure(number: float, decimals: int = 3, *, sign: str = "") -> str:

@@ -1,19 +1,17 @@
-"""`python -m kpdemo index`: finding passages, in an index of their vectors."""
+"""`python -m kpdemo index`: making an index of passages by their vectors, and adding to it."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kpdemo.commands import index_recall, mining
+from kpdemo.commands import index_asking, index_recall, mining
 from kpdemo.commands.encoding import (
     LANGUAGES,
     PASSAGE_FILES,
@@ -37,29 +35,22 @@ from kpdemo.commands.options import (
     BatchSizeOption,
     Device,
     DeviceOption,
-    JsonOption,
     Problems,
     already_there,
     check_file,
     counted,
     exit_with,
     only_one,
-    print_json,
     progress_line,
     quick_count,
     say,
 )
 from kpdemo.documents import parse_documents, read_numbered
-from kpdemo.errors import InputError, PassageIndexError
-from kpdemo.files import read_text
 from kpdemo.json_rows import ReportLine
-from kpdemo.passages import SCORE_DIGITS, chance_note
 from kpdemo.predictors import DEFAULT_MODEL
-from kpdemo.types import Document
 
 if TYPE_CHECKING:
     from kpdemo.ramkg.building import Numbered
-    from kpdemo.ramkg.index import Hit
     from kpdemo.ramkg.manifest import Manifest
 
 _EXAMPLES = f"""
@@ -100,7 +91,8 @@ commands = typer.Typer(
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this file, of `mining` and of `index_recall`."""
+    """Add the commands of this file and of those that ask an index, mine pairs and measure recall."""
+    index_asking.register(commands)
     mining.register(commands)
     index_recall.register(commands)
     app.add_typer(commands, name="index")
@@ -185,67 +177,6 @@ def add(
     exit_with(problems)
 
 
-@commands.command()
-def search(
-    query: Annotated[str, typer.Argument(metavar="TEXT|-", help="What to look for; - for standard input.")],
-    folder: IndexOption,
-    top_k: Annotated[int, typer.Option(min=1, metavar="K", help="How many passages.")] = 5,
-    model: SameEncoderOption = None,
-    device: DeviceOption = Device.AUTO,
-    as_json: JsonOption = False,
-) -> None:
-    """Find the passages that are nearest to a text, best first; a score is a dot product of vectors."""
-    from kpdemo.ramkg.predictor import known_chance
-
-    text = read_text(sys.stdin.buffer, name="standard input") if query == STDIN else query
-    if not text.strip():
-        raise InputError("The query is empty: give some words.")
-    index = open_index(folder)
-    encoder = encoder_of(index, model, device, 1)
-    started = time.perf_counter()
-    [hits] = index.retrieve(encoder, [Document(text)], top_k)
-    seconds = time.perf_counter() - started
-    chance = known_chance(encoder, len(index))
-    if as_json:
-        origin = {"index": str(folder), "encoder": encoder.config.model, "device": encoder.device}
-        rows = [_hit_row(rank, hit, chance) for rank, hit in enumerate(hits, start=1)]
-        print_json({"query": text, "hits": rows, **origin, "seconds": round(seconds, 4)})
-        return
-    from kpdemo.terminal import show_passages
-
-    footer = f"{encoder.config.model} on {encoder.device}, {len(index):,} passages, {seconds:.3f} s"
-    note = chance_note(chance, (hit.score for hit in hits))
-    show_passages([(hit.score, hit.passage) for hit in hits], note, footer)
-
-
-@commands.command()
-def info(
-    folder: IndexOption,
-    recall: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Measure recall of the exact ten nearest with N passages."),
-    ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Read all files and compare their hashes.")] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Tell what an index holds, and how it was made."""
-    index = open_index(folder)
-    damaged = index.damaged_files() if check else []
-    if damaged:
-        names = ", ".join(damaged)
-        raise PassageIndexError(f"The index {folder} is damaged ({names} differs): build it anew.")
-    measured = (
-        {} if recall is None else {"recall": index.recall(recall), "recall_queries": min(recall, len(index))}
-    )
-    described = _described(index.manifest) | measured | ({"checked": True} if check else {})
-    if as_json:
-        print_json(described)
-    else:
-        from kpdemo.terminal import show_properties
-
-        show_properties(described)
-
-
 def _one_file(sources: Sequence[str]) -> str:
     """What --input names: one file of passages that is there, or standard input."""
     only_one(sources, "--input")
@@ -275,38 +206,6 @@ def _passages(source: str, on_error: ReportLine) -> Numbered:
     if source == STDIN:
         return parse_documents(sys.stdin.buffer, name=_name(source), on_error=on_error)
     return read_numbered(source, on_error=on_error)
-
-
-def _hit_row(rank: int, hit: Hit, chance: float | None) -> dict[str, Any]:
-    passage = hit.passage
-    return {
-        "rank": rank,
-        "id": passage.id,
-        "score": round(hit.score, SCORE_DIGITS),
-        "related": None if chance is None else hit.score > chance,
-        "title": passage.title,
-        "text": passage.body,
-        "keyphrases": list(passage.keyphrases),
-        "language": passage.language,
-    }
-
-
-def _described(manifest: Manifest) -> dict[str, Any]:
-    """What an index is, for people and for JSON."""
-    described: dict[str, Any] = {
-        "passages": manifest.passages,
-        "with_keyphrases": manifest.with_keyphrases,
-        "languages": dict(manifest.languages),
-        "type": manifest.index.type,
-        "width": manifest.width,
-        "encoder": asdict(manifest.encoder),
-        "identity": manifest.identity,
-    }
-    if manifest.index.type == "flat":
-        return described
-    knob = "ef_search" if manifest.index.type == "hnsw" else "nprobe"
-    measured = {"recall": manifest.recall, "recall_queries": manifest.recall_queries}
-    return described | {knob: manifest.effort} | measured
 
 
 def _how_good(manifest: Manifest) -> str:

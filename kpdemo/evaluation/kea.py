@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from kpdemo.candidates.chunks import Candidate
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import LanguageError, ModelLoadError
-from kpdemo.evaluation.baselines import Baseline, Scored
+from kpdemo.evaluation.baseline import Baseline, Scored
 from kpdemo.evaluation.phrases import inner_ngrams, noun_ngrams
 from kpdemo.languages.names import ENGLISH, language_name
 from kpdemo.packed_json import json_gz

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from kpdemo.experiments.cells import markdown_table
 from kpdemo.experiments.multilingual import pooled_cell
-from kpdemo.experiments.page import markdown_table
 from kpdemo.experiments.refusals import refusal_notes
 from kpdemo.experiments.results import Result, Results
 from kpdemo.experiments.retrieval_tables import pairs_by_round, recall_by_round, with_passages

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from textwrap import fill
-from typing import Any
 
+from kpdemo.experiments.cells import (
+    NONE,
+    dataset_head,
+    markdown_table,
+    mean_cell,
+    our_cell,
+    recall_cell,
+    size_text,
+    their_cell,
+)
 from kpdemo.experiments.config import DOMAINS
-from kpdemo.experiments.published import Pair, Row, published
+from kpdemo.experiments.published import Row, published
 from kpdemo.experiments.refusals import refusal_notes
 from kpdemo.experiments.results import Result, Results
-
-NONE = "–"
 
 _HEAD = """# Results beside SimCKP's
 
@@ -81,12 +88,12 @@ def _kind_section(results: Results, kind: str, title: str, number: int) -> str:
         return head + note
     names = list(dict.fromkeys(name for main in shown for name in main["datasets"]))
     rows = [
-        [f"**{main['model']}**", *(_ours(main["datasets"].get(name), kind) for name in names)]
+        [f"**{main['model']}**", *(our_cell(main["datasets"].get(name), kind) for name in names)]
         for main in shown
     ]
     theirs = published().present if kind == "present" else published().absent
-    rows += [[row.system, *(_theirs(row, published().dataset(name)) for name in names)] for row in theirs]
-    header = ["", *(_dataset(name, shown) for name in names)]
+    rows += [[row.system, *(their_cell(row, published().dataset(name)) for name in names)] for row in theirs]
+    header = ["", *(dataset_head(name, shown) for name in names)]
     sizes = ", ".join(f"{name} {count:,}" for name, count in published().datasets.items())
     tests = f"The paper's are on the test sets ({sizes} documents)."
     refused = refusal_notes([(main["model"], *one) for main in shown for one in main["datasets"].items()])
@@ -119,7 +126,7 @@ def _sources(results: Results) -> str:
     """Absent keyphrases of whole models, with and without their rerankers, from what `recall` measured."""
     names = _recall_datasets(results)
     rows = [
-        [f"**{result['model']}**, {source}", *(_ours(datasets.get(name), "absent") for name in names)]
+        [f"**{result['model']}**, {source}", *(our_cell(datasets.get(name), "absent") for name in names)]
         for result in results.of_kind("recall")
         for source, datasets in result["sources"].items()
     ]
@@ -144,13 +151,13 @@ def _variants(results: Results, rows: Sequence[Row], kind: str = "present") -> s
     if not known:
         return ""
     first = next(iter(known.values()))[0]
-    domains = [f"{name}, ours ({_size(first['datasets'][name])})" for name in DOMAINS]
+    domains = [f"{name}, ours ({size_text(first['datasets'][name])})" for name in DOMAINS]
     header = [f"{kind} keyphrases", *domains, *(f"{name}, the paper's" for name in DOMAINS)]
     lines = []
     for row in rows:
         found = known.get(row.variant or "", [])
-        ours = [_mean_cell([one["datasets"][name] for one in found], kind) for name in DOMAINS]
-        lines.append([row.system, *ours, *(_theirs(row, name) for name in DOMAINS)])
+        ours = [mean_cell([one["datasets"][name] for one in found], kind) for name in DOMAINS]
+        lines.append([row.system, *ours, *(their_cell(row, name) for name in DOMAINS)])
     return markdown_table(header, lines)
 
 
@@ -181,7 +188,7 @@ def _described(results: Results, name: str) -> str:
     training = found[0]["training"]
     sources = "; ".join(source.removeprefix("- ") for source in training["sources"])
     measured = "; ".join(
-        f"{domain} is {one['file']}, {_size(one)}" for domain, one in found[0]["datasets"].items()
+        f"{domain} is {one['file']}, {size_text(one)}" for domain, one in found[0]["datasets"].items()
     )
     minutes = max(result["training"]["seconds"] for result in found) / 60
     text = f"""Each variant reads {training["visits"]:,} documents out of {training["pool"]:,} ({sources}),
@@ -205,7 +212,7 @@ def _lengths(results: Results) -> str:
     rows = []
     for length in lengths:
         shown = [result["lengths"][length] for result in found]
-        rows.append([length, *(_mean_cell([one[name] for one in shown]) for name in DOMAINS)])
+        rows.append([length, *(mean_cell([one[name] for one in shown]) for name in DOMAINS)])
     table = markdown_table(["words at most", *DOMAINS], rows)
     return f"""## How long candidates may be (Figure 3)
 
@@ -232,7 +239,7 @@ def _recall(results: Results) -> str:
         if not result["sources"]
     )
     rows = [
-        [f"**{result['model']}**, {source}", *(_recall_cell(datasets.get(name)) for name in names)]
+        [f"**{result['model']}**, {source}", *(recall_cell(datasets.get(name)) for name in names)]
         for result in found
         for source, datasets in result["sources"].items()
     ]
@@ -265,62 +272,3 @@ def _command(results: Sequence[Result], name: str) -> str:
         lines.append(f"`python -m kpdemo experiments {name} --model {result['model']} {gold}`")
     machines = dict.fromkeys(one for result in results for one in result["machine"].split(" and "))
     return "\n\n".join([*lines, f"Measured on {' and '.join(machines)}."])
-
-
-def _dataset(name: str, mains: Iterable[Result]) -> str:
-    """The head of a column: the file, its documents, and how many of it were left out."""
-    measured = next(main["datasets"][name] for main in mains if name in main["datasets"])
-    known = published().dataset(name)
-    left = f", without {measured['left_out']:,}" if measured["left_out"] else ""
-    return f"{known + ': ' if known else ''}{name} ({_size(measured)}{left})"
-
-
-def _size(measured: Mapping[str, Any]) -> str:
-    return f"{measured['documents']:,} documents"
-
-
-def _ours(measured: Mapping[str, Any] | None, kind: str) -> str:
-    if measured is None:
-        return NONE
-    return _pair_of([measured], kind)
-
-
-def _mean_cell(measured: Sequence[Mapping[str, Any]], kind: str = "present") -> str:
-    """The mean over seeds."""
-    return _pair_of(measured, kind) if measured else NONE
-
-
-def _pair_of(measured: Sequence[Mapping[str, Any]], kind: str) -> str:
-    cells = []
-    for figure in ("F1@5", "F1@M"):
-        values = [one[kind]["skip_empty"][figure] for one in measured]
-        errors = [one["standard_error"][kind][figure] for one in measured]
-        cells.append(_with_error(values, errors))
-    return " / ".join(cells)
-
-
-def _recall_cell(measured: Mapping[str, Any] | None) -> str:
-    if measured is None:
-        return NONE
-    recall, error = measured["absent"]["skip_empty"]["R@50"], measured["standard_error"]["absent"]["R@50"]
-    return _with_error([recall], [error])
-
-
-def _with_error(values: Sequence[float | None], errors: Sequence[float | None]) -> str:
-    """Means of both; seeds are measured on the same documents, so the error does not shrink with them."""
-    known = [value for value in values if value is not None]
-    if not known:
-        return NONE
-    spread = [error for error in errors if error is not None]
-    text = f"{sum(known) / len(known):.3f}"
-    return f"{text} ± {sum(spread) / len(spread):.3f}" if spread else text
-
-
-def _theirs(row: Row, name: str | None) -> str:
-    figures: Pair | None = row.figures.get(name or "")
-    return NONE if figures is None else f"{figures[0]:.3f} / {figures[1]:.3f}"
-
-
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kpdemo.evaluation.report import percent
+from kpdemo.experiments.cells import NONE, markdown_table
 from kpdemo.experiments.multilingual import figures_cell
-from kpdemo.experiments.page import NONE, markdown_table
 from kpdemo.experiments.refusals import all_refused, refusal_notes
 from kpdemo.experiments.results import Result
 from kpdemo.languages.names import language_name

@@ -8,8 +8,7 @@ in the middle of a step, comes to the same end.
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from kpdemo.ramkg.iterate import (
     Generator,
     Pair,
     Pseudo,
-    Retrieved,
     Retriever,
     RgitConfig,
     RgitData,
@@ -32,15 +30,12 @@ from kpdemo.ramkg.iterate import (
     mine,
     recall_of,
 )
+from kpdemo.ramkg.steps import Found, Steps, found_once
 from kpdemo.storage import replace_file
 from kpdemo.types import Document
 
 RESULT = "rgit.json"
 """What `outcome_as_json` gives of a finished run."""
-
-Found = list[list[Retrieved]]
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -86,7 +81,7 @@ def iterate(
             document is trained on, or there is no parallel or no validation pair.
     """
     _check(data)
-    run = _Run(retriever, generator, data, config, _Steps(folder, _fingerprint(data, config, identity)))
+    run = _Run(retriever, generator, data, config, Steps(folder, _fingerprint(data, config, identity)))
     outcome = run.go()
     replace_file(folder / RESULT, json.dumps(outcome_as_json(outcome), indent=1).encode())
     return outcome
@@ -119,25 +114,9 @@ def _figures(pseudo: Pseudo) -> dict[str, Any]:
     }
 
 
-class _Steps:
-    """Results by name, each in a file that is written whole when its step is over."""
-
-    def __init__(self, folder: Path, fingerprint: str) -> None:
-        self.folder = folder
-        stored = self.do("run", lambda: {"fingerprint": fingerprint})
-        if stored != {"fingerprint": fingerprint}:
-            raise TrainingError(
-                f"{folder} holds a run with other data or settings: give another folder or delete it."
-            )
-
-    def do(self, name: str, work: Callable[[], Any]) -> Any:
-        """What `work()` gave the first time."""
-        return _once(self.folder, name, work)
-
-
 class _Run:
     def __init__(
-        self, retriever: Retriever, generator: Generator, data: RgitData, config: RgitConfig, steps: _Steps
+        self, retriever: Retriever, generator: Generator, data: RgitData, config: RgitConfig, steps: Steps
     ) -> None:
         self._retriever, self._generator = retriever, generator
         self._data, self._config, self._steps = data, config, steps
@@ -264,31 +243,6 @@ class _Run:
     def _predict(self, name: str, model: Path, inputs: Sequence[Augmented]) -> list[list[str]]:
         stored: list[list[str]] = self._steps.do(name, lambda: self._generator.predict(model, inputs))
         return stored
-
-
-def found_once(folder: Path, name: str, search: Callable[[], Found]) -> Found:
-    """What `search()` found the first time: another number of threads gives other last digits.
-
-    Args:
-        folder: of a run that `iterate` has begun there, and knows from others.
-        name: of the step.
-    """
-
-    def work() -> list[list[dict[str, Any]]]:
-        return [[asdict(passage) for passage in passages] for passages in search()]
-
-    return [
-        [Retrieved(passage["id"], tuple(passage["keyphrases"]), passage["score"]) for passage in passages]
-        for passages in _once(folder, name, work)
-    ]
-
-
-def _once(folder: Path, name: str, work: Callable[[], Any]) -> Any:
-    path = folder / f"{name}.json"
-    if not path.is_file():
-        logger.info("%s", name)
-        replace_file(path, json.dumps(work(), ensure_ascii=False).encode())
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def augmented(documents: Sequence[Document], found: Found | None = None) -> list[Augmented]:

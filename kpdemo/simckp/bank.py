@@ -6,37 +6,23 @@ the bank, D width of the vectors.
 
 from __future__ import annotations
 
-import json
-import re
-import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor
 
-from kpdemo.errors import ModelLoadError
 from kpdemo.nesting import unnested_keys
 from kpdemo.simckp.associations import Associations
 from kpdemo.simckp.quantized import pack, unpack
 from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
-from kpdemo.storage import replace_file
 
-FORMAT = 1
 VECTORS = "vectors"
-
-_MARKED = re.compile(r"[^\x00-\x7f]|[\[\]_\\]")
-"""Terms with such get new keys: banks built up to 0.1.0 have marks of print as parts of words."""
-
-_LEVEL = 9  # of zlib, part of the file format: the same bank gives the same bytes
 
 
 @dataclass(frozen=True)
@@ -268,77 +254,8 @@ class PhraseBank:
         number = self.terms.numbers.get(term_key(text))
         return 0.0 if number is None else float(self.log_frequency[number])
 
-    def save(self, path: Path) -> None:
-        """Write the bank; the same bank gives the same bytes."""
-        header = {
-            "format": FORMAT,
-            "encoder": self.encoder,
-            "score": asdict(self.score),
-            "documents": self.associations.documents,
-        }
-        tensors = {
-            **self.stored,
-            "log_frequency": torch.from_numpy(self.log_frequency).half(),
-            "texts": _packed(self.texts),
-            "keys": _packed(self.keys),
-            **self.associations.packed(),
-        }
-        replace_file(path, save(tensors, {"bank": json.dumps(header, sort_keys=True)}))
-
-    @classmethod
-    def load(cls, path: Path, *, encoder: str) -> PhraseBank:
-        """Open a bank for the pair encoder with this hash.
-
-        Raises:
-            ModelLoadError: there is no bank, it is damaged, or it was built with another encoder.
-        """
-        if not path.is_file():
-            raise ModelLoadError(f"No phrase bank at {path}: build one with `python -m kpdemo train bank`.")
-        try:
-            with safe_open(path, "pt") as file:
-                header = json.loads(file.metadata()["bank"])
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            if header["format"] != FORMAT:
-                raise ModelLoadError(f"The bank {path} has format {header['format']}: update kpdemo.")
-            bank = cls._of(header, tensors)
-        except (OSError, ValueError, KeyError, TypeError, zlib.error, SafetensorError) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise ModelLoadError(f"The bank {path} cannot be read ({reason}): restore it.") from error
-        if bank.encoder != encoder:
-            raise ModelLoadError(
-                f"The bank {path} was built with the pair encoder {bank.encoder[:12]}, not with "
-                f"{encoder[:12]}: build it anew with `python -m kpdemo train bank`."
-            )
-        return bank
-
-    @classmethod
-    def _of(cls, header: Mapping[str, Any], tensors: dict[str, Tensor]) -> PhraseBank:
-        """From what a file holds."""
-        texts, stored_keys = _unpacked(tensors["texts"]), _unpacked(tensors["keys"])
-        keys = tuple(
-            term_key(text) if _MARKED.search(text) else key
-            for text, key in zip(texts, stored_keys, strict=True)
-        )
-        frequency = tensors["log_frequency"].float().numpy()
-        stored = {name: value for name, value in tensors.items() if name.startswith(VECTORS)}
-        associations = Associations.unpacked(tensors, header["documents"])
-        bank = cls(
-            texts, keys, frequency, stored, associations, header["encoder"], BankScore(**header["score"])
-        )
-        if not len(texts) == len(keys) == len(frequency) == len(bank.vectors) == len(associations.uses):
-            raise ValueError("its parts differ in length")
-        return bank
-
 
 def _products(rows: NDArray[np.float32], columns: NDArray[np.float32]) -> NDArray[np.float32]:
     """The matrix product, by PyTorch: NumPy's threads go on waiting for work, in the way of the networks'."""
     product: NDArray[np.float32] = (torch.from_numpy(rows) @ torch.from_numpy(columns)).numpy()
     return product
-
-
-def _packed(lines: Sequence[str]) -> Tensor:
-    return torch.frombuffer(bytearray(zlib.compress("\n".join(lines).encode(), _LEVEL)), dtype=torch.uint8)
-
-
-def _unpacked(packed: Tensor) -> tuple[str, ...]:
-    return tuple(zlib.decompress(packed.numpy().tobytes()).decode().split("\n"))

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.bank import PhraseBank
+from kpdemo.simckp.bank_file import read_bank, write_bank
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.bert import BertConfig, BertEncoder, bert_state
 from kpdemo.simckp.checkpoint import backbone_config, choose_device, transformers_encoder
@@ -66,7 +67,7 @@ def save_bank(
     """
     config = dual_config(module, length) | {"kind": BANK_KIND, "name": name, "selection": asdict(selection)}
     folder.mkdir(parents=True, exist_ok=True)
-    bank.save(folder / BANK)
+    write_bank(bank, folder / BANK)
     write_folder(folder, module.state_dict(), tokenizer, config, card=card, storage=storage)
 
 
@@ -83,7 +84,7 @@ def load_bank(folder: Path, *, device: str = "auto") -> TermRetriever:
     target = choose_device(device)
     with opened_folder(folder, BANK_KIND) as stored:
         module = build_dual(stored.config, stored.weights).to(target).eval()
-        bank = replace(PhraseBank.load(folder / BANK, encoder=state_hash(stored.weights)), device=target.type)
+        bank = replace(read_bank(folder / BANK, encoder=state_hash(stored.weights)), device=target.type)
         encoder = PairEncoder(module, stored.tokenizer, stored.padding, int(stored.config["length"]))
     return TermRetriever(encoder, bank, stored.selection)
 
@@ -98,10 +99,10 @@ def store_bank_words_as_differences(folder: Path) -> None:
             are of other shapes.
     """
     with opened_folder(folder, BANK_KIND) as stored:
-        bank = PhraseBank.load(folder / BANK, encoder=state_hash(stored.weights))
+        bank = read_bank(folder / BANK, encoder=state_hash(stored.weights))
         store_words_as_differences(folder)
     with opened_folder(folder, BANK_KIND) as rounded:
-        replace(bank, encoder=state_hash(rounded.weights)).save(folder / BANK)
+        write_bank(replace(bank, encoder=state_hash(rounded.weights)), folder / BANK)
     write_sums(folder)
 
 

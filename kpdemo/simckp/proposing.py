@@ -9,14 +9,19 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from kpdemo.prmu import PhraseKinds
 from kpdemo.simckp.absent import AbsentCandidate, merge_candidates
 from kpdemo.simckp.bank import RetrievedTerm
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.decoding import GeneratedPhrase, SimckpGenerator, over_generate
 from kpdemo.simckp.pair_checkpoint import TermRetriever
-from kpdemo.simckp.reranker import RETRIEVED
+from kpdemo.simckp.predictor import Selection
+from kpdemo.simckp.reranker import RETRIEVED, Ranking
 from kpdemo.simckp.terms import TextTerms
-from kpdemo.types import Document
+from kpdemo.types import Document, Keyphrase
+
+LEAST_ABSENT = 5
+"""Absent keyphrases that are given at least, as by the paper's rule (SimCKP, section 5.3)."""
 
 BATCH = 8
 """Documents that are written for together."""
@@ -85,3 +90,31 @@ class Proposer:
         queries = self.retriever.encoder.documents(documents) if vectors is None else vectors
         read = [bank.terms.read(document) for document in documents] if texts is None else texts
         return bank.search(queries, self.retrieved, read)
+
+
+def rank_as_proposed(
+    document: Document, candidates: Sequence[AbsentCandidate], selection: Selection | None
+) -> Ranking:
+    """By the score of their only source: the bank's, which `selection` calibrates, or a log-probability."""
+    kind_of = PhraseKinds(document)
+    scores = [_score(candidate) for candidate in candidates]
+    shown = selection.calibration.probabilities(np.array(scores)) if selection else np.exp(scores)
+    order = sorted(range(len(scores)), key=lambda number: -scores[number])
+    keyphrases = tuple(
+        Keyphrase(
+            candidates[number].text,
+            float(shown[number]),
+            source=candidates[number].source,
+            kind=kind_of(candidates[number].text),
+            evidence=candidates[number].evidence,
+        )
+        for number in order
+    )
+    own = min(selection.count(scores, LEAST_ABSENT) if selection else LEAST_ABSENT, len(scores))
+    return Ranking(keyphrases, own, selection.count(scores, 0) if selection else own)
+
+
+def _score(candidate: AbsentCandidate) -> float:
+    score = candidate.generated if candidate.retrieved is None else candidate.retrieved
+    assert score is not None  # a candidate has a source
+    return score

@@ -17,10 +17,8 @@ import numpy as np
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.latin import latin_documents
-from kpdemo.prmu import PhraseKinds
 from kpdemo.selection import check_options, keep, mark_fillers
 from kpdemo.simckp import generator_checkpoint, labeller
-from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.checkpoint import load_checkpoint
 from kpdemo.simckp.folders import base_of, kind_of
 from kpdemo.simckp.generator_checkpoint import load_generator, load_one2seq
@@ -29,16 +27,14 @@ from kpdemo.simckp.labeller import load_labeller
 from kpdemo.simckp.one2seq import One2SeqPredictor
 from kpdemo.simckp.pair_checkpoint import load_bank, load_reranker
 from kpdemo.simckp.pair_encoder import PairEncoder
-from kpdemo.simckp.predictor import Selection, SimckpPredictor
-from kpdemo.simckp.proposing import Proposer
+from kpdemo.simckp.predictor import SimckpPredictor
+from kpdemo.simckp.proposing import Proposer, rank_as_proposed
 from kpdemo.simckp.read_ahead import LEAST, DocumentReader, ReadAhead, ReadDocument, processes_for
 from kpdemo.simckp.reranker import Ranking, Reranker
 from kpdemo.simckp.terms import TermIndex
-from kpdemo.types import Document, Keyphrase, PointKind, Prediction, VectorPoint, VectorSpace
+from kpdemo.types import Document, PointKind, Prediction, VectorPoint, VectorSpace
 
 BANK, RERANKER = "bank", "reranker"
-LEAST_ABSENT = 5
-"""Absent keyphrases that are given at least, as by the paper's rule (SimCKP, section 5.3)."""
 
 PART = 128
 """Documents that go through the networks together."""
@@ -171,7 +167,7 @@ class SystemPredictor:
             )
         selection = retriever.selection if retriever else None
         return [
-            _rank_as_proposed(document, row, selection)
+            rank_as_proposed(document, row, selection)
             for document, row in zip(documents, candidates, strict=True)
         ]
 
@@ -268,34 +264,6 @@ def _part_folder(folder: Path, name: str) -> Path | None:
     """Where a part of the model is: in its own folder, or in that of the model which it changes."""
     places = [folder, base_of(folder)]
     return next((place / name for place in places if place and (place / name).is_dir()), None)
-
-
-def _rank_as_proposed(
-    document: Document, candidates: Sequence[AbsentCandidate], selection: Selection | None
-) -> Ranking:
-    """By the score of their only source: the bank's, which `selection` calibrates, or a log-probability."""
-    kind_of = PhraseKinds(document)
-    scores = [_score(candidate) for candidate in candidates]
-    shown = selection.calibration.probabilities(np.array(scores)) if selection else np.exp(scores)
-    order = sorted(range(len(scores)), key=lambda number: -scores[number])
-    keyphrases = tuple(
-        Keyphrase(
-            candidates[number].text,
-            float(shown[number]),
-            source=candidates[number].source,
-            kind=kind_of(candidates[number].text),
-            evidence=candidates[number].evidence,
-        )
-        for number in order
-    )
-    own = min(selection.count(scores, LEAST_ABSENT) if selection else LEAST_ABSENT, len(scores))
-    return Ranking(keyphrases, own, selection.count(scores, 0) if selection else own)
-
-
-def _score(candidate: AbsentCandidate) -> float:
-    score = candidate.generated if candidate.retrieved is None else candidate.retrieved
-    assert score is not None  # a candidate has a source
-    return score
 
 
 def _with_absent(

@@ -21,8 +21,8 @@ from kpdemo.simckp.reading import encode_rows
 from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
 from kpdemo.text import StemmedText
 from kpdemo.training.bank_model import BankModel
-from kpdemo.training.loop import Metrics
 from kpdemo.training.pairs import TermPair, make_pair
+from kpdemo.training.part import Metrics
 from kpdemo.training.selection import learn_selection
 from kpdemo.training.terms import bare
 from kpdemo.types import Document

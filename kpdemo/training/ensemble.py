@@ -20,8 +20,8 @@ from kpdemo.simckp.folders import CARD
 from kpdemo.simckp.model import ExtractorConfig
 from kpdemo.simckp.predictor import Second, Selection
 from kpdemo.training.bounds import Positive
-from kpdemo.training.loop import Metrics
 from kpdemo.training.model_card import lowered, measured, selected
+from kpdemo.training.part import Metrics
 from kpdemo.training.present_validation import ValidationSet
 from kpdemo.training.sources import Source, read_source
 

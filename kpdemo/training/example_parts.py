@@ -16,7 +16,7 @@ from kpdemo.training.batching import length_bucketed
 from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.extractor_config import ExtractorTraining
 from kpdemo.training.labelling import ExampleSettings
-from kpdemo.training.loop import Metrics
+from kpdemo.training.part import Metrics
 
 
 def training_examples(config: ExtractorTraining) -> ExampleCache:

@@ -12,7 +12,7 @@ from kpdemo.simckp.folders import content_hash
 from kpdemo.simckp.model import ExtractorConfig
 from kpdemo.simckp.quantized import Storage
 from kpdemo.training.bounds import Positive, Rate, Share
-from kpdemo.training.loop import LoopConfig
+from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source, source_hashes
 

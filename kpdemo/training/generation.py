@@ -13,7 +13,7 @@ from kpdemo.simckp.losses import generation_loss
 from kpdemo.simckp.targets import pad_targets, shifted
 from kpdemo.text import phrase_key
 from kpdemo.training.labelling import absent_keyphrases, bare_phrase_tokens
-from kpdemo.training.loop import Metrics
+from kpdemo.training.part import Metrics
 from kpdemo.types import Document
 
 _BATCH = 16

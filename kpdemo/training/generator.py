@@ -39,7 +39,8 @@ from kpdemo.training.extractor_config import ExtractorTraining, run_identity
 from kpdemo.training.freezing import set_dropout
 from kpdemo.training.generation import GenerationValidation
 from kpdemo.training.labelling import absent_keyphrases
-from kpdemo.training.loop import Metrics, Progress, train
+from kpdemo.training.loop import Progress, train
+from kpdemo.training.part import Metrics
 from kpdemo.training.present_validation import ValidationSet
 from kpdemo.training.sources import read_source
 

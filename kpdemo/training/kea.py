@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,8 +25,6 @@ from kpdemo.types import Document
 
 MOST_GIVEN = 15
 _EVERY = 10  # one document in this many chooses how many keyphrases are given
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

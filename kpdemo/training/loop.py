@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import math
 import signal
@@ -11,83 +9,21 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import accumulate, takewhile
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Any
 
 import torch
-from pydantic import Field
-from torch import Tensor, nn
+from torch import nn
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from kpdemo.errors import TrainingError
-from kpdemo.training.run_files import load_state, save_state
+from kpdemo.training.loop_config import LoopConfig, run_fingerprint, uses_bf16
+from kpdemo.training.part import Metrics, Part
+from kpdemo.training.run_files import cut_log, load_state, log_line, save_state
+from kpdemo.training.schedule import count_steps, learning_rate
 
 logger = logging.getLogger(__name__)
-
-Metrics = dict[str, float]
-
-Precision = Literal["auto", "bf16", "fp32"]
-
-_MAY_CHANGE = ("documents", "evaluate_every", "checkpoint_minutes", "patience", "workers", "log_every")
-
-
-@dataclass(frozen=True)
-class LoopConfig:
-    """Attributes:
-    documents: document visits in all; N epochs are N times the documents of one, and so N visits of each. A
-        run ends with the last whole batch that they allow. A run may go on with more or fewer.
-    warmup, decay: shares of the run in which the learning rate rises from and falls to zero; with
-        decay = 1 - warmup it is SimCKP's linear decay, with less it stays at its peak in between. A run
-        resumed with another `documents` follows the schedule of the new total from then on, so its learning
-        rate may rise again; no single run has that schedule.
-    clip: largest gradient norm.
-    precision: "auto" is bf16 on a GPU and fp32 on a CPU, many of which are slower in bf16; a run goes on in
-        the one it was begun with.
-    evaluate_every: document visits between two evaluations.
-    patience: evaluations without a better one before the run stops.
-    workers: processes that prepare batches; 0 for none.
-    """
-
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
-    documents: Annotated[int, Field(ge=1)]
-    batch_size: Annotated[int, Field(ge=1)] = 8
-    warmup: Annotated[float, Field(ge=0, le=1)] = 0.05
-    decay: Annotated[float, Field(ge=0, le=1)] = 0.95
-    clip: Annotated[float, Field(gt=0)] = 1.0
-    precision: Precision = "auto"
-    evaluate_every: Annotated[int, Field(ge=1)] = 5_000
-    checkpoint_minutes: Annotated[float, Field(gt=0)] = 5.0
-    patience: Annotated[int, Field(ge=1)] = 10
-    log_every: Annotated[int, Field(ge=1)] = 50
-    workers: Annotated[int, Field(ge=0)] = 0
-    seed: int = 42
-
-
-class Part(Protocol):
-    """What is trained: the loop knows nothing of documents or phrases."""
-
-    selected: str
-    """The metric of `evaluate` to maximise."""
-
-    @property
-    def module(self) -> nn.Module: ...
-
-    def parameter_groups(self) -> list[dict[str, Any]]: ...
-
-    def batches(self, epoch: int) -> list[list[int]]:
-        """Indices into `self`, a function of the epoch alone; as many in every epoch, in as many batches."""
-
-    def __getitem__(self, index: int) -> Any: ...
-
-    def collate(self, items: Sequence[Any]) -> Any: ...
-
-    def loss(self, batch: Any) -> Tensor | None:
-        """None where the batch teaches nothing: the weights stay as they are."""
-
-    def evaluate(self) -> Metrics: ...
 
 
 @dataclass
@@ -136,36 +72,6 @@ def train(part: Part, config: LoopConfig, folder: Path, device: torch.device, *,
     return run.progress
 
 
-def count_steps(part: Part, documents: int) -> int:
-    """The batches of that many document visits, over as many epochs as that takes; at least one."""
-    sizes = _sizes(part, 0)
-    epochs, rest = divmod(documents, max(sum(sizes), 1))
-    visited = accumulate(_sizes(part, epochs)) if rest else ()
-    last = sum(1 for _ in takewhile(lambda visits: visits <= rest, visited))
-    return max(epochs * len(sizes) + last, 1)
-
-
-def _sizes(part: Part, epoch: int) -> list[int]:
-    return [len(batch) for batch in part.batches(epoch)]
-
-
-def learning_rate(config: LoopConfig, steps: int) -> Callable[[int], float]:
-    """The factor on the peak learning rate at each of that many steps."""
-
-    def factor(step: int) -> float:
-        done = step / steps
-        rising = (step + 1) / max(config.warmup * steps, 1)
-        falling = (1 - done) / config.decay if config.decay else 1.0
-        return max(min(1.0, rising, falling), 0.0)
-
-    return factor
-
-
-def uses_bf16(precision: str, device: torch.device) -> bool:
-    """Whether a setting `precision` means bf16 on that device."""
-    return precision == "bf16" or (precision == "auto" and device.type == "cuda")
-
-
 class _Run:
     def __init__(
         self, part: Part, config: LoopConfig, folder: Path, device: torch.device, identity: str
@@ -191,7 +97,7 @@ class _Run:
         self._schedule.load_state_dict(state["schedule"])
         self.progress = Progress(**state["progress"] | {"precision": begun_with})
         _restore_chance(state, self._device)
-        self._cut_log()
+        cut_log(self._folder, self.progress.step)
         logger.info("resumed at step %d of %d", self.progress.step, self._steps)
         self._tell_other_schedule(state.get("documents"))
 
@@ -199,7 +105,7 @@ class _Run:
         """What a stored run was begun with, which is this one but for a precision that is left open."""
         precisions = ("bf16", "fp32") if self._config.precision == "auto" else (self._config.precision,)
         for precision in precisions:
-            if fingerprint == _fingerprint(self._config, precision, self._identity):
+            if fingerprint == run_fingerprint(self._config, precision, self._identity):
                 return precision
         raise TrainingError(
             f"{self._folder} holds a run with other settings or data: give another --output or delete it."
@@ -234,9 +140,7 @@ class _Run:
         bar = tqdm(total=config.documents, initial=progress.documents, unit="doc")
         recent: list[float] = []
         if self._over():
-            if (
-                not progress.best_step
-            ):  # fewer visits are asked for than were made before the first evaluation
+            if not progress.best_step:  # fewer visits are asked for than came before the first evaluation
                 self._evaluate()
             return
         before = progress.seconds
@@ -349,27 +253,14 @@ class _Run:
             "step %d: %s", progress.step, ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
         )
 
-    def _log(self, values: dict[str, float]) -> None:
+    def _log(self, values: Metrics) -> None:
         progress = self.progress
         line = {"step": progress.step, "documents": progress.documents} | values
-        with (self._folder / "log.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line | {"seconds": round(progress.seconds, 1)}) + "\n")
-
-    def _cut_log(self) -> None:
-        """Forget what a crash left in the log after the last checkpoint: those steps come again."""
-        path = self._folder / "log.jsonl"
-        if path.is_file():
-            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-            kept = [
-                line
-                for line in lines
-                if line.endswith("\n") and json.loads(line)["step"] <= self.progress.step
-            ]
-            path.write_text("".join(kept), encoding="utf-8")
+        log_line(self._folder, line | {"seconds": round(progress.seconds, 1)})
 
     def save(self) -> None:
         state = {
-            "fingerprint": _fingerprint(self._config, self.progress.precision, self._identity),
+            "fingerprint": run_fingerprint(self._config, self.progress.precision, self._identity),
             "documents": self._config.documents,
             "module": self._part.module.state_dict(),
             "optimizer": self._optimizer.state_dict(),
@@ -388,12 +279,6 @@ def _restore_chance(state: Mapping[str, Any], device: torch.device) -> None:
     torch.set_rng_state(state["rng"].cpu())
     if device.type == "cuda" and "cuda_rng" in state:
         torch.cuda.set_rng_state(state["cuda_rng"].cpu(), device)
-
-
-def _fingerprint(config: LoopConfig, precision: str, identity: str) -> str:
-    settings = asdict(config) | {"precision": precision}
-    fixed = {name: value for name, value in settings.items() if name not in _MAY_CHANGE}
-    return hashlib.sha256(f"{sorted(fixed.items())} {identity}".encode()).hexdigest()
 
 
 @contextmanager

@@ -14,8 +14,10 @@ from kpdemo.training.extractor import TrainedExtractor
 from kpdemo.training.extractor_config import ExtractorTraining
 from kpdemo.training.generator import GeneratorTraining, TrainedGenerator
 from kpdemo.training.labeller import LabellerTraining, TrainedLabeller
-from kpdemo.training.loop import LoopConfig, Metrics, Progress
+from kpdemo.training.loop import Progress
+from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.one2seq import One2SeqTraining, TrainedOne2Seq
+from kpdemo.training.part import Metrics
 from kpdemo.training.sources import Source
 
 LICENCE = """## Licence and credits

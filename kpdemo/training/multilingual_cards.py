@@ -10,7 +10,8 @@ from kpdemo.errors import ConfigError
 from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import pseudo_table, recall_table
 from kpdemo.training.model_card import LICENCE, table
-from kpdemo.training.retriever import RetrieverTraining, TrainedRetriever
+from kpdemo.training.retriever import TrainedRetriever
+from kpdemo.training.retriever_config import RetrieverTraining
 from kpdemo.training.rgit import MultilingualTraining, TrainedMultilingual
 
 

@@ -26,7 +26,8 @@ from kpdemo.training.extractor_config import run_identity
 from kpdemo.training.generation import GenerationValidation
 from kpdemo.training.generator import GeneratorBatch, GeneratorTraining, build_generator, written_loss
 from kpdemo.training.labelling import LabelledExample, absent_keyphrases
-from kpdemo.training.loop import Metrics, Progress, train
+from kpdemo.training.loop import Progress, train
+from kpdemo.training.part import Metrics
 from kpdemo.training.present_validation import present_figures
 from kpdemo.training.sources import read_source
 from kpdemo.types import Document

@@ -16,8 +16,9 @@ from kpdemo.simckp.reading import padded
 from kpdemo.training.bank_model import BankModel, TermLabels
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.batching import length_bucketed
-from kpdemo.training.loop import LoopConfig, Metrics
+from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.pairs import PairCache, TermPair
+from kpdemo.training.part import Metrics
 
 UNSEEN_EPSILON = 1e-4
 """Adam would blow the faint gradients of terms not seen yet up to full steps; this is above them."""

@@ -22,7 +22,7 @@ from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.predictor import Second, Selection, score_examples
 from kpdemo.training.example_parts import validation_metrics
 from kpdemo.training.labelling import gold_candidates
-from kpdemo.training.loop import Metrics
+from kpdemo.training.part import Metrics
 from kpdemo.training.selection import learn_selection
 from kpdemo.types import Document, Prediction, Predictor
 

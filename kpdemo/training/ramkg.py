@@ -28,7 +28,9 @@ from kpdemo.simckp.quantized import Storage
 from kpdemo.simckp.reading import padded
 from kpdemo.simckp.targets import IGNORED
 from kpdemo.training.batching import length_bucketed
-from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
+from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop_config import LoopConfig
+from kpdemo.training.part import Metrics
 from kpdemo.training.ramkg_config import WriterTraining
 from kpdemo.training.ramkg_inputs import training_inputs, validation_inputs
 from kpdemo.training.ramkg_model import FoundBy, new_writer

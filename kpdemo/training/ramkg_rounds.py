@@ -25,12 +25,13 @@ from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.simckp.folders import CARD
 from kpdemo.sums import write_sums
 from kpdemo.training.extractor_config import FORMER_STYLE
-from kpdemo.training.loop import LoopConfig
+from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.parallel import ParallelSource, Translation
 from kpdemo.training.ramkg import train_writer
 from kpdemo.training.ramkg_config import WriterTraining
 from kpdemo.training.ramkg_model import FoundBy
-from kpdemo.training.retriever import RetrieverTraining, check_trainable, new_tower, open_tower
+from kpdemo.training.retriever import new_tower, open_tower
+from kpdemo.training.retriever_config import RetrieverTraining, check_trainable
 from kpdemo.training.round_data import Corpus, read_rounds, retrieved
 from kpdemo.training.round_retriever import RoundTrained
 from kpdemo.training.settings import CHECKPOINT

@@ -5,8 +5,7 @@ Letters: P candidates, F features.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -20,21 +19,19 @@ from torch.nn import functional
 
 from kpdemo.errors import TrainingError
 from kpdemo.identity import content_identity
-from kpdemo.languages.names import ENGLISH
-from kpdemo.ramkg.features import Help, Knowledge, Phrase, candidates_of, rank_input
+from kpdemo.ramkg.features import Help, Knowledge, rank_input
 from kpdemo.ramkg.iterate import Augmented
-from kpdemo.ramkg.phrases import mined_key
 from kpdemo.ramkg.ranker import Choosing, Ranker, inputs
 from kpdemo.ramkg.subwords import SubwordReader
-from kpdemo.ramkg.terms import LanguageTerms, Lexicon, Translations, count_terms, learn_translations
 from kpdemo.simckp.counting import ExpectedF1, learn_expected_f1
 from kpdemo.simckp.pair_checkpoint import state_hash
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.training.arrays import tokenizer_hash
 from kpdemo.training.batching import length_bucketed
-from kpdemo.training.loop import LoopConfig, Metrics, train
-from kpdemo.training.workers import process_pool
-from kpdemo.types import Document
+from kpdemo.training.loop import train
+from kpdemo.training.loop_config import LoopConfig
+from kpdemo.training.mined import Mined, learn_lexicon, learn_translations_of
+from kpdemo.training.part import Metrics
 
 HELD_OUT = 10
 """One document in this many chooses the weights and the number of keyphrases, and is not trained on."""
@@ -44,10 +41,6 @@ FOLDS = 4
 
 UNKNOWN = 5
 """One document in this many is read as one of a language nothing is known of, so that such can be ranked."""
-
-_TOGETHER = 32  # documents that a process mines at once
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -70,20 +63,6 @@ class RankerTraining:
     minimum: Annotated[int, Field(ge=1)] = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Mined:
-    """A document with the phrases of its text and the keys of its keyphrases."""
-
-    document: Document
-    phrases: tuple[Phrase, ...]
-    gold: tuple[tuple[str, str], ...]
-    """Key and writing of each keyphrase."""
-
-    @property
-    def keys(self) -> frozenset[str]:
-        return frozenset(key for key, _ in self.gold)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelled:
     """Attributes:
@@ -95,20 +74,6 @@ class Labelled:
     positive: NDArray[np.bool_]
 
 
-def mine_documents(documents: Sequence[Document], workers: int) -> list[Mined]:
-    """The phrases of many documents, by several processes."""
-    if workers <= 1 or len(documents) <= _TOGETHER:
-        return [_mine(document) for document in documents]
-    with process_pool(workers) as pool:
-        return list(pool.map(_mine, documents, chunksize=_TOGETHER))
-
-
-def _mine(document: Document) -> Mined:
-    language = document.language
-    gold = tuple((mined_key(text, language), text) for text in document.keyphrases)
-    return Mined(document, candidates_of(document), tuple((key, text) for key, text in gold if key))
-
-
 def help_of(given: Augmented, most: int) -> list[Help]:
     """The retrieved keyphrases of a document, at most that many of a passage."""
     scores = given.scores or (1.0,) * len(given.retrieved)
@@ -117,26 +82,6 @@ def help_of(given: Augmented, most: int) -> list[Help]:
         for place, (keyphrases, score) in enumerate(zip(given.retrieved, scores, strict=True))
         for text in keyphrases[:most]
     ]
-
-
-def learn_lexicon(mined: Sequence[Mined], examples: Sequence[Augmented]) -> Lexicon:
-    """Terms and translations by language; translations from each document's first passage."""
-    languages = sorted({item.document.language for item in mined})
-    terms: dict[str, LanguageTerms] = {}
-    translations: dict[str, Translations] = {}
-    for language in languages:
-        own = [number for number, item in enumerate(mined) if item.document.language == language]
-        terms[language] = count_terms(
-            ((phrase.key for phrase in mined[number].phrases), mined[number].gold) for number in own
-        )
-        translations[language] = learn_translations([_pair(mined[n], examples[n]) for n in own])
-    return Lexicon(terms, translations)
-
-
-def _pair(item: Mined, given: Augmented) -> tuple[list[str], list[str]]:
-    first = given.retrieved[0] if given.retrieved else ()
-    english = (mined_key(text, ENGLISH) for text in first)
-    return [key for key in english if key], [key for key, _ in item.gold]
 
 
 def train_ranker(
@@ -208,7 +153,7 @@ def label_all(
     found: dict[int, Labelled] = {}
     for fold in range(FOLDS):
         others = [number for number in range(len(mined)) if number % FOLDS != fold]
-        translations = _translations(mined, translated, others) if retrieval else {}
+        translations = learn_translations_of(mined, translated, others) if retrieval else {}
         taught = knowledge.with_translations(translations)
         for number in range(fold, len(mined), FOLDS):
             item = mined[number]
@@ -218,16 +163,6 @@ def label_all(
             positive = np.array([phrase.key in item.keys for phrase in ranked.phrases], dtype=bool)
             found[number] = Labelled(inputs(ranked, retrieval=retrieval), positive)
     return [found[number] for number in range(len(mined))]
-
-
-def _translations(
-    mined: Sequence[Mined], examples: Sequence[Augmented], numbers: Sequence[int]
-) -> Mapping[str, Translations]:
-    pairs: dict[str, list[tuple[list[str], list[str]]]] = {}
-    for number in numbers:
-        own = pairs.setdefault(mined[number].document.language, [])
-        own.append(_pair(mined[number], examples[number]))
-    return {language: learn_translations(own) for language, own in pairs.items()}
 
 
 @dataclass(frozen=True)

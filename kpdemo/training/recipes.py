@@ -150,7 +150,8 @@ def _ramkg_rounds() -> Recipe:
 
 def _retriever() -> Recipe:
     from kpdemo.training.multilingual_cards import retriever_card
-    from kpdemo.training.retriever import RetrieverTraining, TrainedRetriever, train_retriever
+    from kpdemo.training.retriever import TrainedRetriever, train_retriever
+    from kpdemo.training.retriever_config import RetrieverTraining
 
     def save(folder: Path, config: RetrieverTraining, trained: TrainedRetriever, card: str) -> None:
         trained.tower.save(folder, card)

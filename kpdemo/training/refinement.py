@@ -15,9 +15,10 @@ from torch import Tensor
 from kpdemo.training.bank_model import BankModel, TermLabels
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.batching import length_bucketed
-from kpdemo.training.loop import LoopConfig, Metrics
+from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.pair_encoder import UNSEEN_EPSILON
 from kpdemo.training.pairs import PairCache, TermPair
+from kpdemo.training.part import Metrics
 
 
 @dataclass(frozen=True)

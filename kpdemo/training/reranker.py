@@ -24,7 +24,9 @@ from kpdemo.simckp.reranker import RerankerConfig, RerankerModel
 from kpdemo.training.bounds import Count, Positive, Rate, Share
 from kpdemo.training.candidates import proposed_documents
 from kpdemo.training.freezing import set_dropout
-from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
+from kpdemo.training.loop import Progress, train
+from kpdemo.training.loop_config import LoopConfig
+from kpdemo.training.part import Metrics
 from kpdemo.training.reranker_part import CandidateReader, RerankerPart, RerankerValidation
 from kpdemo.training.settings import decisive
 from kpdemo.training.sources import Source, draw_documents, read_source, source_hashes

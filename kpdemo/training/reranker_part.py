@@ -25,7 +25,8 @@ from kpdemo.simckp.tokens import document_tokens, phrase_tokens
 from kpdemo.training.batching import length_bucketed
 from kpdemo.training.candidates import ProposedDocument
 from kpdemo.training.example_parts import LearningRates, trained_parameters, validation_metrics
-from kpdemo.training.loop import LoopConfig, Metrics
+from kpdemo.training.loop_config import LoopConfig
+from kpdemo.training.part import Metrics
 from kpdemo.training.selection import learn_selection
 from kpdemo.types import Document, Keyphrase, Prediction
 

@@ -20,20 +20,17 @@ from kpdemo.cores import usable_cores
 from kpdemo.identity import content_identity
 from kpdemo.ramkg.iterate import Augmented, Retrieved, RgitConfig
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
-from kpdemo.ramkg.rgit import Outcome, augmented, found_once, iterate
+from kpdemo.ramkg.rgit import Outcome, augmented, iterate
+from kpdemo.ramkg.steps import found_once
 from kpdemo.ramkg.subwords import Bag, load_reader
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.folders import content_hash
-from kpdemo.training.loop import LoopConfig
+from kpdemo.training.loop_config import LoopConfig
+from kpdemo.training.mined import Mined, mine_documents
 from kpdemo.training.parallel import ParallelSource, Translation
-from kpdemo.training.ranker import (
-    Mined,
-    RankerTraining,
-    mine_documents,
-    predict_keyphrases,
-    train_ranker,
-)
-from kpdemo.training.retriever import RetrieverTraining, open_tower
+from kpdemo.training.ranker import RankerTraining, predict_keyphrases, train_ranker
+from kpdemo.training.retriever import open_tower
+from kpdemo.training.retriever_config import RetrieverTraining
 from kpdemo.training.round_data import Corpus, read_rounds, retrieved
 from kpdemo.training.round_retriever import RoundTrained
 from kpdemo.training.settings import CHECKPOINT

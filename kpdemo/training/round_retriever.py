@@ -12,7 +12,9 @@ import torch
 from kpdemo.ramkg.iterate import Pair
 from kpdemo.training.loop import train
 from kpdemo.training.parallel import Translation
-from kpdemo.training.retriever import RetrieverPart, RetrieverTraining, retriever_identity
+from kpdemo.training.retriever import retriever_identity
+from kpdemo.training.retriever_config import RetrieverTraining
+from kpdemo.training.retriever_part import RetrieverPart
 from kpdemo.training.round_data import Corpus, negatives
 from kpdemo.training.settings import CHECKPOINT
 from kpdemo.training.towers import Tower

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -52,3 +54,18 @@ def load_state(path: Path) -> Any:
             f"{path} cannot be read ({reason}): delete {path.parent} to train from the beginning, or give "
             "another --output."
         ) from error
+
+
+def log_line(folder: Path, values: Mapping[str, float]) -> None:
+    """Add to the log of the run in that folder."""
+    with (folder / "log.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(values) + "\n")
+
+
+def cut_log(folder: Path, step: int) -> None:
+    """Forget what a crash left in the log after the checkpoint of that step: later steps come again."""
+    path = folder / "log.jsonl"
+    if path.is_file():
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        kept = [line for line in lines if line.endswith("\n") and json.loads(line)["step"] <= step]
+        path.write_text("".join(kept), encoding="utf-8")

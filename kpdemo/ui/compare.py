@@ -19,7 +19,7 @@ from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
 from kpdemo.ui.results import Answer, Question, note_of, nothing_present
 from kpdemo.ui.stop import Stop, Stops
-from kpdemo.ui.ticked import chosen_models, ticked_models
+from kpdemo.ui.ticked import chosen_models, ticked_models, told_in
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
@@ -210,8 +210,7 @@ class CompareHandlers:
             chosen = chosen_models(self.shelf, models)
             question = read_question(title, document, chosen[0], rule, count, threshold, language)
             columns = []
-            for done, model in enumerate(chosen):
-                progress((done, len(chosen)), desc=model, unit="models" if len(chosen) > 1 else "model")
+            for model in told_in(progress, chosen):
                 columns.append(self._column(replace(question, model=model), stop))
             import_nltk()  # not at the start: only comparing needs it
             return columns_html(columns)

@@ -15,13 +15,12 @@ from gradio.events import Dependency
 from kpdemo.errors import KpdemoError
 from kpdemo.languages.names import NAMES
 from kpdemo.progress import Heard, heard_by
-from kpdemo.types import TITLE_BREAK
-from kpdemo.ui.figures import NARROW_SPACE
 from kpdemo.ui.markdown import markdown_html
-from kpdemo.ui.models import LONG_TEXT, WARM_UP_PATIENCE, ModelShelf
-from kpdemo.ui.questions import LARGEST_COUNT, LONGEST_TEXT, Rule, read_question
+from kpdemo.ui.models import WARM_UP_PATIENCE, ModelShelf
+from kpdemo.ui.questions import LARGEST_COUNT, Rule, read_question
 from kpdemo.ui.results import answer_html
 from kpdemo.ui.stop import Stop
+from kpdemo.ui.text_length import COUNT_CHARACTERS, TELL_LENGTH
 from kpdemo.ui.theme import ASSETS
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
@@ -29,7 +28,6 @@ from kpdemo.ui.widgets import (
     QuestionFields,
     empty_html,
     escape,
-    grouped,
     keep_reason,
     note_html,
     note_script,
@@ -54,40 +52,7 @@ SHOW_RULE = f"""(rule) => [{json.dumps(Rule.COUNT)}, {json.dumps(Rule.THRESHOLD)
 
 EMPTY = "No keyphrases yet. Paste a text or choose an example, then press Predict."
 
-TOO_LONG = (
-    f"LENGTH are MORE more than the {grouped(LONGEST_TEXT)} that this page reads: shorten the text, or use "
-    "the command line (python -m kpdemo predict), which has no limit."
-)
-
-MINUTE = 100_000
-"""Characters that two cores with other work read in a minute."""
-
-# Characters of the text that is read, as Python counts them, in the browser, so that typing sends nothing.
-_COUNT = f"""
-  const heading = [...(title ?? "").trim()].length;
-  const count = (heading && heading + {len(TITLE_BREAK)}) + [...(text ?? "")].length;
-  const minutes = Math.round(count / {MINUTE});
-  const time = minutes > 1 ? `${{minutes}} minutes` : "a minute";
-  const grouped = (number) => String(number).replace(/\\B(?=(\\d{{3}})+$)/g, "{NARROW_SPACE}");"""
-
-COUNT_CHARACTERS = f"""(title, text) => {{{_COUNT}
-  const told = `${{grouped(count)}} ${{count === 1 ? "character" : "characters"}}`;
-  if (count > {LONGEST_TEXT}) return {json.dumps(note_html(TOO_LONG, role="status"))}
-    .replace("LENGTH", told).replace("MORE", grouped(count - {LONGEST_TEXT}));
-  const patience = count < {LONG_TEXT} ? "" : `This may take ${{time}}. `;
-  return `<p class="count">${{patience}}${{told}}${{heading ? ", the title included" : ""}}</p>`;
-}}"""
-
 STOPPED = "Stopped: the text was not read. Press Predict to read it after all."
-
-READING = "Reading LENGTH characters: this may take TIME, or more while the server has other work."
-
-# Shown while the result is pending; see style.css.
-TELL_LENGTH = f"""(title, text) => {{{_COUNT}
-  if (count < {LONG_TEXT} || count > {LONGEST_TEXT}) return "";
-  return {json.dumps(note_html(READING, role="status"))}
-    .replace("LENGTH", grouped(count)).replace("TIME", time);
-}}"""
 
 # On a phone the result is below the fields. Gradio's own scroll_to_output stops half-way when an answer
 # comes fast.

@@ -28,7 +28,7 @@ from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
 from kpdemo.ui.send_documents import Problems, few_documents
 from kpdemo.ui.stop import Stop, Stops
-from kpdemo.ui.ticked import chosen_models, ticked_models
+from kpdemo.ui.ticked import chosen_models, ticked_models, told_in
 from kpdemo.ui.uploads import in_turn_of_files, in_turns, predict_uploads
 from kpdemo.ui.widgets import (
     FILES_QUEUE,
@@ -76,8 +76,7 @@ class SendHandlers:
             question = read_question(title, document, chosen[0], rule, count, threshold, language)
             found: dict[str, Prediction] = {}
             problems = Problems()
-            for done, model in enumerate(chosen):
-                progress((done, len(chosen)), desc=model, unit="models" if len(chosen) > 1 else "model")
+            for model in told_in(progress, chosen):
                 try:
                     found[model] = self.shelf.answer(replace(question, model=model), stop).prediction
                 except OF_ONE_MODEL as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import gradio as gr
 
@@ -45,6 +45,13 @@ def chosen_models(shelf: ModelShelf, ticked: Sequence[str]) -> list[str]:
     if not chosen:
         raise InputError("No model is ticked: tick at least one.")
     return chosen
+
+
+def told_in(progress: gr.Progress, models: Sequence[str]) -> Iterator[str]:
+    """The models one after the other, each told to who waits before its turn."""
+    for done, model in enumerate(models):
+        progress((done, len(models)), desc=model, unit="models" if len(models) > 1 else "model")
+        yield model
 
 
 def fold_label(ticked: Sequence[str]) -> str:

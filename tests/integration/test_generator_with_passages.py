@@ -14,7 +14,7 @@ import torch
 from kpdemo.cli import main
 from kpdemo.errors import ModelLoadError
 from kpdemo.training import CHECKPOINT
-from kpdemo.training.loop import LoopConfig
+from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.ramkg import RamkgTraining, train_ramkg
 from kpdemo.training.ramkg_inputs import training_inputs
 from kpdemo.training.sources import Source

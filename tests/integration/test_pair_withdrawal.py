@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import select
 
 from annotation.adjudication import AdjudicationError
-from annotation.agreement_report import report_to_json
+from annotation.agreement_json import report_to_json
 from annotation.assignment import Progress
 from annotation.clock import utcnow
 from annotation.errors import AssignmentError, ExportError, NoteError, NotFoundError, PairError
@@ -40,7 +40,8 @@ from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.services.remarks import RemarkService
 from annotation.types import Cause, KnownPair, NewPair, Role, SkipReason, User
-from annotation.ui.adjudicate_html import View, item_html, nothing_html
+from annotation.ui.adjudicate_html import item_html, nothing_html
+from annotation.ui.adjudicate_queue_html import View
 from annotation.ui.agreement import texts_of
 from annotation.ui.agreement_tables import raters_table
 from annotation.ui.home import project_html

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
-from annotation.agreement_report import report_to_json
+from annotation.agreement_json import report_to_json
 from annotation.bootstrap import Alpha
 from annotation.drift import Drift, Window
 from annotation.services.accounts import AccountService
@@ -25,14 +25,8 @@ from annotation.services.projects import ProjectService
 from annotation.services.ratings import RatingService
 from annotation.spreadsheet import BYTE_ORDER_MARK
 from annotation.types import NewRating, Role
-from annotation.ui.agreement import (
-    CHARTS,
-    TEXTS,
-    AgreementHandlers,
-    build_agreement_page,
-    charts_of,
-    texts_of,
-)
+from annotation.ui.agreement import TEXTS, AgreementHandlers, build_agreement_page, texts_of
+from annotation.ui.agreement_charts import CHARTS, charts_of
 from annotation.ui.agreement_parts import FOR_LEADERS, verdict
 from annotation.ui.agreement_tables import name_order, raters_table, widest_table
 from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart

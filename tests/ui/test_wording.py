@@ -8,7 +8,7 @@ import pytest
 
 from annotation.judgements import JudgingOptions
 from annotation.relevance import Average
-from annotation.services.quality import Standing
+from annotation.services.standings import Standing
 from annotation.shares import share_text
 from annotation.types import User
 from annotation.ui.charts import grades_chart

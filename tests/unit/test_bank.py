@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.associations import Associations
 from kpdemo.simckp.bank import BankScore, PhraseBank
+from kpdemo.simckp.bank_file import read_bank, write_bank
 from kpdemo.simckp.terms import TermIndex, TextTerms, term_key
 from kpdemo.types import Document
 
@@ -129,8 +130,8 @@ def test_evidence_does_not_say_the_same_twice():
 
 def test_a_bank_of_one_phrase_works(tmp_path):
     bank = bank_of(1, association=0.5)
-    bank.save(tmp_path / "bank")
-    opened = PhraseBank.load(tmp_path / "bank", encoder=bank.encoder)
+    write_bank(bank, tmp_path / "bank")
+    opened = read_bank(tmp_path / "bank", encoder=bank.encoder)
     assert [term.text for [term] in opened.search(bank.vectors, 50)] == ["term 0"]
     assert opened.search(bank.vectors, 50, [TextTerms((0,))]) == [[]]
     assert opened.search(np.zeros((0, WIDTH), dtype=np.float32), 50) == []
@@ -149,9 +150,9 @@ class TestFile:
         return bank_of(50, frequency=0.03, association=0.2, scored=30)
 
     def test_what_is_saved_finds_the_same_and_is_saved_as_the_same_bytes(self, bank, tmp_path):
-        bank.save(tmp_path / "one")
-        opened = PhraseBank.load(tmp_path / "one", encoder=bank.encoder)
-        opened.save(tmp_path / "two")
+        write_bank(bank, tmp_path / "one")
+        opened = read_bank(tmp_path / "one", encoder=bank.encoder)
+        write_bank(opened, tmp_path / "two")
         assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
         documents, texts = unit_vectors(5, seed=3), [TextTerms((1, 2, 3), frozenset(["term"]))] * 5
         assert opened.search(documents, 10, texts) == bank.search(documents, 10, texts)
@@ -159,35 +160,35 @@ class TestFile:
         assert opened.frequency_of("another term") == 0
 
     def test_a_vector_takes_a_byte_a_number(self, bank, tmp_path):
-        bank.save(tmp_path / "bank")
+        write_bank(bank, tmp_path / "bank")
         larger = bank_of(1050)
-        larger.save(tmp_path / "larger")
+        write_bank(larger, tmp_path / "larger")
         growth = (tmp_path / "larger").stat().st_size - (tmp_path / "bank").stat().st_size
         assert growth < 1000 * (WIDTH + 30)  # numbers, frequency, spelling, key, and three partners each
 
     def test_a_bank_of_another_encoder_is_refused(self, bank, tmp_path):
-        bank.save(tmp_path / "bank")
+        write_bank(bank, tmp_path / "bank")
         with pytest.raises(ModelLoadError, match=r"built with the pair encoder eeeeeeeeeeee, not with ffff"):
-            PhraseBank.load(tmp_path / "bank", encoder="f" * 64)
+            read_bank(tmp_path / "bank", encoder="f" * 64)
 
     def test_a_missing_bank_is_explained(self, tmp_path):
         with pytest.raises(ModelLoadError, match=r"No phrase bank at .*train bank"):
-            PhraseBank.load(tmp_path / "bank", encoder="e")
+            read_bank(tmp_path / "bank", encoder="e")
 
     @pytest.mark.parametrize("keep", [0, 7, 300, -5])
     def test_a_cut_bank_is_refused_in_one_sentence(self, bank, tmp_path, keep):
-        bank.save(tmp_path / "bank")
+        write_bank(bank, tmp_path / "bank")
         (tmp_path / "bank").write_bytes((tmp_path / "bank").read_bytes()[:keep])
         with pytest.raises(ModelLoadError, match=r"cannot be read \(.+\): restore it\."):
-            PhraseBank.load(tmp_path / "bank", encoder=bank.encoder)
+            read_bank(tmp_path / "bank", encoder=bank.encoder)
 
 
 def test_keys_that_an_earlier_version_stored_with_marks_of_print_are_made_anew(tmp_path):
     texts = ["Alzheimer's disease", "Alzheimer’s disease", "benzo[a]pyrene"]
     old = ("alzheim s diseas", "alzheimer’ diseas", "benzo[a]pyren")
     built = PhraseBank.build(texts, np.array([2.0, 1.0, 0.5]), torch.eye(3), encoder="e")
-    replace(built, keys=old).save(tmp_path / "bank")
-    bank = PhraseBank.load(tmp_path / "bank", encoder="e")
+    write_bank(replace(built, keys=old), tmp_path / "bank")
+    bank = read_bank(tmp_path / "bank", encoder="e")
     assert [bank.frequency_of(text) for text in texts] == [2.0, 2.0, 0.5]
     assert bank.terms.read(Document("The benzo[a]pyrene of Alzheimer’s disease")).numbers == (0, 2)
 

@@ -16,6 +16,7 @@ from kpdemo.cli import main
 from kpdemo.errors import ConfigError, ModelLoadError, TrainingError
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.backbone import add_separator, load_backbone, load_encoder_decoder
+from kpdemo.simckp.bank_file import write_bank
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.decoding import SimckpGenerator
 from kpdemo.simckp.dual_encoder import DualEncoderConfig
@@ -428,7 +429,7 @@ class TestTraining:
         run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
         known = set((tmp_path / "cache").glob("candidates-*"))
         bank = load_bank(tmp_path / "bank", device="cpu").bank
-        replace(bank, score=replace(bank.score, words=0.5)).save(tmp_path / "bank" / BANK)
+        write_bank(replace(bank, score=replace(bank.score, words=0.5)), tmp_path / "bank" / BANK)
         write_sums(tmp_path / "bank")
         with pytest.raises(TrainingError, match="holds a run with other settings"):
             run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)

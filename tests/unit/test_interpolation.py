@@ -16,7 +16,7 @@ from kpdemo.simckp.folders import WEIGHTS
 from kpdemo.training import run
 from kpdemo.training.extractor_config import ExtractorTraining
 from kpdemo.training.interpolation import copied_weights, interpolate
-from kpdemo.training.loop import LoopConfig
+from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.sources import Source
 from tests.tiny import tiny_bert
 

@@ -20,16 +20,12 @@ from kpdemo.ramkg.rgit import Outcome, iterate
 from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.ramkg.subwords import SubwordEncoder, load_reader, save_reader, train_tokenizer
 from kpdemo.training import run
-from kpdemo.training.loop import LoopConfig
+from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.parallel import ParallelSource, Translation, read_translations
 from kpdemo.training.ramkg_rounds import RoundRetriever
-from kpdemo.training.retriever import (
-    RetrieverPart,
-    RetrieverTraining,
-    new_tower,
-    retrieval_loss,
-    retriever_identity,
-)
+from kpdemo.training.retriever import new_tower, retriever_identity
+from kpdemo.training.retriever_config import RetrieverTraining
+from kpdemo.training.retriever_part import RetrieverPart, retrieval_loss
 from kpdemo.training.rgit import (
     MultilingualTraining,
     RetrieverRounds,

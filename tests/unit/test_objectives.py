@@ -18,7 +18,7 @@ from kpdemo.training.extractor_config import ExtractorTraining
 from kpdemo.training.generator import GeneratorTraining
 from kpdemo.training.labeller import LabellerTraining
 from kpdemo.training.labelling import ExampleSettings, label_document
-from kpdemo.training.loop import LoopConfig
+from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.one2seq import One2SeqTraining
 from kpdemo.training.sources import Source
 from kpdemo.types import Document

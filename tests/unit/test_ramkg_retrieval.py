@@ -13,7 +13,7 @@ from kpdemo.ramkg.index import Hit
 from kpdemo.ramkg.manifest import Manifest, write_manifest
 from kpdemo.ramkg.retrieval import PassageSource, RamkgPredictor, are_alike
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
-from kpdemo.training.loop import LoopConfig
+from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.ramkg import RamkgTraining, train_ramkg
 from kpdemo.training.sources import Source
 from kpdemo.types import Document, RetrievalPredictor, uses_passages

@@ -11,7 +11,8 @@ from sklearn.isotonic import IsotonicRegression
 
 from annotation.calibration import isotonic
 from annotation.gold_pairs import GoldPair
-from annotation.score_report import System, report_to_json, score_systems
+from annotation.score_json import report_to_json
+from annotation.score_report import System, score_systems
 from annotation.scoring import (
     bootstrap_p,
     correlations,

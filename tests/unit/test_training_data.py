@@ -23,7 +23,7 @@ from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
 from kpdemo.training.kea import KeaTraining
 from kpdemo.training.labelling import ExampleSettings, gold_candidates, label_document
-from kpdemo.training.loop import LoopConfig
+from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.reranker import RerankerTraining
 from kpdemo.training.sources import Source, read_source
 from kpdemo.training.tagger import TaggerConfig, train_tagger

@@ -1,0 +1,68 @@
+"""What the commands of projects show of one: its settings and how far it is."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from annotation.projects import GroupCounts, Member, ProjectCounts
+from annotation.types import Project, ProjectSettings
+
+
+class Order(StrEnum):
+    RANDOM = "random"
+    FILE = "file"
+
+
+def most_text(settings: ProjectSettings) -> str:
+    return "no limit" if settings.most_per_rater is None else f"{settings.most_per_rater:,}"
+
+
+def settings_rows(settings: ProjectSettings) -> list[list[str]]:
+    return [
+        ["Comparison types", ", ".join(settings.types)],
+        ["Raters per pair", str(settings.raters_per_pair)],
+        ["Most pairs per rater", most_text(settings)],
+        ["Flagged from", str(settings.threshold)],
+        ["Step", str(settings.step)],
+        ["Order", f"random, seed {settings.seed}" if settings.is_random else "as in the file"],
+        ["Raters may revise", "yes" if settings.may_revise else "no"],
+        ["Lease", f"{settings.lease_minutes} minutes"],
+        ["Guidelines", f"{len(settings.guidelines):,} characters" if settings.guidelines else "none"],
+    ]
+
+
+def project_json(project: Project) -> dict[str, Any]:
+    settings = project.settings
+    return {
+        "id": project.id,
+        "name": project.name,
+        "types": list(settings.types),
+        "guidelines": settings.guidelines,
+        "raters_per_pair": settings.raters_per_pair,
+        "threshold": float(settings.threshold),
+        "step": float(settings.step),
+        "order": (Order.RANDOM if settings.is_random else Order.FILE).value,
+        "seed": settings.seed,
+        "may_revise": settings.may_revise,
+        "lease_minutes": settings.lease_minutes,
+        "most_per_rater": settings.most_per_rater,
+        "created_at": project.created_at.isoformat(),
+    }
+
+
+def totals(counts: ProjectCounts | GroupCounts) -> dict[str, int]:
+    return {
+        "pairs": counts.pairs,
+        "ratings": counts.ratings,
+        "finished": counts.finished,
+        "flagged": counts.flagged,
+    }
+
+
+def total_cells(counts: ProjectCounts | GroupCounts) -> list[str]:
+    return [f"{figure:,}" for figure in totals(counts).values()]
+
+
+def roles_of(member: Member) -> list[str]:
+    return sorted(role.value for role in member.roles)

@@ -1,0 +1,138 @@
+"""The rows that agreement is computed from, as columns of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+from sqlalchemy import Row, func, select
+from sqlalchemy.orm import Session
+
+from annotation.agreement import Floats, Grades, Integers, Mask
+from annotation.agreement_report import NO_GENRE, SHOWN_CHARACTERS, ProjectGrades, WidePair, widest
+from annotation.services.adjudication_queue import CHANGED
+from annotation.services.in_use import IN_USE, of_pair_in_use
+from annotation.services.numbering import numbers_of
+from annotation.types import QUARTERS_PER_POINT
+from db.models import Adjudication, Pair, Project, Rating
+
+
+@dataclass(frozen=True, slots=True)
+class ReadGrades:
+    """The grades of a project, and the ids that its numbers stand for."""
+
+    data: ProjectGrades
+    pair_ids: Integers
+    rater_ids: tuple[int, ...]
+    rater_labels: tuple[str, ...]
+    """What raters are called by their numbers in gold sets, of which some may be nobody's."""
+
+
+def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
+    """The pairs in the order of import, the raters in an order that tells nothing of them; no texts."""
+    pairs = session.execute(
+        select(Pair.id, Pair.type, Pair.genre)
+        .where(Pair.project_id == project.id, IN_USE)
+        .order_by(Pair.import_order)
+    ).all()
+    ratings = session.execute(
+        select(Rating.pair_id, Rating.rater_id, Rating.quarters, Rating.seconds, Rating.created_at).where(
+            Rating.project_id == project.id, of_pair_in_use(Rating.pair_id, project.id)
+        )
+    ).all()
+    decided = session.execute(
+        select(Adjudication.pair_id, Adjudication.quarters, CHANGED).where(
+            Adjudication.project_id == project.id, of_pair_in_use(Adjudication.pair_id, project.id)
+        )
+    ).all()
+    numbered = numbers_of(session, project, key)
+    rater_ids = tuple(sorted(numbered, key=lambda rater: numbered[rater]))
+    data = _numbered_grades(project, rater_ids, pairs, ratings, decided)
+    pair_ids = np.fromiter((row[0] for row in pairs), np.int64, len(pairs))
+    return ReadGrades(data, pair_ids, rater_ids, tuple(f"Rater {numbered[rater]}" for rater in rater_ids))
+
+
+def _numbered_grades(
+    project: Project,
+    raters: Sequence[int],
+    pairs: Sequence[Row[int, str, str | None]],
+    ratings: Sequence[Row[int, int, int, float | None, datetime]],
+    decided: Sequence[Row[int, int, bool]],
+) -> ProjectGrades:
+    """What was read, as columns: pairs, raters, types and genres are numbers from 0.
+
+    Args:
+        project: whose types come first.
+        raters: their accounts, in the order that numbers them.
+        pairs: id, type and genre, in the order that numbers them.
+        ratings: pair, rater, quarters, seconds and moment.
+        decided: pair, quarters, and whether a rating came after the decision.
+    """
+    places = {row[0]: place for place, row in enumerate(pairs)}
+    rater_number = {rater: number for number, rater in enumerate(raters)}
+    types = tuple(dict.fromkeys([*project.types, *sorted({row[1] for row in pairs})]))
+    genres = tuple(sorted({row[2] or NO_GENRE for row in pairs}))
+    type_number = {name: number for number, name in enumerate(types)}
+    genre_number = {name: number for number, name in enumerate(genres)}
+    is_decided, is_changed, decisions = _decisions(places, decided)
+    return ProjectGrades(
+        types=types,
+        genres=genres,
+        type_of_pair=np.array([type_number[row[1]] for row in pairs], np.int64),
+        genre_of_pair=np.array([genre_number[row[2] or NO_GENRE] for row in pairs], np.int64),
+        decided=is_decided,
+        changed=is_changed,
+        grades=Grades(
+            np.array([places[row[0]] for row in ratings], np.int64),
+            np.array([rater_number[row[1]] for row in ratings], np.int64),
+            np.array([row[2] for row in ratings], np.float64) / QUARTERS_PER_POINT,
+        ),
+        seconds=np.array([np.nan if row[3] is None else row[3] for row in ratings], np.float64),
+        # Imported ratings were all written at one moment, which tells nothing.
+        moments=np.array([np.nan if row[3] is None else row[4].timestamp() for row in ratings], np.float64),
+        decisions=decisions,
+        raters=len(raters),
+        threshold=project.threshold_quarters / QUARTERS_PER_POINT,
+        raters_per_pair=project.raters_per_pair,
+    )
+
+
+def _decisions(
+    places: Mapping[int, int], decided: Sequence[Row[int, int, bool]]
+) -> tuple[Mask, Mask, Floats]:
+    """Which pairs are decided, which were graded since, and the grades that they have from it."""
+    is_decided, is_changed = np.zeros((2, len(places)), dtype=np.bool_)
+    decisions = np.full(len(places), np.nan)
+    for pair_id, quarters, has_changed in decided:
+        is_decided[places[pair_id]] = True
+        is_changed[places[pair_id]] = has_changed
+        decisions[places[pair_id]] = quarters / QUARTERS_PER_POINT
+    return is_decided, is_changed, decisions
+
+
+def read_widest(session: Session, read: ReadGrades) -> tuple[WidePair, ...]:
+    """The pairs whose grades are farthest apart, with the beginning of their texts."""
+    found = widest(read.data)
+    ids = [int(read.pair_ids[number]) for number in found.pairs]
+    beginning = SHOWN_CHARACTERS + 1
+    rows = session.execute(
+        select(
+            Pair.id,
+            Pair.external_id,
+            Pair.type,
+            Pair.genre,
+            func.substr(Pair.left, 1, beginning),
+            func.substr(Pair.right, 1, beginning),
+        ).where(Pair.id.in_(ids))
+    )
+    found_pairs = {
+        id: WidePair(id, external_id, type, genre, left, right)
+        for id, external_id, type, genre, left, right in rows
+    }
+    columns = zip(ids, found.pairs, found.lows, found.highs, found.ratings, strict=True)
+    return tuple(
+        replace(found_pairs[id], low=low, high=high, ratings=count, decided=bool(read.data.decided[number]))
+        for id, number, low, high, count in columns
+    )

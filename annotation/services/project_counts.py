@@ -1,0 +1,36 @@
+"""How far a project is, for each type and genre."""
+
+from __future__ import annotations
+
+from sqlalchemy import Integer, func, select
+from sqlalchemy import cast as sql_cast
+from sqlalchemy.orm import Session
+
+from annotation.projects import GroupCounts, ProjectCounts, sum_counts
+from annotation.services.in_use import IN_USE, count_withdrawn
+from annotation.services.overview import to_adjudicate
+from db import models
+
+
+def count_project(session: Session, project: models.Project) -> ProjectCounts:
+    """Read from an index, without the texts."""
+    pair = models.Pair
+    statement = (
+        select(
+            pair.type,
+            pair.genre,
+            func.count(),
+            func.sum(pair.rating_count),
+            func.sum(sql_cast(pair.rating_count >= project.raters_per_pair, Integer)),
+            func.sum(sql_cast(pair.spread_quarters >= project.threshold_quarters, Integer)),
+        )
+        .where(pair.project_id == project.id, IN_USE)
+        .group_by(pair.type, pair.genre)
+    )
+    found = session.execute(statement)
+    groups = [GroupCounts(type, genre, *map(int, figures)) for type, genre, *figures in found]
+    withdrawn = count_withdrawn(session, project.id)
+    waiting = sum(row[1] for row in session.execute(to_adjudicate([project.id])))
+    places = {type: place for place, type in enumerate(project.types)}
+    groups.sort(key=lambda group: (places[group.type], group.genre or ""))
+    return sum_counts(groups, withdrawn, to_adjudicate=waiting)

@@ -1,0 +1,100 @@
+"""How raters stand in a project: pauses, attempts at the training, and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import case, func, select
+from sqlalchemy.orm import Session
+
+from annotation.quality import QualitySettings
+from annotation.services.users import as_user
+from annotation.types import Role, User, to_quarters
+from db import models
+from db.models import Membership, Pair, RaterState, Rating, TrainingAttempt
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A finished way through the training pairs."""
+
+    number: int
+    pairs: int
+    accepted: int
+    has_passed: bool
+    finished_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a rater stands in a project."""
+
+    user: User
+    paused_at: datetime | None
+    passed_at: datetime | None
+    excused_at: datetime | None
+    attempts: tuple[Attempt, ...]
+    """The first one first."""
+    checks: int
+    """Check pairs that they graded."""
+    accepted_checks: int
+    """Those of them whose grade is accepted by the settings of today."""
+
+
+def standings_of(
+    session: Session, project_id: int, shelf: int | None, settings: QualitySettings
+) -> tuple[Standing, ...]:
+    """Of the raters, by name.
+
+    Args:
+        shelf: the project of the check pairs, where there is one.
+    """
+    raters = session.execute(
+        select(models.User, RaterState)
+        .join(Membership, Membership.user_id == models.User.id)
+        .outerjoin(RaterState, (RaterState.user_id == models.User.id) & (RaterState.project_id == project_id))
+        .where(Membership.project_id == project_id, Membership.role == Role.RATER.value)
+        .order_by(models.User.name_key)
+    ).all()
+    attempts = _attempts(session, project_id)
+    checks = {} if shelf is None else _checked(session, shelf, to_quarters(settings.check_distance))
+    return tuple(
+        Standing(
+            as_user(user),
+            state.paused_at if state else None,
+            state.passed_at if state else None,
+            state.excused_at if state else None,
+            tuple(attempts.get(user.id, ())),
+            *checks.get(user.id, (0, 0)),
+        )
+        for user, state in raters
+    )
+
+
+def _attempts(session: Session, project_id: int) -> dict[int, list[Attempt]]:
+    rows: Iterable[TrainingAttempt] = session.scalars(
+        select(TrainingAttempt)
+        .where(TrainingAttempt.project_id == project_id, TrainingAttempt.finished_at.is_not(None))
+        .order_by(TrainingAttempt.number)
+    )
+    found: dict[int, list[Attempt]] = {}
+    for row in rows:
+        assert row.finished_at is not None
+        attempt = Attempt(row.number, row.pairs, row.accepted, row.has_passed, row.finished_at)
+        found.setdefault(row.user_id, []).append(attempt)
+    return found
+
+
+def _checked(session: Session, shelf: int, distance: int) -> dict[int, tuple[int, int]]:
+    """How many check pairs each rater graded, and how many of the grades are accepted."""
+    is_near = func.abs(Rating.quarters - Pair.intended_quarters) <= distance
+    rows: Any = session.execute(
+        select(Rating.rater_id, func.count(), func.sum(case((is_near, 1), else_=0)))
+        .join(Pair, Pair.id == Rating.pair_id)
+        .where(Rating.project_id == shelf)
+        .group_by(Rating.rater_id)
+    )
+    return {rater: (graded, int(accepted)) for rater, graded, accepted in rows}

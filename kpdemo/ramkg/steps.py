@@ -1,0 +1,59 @@
+"""The steps of a run: what each gave is kept in a file, and not computed again."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from kpdemo.errors import TrainingError
+from kpdemo.ramkg.iterate import Retrieved
+from kpdemo.storage import replace_file
+
+logger = logging.getLogger(__name__)
+
+Found = list[list[Retrieved]]
+
+
+class Steps:
+    """Results by name, each in a file that is written whole when its step is over."""
+
+    def __init__(self, folder: Path, fingerprint: str) -> None:
+        self.folder = folder
+        stored = self.do("run", lambda: {"fingerprint": fingerprint})
+        if stored != {"fingerprint": fingerprint}:
+            raise TrainingError(
+                f"{folder} holds a run with other data or settings: give another folder or delete it."
+            )
+
+    def do(self, name: str, work: Callable[[], Any]) -> Any:
+        """What `work()` gave the first time."""
+        return _once(self.folder, name, work)
+
+
+def found_once(folder: Path, name: str, search: Callable[[], Found]) -> Found:
+    """What `search()` found the first time: another number of threads gives other last digits.
+
+    Args:
+        folder: of a run that `iterate` has begun there, and knows from others.
+        name: of the step.
+    """
+
+    def work() -> list[list[dict[str, Any]]]:
+        return [[asdict(passage) for passage in passages] for passages in search()]
+
+    return [
+        [Retrieved(passage["id"], tuple(passage["keyphrases"]), passage["score"]) for passage in passages]
+        for passages in _once(folder, name, work)
+    ]
+
+
+def _once(folder: Path, name: str, work: Callable[[], Any]) -> Any:
+    path = folder / f"{name}.json"
+    if not path.is_file():
+        logger.info("%s", name)
+        replace_file(path, json.dumps(work(), ensure_ascii=False).encode())
+    return json.loads(path.read_text(encoding="utf-8"))

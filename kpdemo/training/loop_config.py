@@ -1,0 +1,59 @@
+"""The settings of the training loop, and which of them a run that goes on must keep."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from typing import Annotated, ClassVar, Literal
+
+import torch
+from pydantic import Field
+
+Precision = Literal["auto", "bf16", "fp32"]
+
+_MAY_CHANGE = ("documents", "evaluate_every", "checkpoint_minutes", "patience", "workers", "log_every")
+
+
+@dataclass(frozen=True)
+class LoopConfig:
+    """Attributes:
+    documents: document visits in all; N epochs are N times the documents of one, and so N visits of each. A
+        run ends with the last whole batch that they allow. A run may go on with more or fewer.
+    warmup, decay: shares of the run in which the learning rate rises from and falls to zero; with
+        decay = 1 - warmup it is SimCKP's linear decay, with less it stays at its peak in between. A run
+        resumed with another `documents` follows the schedule of the new total from then on, so its learning
+        rate may rise again; no single run has that schedule.
+    clip: largest gradient norm.
+    precision: "auto" is bf16 on a GPU and fp32 on a CPU, many of which are slower in bf16; a run goes on in
+        the one it was begun with.
+    evaluate_every: document visits between two evaluations.
+    patience: evaluations without a better one before the run stops.
+    workers: processes that prepare batches; 0 for none.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    documents: Annotated[int, Field(ge=1)]
+    batch_size: Annotated[int, Field(ge=1)] = 8
+    warmup: Annotated[float, Field(ge=0, le=1)] = 0.05
+    decay: Annotated[float, Field(ge=0, le=1)] = 0.95
+    clip: Annotated[float, Field(gt=0)] = 1.0
+    precision: Precision = "auto"
+    evaluate_every: Annotated[int, Field(ge=1)] = 5_000
+    checkpoint_minutes: Annotated[float, Field(gt=0)] = 5.0
+    patience: Annotated[int, Field(ge=1)] = 10
+    log_every: Annotated[int, Field(ge=1)] = 50
+    workers: Annotated[int, Field(ge=0)] = 0
+    seed: int = 42
+
+
+def uses_bf16(precision: str, device: torch.device) -> bool:
+    """Whether a setting `precision` means bf16 on that device."""
+    return precision == "bf16" or (precision == "auto" and device.type == "cuda")
+
+
+def run_fingerprint(config: LoopConfig, precision: str, identity: str) -> str:
+    """Of what may not change when a run goes on."""
+    settings = asdict(config) | {"precision": precision}
+    fixed = {name: value for name, value in settings.items() if name not in _MAY_CHANGE}
+    return hashlib.sha256(f"{sorted(fixed.items())} {identity}".encode()).hexdigest()
