@@ -62,8 +62,9 @@ def backup(database: Database, file: Path, *, overwrite: bool = False) -> Backup
         DatabaseError: it is missing or empty, cannot be reached, or `file` exists, is in use or cannot be
             written.
     """
-    if file.is_dir():
-        raise DatabaseError(f"{file} is a folder, not a file: give the name of a file.")
+    if file.exists() and not file.is_file():  # a device would be gone, and all programs that need it harmed
+        what = "a folder" if file.is_dir() else "a device or a pipe"
+        raise DatabaseError(f"{file} is {what}, not a file: give the name of a file.")
     if file.exists() and not overwrite:
         raise DatabaseError(f"{file} is there already: give another name, or --force to replace it.")
     if database.path is not None and file.exists() and file.samefile(database.path):

@@ -7,11 +7,18 @@ from pathlib import Path
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write beside `path` and rename, so that a crash leaves the old file whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.partial")
+    """Write beside `path` and rename, so that a crash leaves the old file whole.
+
+    A link stays, and what it leads to is replaced; a pipe or a device takes the content itself.
+    """
+    place = Path(os.path.realpath(path))
+    if place.exists() and not place.is_file():  # a file in the place of /dev/null would harm all programs
+        place.write_bytes(content)
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    partial = place.with_name(f"{place.name}.partial")
     with partial.open("wb") as stream:
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())  # or a power cut may leave the new name with nothing in it
-    partial.replace(path)
+    partial.replace(place)

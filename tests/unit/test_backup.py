@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import stat
@@ -120,6 +121,14 @@ def test_a_backup_taken_while_others_write_is_one_moment(database, tmp_path):
         assert (users - 2) % 50 == 0
         counts.append(users)
     assert 52 <= counts[0] <= counts[1]
+
+
+def test_a_backup_takes_the_place_of_no_device_or_pipe(database, tmp_path):
+    fill(database)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DatabaseError, match="pipe is a device or a pipe, not a file"):
+        backup(database, tmp_path / "pipe", overwrite=True)
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_backup_replaces_a_file_only_when_it_is_told_to(database, tmp_path):
