@@ -235,7 +235,7 @@ def _show(overview: QualityOverview) -> None:
     rows = [
         (
             standing.user.name,
-            "paused" if standing.paused_at else "at work",
+            standing.work,
             training_word(standing) if overview.training_pairs or standing.attempts else "–",
             ", ".join(f"{attempt.accepted}/{attempt.pairs}" for attempt in standing.attempts) or "–",
             f"{standing.checks:,}",

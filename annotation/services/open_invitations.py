@@ -56,6 +56,12 @@ def is_open(now: datetime) -> ColumnElement[bool]:
     return and_(Invitation.used_at.is_(None), Invitation.expires_at > now, MAKER_MAY)
 
 
+def can_come_in(now: datetime) -> ColumnElement[bool]:
+    """Of a user: they can sign in, now or once they have opened their link."""
+    link = select(Invitation.id).where(Invitation.user_id == User.id, is_open(now)).exists()
+    return and_(User.disabled_at.is_(None), or_(User.password_hash.is_not(None), link))
+
+
 def open_invitations(session: Session, now: datetime, project_id: int | None = None) -> list[OpenInvitation]:
     """The newest first, without those of no use: for disabled accounts, for a set-up that is done.
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Select, and_, case, func, or_, select
 
+from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError
 from annotation.projects import all_graded
 from annotation.services.adjudication_queue import CHANGED
 from annotation.services.in_use import IN_USE
+from annotation.services.open_invitations import can_come_in
 from annotation.services.users import find_user
 from annotation.types import Role, User
-from db import Database
+from db import Database, models
 from db.models import Adjudication, LargerItem, Membership, Pair, Project, RaterState, Writing
 
 
@@ -57,8 +60,9 @@ class Place:
 
 
 class OverviewService:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, clock: Clock = utcnow) -> None:
         self._database = database
+        self._clock = clock
 
     def projects(self, user: User) -> list[ProjectLine]:
         """The projects of `user` by name, those of an administrator of the server being all."""
@@ -75,7 +79,7 @@ class OverviewService:
             ids = [row.id for row in shown]
             counted = {row.project_id: row for row in session.execute(_counts(ids))}
             opened = {row[0]: row[1] for row in session.execute(to_adjudicate(ids))}
-            raters = {row[0]: row[1] for row in session.execute(_raters(ids))}
+            raters = {row[0]: row[1] for row in session.execute(_raters(ids, self._clock()))}
             unwritten = {row[0]: row[1] for row in session.execute(_unwritten(ids))}
             to_review = {row[0]: row[1] for row in session.execute(_to_review(ids))}
             withdrawn = {row[0]: row[1] for row in session.execute(_withdrawn(ids))}
@@ -160,10 +164,11 @@ def to_adjudicate(project_ids: list[int]) -> Select[int, int]:
     )
 
 
-def _raters(project_ids: list[int]) -> Select[int, int]:
+def _raters(project_ids: list[int], now: datetime) -> Select[int, int]:
     return (
         select(Membership.project_id, func.count())
-        .where(Membership.project_id.in_(project_ids), Membership.role == Role.RATER)
+        .join(models.User, models.User.id == Membership.user_id)
+        .where(Membership.project_id.in_(project_ids), Membership.role == Role.RATER, can_come_in(now))
         .group_by(Membership.project_id)
     )
 

@@ -43,6 +43,15 @@ class Standing:
     accepted_checks: int
     """Those of them whose grade is accepted by the settings of today."""
 
+    @property
+    def work(self) -> str:
+        """Whether they can grade, in words."""
+        if self.paused_at is not None:
+            return "paused"
+        if self.user.is_disabled:
+            return "disabled"
+        return "at work" if self.user.has_password else "not yet: no password"
+
 
 def standings_of(
     session: Session, project_id: int, shelf: int | None, settings: QualitySettings

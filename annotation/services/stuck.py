@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, exists, func, select
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.services.desk import HAS_SLOT, NOT_NEW
-from annotation.services.open_invitations import is_open
+from annotation.services.open_invitations import can_come_in, is_open
 from annotation.services.projects import find_project
 from annotation.services.share import read_shares
 from annotation.types import Role, SkipReason
@@ -234,7 +234,6 @@ def _paused(project_id: int) -> Select[int]:
 
 def _may_grade(project_id: int, now: datetime) -> Select[int]:
     """The ids of the raters who can be given pairs, now or once they have opened their link."""
-    link = exists().where(Invitation.user_id == User.id, is_open(now))
     paused = exists().where(
         RaterState.project_id == project_id,
         RaterState.user_id == User.id,
@@ -246,8 +245,7 @@ def _may_grade(project_id: int, now: datetime) -> Select[int]:
         .where(
             Membership.project_id == project_id,
             Membership.role == Role.RATER.value,
-            User.disabled_at.is_(None),
-            or_(User.password_hash.is_not(None), link),
+            can_come_in(now),
             ~paused,
         )
     )

@@ -66,7 +66,8 @@ def standings_html(overview: QualityOverview) -> str:
 def _standing_html(standing: Standing, overview: QualityOverview) -> str:
     share = share_text(standing.accepted_checks / standing.checks) if standing.checks else "–"
     attempts = ", ".join(f"{each.accepted} of {each.pairs}" for each in standing.attempts)
-    work = "at work" if standing.paused_at is None else f"paused since {time_html(standing.paused_at)}"
+    paused = standing.paused_at
+    work = standing.work if paused is None else f"{standing.work} since {time_html(paused)}"
     return (
         f'<tr><th scope="row" dir="auto">{escape(standing.user.name)}</th><td>{work}</td>'
         f"<td>{_training_state(standing, overview)}</td><td>{escape(attempts or '–')}</td>"

@@ -13,6 +13,7 @@ from annotation.services.bundle import Services, open_services
 from annotation.services.invitations import InvitationService
 from annotation.services.stuck import StuckPair
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
+from annotation.ui.home import next_steps
 from annotation.ui.stuck_html import stuck_html
 from db import Database
 from tests.commands import main
@@ -48,6 +49,21 @@ def work(services: Services, name: str, *, skips: str) -> None:
             services.assignment.skip(pairs[0].id, rater, SkipReason.NOT_UNDERSTOOD)
         else:
             services.ratings.rate(pairs[0].id, rater, Decimal(2))
+
+
+def test_raters_who_cannot_sign_in_are_no_raters_of_the_list_and_not_at_work(services):
+    root = replace(services.accounts.user("Ana"), is_administrator=True)
+    services.accounts.add_user("Old One")
+    services.projects.add_member(1, "Old One", Role.RATER)
+    services.accounts.disable("Ana")
+    assert [line.raters for line in services.overview.projects(root)] == [1]
+    services.accounts.disable("Ben")
+    [line] = services.overview.projects(root)
+    assert [step.text for step in next_steps(line, root, None)] == ["Invite raters"]
+    standings = services.quality.overview(1).standings
+    assert [standing.work for standing in standings] == ["disabled", "disabled", "not yet: no password"]
+    services.invitations.invite("Old One")
+    assert [line.raters for line in services.overview.projects(root)] == [1]
 
 
 def test_a_pair_that_everybody_graded_or_skipped_is_told_until_somebody_can_grade_it(services, database):
