@@ -649,6 +649,19 @@ class TestEvaluate:
         assert "| theirs.jsonl | -0.333 p=0.500 |" in markdown
         assert "for the 2 comparisons in each column" in run(*several, "--predictions", files[1]).out
 
+    def test_of_several_files_it_shows_how_far_measuring_and_comparing_are(
+        self, run: Run, gold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        found = tmp_path / "found.jsonl"
+        run("predict", "--input", gold, "--output", found)
+        monkeypatch.setattr("kpdemo.terminal._SECONDS_BETWEEN_LINES", -1.0)
+        shown = run("evaluate", "--gold", gold, *["--predictions", found] * 3).err.splitlines()
+        assert shown == [
+            *(f"Evaluating: {done} of 6 documents" for done in range(6)),
+            "Comparing: 0 of 2 comparisons",  # before the first
+            *(f"Comparing: {done} of 2 comparisons" for done in range(2)),
+        ]
+
     def test_of_several_files_each_that_leaves_documents_out_is_named(
         self, run: Run, gold: Path, tmp_path: Path
     ) -> None:
