@@ -30,7 +30,7 @@ from kpdemo.training.batching import length_bucketed
 from kpdemo.training.loop import LoopConfig, Metrics, Progress, train
 from kpdemo.training.parallel import ParallelSource, Translation, read_translations
 from kpdemo.training.settings import decisive
-from kpdemo.training.sources import Source, read_source
+from kpdemo.training.sources import Source, read_source, refuse_repeats
 from kpdemo.training.towers import SubwordTower, Tower, backbone_tower
 from kpdemo.types import Document
 
@@ -53,6 +53,9 @@ class SubwordSettings:
     width: Annotated[int, Field(ge=8)] = 256
     texts: tuple[Source, ...] = ()
     translations: tuple[ParallelSource, ...] = ()
+
+    def __post_init__(self) -> None:
+        refuse_repeats(self.texts, "A vocabulary is learnt from")
 
 
 @dataclass(frozen=True)
