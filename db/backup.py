@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, delete, insert, inspect, text
 
-from db.checks import check
+from db.checks import check, missing_tables
 from db.copying import copy_file, flush, replace_contents
 from db.database import Database
 from db.driver_errors import reason_of
@@ -59,8 +59,8 @@ def backup(database: Database, file: Path, *, overwrite: bool = False) -> Backup
     """Write everything that is committed now to `file`; the database may be in use meanwhile.
 
     Raises:
-        DatabaseError: it is missing or empty, cannot be reached, or `file` exists, is in use or cannot be
-            written.
+        DatabaseError: it is missing, empty or not whole, cannot be reached, or `file` exists, is in use or
+            cannot be written.
     """
     if file.exists() and not file.is_file():  # a device would be gone, and all programs that need it harmed
         what = "a folder" if file.is_dir() else "a device or a pipe"
@@ -76,6 +76,8 @@ def backup(database: Database, file: Path, *, overwrite: bool = False) -> Backup
     revision = current(database)
     if revision is None:
         raise DatabaseError(f"{database} has no tables to back up: check the URL.")
+    if revision == MIGRATIONS.head:
+        _refuse_without_tables(database)
     with _folder_beside(file) as folder:
         part = folder / file.name
         if database.path is not None:
@@ -125,6 +127,17 @@ def restore(database: Database, file: Path, *, overwrite: bool = False) -> Resto
         else:
             _restore_rows(database, staged, overwrite=overwrite)
     return Restored(revision, rows)
+
+
+def _refuse_without_tables(database: Database) -> None:
+    """Raise DatabaseError where `restore` would refuse what is backed up."""
+    with database.reached(), database.engine.connect() as connection:
+        missing = missing_tables(connection)
+    if missing:
+        raise DatabaseError(
+            f"{database} is not whole, and nothing was backed up: tables are missing "
+            f"({', '.join(missing)}), restore a backup."
+        )
 
 
 def _refuse_in_use(file: Path) -> None:

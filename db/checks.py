@@ -157,7 +157,7 @@ def _check(database: Database, problems: list[str]) -> Check:
     refuse_newer(database, revision, MIGRATIONS)
     with database.reached(), database.reading() as session:
         connection = session.connection()
-        if revision == MIGRATIONS.head and (missing := _missing_tables(connection)):
+        if revision == MIGRATIONS.head and (missing := missing_tables(connection)):
             problems.append(f"Tables are missing ({', '.join(missing)}): restore a backup.")
             return Check(revision, tuple(problems), {})
         if database.is_sqlite:
@@ -179,7 +179,8 @@ def row_problems(connection: Connection) -> list[str]:
     return [problem for invariant in INVARIANTS if (problem := _violated(connection, invariant))]
 
 
-def _missing_tables(connection: Connection) -> list[str]:
+def missing_tables(connection: Connection) -> list[str]:
+    """Those of this version that are not there; of an earlier revision some need not be."""
     return sorted(Base.metadata.tables.keys() - set(inspect(connection).get_table_names()))
 
 

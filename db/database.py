@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
-from db.driver_errors import is_busy, is_damaged, is_full, is_lost, reason_of
+from db.driver_errors import is_busy, is_damaged, is_lost, reason_of, remedy_of
 from db.errors import DamagedError, DatabaseError, UnreachableError
 from db.urls import parse_url, public_url
 
@@ -181,10 +181,8 @@ class Database:
             return self._busy()
         if is_damaged(error):
             return DamagedError(str(self), reason_of(error))
-        if is_full(error):
-            return UnreachableError(
-                f"{self} cannot be written ({reason_of(error)}): free some space and try again."
-            )
+        if remedy := remedy_of(error):
+            return UnreachableError(f"{self} cannot be written ({reason_of(error)}): {remedy} and try again.")
         advice = "that the file is a database" if self.is_sqlite else "that the server runs"
         return UnreachableError(f"{self} cannot be used ({reason_of(error)}); check the URL and {advice}.")
 

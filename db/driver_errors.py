@@ -7,6 +7,11 @@ import sqlite3
 from sqlalchemy.exc import DBAPIError
 
 _LOCK_NOT_AVAILABLE = "55P03"
+_REMEDIES = {
+    sqlite3.SQLITE_FULL: "free some space",
+    sqlite3.SQLITE_IOERR: "see that its disk is not full and works",
+    sqlite3.SQLITE_READONLY: "see that you may write to the file and to its folder, where SQLite keeps more,",
+}
 
 
 def reason_of(error: Exception) -> str:
@@ -26,9 +31,9 @@ def is_damaged(error: Exception) -> bool:
     return _sqlite_code(error) == sqlite3.SQLITE_CORRUPT
 
 
-def is_full(error: Exception) -> bool:
-    """Whether the disk has no room for what SQLite writes."""
-    return _sqlite_code(error) == sqlite3.SQLITE_FULL
+def remedy_of(error: Exception) -> str:
+    """What to do where SQLite may not write or cannot, as on a full disk; "" for any other error."""
+    return _REMEDIES.get(_sqlite_code(error), "")
 
 
 def is_lost(error: Exception) -> bool:

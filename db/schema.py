@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 
 from db.copying import copy_file
 from db.database import Database
-from db.driver_errors import is_full
+from db.driver_errors import remedy_of
 from db.errors import DatabaseError
 from db.models import Base
 from db.triggers import create_triggers, drop_triggers
@@ -127,7 +127,7 @@ def upgrade_within(
     try:
         _take_steps(connection, migrations, to)
     except DBAPIError as error:
-        if is_full(error):
+        if remedy_of(error):
             raise
         reason = str(error.orig).splitlines()[0]
         raise DatabaseError(

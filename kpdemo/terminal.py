@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -150,6 +151,7 @@ class ProgressLine:
         self._bar: Progress | None = None
         self._task = TaskID(0)
         self._shown = time.monotonic()
+        self._has_lines = False
         self._done = 0
         if self._console.is_terminal:
             columns = (
@@ -177,6 +179,15 @@ class ProgressLine:
         if self._bar is not None:
             self._bar.update(self._task, total=total)
 
+    def turn_to(self, description: str, total: int, unit: str) -> None:
+        """The next part of the work; its first line comes at once where there were lines before."""
+        self._description, self._total, self._unit = description, total, unit
+        if self._bar is not None:
+            self._bar.reset(self._task, description=description, total=total)
+        elif self._has_lines:
+            self._shown = -math.inf
+        self.show(0)
+
     def advance(self, count: int) -> None:
         """This many more are done."""
         self.show(self._done + count)
@@ -190,6 +201,7 @@ class ProgressLine:
             of_total = "" if self._total is None else f" of {self._total:,}"
             print(f"{self._description}: {done:,}{of_total} {self._unit}", file=sys.stderr, flush=True)
             self._shown = time.monotonic()
+            self._has_lines = True
 
     def show_summary(self, summary: BatchSummary) -> None:
         self.show(summary.seen)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -108,20 +110,17 @@ def evaluate(
     code = "" if language is None else read_language(language)
     files = [check_file(file, LINE_SUFFIXES) for file in predictions]
     from kpdemo.evaluation.measuring import not_in_text_message, without_gold_message
-    from kpdemo.evaluation.runs import Run, compared
+    from kpdemo.evaluation.runs import Run
 
     predictor = None if model is None else open_predictor(model, device)
     with progress_line("Evaluating") as progress:
         problems = Problems(progress)
-        datasets = {
-            name: read_gold(path, limit=limit, on_error=problems, language=code)
-            for path, name in names.items()
-        }
+        datasets = {name: read_gold(path, limit=limit, language=code) for path, name in names.items()}
         if predictor is not None:
             report = _evaluate_model(datasets, predictor, batch_size, progress, problems)
             runs = [Run("", replace(report, identity=model_identity(str(model))))]
         else:
-            runs = compared(_evaluate_files(datasets, files, problems, limit))
+            runs = _evaluate_files(datasets, files, progress, problems, limit)
     for name, ids in runs[0].report.without_gold.items():
         say(without_gold_message(name, ids, len(datasets[name])))
     for run in runs:
@@ -171,13 +170,18 @@ def _evaluate_model(
 
 
 def _evaluate_files(
-    datasets: dict[str, list[Document]], files: Sequence[Path], problems: Problems, limit: int | None
+    datasets: dict[str, list[Document]],
+    files: Sequence[Path],
+    progress: ProgressLine,
+    problems: Problems,
+    limit: int | None,
 ) -> list[Run]:
     from kpdemo.evaluation.measuring import measure_file, missing_message
-    from kpdemo.evaluation.runs import Run
+    from kpdemo.evaluation.runs import Run, compared
 
-    whole = limit is None and not problems.count
-    names = _file_names(files)
+    names, whole = _file_names(files), limit is None
+    progress.set_total(sum(map(len, datasets.values())) * len(files))
+    count = partial(_count, progress, itertools.count())
     runs = []
     for path, name in zip(files, names, strict=True):
 
@@ -185,9 +189,17 @@ def _evaluate_files(
             problem = missing_message(dataset, ids)
             problems(LineError(0, problem if len(files) == 1 else f"{of}: {problem}"))
 
-        report = measure_file(datasets, path, on_missing=report_missing, on_error=problems, whole=whole)
+        report = measure_file(
+            datasets, path, on_missing=report_missing, on_error=problems, whole=whole, before_each=count
+        )
         runs.append(Run(name, report))
-    return runs
+    if len(runs) > 1:
+        progress.turn_to("Comparing", (len(runs) - 1) * len(datasets), "comparisons")
+    return compared(runs, partial(_count, progress, itertools.count()))
+
+
+def _count(progress: ProgressLine, done: Iterator[int]) -> None:
+    progress.show(next(done))
 
 
 def _file_names(files: Sequence[Path]) -> list[str]:

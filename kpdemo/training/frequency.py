@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from kpdemo.evaluation.frequency import FREQUENCY_ASSET
-from kpdemo.training.sources import Source
+from kpdemo.training.sources import Source, refuse_repeats
 
 
 @dataclass(frozen=True)
@@ -19,3 +19,6 @@ class FrequencyConfig:
     train: tuple[Source, ...]
     data: Path = Path("data")
     output: Path = FREQUENCY_ASSET
+
+    def __post_init__(self) -> None:
+        refuse_repeats(self.train, "The document frequency counts")

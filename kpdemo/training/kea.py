@@ -13,14 +13,14 @@ from pydantic import Field
 from tqdm import tqdm
 
 from kpdemo.candidates.chunks import Candidate
-from kpdemo.errors import ConfigError, TrainingError
+from kpdemo.errors import TrainingError
 from kpdemo.evaluation.kea import Features, Kea, LanguageTables, mine_ngrams
 from kpdemo.evaluation.metrics import pooled_average, score_sets
 from kpdemo.evaluation.phrases import key_of
 from kpdemo.languages import identified
 from kpdemo.languages.names import language_name
 from kpdemo.training.model_card import source_list
-from kpdemo.training.sources import Source, draw_documents
+from kpdemo.training.sources import Source, draw_documents, refuse_repeats
 from kpdemo.types import Document
 
 MOST_GIVEN = 15
@@ -48,12 +48,7 @@ class KeaTraining:
     seed: int = 42
 
     def __post_init__(self) -> None:
-        for source in self.train:
-            if source.repeat > 1:
-                raise ConfigError(
-                    f"KEA counts each document once, not {source.repeat} times: leave out `repeat` of "
-                    f"{source.path}."
-                )
+        refuse_repeats(self.train, "KEA counts")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shutil import copytree
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import faiss
 import numpy as np
@@ -25,7 +25,7 @@ from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.simckp.folders import CARD
 from kpdemo.sums import write_sums
 from kpdemo.training.extractor_config import FORMER_STYLE
-from kpdemo.training.loop_config import LoopConfig
+from kpdemo.training.loop_config import LoopConfig, Precision
 from kpdemo.training.parallel import ParallelSource, Translation
 from kpdemo.training.ramkg import train_writer
 from kpdemo.training.ramkg_config import WriterTraining
@@ -73,7 +73,7 @@ class RoundRetriever:
     batch_size: Annotated[int, Field(ge=2)] = 32
     warmup: Annotated[float, Field(ge=0, lt=1)] = 0.1
     clip: Annotated[float, Field(gt=0)] = 2.0
-    precision: Literal["bf16", "fp32"] = "bf16"
+    precision: Precision = "auto"
     attention: str = "eager"
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class RoundWriter(WriterTraining):
     batch_size: Annotated[int, Field(ge=1)] = 8
     warmup: Annotated[float, Field(ge=0, lt=1)] = 0.02
     clip: Annotated[float, Field(gt=0)] = 1.0
-    precision: Literal["bf16", "fp32"] = "bf16"
+    precision: Precision = "auto"
 
 
 @dataclass(frozen=True)
@@ -290,4 +290,6 @@ def _identity(config: RamkgRounds, writer: RoundWriter, corpus: Corpus) -> str:
     """All that decides what is learnt besides the documents; the passages by their content."""
     passages = content_identity(corpus.passages)
     settings = replace(writer, style=writer.style or FORMER_STYLE)
-    return repr([config.retriever, settings, config.seed, passages])
+    told = repr([config.retriever, settings, config.seed, passages])
+    # A run that named none was in bf16: it goes on, each training in the precision that it was begun with.
+    return told.replace("precision='auto'", "precision='bf16'")

@@ -12,7 +12,7 @@ from kpdemo.errors import ConfigError
 from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.parallel import ParallelSource
-from kpdemo.training.sources import Source
+from kpdemo.training.sources import Source, refuse_repeats
 
 SUBWORDS = "subwords"
 """The backbone that is no pretrained encoder: bags of subwords, with a vocabulary of their own."""
@@ -31,6 +31,9 @@ class SubwordSettings:
     width: Annotated[int, Field(ge=8)] = 256
     texts: tuple[Source, ...] = ()
     translations: tuple[ParallelSource, ...] = ()
+
+    def __post_init__(self) -> None:
+        refuse_repeats(self.texts, "A vocabulary is learnt from")
 
 
 @dataclass(frozen=True)

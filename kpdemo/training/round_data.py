@@ -16,7 +16,7 @@ from kpdemo.errors import ConfigError
 from kpdemo.languages.names import ENGLISH
 from kpdemo.ramkg.iterate import Pair, Retrieved, RgitData
 from kpdemo.training.parallel import ParallelSource, read_translations
-from kpdemo.training.sources import Source, read_source
+from kpdemo.training.sources import Source, read_source, refuse_repeats
 from kpdemo.types import Document
 
 
@@ -43,9 +43,10 @@ def read_rounds(config: RoundSources) -> tuple[RgitData, Corpus]:
     """What the rounds learn from, and the passages.
 
     Raises:
-        ConfigError: there are fewer translations than are to be told, no passage of a validation pair, or two
-            passages of one id.
+        ConfigError: there are fewer translations than are to be told, no passage of a validation pair, two
+            passages of one id, or a source is repeated.
     """
+    refuse_repeats([*config.passages, *config.others], "The rounds take")
     passages: dict[str, Document] = {}
     for source in config.passages:
         for passage in read_source(source, config.data):

@@ -59,6 +59,23 @@ class Source:
             ) from error
 
 
+def refuse_repeats(sources: Iterable[Source], taking: str) -> None:
+    """Where each document is taken once, whatever `repeat` says.
+
+    Args:
+        taking: begins the message, such as "KEA counts".
+
+    Raises:
+        ConfigError: a source is repeated.
+    """
+    for source in sources:
+        if source.repeat > 1:
+            raise ConfigError(
+                f"{taking} each document once, not {source.repeat} times: leave out `repeat` of "
+                f"{source.path}."
+            )
+
+
 def read_source(source: Source, folder: Path) -> Iterator[Document]:
     """The documents of a source that have gold keyphrases, as models read them, in the order of the file."""
     return (document for document, _ in read_source_rows(source, folder))

@@ -649,6 +649,19 @@ class TestEvaluate:
         assert "| theirs.jsonl | -0.333 p=0.500 |" in markdown
         assert "for the 2 comparisons in each column" in run(*several, "--predictions", files[1]).out
 
+    def test_of_several_files_it_shows_how_far_measuring_and_comparing_are(
+        self, run: Run, gold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        found = tmp_path / "found.jsonl"
+        run("predict", "--input", gold, "--output", found)
+        monkeypatch.setattr("kpdemo.terminal._SECONDS_BETWEEN_LINES", -1.0)
+        shown = run("evaluate", "--gold", gold, *["--predictions", found] * 3).err.splitlines()
+        assert shown == [
+            *(f"Evaluating: {done} of 6 documents" for done in range(6)),
+            "Comparing: 0 of 2 comparisons",  # before the first
+            *(f"Comparing: {done} of 2 comparisons" for done in range(2)),
+        ]
+
     def test_of_several_files_each_that_leaves_documents_out_is_named(
         self, run: Run, gold: Path, tmp_path: Path
     ) -> None:
@@ -710,12 +723,15 @@ class TestEvaluate:
         assert "no prediction in the file" in result.err
         assert is_one_sentence(result.err)
 
-    def test_a_broken_gold_line_is_named_and_the_rest_counts(self, run: Run, gold: Path) -> None:
+    @pytest.mark.parametrize("measured", [("evaluate", "--model", "fake"), ("candidates",)])
+    def test_gold_with_a_broken_line_has_no_figures_of_the_rest(
+        self, run: Run, gold: Path, measured: tuple[str, ...]
+    ) -> None:
         gold.write_text(gold.read_text(encoding="utf-8") + "{oops\n", encoding="utf-8")
-        result = run("evaluate", "--gold", gold, "--model", "fake", "--json")
-        assert result.status == 1
-        assert "gold.test.jsonl, line 3: not JSON" in result.err
-        assert json.loads(result.out)["datasets"]["gold.test"]["documents"] == 2
+        result = run(*measured, "--gold", gold, "--json")
+        assert (result.status, result.out) == (1, "")
+        assert result.err.startswith(f"{gold}, line 3: not JSON")
+        assert is_one_sentence(result.err)
 
     @pytest.mark.parametrize("by", ["model", "file"])
     def test_documents_without_gold_keyphrases_are_named(
@@ -782,6 +798,14 @@ class TestOtherCommands:
         options = ["--config", "c.toml", "--output", "o", "--set", "seed=7", "--set", "a.b=x=y"]
         assert run("train", "extractor", *options).status == 0
         assert calls == [("extractor", Path("c.toml"), Path("o"), {"seed": "7", "a.b": "x=y"})]
+
+    def test_training_imports_nltk_before_its_processes_begin_and_without_what_nobody_uses(self) -> None:
+        program = (
+            "import sys, kpdemo.cli, kpdemo.training\n"
+            "kpdemo.training.run = lambda *_, **__: print('nltk.tag.perceptron' in sys.modules)\n"
+            "sys.exit(kpdemo.cli.main(['train', 'tagger']))"
+        )
+        assert finish(command(program=program)) == Result(0, "True\n", "")
 
     def test_a_file_that_a_command_misses_is_named(
         self, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kpdemo.config import load_section
+from kpdemo.config import DEFAULT_CONFIG, load_section
 from kpdemo.errors import PassageIndexError, TrainingError
 from kpdemo.predictors import load_predictor
 from kpdemo.ramkg.building import build_index
@@ -17,6 +17,7 @@ from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.training import CHECKPOINT, ramkg_rounds, round_retriever, run
 from kpdemo.training.ramkg_rounds import RETRIEVER, RamkgRounds
+from kpdemo.training.round_data import Corpus
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 from tests.tiny_multilingual import t5
@@ -133,6 +134,18 @@ def test_the_generator_reads_as_many_passages_as_the_rounds_find(folder):
     base = load_writer(folder / "run" / "base" / CHECKPOINT, device="cpu")
     assert not base.settings.retrieves
     assert len(writer.keyphrases([Augmented(Document("Un texte.", language="fr"), (("law",),))])) == 1
+
+
+@pytest.mark.parametrize("part", ["retriever", "generator"])
+def test_a_run_that_names_no_precision_takes_that_of_its_device_and_goes_on_if_it_was_begun_in_bf16(part):
+    config = load_section(DEFAULT_CONFIG.parent / "ramkg_rounds.toml", "ramkg-rounds", RamkgRounds)
+    assert getattr(config, part).precision == "auto"
+
+    def identity(precision: str) -> str:
+        told = replace(config, **{part: replace(getattr(config, part), precision=precision)})
+        return ramkg_rounds._identity(told, told.generator, Corpus([]))
+
+    assert identity("auto") == identity("bf16") != identity("fp32")
 
 
 def test_the_paper_s_configuration_is_one():

@@ -195,6 +195,15 @@ def test_a_backup_of_nothing_is_refused(tmp_path):
     nothing.dispose()
 
 
+def test_a_backup_that_could_not_be_restored_is_refused(database, tmp_path):
+    with database.session() as session:
+        session.execute(text("DROP TABLE comments"))
+    message = r"is not whole, and nothing was backed up: tables are missing \(comments\), restore a backup\.$"
+    with pytest.raises(DatabaseError, match=message):
+        backup(database, tmp_path / "backup.db")
+    assert not (tmp_path / "backup.db").exists()
+
+
 def test_a_folder_that_is_not_there_is_said(database, tmp_path):
     with pytest.raises(DatabaseError, match="none is no folder: make it"):
         backup(database, tmp_path / "none" / "backup.db")

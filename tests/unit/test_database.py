@@ -368,6 +368,32 @@ def test_a_folder_that_cannot_be_made_is_said_in_one_sentence():
 
 
 @pytest.mark.parametrize(
+    ("code", "reason", "remedy"),
+    [
+        (sqlite3.SQLITE_IOERR_SHMSIZE, "disk I/O error", "see that its disk is not full and works"),
+        (
+            sqlite3.SQLITE_READONLY_DIRECTORY,
+            "attempt to write a readonly database",
+            "see that you may write to the file and to its folder",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_not_taken_for_a_wrong_url(tmp_path, code, reason, remedy):
+    database = Database(f"sqlite:///{tmp_path / 'k.db'}")
+
+    def refuse(*_: object) -> None:  # what SQLite says of a disk without room, or of a folder of others
+        error = sqlite3.OperationalError(reason)
+        error.sqlite_errorcode = code
+        raise error
+
+    event.listen(database.engine, "do_connect", refuse)
+    told = rf"^\S+k\.db cannot be written \({reason}\): {remedy}.* and try again\.$"
+    for opened in (database.session, database.reading):
+        with pytest.raises(UnreachableError, match=told), opened():
+            pass
+
+
+@pytest.mark.parametrize(
     "url",
     [
         "",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kpdemo.errors import ConfigError, LanguageError, ModelLoadError, TrainingError
+from kpdemo.errors import LanguageError, ModelLoadError, TrainingError
 from kpdemo.evaluation.kea import LanguageTables, load_kea, mine_ngrams
 from kpdemo.evaluation.phrases import key_of
 from kpdemo.identity import model_identity
@@ -139,10 +139,3 @@ def test_a_file_without_keyphrases_teaches_nothing_and_leaves_no_checkpoint(tmp_
     with pytest.raises(TrainingError, match="No training document has keyphrases and words to learn from"):
         run("kea", config, output=tmp_path / "run", overrides={})
     assert not (tmp_path / "run").exists()
-
-
-def test_sources_that_are_repeated_are_refused():
-    with pytest.raises(
-        ConfigError, match=r"each document once, not 3 times: leave out `repeat` of docs\.jsonl"
-    ):
-        KeaTraining((Source(Path("docs.jsonl"), repeat=3),))

@@ -158,6 +158,14 @@ def test_two_passages_of_one_id_are_refused(folder, tmp_path, number):
             read_rounds(replace(config, passages=sources))
 
 
+@pytest.mark.parametrize("name", ["passages", "others"])
+def test_sources_whose_documents_the_rounds_take_once_are_not_repeated(folder, name):
+    config = load_section(folder / "config.toml", "multilingual", MultilingualTraining)
+    config = replace(config, data=folder, **{name: (Source(Path("passages.jsonl"), repeat=2),)})
+    with pytest.raises(ConfigError, match=r"take each document once, not 2 times: leave out `repeat` of pas"):
+        read_rounds(config)
+
+
 def test_the_last_ranker_meets_passages_of_a_part_of_the_corpus(folder):
     train("multilingual", folder)  # is over already, or is trained now
     config = load_section(folder / "config.toml", "multilingual", MultilingualTraining)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kpdemo.terminal import show_prediction
+from kpdemo.terminal import ProgressLine, show_prediction
 from kpdemo.types import Document, Keyphrase, Kind, Prediction, Source
 
 DOCUMENT = Document("Neural networks sort.")
@@ -50,3 +50,15 @@ def test_evidence_moves_no_cursor(capsys):
     out = shown(capsys, Keyphrase("hardware", 0.25, evidence=("gates\x1b[2Jand\r[bold]",)))
     assert "\x1b" not in out
     assert "[bold]" in out
+
+
+def test_a_further_part_of_the_work_is_told_at_once_only_where_the_work_is_long(capsys, monkeypatch):
+    progress = ProgressLine("Evaluating", 2)
+    progress.show(1)
+    progress.turn_to("Comparing", 1, "comparisons")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("kpdemo.terminal._SECONDS_BETWEEN_LINES", -1.0)
+    progress.show(0)
+    monkeypatch.undo()
+    progress.turn_to("Writing", 3, "files")
+    assert capsys.readouterr().err.splitlines()[1:] == ["Writing: 0 of 3 files"]

@@ -16,7 +16,11 @@ from kpdemo.errors import ConfigError
 from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.training import PARTS as ALL_PARTS
 from kpdemo.training import RECIPES, run
+from kpdemo.training.frequency import FrequencyConfig
+from kpdemo.training.kea import KeaTraining
+from kpdemo.training.retriever import SubwordSettings
 from kpdemo.training.settings import settings_of, shared_overrides
+from kpdemo.training.sources import Source
 from tests.tiny import tiny_bert, tiny_t5
 
 PARTS = ("tagger", "frequency", "extractor", "bank")
@@ -46,6 +50,15 @@ def test_a_wrong_setting_is_refused_before_the_first_part_is_trained(monkeypatch
     monkeypatch.setattr("kpdemo.training._RUNS", {})
     with pytest.raises(ConfigError, match=message):
         run("all", DEFAULT_CONFIG, output=None, overrides=overrides)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sources"), [(FrequencyConfig, "train"), (SubwordSettings, "texts"), (KeaTraining, "train")]
+)
+def test_a_source_whose_documents_are_taken_once_is_not_repeated(kind, sources):
+    told = r"each document once, not 3 times: leave out `repeat` of docs\.jsonl"
+    with pytest.raises(ConfigError, match=told):
+        kind(**{sources: (Source(Path("docs.jsonl"), repeat=3),)})
 
 
 def test_a_checkpoint_that_no_part_makes_is_missed_before_the_first_part_is_trained(monkeypatch, tmp_path):
