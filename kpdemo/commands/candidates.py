@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kpdemo.commands.gold import dataset_names
-from kpdemo.commands.options import PROGRAM, print_json
+from kpdemo.commands.options import PROGRAM, Problems, print_json, progress_line
 from kpdemo.evaluation.gold import read_gold
 
 EXAMPLES = f"""
@@ -40,13 +40,18 @@ def candidates(
     from kpdemo.terminal import show_coverage
 
     tagger = load_tagger()
-    figures = {
-        name: measure_coverage(
-            read_gold(path, limit=limit), lambda document: mine_candidates(document, tagger)
-        )
-        for path, name in dataset_names(gold).items()
-    }
+    with progress_line("Reading") as progress:
+        problems = Problems(progress)
+        figures = {
+            name: measure_coverage(
+                read_gold(path, limit=limit, on_error=problems),
+                lambda document: mine_candidates(document, tagger),
+            )
+            for path, name in dataset_names(gold).items()
+        }
     if as_json:
         print_json({name: coverage_to_json(coverage) for name, coverage in figures.items()})
     else:
         show_coverage(figures)
+    if problems.count:
+        raise typer.Exit(1)

@@ -115,7 +115,10 @@ def evaluate(
     predictor = None if model is None else open_predictor(model, device)
     with progress_line("Evaluating") as progress:
         problems = Problems(progress)
-        datasets = {name: read_gold(path, limit=limit, language=code) for path, name in names.items()}
+        datasets = {
+            name: read_gold(path, limit=limit, on_error=problems, language=code)
+            for path, name in names.items()
+        }
         if predictor is not None:
             report = _evaluate_model(datasets, predictor, batch_size, progress, problems)
             runs = [Run("", replace(report, identity=model_identity(str(model))))]
@@ -179,7 +182,8 @@ def _evaluate_files(
     from kpdemo.evaluation.measuring import measure_file, missing_message
     from kpdemo.evaluation.runs import Run, compared
 
-    names, whole = _file_names(files), limit is None
+    whole = limit is None and not problems.count
+    names = _file_names(files)
     progress.set_total(sum(map(len, datasets.values())) * len(files))
     count = partial(_count, progress, itertools.count())
     runs = []

@@ -8,21 +8,26 @@ from pathlib import Path
 
 from kpdemo.documents import read_numbered
 from kpdemo.errors import InputError
+from kpdemo.json_rows import ReportLine
 from kpdemo.keyphrase_texts import KeyphraseTexts
 from kpdemo.types import Document
 
 
-def read_gold(path: str | Path, *, limit: int | None = None, language: str = "") -> list[Document]:
+def read_gold(
+    path: str | Path,
+    *,
+    limit: int | None = None,
+    on_error: ReportLine | None = None,
+    language: str = "",
+) -> list[Document]:
     """The documents, all in `language` where one is given.
 
-    No line is left out: figures of fewer documents would be taken for those of the file.
-
     Raises:
-        InputError: the file or a line of it cannot be read, it has no keyphrases, or separates them by
-            another mark than ";".
+        InputError: the file cannot be read, has no keyphrases, or separates them by another mark than ";";
+            without `on_error`, also the first bad line.
     """
     texts = KeyphraseTexts()
-    numbered = islice(read_numbered(path, on_row=texts.see), limit)
+    numbered = islice(read_numbered(path, on_error=on_error, on_row=texts.see), limit)
     documents = [document for _, document in numbered]
     if not any(document.keyphrases for document in documents):
         raise InputError(f'{path}: no document has gold "keyphrases"; give a file that has them.')
