@@ -332,6 +332,12 @@ def test_an_imported_upload_is_deleted_and_a_refused_one_stays_chosen(imports, t
     assert not path.exists()
 
 
+def test_a_json_array_can_be_chosen(imports, tmp_path):
+    path = tmp_path / "pairs.json"
+    path.write_text('[{"id": "s1", "type": "sentence2phrase", "left": " ", "right": "C D"}]')
+    assert "pairs.json, entry 1, field &#x27;left&#x27;: is empty" in import_file(imports, path)[0]
+
+
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
