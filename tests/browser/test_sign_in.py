@@ -24,6 +24,10 @@ IS_ON_TOP = """button => {
   const { left, right, top, bottom } = button.getBoundingClientRect();
   return [top + 1, bottom - 1].every(y => button.contains(document.elementFromPoint((left + right) / 2, y)));
 }"""
+NOTES_401 = """() => {
+  const look = () => { window.told401 ||= document.body.innerText.includes("401"); };
+  new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+}"""
 SIGN_IN = re.compile(r"/sign-in\?next=")
 
 
@@ -162,19 +166,19 @@ def test_the_end_of_a_session_is_told_of_a_file_too(browser: Browser, site: Site
         browser, name, f"/annotate/project?project={project.id}", viewport={"width": 390, "height": 844}
     )
     site.services.sign_ins.sign_out_everywhere(name)
+    page.evaluate(NOTES_401)
     page.locator("#import-file input[type=file]").set_input_files(
         {"name": "a.tsv", "mimeType": "text/plain", "buffer": b"a"}
     )
     notice = page.locator("#session-ended")
     expect(notice).to_contain_text("choose the file again")
-    expect(page.locator("#import-file")).to_contain_text("Click to Upload")  # it is no longer on its way
-    expect(page.locator(".toast-body")).to_have_count(0)
     with page.context.expect_page() as opened:
         notice.get_by_role("link").click()
     sign_in(opened.value, name)
     expect_user(opened.value, name)
     choose_files(page.locator("#import-file"), ("b.tsv", b"b"))
     expect(notice).to_have_count(0)
+    assert not page.evaluate("window.told401")
 
 
 def test_the_end_of_a_session_is_told_beside_what_one_presses(browser: Browser, site: Site, unused: str):
