@@ -3,7 +3,8 @@
 Tables (TSV, CSV with comma or semicolon) have a header, JSON Lines an object a line; names of fields in
 any case, .gz may follow the suffix, the file is UTF-8. Fields that are not named here are passed over. In CSV
 a text may stand in quotes; in TSV a quotation mark is a character like any other, unless the header is in
-quotes too; where a program may have put single cells in quotes, `annotation.quotes` decides.
+quotes too; where a program may have put single cells in quotes, `annotation.quotes` decides. A JSON
+array of objects is read like JSON Lines.
 
 - Pairs: `id`, `type` (may be left out where it is given otherwise), `left` (the larger item), `right`, and,
   if wished, `genre`, `intended` (the grade that the author aimed at) and `source`.
@@ -137,7 +138,7 @@ def _readers(
         if isinstance(row, ImportFileError):
             yield row
         else:
-            yield RowReader(row.fields, f"{source.name}, line {row.line}", default)
+            yield RowReader(row.fields, f"{source.name}, {row.place}", default)
 
 
 def fingerprint(type: str, left: str, right: str) -> str:

@@ -1,19 +1,18 @@
-"""Rows of the files that hold pairs and ratings: TSV, CSV, JSON Lines, the task's own TSV; plain or .gz.
+"""Rows of the files that hold pairs and ratings: TSV, CSV, JSON, the task's own TSV; plain or .gz.
 
-Every reader is lazy: a file costs the memory of a row or a few. What is no row is told with file and line.
+Every reader is lazy: a file costs the memory of a row or a few, and only a JSON array that of the file. What
+is no row is told with file and line.
 """
 
 from __future__ import annotations
 
 import gzip
 import io
-import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from decimal import Decimal
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path, PurePath
@@ -21,6 +20,7 @@ from typing import Any, BinaryIO, cast
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
+from annotation.json_rows import LARGEST_ARRAY, json_rows
 from annotation.made_ids import MadeIds
 from annotation.tables import LONGEST_LINE, Row, column_names, only_rows, separator, table_rows
 
@@ -38,7 +38,6 @@ _OTHER_KINDS = {
     b"\xd0\xcf\x11\xe0": "a workbook of an old Excel",
 }
 _IN_EXCEL = " (in Excel: Save As, “CSV UTF-8”)"
-_JSON = json.JSONDecoder(parse_float=Decimal, parse_constant=Decimal)
 _NAMED_TYPE = re.compile(r"[^\W\d]\w*2\w+")
 _COLUMN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _NUMBER = re.compile(r"[+-]?[\d.,]+%?")
@@ -48,6 +47,7 @@ class FileFormat(StrEnum):
     TSV = "tsv"
     CSV = "csv"
     JSONL = "jsonl"
+    """Or one array of objects."""
     SEMEVAL = "semeval"
     """The task's own input files: no header, no quotes, the comparison type in the file's name."""
 
@@ -121,7 +121,7 @@ def rows_or_errors(
         found = format or _format_of(source.name, first)
         lines = chain([first], lines)
         if found is FileFormat.JSONL:
-            yield from _json_rows(source.name, lines)
+            yield from json_rows(source.name, lines)
         elif not of_items and (
             found is FileFormat.SEMEVAL or (found is FileFormat.TSV and _has_no_header(first))
         ):
@@ -182,8 +182,12 @@ def _lines(source: Source) -> Iterator[tuple[int, str]]:
             raise ImportFileError(
                 f"{where}: {MOST_EMPTY_LINES:,} empty lines one after the other; delete them."
             )
-        if len(line) > LONGEST_LINE:
-            raise ImportFileError(f"{where}: longer than {LONGEST_LINE:,} bytes; shorten its texts.")
+        longest = LONGEST_LINE
+        if number == 1 and len(line) > LONGEST_LINE and line.lstrip().startswith(b"["):
+            longest = LARGEST_ARRAY  # as many programs write it: without a line break
+            line += source.stream.readline(LARGEST_ARRAY)
+        if len(line) > longest:
+            raise ImportFileError(f"{where}: longer than {longest:,} bytes; shorten its texts.")
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -209,9 +213,7 @@ def _format_of(name: str, first: tuple[int, str]) -> FileFormat:
     if suffixes and suffixes[-1] in SUFFIXES:
         return SUFFIXES[suffixes[-1]]
     text = first[1].lstrip()
-    if text.startswith("["):
-        raise ImportFileError(f"{name}: one JSON array; write JSON Lines, one object a line.")
-    if text.startswith("{"):
+    if text.startswith(("{", "[")):
         return FileFormat.JSONL
     return FileFormat.TSV if "\t" in text else FileFormat.CSV
 
@@ -222,25 +224,6 @@ def _has_no_header(first: tuple[int, str]) -> bool:
     known = PAIR_FIELDS | RATING_FIELDS | {"type", "genre", "intended", "source", "ratings"}
     are_words = all(_COLUMN_NAME.fullmatch(name) for name in names)
     return not ("id" in names or are_words or len(names & known) > 1)
-
-
-def _json_rows(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[Row | ImportFileError]:
-    for number, text in lines:
-        if not text.strip():
-            continue
-        where = f"{name}, line {number}"
-        try:
-            value = _JSON.decode(text)
-        except RecursionError:
-            yield ImportFileError(f"{where}: nested too deeply; write one flat object a line.")
-        except (ValueError, ArithmeticError) as error:  # the latter of an exponent beyond those of Decimal
-            reason = getattr(error, "msg", "a number with too many digits")
-            yield ImportFileError(f"{where}: no JSON ({reason}); write one object a line.")
-        else:
-            if isinstance(value, dict):
-                yield Row(number, {key.strip().lower(): field for key, field in value.items()})
-            else:
-                yield ImportFileError(f"{where}: JSON, but no object; write one object {{…}} a line.")
 
 
 def _task_rows(

@@ -126,7 +126,7 @@ def _read_gold_file(file: Path, named: Sequence[Path]) -> Iterator[GoldPair]:
         is_parquet = file.suffix.lower() == ".parquet"
         rows = _parquet_rows(file) if is_parquet else read_rows(source, format=None, type=None)
         for row in rows:
-            where = f"{file}, {'row' if is_parquet else 'line'} {row.line}"
+            where = f"{file}, {row.place}"
             if "gold" not in row.fields:
                 raise ScoreFileError(f"{where}: no field 'gold'; add the grade of each pair.")
             type = row.fields.get("type") or type_of_name(file.name)
@@ -165,6 +165,6 @@ def _parquet_rows(file: Path) -> Iterator[Row]:
     try:
         batches = ParquetFile(file).iter_batches(columns=["id", "type", "left", "right", "gold", "genre"])
         rows = (row for batch in batches for row in batch.to_pylist())
-        yield from (Row(number, fields) for number, fields in enumerate(rows, 1))
+        yield from (Row(number, fields, "row") for number, fields in enumerate(rows, 1))
     except ArrowException as error:
         raise ScoreFileError(f"{file}: no Parquet file ({error}); export it again.") from None

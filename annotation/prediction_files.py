@@ -129,7 +129,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     try:
         with open_source(path, name=path.name) as source:
             for row in read_rows(source, format=FileFormat.JSONL, type=None):
-                yield f"{path.name}, line {row.line}", row.fields
+                yield f"{path.name}, {row.place}", row.fields
     except FileNotFoundError:
         raise ImportFileError(f"{path}: no such file; check the name.") from None
     except OSError as error:

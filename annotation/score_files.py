@@ -136,20 +136,20 @@ def _scores_by_id(
     types_of: dict[str, list[str]] = {}
     for pair in gold:
         types_of.setdefault(pair.id, []).append(pair.type)
-    lines: dict[tuple[str, str], int] = {}
+    places: dict[tuple[str, str], str] = {}
     named = type_of_name(file.name)
     default = named if any(pair.type == named for pair in gold) else None
     for row in rows:
-        where = f"{file}, line {row.line}"
+        where = f"{file}, {row.place}"
         id = text_of(row.fields.get("id"), "id", where).strip()
         key = _known_key(id, row.fields.get("type") or default, types_of.get(id, []), where)
         if "score" not in row.fields:
             raise ScoreFileError(f"{where}: no field 'score'; add the score of {shown(id)}.")
-        if key in lines:
+        if key in places:
             raise ScoreFileError(
-                f"{where}: {key[0]} {shown(id)} has a score already in line {lines[key]}; delete one."
+                f"{where}: {key[0]} {shown(id)} has a score already in {places[key]}; delete one."
             )
-        lines[key] = row.line
+        places[key] = row.place
         yield key, number_of(row.fields["score"], f"{where}, field 'score'", "score")
 
 

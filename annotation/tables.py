@@ -35,6 +35,13 @@ class Row:
     """Where it begins, from 1."""
     fields: dict[str, Any]
     """By names in small letters. Cells of tables are text; JSON numbers are Decimals or whole numbers."""
+    unit: str = "line"
+    """What `line` counts where it is no line, as "entry" of a JSON array."""
+
+    @property
+    def place(self) -> str:
+        """As messages call it."""
+        return f"{self.unit} {self.line}"
 
 
 def only_rows(rows: Iterable[Row | ImportFileError]) -> Iterator[Row]:

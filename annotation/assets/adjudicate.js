@@ -8,6 +8,7 @@
   let grade = null; // quarters
   let waiting = 0; // a timer while an answer is due
   let later = null; // where to go once the answer that is due has come
+  const sent = []; // the draft of each decision that was sent: a later one of the pair is another
   let shownData = null; // of the pair as it was drawn last; Gradio changes it in place
 
   // Drafts outlive an error, a reload and a lost sign-in; the tab keeps them, not the server.
@@ -104,6 +105,10 @@
     }
     const queue = document.querySelector(".adj-queue")?.dataset ?? {};
     const asked = { what, which: queue.which, type: queue.type, shown: queue.shown, ...more };
+    if (what !== "show") {
+      const name = draftName(form().dataset);
+      asked.sent = String(sent.push({ name, draft: JSON.stringify(stored(name)) }));
+    }
     waiting = setTimeout(() => {
       later = null;
       rest();
@@ -212,12 +217,16 @@
   };
   new MutationObserver(drawn).observe(document.documentElement, { childList: true, subtree: true, attributeFilter: ["data-drawn"] });
   document.addEventListener("adjudicate-answer", () => {
-    const said = by("adjudicate-said"), old = shownData;
-    if (said?.dataset.saved && old?.pair === said.dataset.saved) store(draftName(old), null);
-    comes = waiting !== 0 && said?.dataset.kind !== "problem";
+    const said = by("adjudicate-said"), old = shownData, isLate = waiting === 0;
+    const isProblem = said?.dataset.kind === "problem";
+    const saved = sent[said?.dataset.saved - 1];
+    if (saved && JSON.stringify(stored(saved.name)) === saved.draft) store(saved.name, null);
+    // Nobody waits any more for an answer that is late: who goes on with a pair is led back to it.
+    if (isLate && old && stored(draftName(old))) later = { pair: old.pair };
+    comes = !isLate && !isProblem;
     rest();
     drawn();
-    const then = said?.dataset.kind === "problem" ? null : later;
+    const then = isProblem ? null : later;
     later = null;
     if (then) ask("show", then);
   });

@@ -14,8 +14,18 @@
     notice()?.remove();  // a new one is read out again
     const note = Object.assign(document.createElement("p"), { id: "session-ended", className: "note failed", role: "alert" });
     note.append(...said);
-    (document.querySelector(".gradio-container") ?? document.body).append(note);
+    const page = document.querySelector(".gradio-container") ?? document.body;
+    page.append(note);
+    sizes.observe(page);  // what is answered above a button moves it
   };
+  // What was pressed is to be pressed again: the notice may not lie on it.
+  const uncover = () => {
+    if (!notice()) { sizes.disconnect(); return; }
+    const { top, bottom } = document.activeElement.getBoundingClientRect();
+    const hidden = bottom + 8 - notice().getBoundingClientRect().top;
+    if (hidden > 0 && top > 0 && top < innerHeight) scrollBy(0, Math.min(hidden, top));
+  };
+  const sizes = new ResizeObserver(uncover);
   const tellOfEnd = () => {
     const link = Object.assign(document.createElement("a"), { href: "/sign-in", target: "_blank", textContent: "Sign in in a new tab" });
     if (isPressed()) tell("Your session ended, and nothing was done. ", link, ", then come back and press again, or choose the file again: what you typed is still here.");
@@ -34,7 +44,9 @@
     const response = await asked(what, { ...options, headers });
     if (response.ok) notice()?.remove();
     else FOR_USER[response.status]?.();
-    return response;
+    // Of an upload that failed Gradio shows the answer as it came, beside the notice.
+    const isToldOf = response.status in FOR_USER && pathname.endsWith("/upload");
+    return isToldOf ? Response.json([]) : response;
   };
 
   const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });

@@ -11,6 +11,7 @@ from annotation.agreement_json import report_to_json
 from annotation.agreement_report import BUCKET_NAMES, AgreementReport, Part, shares
 from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
+from annotation.figures import figure_text
 from annotation.planning import DEFAULT_WIDTH, NARROWEST, WIDEST, plan_sentences, plan_to_json
 from annotation.services.agreement import AgreementService
 from annotation.shares import share_text
@@ -89,7 +90,7 @@ def plan(
     for sentence in plan_sentences(found, waiting):
         show_line(sentence)
     for step in found.steps:
-        show_line(f"{step.pairs:,} pairs: {step.width:.3f} wide")
+        show_line(f"{step.pairs:,} pairs: {figure_text(step.width)} wide")
 
 
 def _show(report: AgreementReport) -> None:
@@ -146,10 +147,10 @@ def _show_raters(report: AgreementReport) -> None:
         (
             names[row.rater],
             f"{row.ratings:,}",
-            _number(row.mean),
-            _number(row.spread),
-            _number(row.median_seconds, 1),
-            "–" if row.bias is None else f"{row.bias:+.2f}",
+            figure_text(row.mean, 2),
+            figure_text(row.spread, 2),
+            figure_text(row.median_seconds, 1),
+            figure_text(row.bias, 2, sign="+"),
             *_alpha_cells(without[row.rater]),
         )
         for row in sorted(report.raters, key=lambda row: names[row.rater].casefold())
@@ -160,10 +161,8 @@ def _show_raters(report: AgreementReport) -> None:
         show_line(sentence)
     for drift in report.drifts:
         if drift.is_clear:
-            show_line(
-                f"{names[drift.rater]} moved by {drift.change:+.2f} against the others, from the first "
-                "grades to the last."
-            )
+            moved = f"{names[drift.rater]} moved by {figure_text(drift.change, 2, sign='+')}"
+            show_line(f"{moved} against the others, from the first grades to the last.")
     if report.rater_pairs:
         pair_columns = ("Pairs", "α", "95 %")
         pairs = [
@@ -193,18 +192,14 @@ def _part_cells(part: Part) -> Sequence[str]:
         f"{part.all.pairs:,}",
         *_alpha_cells(part.all),
         *_alpha_cells(part.unadjudicated),
-        _number(part.all.nominal, 3),
-        _number(part.all.ordinal, 3),
+        figure_text(part.all.nominal),
+        figure_text(part.all.ordinal),
         f"{part.flagged:,}",
     )
 
 
 def _alpha_cells(alpha: Alpha) -> tuple[str, str]:
-    value = "undefined" if alpha.value is None else f"{alpha.value:z.3f}"
+    value = "undefined" if alpha.value is None else figure_text(alpha.value)
     if alpha.low is None or alpha.high is None:
         return value, "–"
-    return value, f"{alpha.low:z.3f} to {alpha.high:z.3f}"
-
-
-def _number(value: float | None, decimals: int = 2) -> str:
-    return "–" if value is None else f"{value:.{decimals}f}"
+    return value, f"{figure_text(alpha.low)} to {figure_text(alpha.high)}"

@@ -23,6 +23,7 @@ from annotation.commands.options import (
     whole_files,
 )
 from annotation.commands.outputs import Output, folder_made, write_all
+from annotation.figures import figure_text
 from annotation.judgements import CUT, THRESHOLD, JudgedPool, JudgingOptions, check_options, figures_json
 from annotation.prediction_files import read_prediction_files
 from annotation.predictions import TYPE, PredictedDocument
@@ -235,7 +236,7 @@ def _cells(figures: ModelFigures) -> list[str]:
 
 
 def _figure(average: Average) -> str:
-    return "–" if average.skip_empty is None else f"{average.skip_empty:.3f}"
+    return figure_text(average.skip_empty)
 
 
 def _named(text: str) -> tuple[str, Path]:

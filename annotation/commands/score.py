@@ -139,6 +139,8 @@ def _named_path(text: str, baselines: Iterable[str]) -> tuple[str, Path]:
     path, name = Path(text), ""
     if not path.exists() and "=" in text:
         name, _, rest = text.partition("=")
+        if not rest.strip():
+            raise CallError(f"{text}: no file is named after the equals sign; give one.")
         path = Path(rest)
     if not path.exists():
         raise CallError(

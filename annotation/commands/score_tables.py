@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from annotation.figures import figure_text
 from annotation.gold_pairs import GoldPair
 from annotation.score_report import Contrast, Difference, Part, ScoreReport, SystemReport
 from annotation.scoring import NO_RESAMPLES, Estimate
@@ -127,10 +128,10 @@ def _contrast_cells(contrast: Contrast) -> Sequence[str]:
     value, interval = contrast.difference.value, _interval(contrast.difference, sign="+")
     test = contrast.williams
     return (
-        "–" if value is None else f"{value:+z.3f}",
+        figure_text(value, sign="+"),
         interval,
         "–" if contrast.p is None else _probability(contrast.p),
-        "–" if test is None else f"{test.t:.2f}",
+        figure_text(None if test is None else test.t, 2),
         "–" if test is None else _probability(test.p),
     )
 
@@ -144,14 +145,14 @@ def _estimate_cells(found: Estimate) -> tuple[str, str]:
 
 
 def _value(found: Estimate) -> str:
-    return "–" if found.value is None else f"{found.value:z.3f}"
+    return figure_text(found.value)
 
 
 def _interval(found: Estimate, sign: str = "") -> str:
-    return (
-        "–" if found.low is None or found.high is None else f"{found.low:{sign}.3f} to {found.high:{sign}.3f}"
-    )
+    if found.low is None or found.high is None:
+        return "–"
+    return f"{figure_text(found.low, sign=sign)} to {figure_text(found.high, sign=sign)}"
 
 
 def _probability(p: float) -> str:
-    return "< .001" if p < 0.001 else f"{p:.3f}"
+    return "< .001" if p < 0.001 else figure_text(p)

@@ -9,6 +9,7 @@ import typer
 from annotation.commands.importing import number_of
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.errors import SettingsError
+from annotation.figures import figure_text
 from annotation.services.editing import EditingService
 from annotation.services.items import ItemService
 from annotation.services.writing_reports import WritingReportService
@@ -165,9 +166,8 @@ def _show_writers(report: WritingReport) -> None:
     rows = []
     for each in report.writers:
         counts, (pairs, _, drift, distance) = each.counts, _drift_cells(each.drift)
-        seconds = "–" if counts.seconds is None else f"{counts.seconds:.0f}"
         done = (counts.submitted, counts.accepted, counts.sent_back, counts.blank, counts.handed_on)
-        rows.append((counts.writer, *done, seconds, pairs, drift, distance))
+        rows.append((counts.writer, *done, figure_text(counts.seconds, 0), pairs, drift, distance))
     if rows:
         show_table(("Writer", *heads), rows, title="Writers", right=heads)
         show_line("")
@@ -188,7 +188,7 @@ def _show_distribution(report: WritingReport) -> None:
 def _drift_cells(drift: GradeGap) -> tuple[object, str, str, str]:
     return (
         drift.pairs,
-        "–" if drift.obtained is None else f"{drift.obtained:.2f}",
-        "–" if drift.drift is None else f"{drift.drift:+.2f}",
-        "–" if drift.distance is None else f"{drift.distance:.2f}",
+        figure_text(drift.obtained, 2),
+        figure_text(drift.drift, 2, sign="+"),
+        figure_text(drift.distance, 2),
     )

@@ -99,7 +99,7 @@ class AdjudicateHandlers:
                 after = self.adjudication.first(project.id, view.which, view.type)
             elif after is None:
                 after = pair_id
-            said = answer_html(f"Saved {item.external_id}: {grade_text(grade)}.", "saved", saved=pair_id)
+            said = answer_html(f"Saved {item.external_id}: {grade_text(grade)}.", "saved", saved=asked.sent())
             return self._shown(user, project, view, after, said)
         except AnnotationError as error:
             return _problem(error)
@@ -114,7 +114,7 @@ class AdjudicateHandlers:
                 self.adjudication.withdraw(project.id, pair_id, user.id, expected=asked.version())
             except ConflictError as error:
                 return self._shown(user, project, view, pair_id, answer_html(str(error), "problem"))
-            said = answer_html("Withdrawn: the pair is open again.", "saved", saved=pair_id)
+            said = answer_html("Withdrawn: the pair is open again.", "saved", saved=asked.sent())
             return self._shown(user, project, view, pair_id, said)
         except AnnotationError as error:
             return _problem(error)
@@ -161,6 +161,10 @@ def build_adjudicate_page(handlers: AdjudicateHandlers, page: gr.Blocks) -> None
 
 class _Asked(Sent):
     """What the script sent: a pair, what to show, and a decision."""
+
+    def sent(self) -> str:
+        """The number of the decision, by which the script knows its draft again."""
+        return self.text("sent")
 
     def version(self) -> str:
         return self.text("version")

@@ -68,16 +68,16 @@ def nothing_html(counts: GoldCounts, view: View, threshold: Decimal) -> str:
     return empty_html(f"Nothing to decide: no open pair has grades {grade_text(threshold)} or more apart.")
 
 
-def answer_html(text: str, kind: str = "note", *, saved: int | None = None) -> str:
+def answer_html(text: str, kind: str = "note", *, saved: str = "") -> str:
     """What became of the last thing that was asked.
 
     Args:
         text: the sentence; empty says nothing.
         kind: saved, note or problem.
-        saved: the pair whose draft is no longer needed.
+        saved: what the script numbered the decision that its draft is no longer needed for.
     """
     role = "alert" if kind == "problem" else "status"
-    mark = f' data-saved="{saved}"' if saved is not None else ""
+    mark = f' data-saved="{escape(saved)}"' if saved else ""
     ground = ' class="note"' if kind == "problem" else ' class="adj-said"'
     return (
         f'<p id="adjudicate-said" role="{role}" data-kind="{kind}" data-answer="{uuid4().hex}"{mark}{ground}>'

@@ -35,11 +35,12 @@ STILL_CHOSEN = "The file is still chosen; to choose another one, remove it with 
 ALL_STILL_CHOSEN = "The files are still chosen; remove the wrong one with × and add the right one."
 NOTHING_NEW = "Nothing new was imported."
 SHOWN_DUPLICATES = 20
+_SUFFIXES = (*SUFFIXES, ".json")
 FORMATS_HTML = (
     "<details><summary>File formats</summary><ul>"
     "<li><b>TSV, CSV</b>: a header with <code>id, type, left, right</code> and, if you wish, "
     "<code>genre, intended, source</code>; left is the larger item.</li>"
-    "<li><b>JSON Lines</b>: an object a line with the same names.</li>"
+    "<li><b>JSON Lines</b>: an object a line with the same names; or <b>JSON</b>, one array of them.</li>"
     "<li><b>Ratings</b> that exist already: a field <code>ratings</code> with a list of grades, "
     "or rows of <code>id, rater, grade</code>.</li>"
     "<li><b>SemEval-2014 Task 3</b>: its input files as they are.</li></ul></details>"
@@ -196,8 +197,8 @@ def checked_upload(upload: str | None) -> Path:
     if not upload:
         raise ImportFileError("No file is chosen: choose one or drop it on the box.")
     path = Path(upload)
-    if path.suffix.lower() not in SUFFIXES:  # nothing compressed: a small one may hold gigabytes
-        raise ImportFileError(f"{path.name} cannot be read here: save it as one of {', '.join(SUFFIXES)}.")
+    if path.suffix.lower() not in _SUFFIXES:  # nothing compressed: a small one may hold gigabytes
+        raise ImportFileError(f"{path.name} cannot be read here: save it as one of {', '.join(_SUFFIXES)}.")
     if not path.is_file():
         raise ImportFileError(
             f"{path.name} is gone: uploads are deleted after {KEPT_MINUTES} minutes, so choose it again."

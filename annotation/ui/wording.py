@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from annotation.assignment import Progress
 from annotation.errors import SettingsError
+from annotation.figures import figure_text
 from annotation.types import Role
 from kpdemo.ui.widgets import counted as counted
 from kpdemo.ui.widgets import escape
@@ -19,7 +20,7 @@ ROLE_CHOICES = [(role.value, role.value) for role in reversed(ROLE_ORDER)]
 
 def figure(number: float, decimals: int = 3, *, sign: str = "") -> str:
     """0.899, or −0.120 with a minus as long as a plus, never −0.000; "+" as `sign` writes that one too."""
-    return f"{number:{sign}z.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+    return figure_text(number, decimals, sign=sign).replace("-", "\N{MINUS SIGN}")
 
 
 def roles_text(roles: Iterable[Role]) -> str:

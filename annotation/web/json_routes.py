@@ -39,13 +39,14 @@ Route = tuple[str, str, Work, tuple[str, ...]]
 """Method, path under the prefix, what answers, and the fields of its body."""
 
 
-def json_routes(routes: Iterable[Route], user_of: UserOf) -> APIRouter:
+def json_routes(routes: Iterable[Route], user_of: UserOf, *, at_once: int = AT_ONCE) -> APIRouter:
     """The addresses under /annotate/api that a page talks to.
 
     Args:
         user_of: who sends a request, None for nobody; called in a thread.
+        at_once: so many of these routes are worked on; who waits for them has no thread and no connection.
     """
-    limiter = CapacityLimiter(AT_ONCE)
+    limiter = CapacityLimiter(at_once)
 
     def answering(work: Work, *fields: str) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:

@@ -21,6 +21,9 @@ from annotation.types import SkipReason, User
 from annotation.web.bodies import Body, BodyError
 from annotation.web.json_routes import LONGEST_SECONDS, Answer, UserOf, asked_id, json_routes
 
+STOPS_AT_ONCE = 4
+"""Raters who stop for the day and are served at once; the others wait in line without a connection."""
+
 
 @dataclass(frozen=True)
 class RatingHandlers:
@@ -117,11 +120,10 @@ def build_rating_routes(
         user_of: who sends a request, None for nobody; called in a thread.
     """
     handlers = RatingHandlers(assignments, ratings, training, names)
-    return json_routes(
+    router = json_routes(
         (
             ("GET", "projects/{project}/queue", handlers.queue, ()),
             ("GET", "projects/{project}/history", handlers.history, ()),
-            ("POST", "projects/{project}/stop", handlers.stop, ()),
             ("GET", "pairs/{pair}", handlers.pair, ()),
             ("PUT", "pairs/{pair}/rating", handlers.rate, ("grade", "seconds")),
             ("POST", "pairs/{pair}/skip", handlers.skip, ("reason", "note")),
@@ -131,6 +133,10 @@ def build_rating_routes(
         ),
         user_of,
     )
+    # Who stops may wait long for an import, and must not keep those waiting who grade.
+    stop = ("POST", "projects/{project}/stop", handlers.stop, ())
+    router.include_router(json_routes([stop], user_of, at_once=STOPS_AT_ONCE))
+    return router
 
 
 def _seconds(body: Body) -> float:

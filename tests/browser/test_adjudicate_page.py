@@ -409,6 +409,35 @@ def test_an_empty_project_says_the_next_step(bench):
     expect(page.locator("#adjudicate-item .empty")).to_contain_text("Import a file of pairs")
 
 
+def test_an_answer_that_comes_late_drops_no_draft_typed_since(bench):
+    desk = bench(2)
+    page = desk.open(is_kept=False)
+    page.keyboard.press("3")
+    choose_cause(page)
+    note = page.get_by_label("Note (optional)")
+    note.fill("as sent")
+    page.clock.install()
+    held = []
+    page.route("**/gradio_api/run/**", lambda route: route.continue_() if held else held.append(route))
+    page.get_by_role("button", name="Save and next").click()
+    expect(note).not_to_be_editable()
+    page.clock.fast_forward(21_000)
+    expect(said(page)).to_contain_text("The server does not answer")
+    note.fill("as sent, and more")
+    page.clock.resume()
+    held[0].continue_()
+    expect(page.locator("#adjudicate-form")).to_have_attribute("data-quarters", "12")  # p1 as it is now
+    heading(page, "p1")
+    expect(said(page)).to_have_text("")
+    expect(note).to_have_value("as sent, and more")
+    expect(page.locator("#adjudicate-draft")).to_be_visible()
+    assert desk.item("p1").decision.note == "as sent"
+    page.keyboard.press("Control+Enter")
+    expect(said(page)).to_have_text("Saved p1: 3.")
+    assert desk.item("p1").decision.note == "as sent, and more"
+    assert page.evaluate("Object.keys(sessionStorage).filter(key => key.includes('adjudicate'))") == []
+
+
 def test_a_server_that_does_not_answer_is_told_and_nothing_is_lost(bench):
     page = bench(1).open(is_kept=False)
     page.keyboard.press("3")

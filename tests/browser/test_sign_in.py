@@ -11,6 +11,7 @@ pytest.importorskip("playwright")
 from playwright.sync_api import Page, expect
 
 from annotation.types import ProjectSettings, Role
+from tests.browser.conftest import choose_files
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 
 PASSWORD = "correct horse battery"
 OTHER = "staple on the hill"
+IS_ON_TOP = """button => {
+  const { left, right, top, bottom } = button.getBoundingClientRect();
+  return [top + 1, bottom - 1].every(y => button.contains(document.elementFromPoint((left + right) / 2, y)));
+}"""
+NOTES_401 = """() => {
+  const look = () => { window.told401 ||= document.body.innerText.includes("401"); };
+  new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+}"""
 SIGN_IN = re.compile(r"/sign-in\?next=")
 
 
@@ -157,14 +166,40 @@ def test_the_end_of_a_session_is_told_of_a_file_too(browser: Browser, site: Site
         browser, name, f"/annotate/project?project={project.id}", viewport={"width": 390, "height": 844}
     )
     site.services.sign_ins.sign_out_everywhere(name)
+    page.evaluate(NOTES_401)
     page.locator("#import-file input[type=file]").set_input_files(
         {"name": "a.tsv", "mimeType": "text/plain", "buffer": b"a"}
     )
     notice = page.locator("#session-ended")
     expect(notice).to_contain_text("choose the file again")
-    expect(page.locator(".toast-wrap")).to_contain_text("401")
-    with page.context.expect_page():
-        notice.get_by_role("link").click()  # no message lies on it
+    with page.context.expect_page() as opened:
+        notice.get_by_role("link").click()
+    sign_in(opened.value, name)
+    expect_user(opened.value, name)
+    choose_files(page.locator("#import-file"), ("b.tsv", b"b"))
+    expect(notice).to_have_count(0)
+    assert not page.evaluate("window.told401")
+
+
+def test_the_end_of_a_session_is_told_beside_what_one_presses(browser: Browser, site: Site, unused: str):
+    name = site.add_user(unused, is_administrator=True).name
+    project = site.services.projects.create(ProjectSettings(unused, types=("sentence2phrase",)))
+    page = site.page(
+        browser,
+        name,
+        f"/annotate/project?project={project.id}&tab=settings",
+        viewport={"width": 390, "height": 844},
+    )
+    site.services.sign_ins.sign_out_everywhere(name)
+    save = page.locator("#project-save")
+    save.evaluate("it => scrollBy(0, it.getBoundingClientRect().bottom - innerHeight)")
+    save.click()
+    expect(page.locator("#session-ended")).to_be_in_viewport()
+    expect(page.locator("#project-saved")).to_contain_text("You are not signed in")  # it moves the button
+    page.wait_for_function(IS_ON_TOP, arg=save.element_handle())
+    last = page.get_by_role("button", name="Delete the project")
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    page.wait_for_function(IS_ON_TOP, arg=last.element_handle())
 
 
 def test_a_form_is_not_saved_in_the_name_of_who_signed_in_since(browser: Browser, site: Site, unused: str):

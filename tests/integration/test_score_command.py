@@ -153,6 +153,7 @@ def test_without_wordnet_all_else_is_scored(call, tmp_path, monkeypatch):
     [
         (["no.tsv"], "no.tsv: no such file or folder; name one, or a baseline (lcs, gst) with --system.\n"),
         (["lcs", "lcs"], "Two systems are called lcs: leave one out, or name its file as in other=FILE.\n"),
+        (["ours="], "ours=: no file is named after the equals sign; give one.\n"),
     ],
 )  # fmt: skip
 def test_a_wrong_call_is_explained(call, systems, message):

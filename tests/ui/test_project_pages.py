@@ -31,7 +31,7 @@ from annotation.setting_changes import seen_settings
 from annotation.types import Cause, ImportSummary, NewPair, ProjectSettings, Role, SkipReason, User
 from annotation.ui.asking import project_in
 from annotation.ui.header import HeaderHandlers
-from annotation.ui.home import HomeHandlers, next_steps
+from annotation.ui.home import HomeHandlers, next_steps, project_html
 from annotation.ui.importing import SHOWN_DUPLICATES, ImportHandlers, summary_html
 from annotation.ui.members import members_html
 from annotation.ui.number_fields import decimal_of, whole_of
@@ -85,6 +85,11 @@ def steps(line: ProjectLine, user: User, progress: Progress | None = None) -> li
 )
 def test_the_next_step_is_what_this_user_can_do_now(project, user, progress, expected):
     assert steps(project, user, progress) == expected
+
+
+def test_of_the_items_to_write_for_some_may_be_set_aside():
+    shown = project_html(line(roles=frozenset({Role.WRITER}), unwritten=5), RATER, None)
+    assert "Up to 5 larger items to write for" in shown
 
 
 def test_saved_settings_are_said_to_reach_raters_when_they_open_their_page_again(sqlite_database):
@@ -330,6 +335,12 @@ def test_an_imported_upload_is_deleted_and_a_refused_one_stays_chosen(imports, t
     assert "failed" not in said
     assert file.value is None
     assert not path.exists()
+
+
+def test_a_json_array_can_be_chosen(imports, tmp_path):
+    path = tmp_path / "pairs.json"
+    path.write_text('[{"id": "s1", "type": "sentence2phrase", "left": " ", "right": "C D"}]')
+    assert "pairs.json, entry 1, field &#x27;left&#x27;: is empty" in import_file(imports, path)[0]
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,14 @@ def test_files_of_several_models_are_read_together(tmp_path):
     assert [run.model for run in found.runs] == ["first", "second"]
 
 
+def test_documents_and_predictions_may_be_arrays(tmp_path):
+    documents, told = tmp_path / "docs.json", tmp_path / "first.json"
+    documents.write_text(json.dumps([{"id": "1", "text": TEXT}, {"id": "2", "text": TEXT}], indent=2))
+    told.write_text(json.dumps([predicted("1"), predicted("2"), predicted("3")]))
+    with pytest.raises(ImportFileError, match=r"^first\.json, entry 3, field 'id': docs\.json has no"):
+        list(read_prediction_files(documents, [("", told)], phrase_key))
+
+
 def test_a_file_begun_before_its_lines_named_their_model_is_of_one_model(tmp_path):
     documents = lines(tmp_path / "docs.jsonl", {"id": 1, "text": TEXT}, {"id": 2, "text": TEXT})
     file = lines(tmp_path / "p.jsonl", predicted("1"), predicted("2", model="default"))
@@ -137,7 +145,8 @@ def test_a_bad_line_is_named(tmp_path, row, message):
     ("content", "message"),
     [
         (b"{broken\n", r"^p\.jsonl\.gz, line 1: no JSON \(.+\); write one object a line\.$"),
-        (b"\n[1]\n", r"^p\.jsonl\.gz, line 2: JSON, but no object; write"),
+        (b"\n{}\n[1]\n", r"^p\.jsonl\.gz, line 3: JSON, but no object; write"),
+        (b"\n[1]\n", r"^p\.jsonl\.gz, entry 1: JSON, but no object; write"),
         (b'{"id": "\xe9"}\n', r"^p\.jsonl\.gz, line 1: byte 9 is no UTF-8"),
         (b'{"id": 1e99999999999999999999}\n', r"^p\.jsonl\.gz, line 1: no JSON \(a number with too many"),
         (b" " * 9_000_000 + b"{}\n", r"^p\.jsonl\.gz, line 1: longer than 8,388,608 bytes"),

@@ -1,0 +1,16 @@
+"""Figures as people read them."""
+
+from __future__ import annotations
+
+UNKNOWN = "–"
+
+
+def figure_text(number: float | None, decimals: int = 3, *, sign: str = "") -> str:
+    """The number with so many decimals, never -0.000; "+" as `sign` writes that one too.
+
+    >>> [figure_text(number, 2) for number in (0.899, -0.12, -0.001, None)]
+    ['0.90', '-0.12', '0.00', '–']
+    >>> figure_text(-0.0004, sign="+")
+    '+0.000'
+    """
+    return UNKNOWN if number is None else f"{number:{sign}z.{decimals}f}"
