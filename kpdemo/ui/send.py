@@ -31,6 +31,7 @@ from kpdemo.ui.stop import Stop, Stops
 from kpdemo.ui.ticked import chosen_models, ticked_models, told_in
 from kpdemo.ui.uploads import in_turn_of_files, in_turns, predict_uploads
 from kpdemo.ui.widgets import (
+    CHOOSE_AGAIN,
     FILES_QUEUE,
     MODEL_QUEUE,
     QuestionFields,
@@ -205,7 +206,7 @@ def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> 
         show_progress_on=result,
         trigger_mode="once",
     )
-    keep_reason(asked, result)
+    keep_reason(asked, result, CHOOSE_AGAIN)
 
 
 def _controls(
