@@ -6,9 +6,9 @@ where whoever may do so chooses the project.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,20 +16,19 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.bundles import bundle_of, count_phrases
-from kpdemo.errors import InputError, KpdemoError, StoppedError
-from kpdemo.prediction_files import read_predictions
+from kpdemo.errors import InputError, KpdemoError
 from kpdemo.quick_start import import_nltk
-from kpdemo.types import Document, Prediction, Predictor
-from kpdemo.ui.chosen import Uploads, readable_copies
+from kpdemo.types import Document, Prediction
+from kpdemo.ui.chosen import readable_copies
 from kpdemo.ui.figures import counted
-from kpdemo.ui.files import OUTPUT_NAME, nothing_read
+from kpdemo.ui.files import nothing_read
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
-from kpdemo.ui.send_documents import Problems, few_documents
+from kpdemo.ui.send_documents import OwnDocument, Problems, few_documents, predict_in_batches
 from kpdemo.ui.stop import Stop, Stops
 from kpdemo.ui.ticked import chosen_models, ticked_models, told_in
-from kpdemo.ui.uploads import in_turn_of_files, in_turns, predict_uploads
+from kpdemo.ui.uploads import in_turn_of_files, in_turns
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
     FILES_QUEUE,
@@ -48,6 +47,7 @@ HandOver = Callable[[Mapping[str, Any], str], str]
 sentence."""
 
 EMPTY = "Nothing to send yet. Tick models and press the button: raters then grade what any of them predicts."
+NOT_READ = "Not everything could be read:"
 STOPPED = "Stopped: nothing was sent. Press the button to send it after all."
 
 
@@ -99,11 +99,12 @@ class SendHandlers:
         ):
             chosen = chosen_models(self.shelf, models)
             uploads = readable_copies(paths, Path(folder))
-            problems = Problems(list(uploads.refused))
+            problems = Problems(files=list(uploads.refused))
             with in_turn_of_files(self.shelf, stop, progress):
                 documents = few_documents(uploads.files, problems, stop, self.shelf.pdfs)
-                found = self._found(chosen, documents, problems.told, Path(folder), stop, progress)
-            read = [(documents[place], runs) for place, runs in sorted(found.items())]
+                found = self._found(chosen, documents, problems, stop, progress)
+            problems.count_unread(one.given for place, one in enumerate(documents) if place not in found)
+            read = [(documents[place].document, runs) for place, runs in sorted(found.items())]
             return self._handed(read, problems, request, stop)
 
     def stop_sending(self, request: gr.Request | None = None) -> None:
@@ -115,9 +116,8 @@ class SendHandlers:
     def _found(
         self,
         models: Sequence[str],
-        documents: Sequence[Document],
-        problems: list[str],
-        folder: Path,
+        documents: Sequence[OwnDocument],
+        problems: Problems,
         stop: Stop,
         progress: gr.Progress,
     ) -> dict[int, dict[str, Prediction]]:
@@ -125,11 +125,15 @@ class SendHandlers:
         found: dict[int, dict[str, Prediction]] = {}
         for model in models if documents else ():
             try:
-                predictor = self.shelf.open(model, stop)
-                for place, prediction in _predict(predictor, documents, folder, problems, progress):
-                    found.setdefault(place, {})[model] = prediction
+                predictor = in_turns(self.shelf.open(model, stop))
+                before_each = partial(_show_done, progress, model, len(documents))
+                for place, outcome in predict_in_batches(predictor, documents, before_each):
+                    if isinstance(outcome, InputError):
+                        problems.refusals[documents[place].given.refusal(str(outcome))] = None
+                    else:
+                        found.setdefault(place, {})[model] = outcome
             except OF_ONE_MODEL as error:
-                problems.append(str(error))
+                problems.told.append(str(error))
         return found
 
     def _handed(
@@ -162,15 +166,16 @@ def ready_html(
 ) -> str:
     """The link to where the project is chosen, and what could not be read or predicted."""
     target = ' target="_blank" rel="noopener"' if new_tab else ""
-    failed = "".join(f"<li>{escape(problem)}</li>" for problem in problems.all)
     what = f"{counted(phrases, 'keyphrase')} of {counted(documents, 'document')}"
-    without = f", without {counted(problems.lines, 'line')} that could not be read" if problems.lines else ""
-    return (
+    without = f", without {problems.without} that could not be read" if problems.without else ""
+    ready = (
         f'<div class="note done" role="status"><p>{what} ready{without}. '
-        f'<a href="{escape(address)}"{target}>Choose the project</a></p>'
-        + (f"<ul>{failed}</ul>" if failed else "")
-        + "</div>"
+        f'<a href="{escape(address)}"{target}>Choose the project</a></p></div>'
     )
+    if not problems.all:
+        return ready
+    failed = "".join(f"<li>{escape(problem)}</li>" for problem in problems.all)
+    return f'{ready}<div class="note" role="alert"><p>{NOT_READ}</p><ul>{failed}</ul></div>'
 
 
 def build_send_section(handlers: SendHandlers | None, fields: QuestionFields) -> None:
@@ -220,27 +225,5 @@ def _controls(
     return models, run, gr.HTML(empty_html(EMPTY), elem_id=f"{prefix}-result")
 
 
-def _predict(
-    predictor: Predictor,
-    documents: Sequence[Document],
-    folder: Path,
-    problems: list[str],
-    progress: gr.Progress,
-) -> Iterator[tuple[int, Prediction]]:
-    """The place of each document that the model could read, with its prediction.
-
-    Raises:
-        StoppedError: not all were read, so that there is nothing to send.
-    """
-    numbered = folder / "documents.jsonl"
-    with numbered.open("w", encoding="utf-8") as stream:
-        for place, document in enumerate(documents):
-            row = {"id": str(place), "title": document.title, "text": document.body}
-            stream.write(json.dumps({**row, "language": document.language}) + "\n")
-    output = folder / OUTPUT_NAME
-    report = predict_uploads(in_turns(predictor), Uploads([numbered]), output, progress)
-    if report.stopped:
-        raise StoppedError(STOPPED)
-    problems += [problem for problem in report.problems if problem not in problems]
-    for id, prediction in read_predictions(output).items():
-        yield int(id), prediction
+def _show_done(progress: gr.Progress, model: str, documents: int, done: int) -> None:
+    progress((done, documents), desc=model, unit="documents" if documents > 1 else "document")

@@ -246,6 +246,25 @@ def test_lines_that_cannot_be_read_are_counted_and_the_first_are_told(sender, ke
         sender.send_files([str(rows)], ["one"], PAGE, progress=_quiet)
 
 
+def test_documents_that_no_model_reads_are_named_by_their_lines_and_counted_apart(sender, kept, tmp_path):
+    rows, note = tmp_path / "rows.jsonl", tmp_path / "note.txt"
+    bodies = ("Ferries leave.", "12 34", "Gulls follow.", "56 78")
+    rows.write_text("".join(json.dumps({"text": body}) + "\n" for body in bodies), encoding="utf-8")
+    with rows.open("a", encoding="utf-8") as stream:
+        stream.write('{"text": "Gulls wait.", "language": "Frnch"}\n')
+    note.write_text("99", encoding="utf-8")
+    shown = sender.send_files([str(rows), str(note)], ["one", "two"], PAGE, progress=_quiet)
+    assert [document.id for document in read_bundle(kept.bundles[0])] == ["rows-1", "rows-3"]
+    done, failed = shown.split('<div class="note" role="alert">')
+    assert "2 documents ready, without 3 lines and 1 file that could not be read. <a" in done
+    assert "<li>" not in done
+    letters = "The text holds no letters"
+    places = ("rows.jsonl, line 5: &quot;Frnch", f"rows.jsonl, line 2: document &quot;2&quot;: {letters}")
+    for told in (*places, f"rows.jsonl, line 4: document &quot;4&quot;: {letters}", f"note.txt: {letters}"):
+        assert failed.count(f"<li>{told}") == 1
+    assert "documents.jsonl" not in shown
+
+
 def test_files_that_cannot_be_read_are_named_and_the_others_are_sent(sender, kept, tmp_path):
     files = [tmp_path / name for name in ("a.docx", "a.pdf", "a.txt")]
     for path in files:
@@ -254,6 +273,7 @@ def test_files_that_cannot_be_read_are_named_and_the_others_are_sent(sender, kep
     assert [document.id for document in read_bundle(kept.bundles[0])] == ["a"]
     assert "<li>a.docx cannot be read here" in shown
     assert "<li>a.pdf: " in shown
+    assert "1 document ready, without 2 files that could not be read. <a" in shown
     assert str(tmp_path) not in shown
 
 
