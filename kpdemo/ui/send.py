@@ -17,17 +17,18 @@ import gradio as gr
 
 from kpdemo.bundles import bundle_of, count_phrases
 from kpdemo.errors import InputError, KpdemoError
+from kpdemo.latin import refusal_of
 from kpdemo.quick_start import import_nltk
 from kpdemo.types import Document, Prediction
 from kpdemo.ui.chosen import readable_copies
-from kpdemo.ui.figures import counted
+from kpdemo.ui.figures import counted, listed
 from kpdemo.ui.files import nothing_read
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
 from kpdemo.ui.send_documents import OwnDocument, Problems, few_documents, predict_in_batches
 from kpdemo.ui.stop import Stop, Stops
-from kpdemo.ui.ticked import chosen_models, ticked_models, told_in
+from kpdemo.ui.ticked import chosen_models, follow_model, ticked_models, told_in
 from kpdemo.ui.uploads import in_turn_of_files, in_turns
 from kpdemo.ui.widgets import (
     CHOOSE_AGAIN,
@@ -81,7 +82,7 @@ class SendHandlers:
                 try:
                     found[model] = self.shelf.answer(replace(question, model=model), stop).prediction
                 except OF_ONE_MODEL as error:
-                    problems.told.append(str(error))
+                    problems.told.append(refusal_of(model, str(error)))
             return self._handed([(question.read, found)] if found else [], problems, request, stop)
 
     def send_files(
@@ -129,7 +130,8 @@ class SendHandlers:
                 before_each = partial(_show_done, progress, model, len(documents))
                 for place, outcome in predict_in_batches(predictor, documents, before_each):
                     if isinstance(outcome, InputError):
-                        problems.refusals[documents[place].given.refusal(str(outcome))] = None
+                        reason = refusal_of(model, str(outcome))
+                        problems.refusals[documents[place].given.refusal(reason)] = None
                     else:
                         found.setdefault(place, {})[model] = outcome
             except OF_ONE_MODEL as error:
@@ -153,7 +155,12 @@ class SendHandlers:
         stop.check()  # from here on it is sent
         with shown_to_user(ValueError):
             address = self.hand_over(bundle, _address(request))
-        return ready_html(address, phrases, len(documents), problems, new_tab=self.new_tab)
+        asked = {model for _, runs in documents for model in runs}
+        what = (
+            f"{counted(phrases, 'keyphrase')} of {counted(len(documents), 'document')}, "
+            f"by {listed([model for model in self.shelf.models if model in asked])},"
+        )
+        return ready_html(address, what, problems, new_tab=self.new_tab)
 
 
 def _address(request: gr.Request | None) -> str:
@@ -161,15 +168,12 @@ def _address(request: gr.Request | None) -> str:
     return "" if client is None else str(client.host)
 
 
-def ready_html(
-    address: str, phrases: int, documents: int, problems: Problems, *, new_tab: bool = False
-) -> str:
-    """The link to where the project is chosen, and what could not be read or predicted."""
+def ready_html(address: str, what: str, problems: Problems, *, new_tab: bool = False) -> str:
+    """What is ready, the link to where the project is chosen, and what could not be read or predicted."""
     target = ' target="_blank" rel="noopener"' if new_tab else ""
-    what = f"{counted(phrases, 'keyphrase')} of {counted(documents, 'document')}"
     without = f", without {problems.without} that could not be read" if problems.without else ""
     ready = (
-        f'<div class="note done" role="status"><p>{what} ready{without}. '
+        f'<div class="note done" role="status"><p>{escape(what)} ready{without}. '
         f'<a href="{escape(address)}"{target}>Choose the project</a></p></div>'
     )
     if not problems.all:
@@ -184,6 +188,7 @@ def build_send_section(handlers: SendHandlers | None, fields: QuestionFields) ->
         return
     section_heading("Send to a project", "send-heading")
     models, run, result = _controls(handlers, "send", handlers.stop_sending)
+    follow_model(models, fields.model, "send")
     asked = run.click(
         handlers.send,
         [models, *(field for field in fields.all if field is not fields.model)],

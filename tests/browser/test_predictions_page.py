@@ -10,6 +10,7 @@ from annotation.judgements import JudgingOptions
 from annotation.types import ProjectSettings, Role
 from tests.browser.conftest import PASSWORD, open_page
 from tests.browser.pressing import press
+from tests.browser.test_keyphrases_page import choose_model
 
 TITLE = "Scattering"
 BODY = "A boundary integral equation gives the surface current on the scatterer."
@@ -80,3 +81,20 @@ def test_a_pasted_document_comes_back_as_an_ndcg_figure(site, browser, tmp_path)
     assert (gold["title"], gold["abstract"]) == (TITLE, BODY)
     assert gold["keyphrases"][0] == "boundary integral equation"
     assert "integral equation" not in gold["keyphrases"]
+
+
+def test_the_ticks_follow_the_model_of_the_page_until_the_reader_changes_them(site, browser):
+    page = site.context(browser).new_page()
+    open_page(page, site.address)
+    fold = page.locator("#send-choose > button")
+    expect(fold).to_contain_text("Models: default")
+    choose_model(page, "first – ")
+    expect(fold).to_contain_text("Models: first")
+    page.locator("#predict-document textarea").fill(BODY)
+    page.locator("#send-run").click()
+    expect(page.locator("#send-result")).to_contain_text("of 1 document, by first, ready. Choose the project")
+    fold.click()
+    page.locator("#send-models").get_by_label("damaged").check()
+    choose_model(page, "default – ")
+    expect(page.locator("#predict-about")).to_contain_text("About the model default")
+    expect(fold).to_contain_text("Models: first, damaged")
