@@ -104,9 +104,10 @@ def empty_html(text: str) -> str:
     return f'<p class="empty">{escape(text)}</p>'
 
 
-def forget_script(text: str) -> str:
-    """JavaScript: what stands in the place of a result and its download while the chosen files have none."""
-    return f"() => [{json.dumps(empty_html(text))}, {{__type__: 'update', value: null, interactive: false}}]"
+def forget_script(text: str, *, download: bool = True) -> str:
+    """JavaScript: what stands in the place of a result, and its download, while what is chosen has none."""
+    nothing = ", {__type__: 'update', value: null, interactive: false}" if download else ""
+    return f"() => [{json.dumps(empty_html(text))}{nothing}]"
 
 
 def page_of(request: gr.Request | None) -> str:
