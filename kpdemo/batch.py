@@ -18,11 +18,9 @@ from typing import BinaryIO, TypeVar
 
 from kpdemo.batch_output import StreamWriter, open_writer
 from kpdemo.errors import InputError
-from kpdemo.file_kinds import is_whole
 from kpdemo.forwarding import read_with_passages
 from kpdemo.identity import document_identity
 from kpdemo.json_rows import LineError, ReportLine
-from kpdemo.languages.names import names_language
 from kpdemo.languages.notes import Foreign, is_foreign, lacks_absent
 from kpdemo.nesting import Unnested
 from kpdemo.prediction_files import prediction_row
@@ -162,17 +160,15 @@ class _Run:
         seen: set[str] = set()
         for one in read_located(source, on_error=self._report):
             if one.document.id in seen:
-                self._fail(
-                    one, f'the id "{one.document.id}" is that of an earlier document; give each its own.'
-                )
+                problem = f'the id "{one.document.id}" is that of an earlier document; give each its own.'
+                self._report(LineError(one.line, f"{one.where}: {problem}"))
                 continue
             seen.add(one.document.id)
-            document = self._settings.as_read(one.document)
-            if document.language and not names_language(document.language):
-                problem = f'"{document.language}" is not a language known here'
-                self._fail(one, f'{problem}; write a code such as "sw", or leave "language" out.')
+            read = replace(one, document=self._settings.as_read(one.document))
+            if problem := read.unknown_language():
+                self._report(LineError(one.line, problem))
             else:
-                yield replace(one, document=document)
+                yield read
 
     def write(self, documents: Iterator[Located], writer: StreamWriter, batch_size: int) -> BatchSummary:
         while batch := list(islice(documents, batch_size)):
@@ -181,12 +177,8 @@ class _Run:
                 self._progress(self._counts)
         return self._counts
 
-    def _fail(self, one: Located, problem: str) -> None:
-        self._report(LineError(one.line, f"{one.where}: {problem}"))
-
     def _refuse(self, one: Located, reason: str) -> None:
-        # A file that is one document as a whole needs no id beside its name.
-        self._fail(one, reason if is_whole(one.file) else f'document "{one.document.id}": {reason}')
+        self._report(LineError(one.line, one.refusal(reason)))
 
     def _report(self, error: LineError) -> None:
         self._counts = replace(self._counts, failed=self._counts.failed + 1)

@@ -14,6 +14,7 @@ from kpdemo.text import READ_ALL, readable_documents
 from kpdemo.types import Document
 
 _NEITHER = ("LATIN", "UNKNOWN")
+_THIS_MODEL, _CHOOSE = "this model", "choose the model"
 
 
 def latin_documents(documents: Sequence[Document | str]) -> list[Document]:
@@ -43,4 +44,9 @@ def _unread(text: str, script: str) -> str:
         else f"mostly in {SCRIPT_NAMES.get(script, script.capitalize())} script"
     )
     readers = f"{', '.join(models[:-1])} or {models[-1]}"
-    return f"The text is {name}, which this model does not read: choose the model {readers}."
+    return f"The text is {name}, which {_THIS_MODEL} does not read: {_CHOOSE} {readers}."
+
+
+def refusal_of(model: str, reason: str) -> str:
+    """The sentence of a refusal where several models are ticked and asked."""
+    return reason.replace(_THIS_MODEL, f"the model {model}").replace(_CHOOSE, "tick")

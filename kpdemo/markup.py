@@ -1,5 +1,6 @@
 """What a text holds beside its letters: tags and entities of HTML and JATS, as in abstracts from publishers,
-characters that nobody sees, and letters in a form of print, such as the ligature "ﬁ" of a PDF.
+citations and references of LaTeX, characters that nobody sees, and letters in a form of print, such as the
+ligature "ﬁ" of a PDF.
 
 What is in no word with such inside stays where it stood; of the rest it is known where it stood.
 """
@@ -43,16 +44,19 @@ def _tags(names: str) -> str:
     return rf"{_OPEN}/?(?:{'|'.join(names.split())}){_ATTRIBUTES}{_CLOSE}"
 
 
+_ARGUMENTS = r"\*?(?:\s{0,3}\[[^][]{0,300}\]){0,2}\s{0,3}\{[^{}]{0,500}\}"
+_CITATION = rf"\\(?:(?:auto|foot|no|paren|text)?cite[a-z]{{0,12}}|(?:auto|c|eq|page)?ref|label){_ARGUMENTS}"
+"""A command of LaTeX with the keys that it names."""
 _UNREAD = re.compile(
     r"<!--(?:(?!<!--).)*?-->"  # in one pass, even if none ends
     r"|(?P<code><(?P<name>script|style)\b[^<>]{0,300}>(?:(?!<(?P=name)\b).)*?</(?P=name)\s{0,9}>)"
     rf"|(?P<block>{_OPEN}/?(?:jats|xhtml):(?:{'|'.join(_BLOCKS.split())}){_ATTRIBUTES}{_CLOSE}|{_tags(_BLOCKS)})"
     rf"|{_OPEN}/?(?:jats|mml|xhtml|xlink):[\w-]+{_ATTRIBUTES}{_CLOSE}|{_tags(_INLINE)}"
     r"|&(?P<entity>[a-z][a-z\d]{1,31}|\#\d{1,7}|\#x[\da-f]{1,6});"
-    rf"|[{_HIDDEN}]|(?<={_LATIN}){_JOINERS}|(?P<printed>[{_PRINTED}])",
+    rf"|{_CITATION}|[{_HIDDEN}]|(?<={_LATIN}){_JOINERS}|(?P<printed>[{_PRINTED}])",
     re.IGNORECASE | re.DOTALL,
 )
-_MAY_BE_UNREAD = re.compile(rf"[<&{_HIDDEN}\u200c\u200d{_PRINTED}]")
+_MAY_BE_UNREAD = re.compile(rf"[<&\\{_HIDDEN}\u200c\u200d{_PRINTED}]")
 _PARAGRAPH = "\n\n"
 _SPELLING = "b big bold em font i inf italic mark monospace roman s sc small strong sub tt u underline"
 """Tags that may stand within a word. What is in `sup` is another one: a power, or the number of a note."""
@@ -77,9 +81,10 @@ class UnmarkedDocument(Document):
 def without_markup(document: Document) -> Document:
     """The document with blanks for tags, for entities their characters, and plain letters for those of print.
 
-    A tag that begins or ends a paragraph or another piece becomes a blank line. A word with markup or hidden
-    characters inside is put together, and the blanks follow it. What stands between two tags stays, but for
-    scripts and styles; so does what looks like a tag only: "a <b and c> d", "List<String>".
+    Citations and references of LaTeX are blanks too, with their keys. A tag that begins or ends a paragraph
+    or another piece becomes a blank line. A word with markup or hidden characters inside is put together,
+    and the blanks follow it. What stands between two tags stays, but for scripts and styles; so does what
+    looks like a tag only: "a <b and c> d", "List<String>".
     """
     if isinstance(document, UnmarkedDocument):
         return document

@@ -20,6 +20,7 @@ from kpdemo.file_kinds import (
 )
 from kpdemo.files import file_errors
 from kpdemo.json_rows import LineError, ReportLine, line_name
+from kpdemo.languages.names import names_language
 from kpdemo.types import Document
 
 
@@ -35,6 +36,20 @@ class Located:
     def where(self) -> str:
         """What messages call the place."""
         return self.file if is_whole(self.file) else line_name(self.file, self.line)
+
+    def refusal(self, reason: str) -> str:
+        """The sentence on a document that a model refuses."""
+        # A file that is one document as a whole needs no id beside its name.
+        document = "" if is_whole(self.file) else f'document "{self.document.id}": '
+        return f"{self.where}: {document}{reason}"
+
+    def unknown_language(self) -> str:
+        """The sentence on a document that says to be in a language that is none; empty for another."""
+        language = self.document.language
+        if not language or names_language(language):
+            return ""
+        advice = 'write a code such as "sw", or leave "language" out.'
+        return f'{self.where}: "{language}" is not a language known here; {advice}'
 
 
 Source = str | Path | BinaryIO | Located

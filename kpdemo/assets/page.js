@@ -66,6 +66,11 @@
     run.click();
   }, true);
 
+  // Gradio opens the list of a field at any key, also at the Tab that has left the field when it is handled.
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Tab" && event.target.role === "combobox") event.stopPropagation();
+  }, true);
+
   // As soon as its page may be left, Gradio breaks off what it waits for, takes that for a lost connection and
   // loads the page again: a next page that is slow to come would never come. Browsers hang up by themselves.
   const { abort } = AbortController.prototype;

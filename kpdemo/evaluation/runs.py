@@ -33,6 +33,7 @@ WITHOUT_GOLD: dict[Convention, str] = {
     "skip_empty": "documents without gold left out",
     "count_empty": "documents without gold counted as zero",
 }
+NO_FIGURE = f"Where no document has gold of the kind, there is no figure: {UNDEFINED}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,14 @@ def difference_note(runs: Sequence[Run]) -> str:
 
 def note_under(figures: DatasetFigures, convention: Convention) -> str:
     """What the column of documents does not tell of a table; mostly nothing."""
-    return "" if convention == "count_empty" else with_gold_note(figures)
+    if convention == "skip_empty":
+        return with_gold_note(figures)
+    return NO_FIGURE if any(_lacks_a_kind(part) for part in (figures, *figures.languages.values())) else ""
+
+
+def _lacks_a_kind(figures: DatasetFigures) -> bool:
+    """Whether no document has gold of a kind, which leaves nothing to be found in any."""
+    return not all((figures.present.with_gold, figures.absent.with_gold, figures.pooled_with_gold))
 
 
 def run_to_json(run: Run) -> dict[str, Any]:

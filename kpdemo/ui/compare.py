@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import gradio as gr
 
 from kpdemo.errors import KpdemoError, StoppedError
+from kpdemo.latin import refusal_of
 from kpdemo.predictors import model_folder
 from kpdemo.quick_start import import_nltk
 from kpdemo.text import phrase_key
@@ -224,7 +225,7 @@ class CompareHandlers:
         except StoppedError:
             return Column(question.model, problem=STOPPED)
         except OF_ONE_MODEL as error:  # it does not hide what the others say
-            return Column(question.model, problem=str(error))
+            return Column(question.model, problem=refusal_of(question.model, str(error)))
 
 
 def build_compare_section(handlers: CompareHandlers, fields: QuestionFields) -> None:

@@ -21,6 +21,7 @@ from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.stop import Stop, Stops
 from kpdemo.ui.uploads import in_turn_of_files
 from kpdemo.ui.widgets import (
+    CHOOSE_AGAIN,
     FILES_QUEUE,
     QUIETLY,
     empty_html,
@@ -160,7 +161,7 @@ def build_evaluate_tab(handlers: EvaluateHandlers) -> None:
         show_progress_on=result,
         trigger_mode="always_last",  # a click for other files counts while these are measured
     )
-    keep_reason(asked, result)
+    keep_reason(asked, result, CHOOSE_AGAIN)
     for number, upload in enumerate((gold, predictions)):
         kind = ("gold", "predictions")[number]
         # As on Files: by the browser itself, for the server might answer after the figures.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kpdemo.scores import page_score
 from kpdemo.types import Keyphrase
@@ -19,6 +19,12 @@ def grouped(number: int) -> str:
 def counted(number: int, singular: str, plural: str = "") -> str:
     """1 pair, 2 pairs, 12 345 pairs."""
     return f"{grouped(number)} {singular if number == 1 else plural or f'{singular}s'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """One, "one and two", or "one, two and three"."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def score_html(score: float) -> str:

@@ -22,6 +22,7 @@ from kpdemo.ui.passages import passage_list_html
 from kpdemo.ui.stop import Stops
 from kpdemo.ui.uploads import FileReport, in_turn_of_files, in_turns, predict_uploads
 from kpdemo.ui.widgets import (
+    CHOOSE_AGAIN,
     FILES_QUEUE,
     QUIETLY,
     empty_html,
@@ -188,7 +189,7 @@ def build_files_tab(handlers: FilesHandlers) -> gr.File:
         show_progress_on=result,
         trigger_mode="always_last",  # a click for other files counts while these are read
     )
-    keep_reason(asked, result)
+    keep_reason(asked, result, CHOOSE_AGAIN)
     # An answer to other files than those shown would mislead. By the browser itself: the server might answer
     # this after the prediction, and take that away.
     forget = forget_script(EMPTY)

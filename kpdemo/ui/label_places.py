@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +40,9 @@ class Place:
     """Whether a line leads from the point to it."""
 
 
-def place_labels(labels: Mapping[int, str], places: Points, area: Box) -> dict[int, Place]:
+def place_labels(
+    labels: Mapping[int, str], places: Points, area: Box, seen: Collection[int] = ()
+) -> dict[int, Place]:
     """The place of each name near its point; one for which there is no room has none.
 
     Args:
@@ -48,8 +50,9 @@ def place_labels(labels: Mapping[int, str], places: Points, area: Box) -> dict[i
             case.
         places: of all points; names lie over as few of them as can be, and over none that has a name.
         area: names stay inside.
+        seen: rows of further points that no name lies over.
     """
-    chart = _Chart(places, [_around(*places[row]) for row in labels])
+    chart = _Chart(places, [_around(*places[row]) for row in {*labels, *seen}])
     chosen: dict[int, Place] = {}
     for row, text in labels.items():
         point = (float(places[row][0]), float(places[row][1]))
@@ -73,7 +76,7 @@ class _Chart:
 
     def __init__(self, points: Points, markers: list[Box]) -> None:
         self._points = points
-        self._markers = markers  # of the points that have a name, or will have one
+        self._markers = markers  # of the points that no name lies over
         self._names: list[Box] = []
         self._lines: list[Points] = []
 
@@ -96,7 +99,7 @@ class _Chart:
         )
 
     def _cost(self, place: Place, width: float, point: Point) -> float:
-        """The distance, and more for what it covers and for points with names that its line runs through."""
+        """The distance, and more for what it covers and for such points that its line runs through."""
         line = _line(place, point)[STEPS // 4 :]
         crossed = sum(1 for marker in self._markers if _inside(line, marker))
         return _distance(place, point) + COVERED * (_inside(self._points, _box(place, width)) + 2 * crossed)

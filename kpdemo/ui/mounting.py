@@ -97,7 +97,9 @@ def _own_uploads(path: str) -> Iterator[None]:
     behind the sign-in must not lie in the folder of the public page.
     """
     common = get_upload_folder()
-    os.environ[UPLOADS] = str(Path(common) / (path.strip("/") or "public"))
+    own = Path(common) / (path.strip("/") or "public")
+    own.mkdir(parents=True, exist_ok=True)  # Gradio fails on a file of an earlier server while it is missing
+    os.environ[UPLOADS] = str(own)
     try:
         yield
     finally:

@@ -6,9 +6,9 @@ where whoever may do so chooses the project.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,25 +16,27 @@ from typing import Any
 import gradio as gr
 
 from kpdemo.bundles import bundle_of, count_phrases
-from kpdemo.errors import InputError, KpdemoError, StoppedError
-from kpdemo.prediction_files import read_predictions
+from kpdemo.errors import InputError, KpdemoError
+from kpdemo.latin import refusal_of
 from kpdemo.quick_start import import_nltk
-from kpdemo.types import Document, Prediction, Predictor
-from kpdemo.ui.chosen import Uploads, readable_copies
-from kpdemo.ui.figures import counted
-from kpdemo.ui.files import OUTPUT_NAME, nothing_read
+from kpdemo.types import Document, Prediction
+from kpdemo.ui.chosen import readable_copies
+from kpdemo.ui.figures import counted, listed
+from kpdemo.ui.files import nothing_read
 from kpdemo.ui.marks import escape
 from kpdemo.ui.models import OF_ONE_MODEL, ModelShelf
 from kpdemo.ui.questions import read_question
-from kpdemo.ui.send_documents import Problems, few_documents
+from kpdemo.ui.send_documents import OwnDocument, Problems, few_documents, predict_in_batches
 from kpdemo.ui.stop import Stop, Stops
-from kpdemo.ui.ticked import chosen_models, ticked_models, told_in
-from kpdemo.ui.uploads import in_turn_of_files, in_turns, predict_uploads
+from kpdemo.ui.ticked import chosen_models, follow_model, ticked_models, told_in
+from kpdemo.ui.uploads import in_turn_of_files, in_turns
 from kpdemo.ui.widgets import (
+    CHOOSE_AGAIN,
     FILES_QUEUE,
     MODEL_QUEUE,
     QuestionFields,
     empty_html,
+    forget_script,
     keep_reason,
     page_of,
     section_heading,
@@ -47,6 +49,7 @@ HandOver = Callable[[Mapping[str, Any], str], str]
 sentence."""
 
 EMPTY = "Nothing to send yet. Tick models and press the button: raters then grade what any of them predicts."
+NOT_READ = "Not everything could be read:"
 STOPPED = "Stopped: nothing was sent. Press the button to send it after all."
 
 
@@ -80,7 +83,7 @@ class SendHandlers:
                 try:
                     found[model] = self.shelf.answer(replace(question, model=model), stop).prediction
                 except OF_ONE_MODEL as error:
-                    problems.told.append(str(error))
+                    problems.told.append(refusal_of(model, str(error)))
             return self._handed([(question.read, found)] if found else [], problems, request, stop)
 
     def send_files(
@@ -98,11 +101,12 @@ class SendHandlers:
         ):
             chosen = chosen_models(self.shelf, models)
             uploads = readable_copies(paths, Path(folder))
-            problems = Problems(list(uploads.refused))
+            problems = Problems(files=list(uploads.refused))
             with in_turn_of_files(self.shelf, stop, progress):
                 documents = few_documents(uploads.files, problems, stop, self.shelf.pdfs)
-                found = self._found(chosen, documents, problems.told, Path(folder), stop, progress)
-            read = [(documents[place], runs) for place, runs in sorted(found.items())]
+                found = self._found(chosen, documents, problems, stop, progress)
+            problems.count_unread(one.given for place, one in enumerate(documents) if place not in found)
+            read = [(documents[place].document, runs) for place, runs in sorted(found.items())]
             return self._handed(read, problems, request, stop)
 
     def stop_sending(self, request: gr.Request | None = None) -> None:
@@ -114,9 +118,8 @@ class SendHandlers:
     def _found(
         self,
         models: Sequence[str],
-        documents: Sequence[Document],
-        problems: list[str],
-        folder: Path,
+        documents: Sequence[OwnDocument],
+        problems: Problems,
         stop: Stop,
         progress: gr.Progress,
     ) -> dict[int, dict[str, Prediction]]:
@@ -124,11 +127,16 @@ class SendHandlers:
         found: dict[int, dict[str, Prediction]] = {}
         for model in models if documents else ():
             try:
-                predictor = self.shelf.open(model, stop)
-                for place, prediction in _predict(predictor, documents, folder, problems, progress):
-                    found.setdefault(place, {})[model] = prediction
+                predictor = in_turns(self.shelf.open(model, stop))
+                before_each = partial(_show_done, progress, model, len(documents))
+                for place, outcome in predict_in_batches(predictor, documents, before_each):
+                    if isinstance(outcome, InputError):
+                        reason = refusal_of(model, str(outcome))
+                        problems.refusals[documents[place].given.refusal(reason)] = None
+                    else:
+                        found.setdefault(place, {})[model] = outcome
             except OF_ONE_MODEL as error:
-                problems.append(str(error))
+                problems.told.append(str(error))
         return found
 
     def _handed(
@@ -148,7 +156,12 @@ class SendHandlers:
         stop.check()  # from here on it is sent
         with shown_to_user(ValueError):
             address = self.hand_over(bundle, _address(request))
-        return ready_html(address, phrases, len(documents), problems, new_tab=self.new_tab)
+        asked = {model for _, runs in documents for model in runs}
+        what = (
+            f"{counted(phrases, 'keyphrase')} of {counted(len(documents), 'document')}, "
+            f"by {listed([model for model in self.shelf.models if model in asked])},"
+        )
+        return ready_html(address, what, problems, new_tab=self.new_tab)
 
 
 def _address(request: gr.Request | None) -> str:
@@ -156,20 +169,18 @@ def _address(request: gr.Request | None) -> str:
     return "" if client is None else str(client.host)
 
 
-def ready_html(
-    address: str, phrases: int, documents: int, problems: Problems, *, new_tab: bool = False
-) -> str:
-    """The link to where the project is chosen, and what could not be read or predicted."""
+def ready_html(address: str, what: str, problems: Problems, *, new_tab: bool = False) -> str:
+    """What is ready, the link to where the project is chosen, and what could not be read or predicted."""
     target = ' target="_blank" rel="noopener"' if new_tab else ""
-    failed = "".join(f"<li>{escape(problem)}</li>" for problem in problems.all)
-    what = f"{counted(phrases, 'keyphrase')} of {counted(documents, 'document')}"
-    without = f", without {counted(problems.lines, 'line')} that could not be read" if problems.lines else ""
-    return (
-        f'<div class="note done" role="status"><p>{what} ready{without}. '
-        f'<a href="{escape(address)}"{target}>Choose the project</a></p>'
-        + (f"<ul>{failed}</ul>" if failed else "")
-        + "</div>"
+    without = f", without {problems.without} that could not be read" if problems.without else ""
+    ready = (
+        f'<div class="note done" role="status"><p>{escape(what)} ready{without}. '
+        f'<a href="{escape(address)}"{target}>Choose the project</a></p></div>'
     )
+    if not problems.all:
+        return ready
+    failed = "".join(f"<li>{escape(problem)}</li>" for problem in problems.all)
+    return f'{ready}<div class="note" role="alert"><p>{NOT_READ}</p><ul>{failed}</ul></div>'
 
 
 def build_send_section(handlers: SendHandlers | None, fields: QuestionFields) -> None:
@@ -178,6 +189,7 @@ def build_send_section(handlers: SendHandlers | None, fields: QuestionFields) ->
         return
     section_heading("Send to a project", "send-heading")
     models, run, result = _controls(handlers, "send", handlers.stop_sending)
+    follow_model(models, fields.model, "send")
     asked = run.click(
         handlers.send,
         [models, *(field for field in fields.all if field is not fields.model)],
@@ -188,6 +200,7 @@ def build_send_section(handlers: SendHandlers | None, fields: QuestionFields) ->
         trigger_mode="once",
     )
     keep_reason(asked, result)
+    _forget_with([fields.title.change, fields.document.change], result)
 
 
 def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> None:
@@ -205,7 +218,8 @@ def build_send_files_section(handlers: SendHandlers | None, upload: gr.File) -> 
         show_progress_on=result,
         trigger_mode="once",
     )
-    keep_reason(asked, result)
+    keep_reason(asked, result, CHOOSE_AGAIN)
+    _forget_with([upload.change], result)
 
 
 def _controls(
@@ -219,27 +233,11 @@ def _controls(
     return models, run, gr.HTML(empty_html(EMPTY), elem_id=f"{prefix}-result")
 
 
-def _predict(
-    predictor: Predictor,
-    documents: Sequence[Document],
-    folder: Path,
-    problems: list[str],
-    progress: gr.Progress,
-) -> Iterator[tuple[int, Prediction]]:
-    """The place of each document that the model could read, with its prediction.
+def _forget_with(changes: Sequence[Callable[..., Any]], result: gr.HTML) -> None:
+    """A link to what was sent before would be taken for one to what is on the page now."""
+    forget = forget_script(EMPTY, download=False)
+    gr.on(changes, None, None, result, js=forget, api_name=f"forget_{result.elem_id}".replace("-", "_"))
 
-    Raises:
-        StoppedError: not all were read, so that there is nothing to send.
-    """
-    numbered = folder / "documents.jsonl"
-    with numbered.open("w", encoding="utf-8") as stream:
-        for place, document in enumerate(documents):
-            row = {"id": str(place), "title": document.title, "text": document.body}
-            stream.write(json.dumps({**row, "language": document.language}) + "\n")
-    output = folder / OUTPUT_NAME
-    report = predict_uploads(in_turns(predictor), Uploads([numbered]), output, progress)
-    if report.stopped:
-        raise StoppedError(STOPPED)
-    problems += [problem for problem in report.problems if problem not in problems]
-    for id, prediction in read_predictions(output).items():
-        yield int(id), prediction
+
+def _show_done(progress: gr.Progress, model: str, documents: int, done: int) -> None:
+    progress((done, documents), desc=model, unit="documents" if documents > 1 else "document")

@@ -61,8 +61,9 @@ def name_traces(
     middle = ranges.mean(1)
     pixels = ((places - middle) * scale).astype(np.float32)
     right, upper = width / 2, height / 2
-    labels = {row: _name(space.points[row]) for row in _best_in_turns(space.points)[: names.most]}
-    found = place_labels(labels, pixels, (-right, -upper, right, upper))
+    best = _best_in_turns(space.points)
+    labels = {row: _name(space.points[row]) for row in best[: names.most]}
+    found = place_labels(labels, pixels, (-right, -upper, right, upper), best)
     for kind in PointKind:
         own = [row for row in found if space.points[row].kind is kind]
         ends = [(found[row].x, found[row].y) for row in own]

@@ -19,6 +19,12 @@ _NAME_THEM = """(ticked) => {
 }"""
 
 
+# Gradio tells a tick of the reader (input) from one of a script (change), and keeps neither.
+_REMEMBER = """() => { document.querySelector("#PREFIX-choose").dataset.ticked = ""; }"""
+_FOLLOW = """(model, ticked) =>
+  ["ticked" in document.querySelector("#PREFIX-choose").dataset ? ticked : [model]]"""
+
+
 def ticked_models(shelf: ModelShelf, ticked: Sequence[str], prefix: str) -> gr.CheckboxGroup:
     """The field `prefix`-models, in the fold `prefix`-choose."""
     with gr.Accordion(fold_label(ticked), open=False, elem_id=f"{prefix}-choose") as fold:
@@ -33,6 +39,13 @@ def ticked_models(shelf: ModelShelf, ticked: Sequence[str], prefix: str) -> gr.C
     script = _NAME_THEM.replace("ORDER", json.dumps(list(shelf.models))).replace("NONE", json.dumps(NONE))
     models.change(None, models, fold, js=script, api_name=f"name_models_of_{prefix.replace('-', '_')}")
     return models
+
+
+def follow_model(models: gr.CheckboxGroup, model: gr.Dropdown, prefix: str) -> None:
+    """Tick the model of the page, and no other, until the reader ticks one."""
+    remember, follow = (script.replace("PREFIX", prefix) for script in (_REMEMBER, _FOLLOW))
+    models.input(None, js=remember, api_name=f"remember_ticks_of_{prefix}")
+    model.change(None, [model, models], models, js=follow, api_name=f"follow_model_in_{prefix}")
 
 
 def chosen_models(shelf: ModelShelf, ticked: Sequence[str]) -> list[str]:

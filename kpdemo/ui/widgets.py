@@ -104,9 +104,10 @@ def empty_html(text: str) -> str:
     return f'<p class="empty">{escape(text)}</p>'
 
 
-def forget_script(text: str) -> str:
-    """JavaScript: what stands in the place of a result and its download while the chosen files have none."""
-    return f"() => [{json.dumps(empty_html(text))}, {{__type__: 'update', value: null, interactive: false}}]"
+def forget_script(text: str, *, download: bool = True) -> str:
+    """JavaScript: what stands in the place of a result, and its download, while what is chosen has none."""
+    nothing = ", {__type__: 'update', value: null, interactive: false}" if download else ""
+    return f"() => [{json.dumps(empty_html(text))}{nothing}]"
 
 
 def page_of(request: gr.Request | None) -> str:
@@ -123,6 +124,8 @@ def stop_button(ask: Callable[..., None], prefix: str) -> None:
 
 EARLIER = "Earlier answer"
 UNANSWERED = "What was asked last has no answer."
+CHOOSE_AGAIN = "Choose the files again and press once more."
+"""What to do where files may have gone before they were read."""
 
 _NOTE = f"""async (shown) => {{
   const reason = await (REASON)(shown ?? "");
@@ -137,14 +140,14 @@ _NOTE = f"""async (shown) => {{
 }}"""
 
 # Gradio tells the reason in a toast, which would cover the page, and goes.
-_REASON = f"""async (shown) => {{
+_REASON = """async (shown) => {
   await new Promise((done) => setTimeout(done));
   const toasts = [...document.querySelectorAll(".toast-body.error")];
   const reasons = toasts.flatMap((toast) => [...toast.querySelectorAll("[data-testid='toast-text']")]);
   for (const toast of toasts) toast.querySelector("[data-testid='toast-close']").click();
   const told = shown.startsWith('<p class="note refusal"');  // of what was stopped
-  return reasons.at(-1)?.textContent.trim() || (told ? "" : {json.dumps(UNANSWERED)});
-}}"""
+  return reasons.at(-1)?.textContent.trim() || (told ? "" : UNANSWERED);
+}"""
 
 _COME_TO_REASON = """async () => {
   await new Promise((done) => setTimeout(done));
@@ -157,10 +160,14 @@ def note_script(text: str) -> str:
     return _NOTE.replace("REASON", f"() => {json.dumps(text)}")
 
 
-def keep_reason(asked: Dependency, result: gr.HTML) -> None:
-    """Show the reason of a refusal in the place of an answer, with an earlier one folded under it."""
+def keep_reason(asked: Dependency, result: gr.HTML, advice: str = "") -> None:
+    """Show the reason of a refusal in the place of an answer, with an earlier one folded under it.
+
+    `advice` tells what to do where no reason came.
+    """
     name = f"reason_of_{asked['api_name']}"
-    script = _NOTE.replace("REASON", _REASON)
+    unanswered = json.dumps(f"{UNANSWERED} {advice}".strip())
+    script = _NOTE.replace("REASON", _REASON.replace("UNANSWERED", unanswered))
     kept = asked.failure(None, result, result, js=script, api_name=f"keep_{name}", show_progress="hidden")
     seen = _COME_TO_REASON.replace("RESULT", str(result.elem_id))
     kept.then(None, js=seen, api_name=f"come_to_{name}", show_progress="hidden")

@@ -642,3 +642,15 @@ def test_a_damaged_model_leaves_the_others_usable(page, serve):
     predict(page, BODY)
     expect(page.locator("#predict-facts")).to_contain_text("model first")
     watch.check()
+
+
+@pytest.mark.parametrize(("field", "key"), [("model", "Tab"), ("language", "Shift+Tab")])
+def test_the_list_of_a_field_closes_when_the_keyboard_leaves_it(demo, field, key):
+    box = demo.locator(f"#predict-{field} input")
+    before = box.input_value()
+    box.focus()
+    expect(demo.get_by_role("option").first).to_be_visible()
+    demo.keyboard.press(key)
+    expect(demo.get_by_role("option")).to_have_count(0)
+    expect(box).to_have_value(before)
+    expect(box).not_to_be_focused()

@@ -8,8 +8,9 @@ from playwright.sync_api import expect
 
 from annotation.judgements import JudgingOptions
 from annotation.types import ProjectSettings, Role
-from tests.browser.conftest import PASSWORD, open_page
+from tests.browser.conftest import PASSWORD, choose_files, open_page
 from tests.browser.pressing import press
+from tests.browser.test_keyphrases_page import choose_model
 
 TITLE = "Scattering"
 BODY = "A boundary integral equation gives the surface current on the scatterer."
@@ -80,3 +81,37 @@ def test_a_pasted_document_comes_back_as_an_ndcg_figure(site, browser, tmp_path)
     assert (gold["title"], gold["abstract"]) == (TITLE, BODY)
     assert gold["keyphrases"][0] == "boundary integral equation"
     assert "integral equation" not in gold["keyphrases"]
+
+
+def test_the_ticks_follow_the_model_of_the_page_until_the_reader_changes_them(site, browser):
+    page = site.context(browser).new_page()
+    open_page(page, site.address)
+    fold = page.locator("#send-choose > button")
+    expect(fold).to_contain_text("Models: default")
+    choose_model(page, "first – ")
+    expect(fold).to_contain_text("Models: first")
+    page.locator("#predict-document textarea").fill(BODY)
+    page.locator("#send-run").click()
+    expect(page.locator("#send-result")).to_contain_text("of 1 document, by first, ready. Choose the project")
+    fold.click()
+    page.locator("#send-models").get_by_label("damaged").check()
+    choose_model(page, "default – ")
+    expect(page.locator("#predict-about")).to_contain_text("About the model default")
+    expect(fold).to_contain_text("Models: first, damaged")
+
+
+def test_the_link_of_what_was_sent_goes_with_its_text_and_its_files(site, browser):
+    page = site.context(browser).new_page()
+    open_page(page, site.address)
+    for field in ("#predict-document", "#predict-title"):
+        page.locator("#predict-document textarea").fill(BODY)
+        page.locator("#send-run").click()
+        expect(page.get_by_role("link", name="Choose the project")).to_be_visible()
+        page.locator(f"{field} textarea").fill("Ferries leave the old harbour.")
+        expect(page.locator("#send-result")).to_contain_text("Nothing to send yet.")
+    page.get_by_role("tab", name="Files").click()
+    choose_files(page.locator("#files-upload"), ("note.txt", BODY.encode()))
+    page.locator("#files-send-run").click()
+    expect(page.get_by_role("link", name="Choose the project")).to_be_visible()
+    page.locator("#files-upload").get_by_role("button", name="Clear").click()
+    expect(page.locator("#files-send-result")).to_contain_text("Nothing to send yet.")

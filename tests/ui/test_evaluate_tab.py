@@ -352,3 +352,13 @@ def test_files_of_others_come_first_and_the_wait_can_be_stopped(handlers, write)
 def test_a_stop_counts_before_the_question_has_left_the_queue(handlers, write):
     handlers.stop_evaluate(PAGE)
     assert refused(handlers, write("gold.jsonl", GOLD), write("found.jsonl", FOUND)) == STOPPED
+
+
+def test_a_figure_that_is_missing_where_documents_count_as_zero_is_explained(handlers, write):
+    rows = [{**row, "language": code} for row, code in zip(GOLD, ("en", "fr"), strict=True)]
+    html, _ = run(handlers, write("gold.jsonl", rows), write("ours.jsonl", FOUND, "1"))
+    shown = re.search('<section class="by-count_empty">.*?</section>', html, re.DOTALL)[0]
+    assert "–" in re.search("French</th><td[^>]*>(.)", shown)[1]
+    assert "Where no document has gold of the kind, there is no figure: –." in shown
+    html, _ = run(handlers, write("gold.jsonl", GOLD), write("ours.jsonl", FOUND, "1"))
+    assert "there is no figure" not in html

@@ -206,11 +206,11 @@ def test_compare_goes_on_past_a_model_that_does_not_read_the_script(shelf):
     class Latin(FakePredictor):
         def predict(self, documents, **options):
             if self.name == "default" and documents != [WARM_UP]:
-                raise LanguageError("The text is in Arabic script.")
+                raise LanguageError("In Arabic, which this model does not read: choose the model yake.")
             return super().predict(documents, **options)
 
     html = compare(ModelShelf(MODELS, Latin), ["default", "first"])
-    assert "The text is in Arabic script." in html
+    assert "In Arabic, which the model default does not read: tick yake." in html
     assert "<h3>first</h3><ol>" in html
 
 

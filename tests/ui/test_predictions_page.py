@@ -187,7 +187,7 @@ def test_what_several_models_say_is_handed_over_together(sender, kept):
     assert [run.model for run in found.runs] == ["one", "two"]
     assert found.text == "At sea\n\nFerries leave the old harbour."
     assert 'href="/annotate/send/x"' in shown
-    assert "1 document ready" in shown
+    assert "1 document, by one and two, ready. <a" in shown
     one, two = (({phrase.key for phrase in run.phrases}) for run in found.runs)
     assert f"{len(one | two)} keyphrases of" in shown
     assert len(one & two) == len(one) - 1
@@ -201,6 +201,21 @@ def test_a_model_that_fails_is_named_and_the_others_are_sent(sender, kept):
         send(sender, ["broken"])
     with pytest.raises(gr.Error, match="No model is ticked"):
         send(sender, [])
+
+
+def test_a_model_that_does_not_read_the_language_is_named(sender, kept, tmp_path):
+    with pytest.raises(gr.Error, match="Chinese, which the model two does not read: tick "):
+        send(sender, ["two"], "深度学习模型在自然语言处理中的应用")
+    rows = tmp_path / "rows.jsonl"
+    bodies = ("Ferries leave the old harbour.", "深度学习模型在自然语言处理中的应用")
+    rows.write_text("".join(json.dumps({"text": body}) + "\n" for body in bodies), encoding="utf-8")
+    shown = sender.send_files([str(rows)], ["one", "two"], PAGE, progress=_quiet)
+    assert "of 1 document, by one and two, ready, without 1 line that could not be read" in shown
+    for model in ("one", "two"):
+        assert (
+            f"document &quot;2&quot;: The text is Chinese, which the model {model} does not read: tick "
+            in shown
+        )
 
 
 def test_a_bundle_that_is_refused_is_explained(sender):
@@ -225,7 +240,7 @@ def test_all_documents_of_files_are_handed_over(sender, kept, tmp_path):
     found = read_bundle(kept.bundles[0])
     assert [document.id for document in found] == ["a", "rows-2", "a-2", "note"]
     assert all(len(document.runs) == 2 for document in found)
-    assert "4 documents ready, without 1 line that could not be read. <a" in shown
+    assert "4 documents, by one and two, ready, without 1 line that could not be read. <a" in shown
     assert "<li>rows.jsonl, line 3: " in shown
 
 
@@ -233,7 +248,7 @@ def test_lines_that_cannot_be_read_are_counted_and_the_first_are_told(sender, ke
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"text": "Ferries leave."}\n' + "{nothing\n" * 7, encoding="utf-8")
     shown = sender.send_files([str(rows)], ["one"], PAGE, progress=_quiet)
-    assert "1 document ready, without 7 lines that could not be read. <a" in shown
+    assert "1 document, by one, ready, without 7 lines that could not be read. <a" in shown
     assert [f"<li>rows.jsonl, line {line}: " in shown for line in range(1, 9)] == [
         False,
         *5 * [True],
@@ -246,6 +261,25 @@ def test_lines_that_cannot_be_read_are_counted_and_the_first_are_told(sender, ke
         sender.send_files([str(rows)], ["one"], PAGE, progress=_quiet)
 
 
+def test_documents_that_no_model_reads_are_named_by_their_lines_and_counted_apart(sender, kept, tmp_path):
+    rows, note = tmp_path / "rows.jsonl", tmp_path / "note.txt"
+    bodies = ("Ferries leave.", "12 34", "Gulls follow.", "56 78")
+    rows.write_text("".join(json.dumps({"text": body}) + "\n" for body in bodies), encoding="utf-8")
+    with rows.open("a", encoding="utf-8") as stream:
+        stream.write('{"text": "Gulls wait.", "language": "Frnch"}\n')
+    note.write_text("99", encoding="utf-8")
+    shown = sender.send_files([str(rows), str(note)], ["one", "two"], PAGE, progress=_quiet)
+    assert [document.id for document in read_bundle(kept.bundles[0])] == ["rows-1", "rows-3"]
+    done, failed = shown.split('<div class="note" role="alert">')
+    assert "2 documents, by one and two, ready, without 3 lines and 1 file that could not be read. <a" in done
+    assert "<li>" not in done
+    letters = "The text holds no letters"
+    places = ("rows.jsonl, line 5: &quot;Frnch", f"rows.jsonl, line 2: document &quot;2&quot;: {letters}")
+    for told in (*places, f"rows.jsonl, line 4: document &quot;4&quot;: {letters}", f"note.txt: {letters}"):
+        assert failed.count(f"<li>{told}") == 1
+    assert "documents.jsonl" not in shown
+
+
 def test_files_that_cannot_be_read_are_named_and_the_others_are_sent(sender, kept, tmp_path):
     files = [tmp_path / name for name in ("a.docx", "a.pdf", "a.txt")]
     for path in files:
@@ -254,6 +288,7 @@ def test_files_that_cannot_be_read_are_named_and_the_others_are_sent(sender, kep
     assert [document.id for document in read_bundle(kept.bundles[0])] == ["a"]
     assert "<li>a.docx cannot be read here" in shown
     assert "<li>a.pdf: " in shown
+    assert "1 document, by one, ready, without 2 files that could not be read. <a" in shown
     assert str(tmp_path) not in shown
 
 

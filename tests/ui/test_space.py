@@ -178,6 +178,23 @@ def test_the_best_keyphrases_have_names_though_they_lie_close_together():
     }
 
 
+def test_no_name_of_a_narrow_map_lies_over_the_mark_of_a_keyphrase():
+    kinds = [PRESENT] * 30 + [CANDIDATE] * 20
+    space = space_of(
+        ("title", DOCUMENT, None), *((f"phrase {n}", kind, 1 - n / 100) for n, kind in enumerate(kinds))
+    )
+    places = np.random.default_rng(3).normal(size=(len(space.points), 2)).astype(np.float32)
+    places[:31] *= 0.4
+    chart = map_chart(space, Plane(places, Method.PCA), [0.0] * len(space.points))
+    left, right = chart["layout"]["xaxis"]["range"]
+    scale = 260 / (right - left)
+    [written] = [one for one in chart["data"] if one.get("uid") == "present-text-narrow"]
+    for x, y, side, text in zip(*(written[key] for key in ("x", "y", "textposition", "text")), strict=True):
+        ahead = (places[1:31, 0] - x) * scale * (-1 if "left" in side else 1)
+        beside = abs(places[1:31, 1] - y) * scale
+        assert not ((ahead > 0) & (ahead < text_width(text)) & (beside < 8)).any()
+
+
 @pytest.mark.parametrize(
     ("size", "shown"),  # the frames of charts with such names, in pixels
     [
@@ -253,6 +270,13 @@ class TestLabels:
         right = [(330 + step, 200) for step in range(0, 60, 10)]
         places = np.array([(300, 200), *right], dtype=np.float32)
         assert place_labels({0: "phrase"}, places, self.AREA)[0].is_left
+
+    def test_a_name_is_left_out_where_it_could_only_cover_a_keyphrase_without_one(self):
+        dense = [(x, y) for x in range(20, 241, 20) for y in range(10, 161, 10)]
+        places = np.array([(0, 0), (130, 85), *dense], dtype=np.float32)
+        labels, area = {0: "document", 1: "keyphrase"}, (0, -20, 260, 170)
+        assert set(place_labels(labels, places, area)) == {0, 1}
+        assert set(place_labels(labels, places, area, range(2, len(places)))) == {0}
 
     def test_a_chinese_character_takes_twice_the_width(self):
         assert text_width("边界") == text_width("edge")

@@ -46,8 +46,20 @@ def test_nothing_moves_and_no_tag_is_left(text):
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        r"\cite{evans,lee:2020}", r"\citep[see][p.~3]{evans}", r"\citet*{evans}", r"\nocite{evans}",
+        r"\ref{fig:walks}", r"\autoref{sec walks}", r"\eqref{eq:1}", r"\Cref{tab}", r"\label{sec:walks}",
+    ],
+)  # fmt: skip
+def test_citations_and_references_of_latex_are_blanks(command):
+    assert read(f"Random walks{command} converge.") == f"Random walks{' ' * len(command)} converge."
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        r"\textbf{Walks} in \emph{graphs}, \reference{x}, \cite and \ref, C:\label\x, \cite[see] {",
         "If x < y and y > z, then a<b.",
         "If a <b and c> d, for all p <s where s is the seed and t> 4",
         "Map<String, List<Item>> in C++, #include <vector>",
