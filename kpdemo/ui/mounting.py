@@ -67,7 +67,7 @@ def mount_pages(
         pages.queue(default_concurrency_limit=None, api_open=False)
         pages._queue.sleep_when_free = QUEUE_PAUSE
     with (
-        _own_uploads(path),
+        _own_uploads(path) as others,
         warnings.catch_warnings(action="ignore", category=UserWarning),  # on SSR, though it is off
     ):
         gr.mount_gradio_app(
@@ -85,22 +85,24 @@ def mount_pages(
             enable_monitoring=False,
             show_error=False,
             max_file_size=max_file_size,
+            blocked_paths=others,
             i18n=gr.I18n(en=SAID),
         )
+    pages.has_launched = True  # else Gradio reads any file of the machine that a request names as an upload
 
 
 @contextmanager
-def _own_uploads(path: str) -> Iterator[None]:
-    """Let what is made here keep its uploads in a folder of its own.
+def _own_uploads(path: str) -> Iterator[list[str]]:
+    """Let what is made here keep its uploads in a folder of its own; gives those of pages mounted before.
 
     An application of Gradio's serves every file of its folder to everybody who may enter: what is uploaded
     behind the sign-in must not lie in the folder of the public page.
     """
     common = get_upload_folder()
     own = Path(common) / (path.strip("/") or "public")
-    own.mkdir(parents=True, exist_ok=True)  # Gradio fails on a file of an earlier server while it is missing
+    own.mkdir(parents=True, exist_ok=True)
     os.environ[UPLOADS] = str(own)
     try:
-        yield
+        yield [str(folder) for folder in Path(common).iterdir() if folder != own]
     finally:
         os.environ[UPLOADS] = common

@@ -50,20 +50,22 @@ def test_an_upload_of_the_public_page_is_served_there(client):
     assert client.get(f"/annotate/gradio_api/file={path}").status_code == 403
 
 
-@pytest.mark.parametrize("api_name", ["predict_files", "evaluate_files"])
-def test_a_file_of_a_server_that_has_ended_is_said_to_be_gone(client, tmp_path, api_name):
-    path = tmp_path / "ended" / "public" / "docs.jsonl"
-    file = {"path": str(path), "meta": {"_type": "gradio.FileData"}}
-    inputs = {"predict_files": [[file], "first"], "evaluate_files": [file, [file]]}[api_name]
+def predicted(client, path: str) -> str:
+    """The events of *Predict files* for a file that is named as an upload."""
+    file = {"path": path, "meta": {"_type": "gradio.FileData"}}
+    call = client.post("/gradio_api/call/predict_files", json={"data": [[file], "first"]})
+    return client.get(f"/gradio_api/call/predict_files/{call.json()['event_id']}").text
+
+
+def test_a_file_that_nobody_uploaded_on_the_page_is_not_read(client, tmp_path):
+    """As a file of the machine, one of a server that has ended, and one from behind the sign-in."""
+    secret = tmp_path / "secret.txt"
+    secret.write_text("Graph kernels compare molecules by their common substructures.")
     with client:  # the queue works from the start of the server on
-        call = client.post(f"/gradio_api/call/{api_name}", json={"data": inputs})
-        answer = client.get(f"/gradio_api/call/{api_name}/{call.json()['event_id']}").text
-    assert "docs.jsonl is gone: uploads are deleted after 10 minutes, so choose it again." in answer
-
-
-def test_where_a_press_fails_without_a_reason_the_page_says_to_choose_the_files_again(client):
-    events = {event["api_name"]: event for event in client.get("/config").json()["dependencies"]}
-    told = "What was asked last has no answer. Choose the files again and press once more."
-    for name in ("predict_files", "evaluate_files", "send_files"):
-        assert told in events[f"keep_reason_of_{name}"]["js"]
-    assert '"What was asked last has no answer."' in events["keep_reason_of_predict"]["js"]
+        answers = [predicted(client, path) for path in (str(secret), upload(client, "/annotate"))]
+        own = predicted(client, upload(client, ""))
+    for answer in answers:
+        assert "event: error" in answer
+        assert "secret" not in answer
+        assert "pairs.tsv" not in answer
+    assert "pairs.tsv" in own
