@@ -41,7 +41,9 @@ def load_section(
         if first["type"] == "value_error":  # what a dataclass itself says of its settings
             where = f"{path}, [{section}] {place}".rstrip()
             raise ConfigError(f"{where}: {first['ctx']['error']}") from error
-        said = first["msg"].replace("valid tuple", "valid list")  # TOML has no tuples
+        said = (
+            first["msg"].replace("valid tuple", "valid list").replace("Tuple", "List")
+        )  # TOML has no tuples
         raise ConfigError(f"{path}, [{section}] {place}: {said}, not {first['input']!r}.") from error
 
 

@@ -14,10 +14,11 @@ import torch
 from kpdemo.candidates.chunks import CandidateConfig, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.config import DEFAULT_CONFIG, load_section
-from kpdemo.errors import ConfigError, InputError
+from kpdemo.errors import ConfigError, InputError, TrainingError
 from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.simckp.batches import collate
 from kpdemo.training import bank, reranker, run
+from kpdemo.training.arrays import load_arrays
 from kpdemo.training.bank import BankTraining
 from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
@@ -247,6 +248,44 @@ def test_a_broken_treebank_line_is_named(tmp_path):
     path = write_sentences(tmp_path / "train.jsonl.gz", [SENTENCES[0], {"word": 1}])
     with pytest.raises(InputError, match=r"line 2: .*\); fix or remove the line\.$"):
         train_tagger(TaggerConfig(train=(path,), output=tmp_path / "tagger.json.gz"))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(b'[["kernels", "NNS"]]\n' * 9)[:-9], "compressed file is damaged"),
+        (b'[["kernels", "NNS"]]\n', "compressed file is damaged"),
+        (gzip.compress(b""), "without a sentence"),
+        (gzip.compress(b"[]\n"), "without a sentence"),
+        (gzip.compress(b"[" * 100_000), "nested too deeply"),
+    ],
+)
+@pytest.mark.parametrize("place", ["train", "test"])
+def test_a_treebank_that_cannot_be_used_is_named_before_the_training(tmp_path, content, said, place):
+    paths = {
+        "train": write_sentences(tmp_path / "good.jsonl.gz", SENTENCES),
+        place: tmp_path / "bad.jsonl.gz",
+    }
+    paths[place].write_bytes(content)
+    chosen = {name: (path,) for name, path in paths.items()}
+    with pytest.raises(InputError, match=rf"bad\.jsonl\.gz\b.*{said}"):
+        train_tagger(TaggerConfig(**chosen, output=tmp_path / "tagger.json.gz"))
+    assert not (tmp_path / "tagger.json.gz").exists()
+
+
+def test_a_tagger_needs_a_treebank(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text("[tagger]\ntrain = []\n")
+    with pytest.raises(ConfigError, match=r"\[tagger\] train: List should have at least 1"):
+        load_section(path, "tagger", TaggerConfig)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x93NUMPY"])
+def test_a_damaged_file_of_a_cache_is_named(tmp_path, content):
+    path = tmp_path / "examples.npz"
+    path.write_bytes(content)
+    with pytest.raises(TrainingError, match=r"examples\.npz cannot be read \(.+\): delete it"):
+        load_arrays(path)
 
 
 def test_frequencies_are_trained_from_the_configuration(tmp_path):
