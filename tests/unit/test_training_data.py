@@ -22,6 +22,7 @@ from kpdemo.training.arrays import load_arrays
 from kpdemo.training.bank import BankTraining
 from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
+from kpdemo.training.frequency import FrequencyConfig
 from kpdemo.training.kea import KeaTraining
 from kpdemo.training.labelling import ExampleSettings, gold_candidates, label_document
 from kpdemo.training.loop_config import LoopConfig
@@ -277,6 +278,33 @@ def test_a_tagger_needs_a_treebank(tmp_path):
     path = tmp_path / "config.toml"
     path.write_text("[tagger]\ntrain = []\n")
     with pytest.raises(ConfigError, match=r"\[tagger\] train: List should have at least 1"):
+        load_section(path, "tagger", TaggerConfig)
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("limit = 99999999999999999999", "train.0.limit"),
+        ("every = 99999999999999999999", "train.0.every"),
+        (f"limit = 0x{'f' * 9_000}", "train.0.limit"),
+        ("where = { year = nan }", "train.0.where.year"),
+    ],
+)
+def test_a_number_that_no_library_takes_is_refused_by_its_name(tmp_path, content, place):
+    path = tmp_path / "config.toml"
+    path.write_text(f'[frequency]\ndata = "."\n[[frequency.train]]\npath = "docs.jsonl"\n{content}\n')
+    with pytest.raises(ConfigError, match=rf"\[frequency\] {place}: no number that can.*\(.{{1,100}}\);"):
+        load_section(path, "frequency", FrequencyConfig)
+
+
+@pytest.mark.parametrize("value", ["9" * 9_000, "[" * 9_000, "nan", "-inf", "9" * 30])
+def test_a_setting_that_cannot_be_read_is_refused(tmp_path, value):
+    path = tmp_path / "config.toml"
+    path.write_text('[tagger]\ntrain = ["a.gz"]\n')
+    with pytest.raises(ConfigError, match=r"\[tagger\] passes: .{1,250}$"):
+        load_section(path, "tagger", TaggerConfig, {"passes": value})
+    path.write_text(f"[tagger]\npasses = {value}\n")
+    with pytest.raises(ConfigError, match=r"not a TOML file|no number"):
         load_section(path, "tagger", TaggerConfig)
 
 
