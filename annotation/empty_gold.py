@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from annotation.errors import ScoreFileError
+from annotation.json_text import parse_json
 
 _MANIFEST = "manifest.json"
 
@@ -28,7 +28,7 @@ def refuse_empty_export(path: Path) -> None:
 
 def _counts(manifest: Path) -> dict[str, Any]:
     try:
-        found = json.loads(manifest.read_bytes())
+        found = parse_json(manifest.read_bytes())
     except (OSError, ValueError):
         return {}
     counts = found.get("counts") if isinstance(found, dict) and "manifest_format" in found else None
