@@ -6,6 +6,7 @@ import lzma
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from kpdemo.simckp.batches import collate
 from kpdemo.training import bank, reranker, run
 from kpdemo.training.arrays import load_arrays
 from kpdemo.training.bank import BankTraining
+from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
 from kpdemo.training.frequency import FrequencyConfig
@@ -170,6 +172,23 @@ def test_a_batch_cut_from_the_cache_is_the_one_put_together_by_items(settings):
     for name, value in vars(together).items():
         if name not in ("documents", "positive"):
             torch.testing.assert_close(getattr(cut, name), value, rtol=0, atol=0)
+
+
+def test_training_documents_of_which_none_is_left_are_told(folder, settings):
+    for chosen in ((), (Source("docs.jsonl.xz", where={"cs": "nobody"}),)):
+        with pytest.raises(ConfigError, match="No training document has a keyphrase and a candidate"):
+            cached_examples(chosen, folder, settings, folder / "cache", documents=10, seed=1)
+
+
+def test_a_bank_needs_a_validation_document():
+    tokenizer = SimpleNamespace(pad_token_id=0)
+    with pytest.raises(ConfigError, match="No validation document has a keyphrase"):
+        BankValidation([], SimpleNamespace(numbers={}), tokenizer, length=8)
+
+
+def test_a_seed_below_zero_is_refused():
+    with pytest.raises(ConfigError, match=r"\[bank\] loop\.seed: .* greater than or equal to 0, not -1"):
+        load_section(DEFAULT_CONFIG, "bank", BankTraining, {"loop.seed": "-1"})
 
 
 def test_examples_are_made_once_and_again_when_the_settings_change(folder, settings, monkeypatch):
