@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
-from db.driver_errors import is_busy, is_damaged, is_full, is_lost, reason_of
+from db.driver_errors import is_busy, is_damaged, is_full, is_lost, is_read_only, reason_of
 from db.errors import DamagedError, DatabaseError, UnreachableError
 from db.urls import parse_url, public_url
 
@@ -184,6 +184,10 @@ class Database:
         if is_full(error):
             return UnreachableError(
                 f"{self} cannot be written ({reason_of(error)}): free some space and try again."
+            )
+        if is_read_only(error):
+            return UnreachableError(
+                f"{self} cannot be written ({reason_of(error)}): mend the permissions of file and folder."
             )
         advice = "that the file is a database" if self.is_sqlite else "that the server runs"
         return UnreachableError(f"{self} cannot be used ({reason_of(error)}); check the URL and {advice}.")

@@ -31,6 +31,11 @@ def is_full(error: Exception) -> bool:
     return _sqlite_code(error) == sqlite3.SQLITE_FULL
 
 
+def is_read_only(error: Exception) -> bool:
+    """Whether SQLite may not write to its file or beside it."""
+    return _sqlite_code(error) == sqlite3.SQLITE_READONLY
+
+
 def is_lost(error: Exception) -> bool:
     """Whether the connection is gone, as when the server is started anew, and the transaction with it."""
     return isinstance(error, DBAPIError) and error.connection_invalidated

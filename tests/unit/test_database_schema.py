@@ -89,6 +89,19 @@ def checks_of(database: Database) -> dict[str, set[str]]:
     }
 
 
+def test_a_file_that_may_not_be_written_is_told_as_such(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'kept.db'}")
+
+    def write() -> None:
+        with database.reached(), database.engine.connect() as connection:
+            connection.execute(text("PRAGMA query_only = 1"))
+            connection.execute(text("CREATE TABLE more (id INTEGER)"))
+
+    with pytest.raises(DatabaseError, match=r"kept\.db cannot be written \(.+ readonly .+\): mend the perm"):
+        write()
+    database.dispose()
+
+
 def test_a_full_disk_is_told_as_such(tmp_path):
     database = Database(f"sqlite:///{tmp_path / 'full.db'}")
     event.listen(database.engine, "connect", lambda raw, _: raw.execute("PRAGMA max_page_count = 5"))
