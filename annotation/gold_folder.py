@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from annotation.errors import ExportError
+from annotation.json_text import parse_json
 from annotation.links import resolved
 
 MANIFEST = "manifest.json"
@@ -135,7 +136,7 @@ def _earlier_files(shown: Path, target: Path, *, force: bool) -> Sequence[str]:
 
 def _names_in(manifest: Path) -> list[str]:
     try:
-        return [str(file["name"]) for file in json.loads(manifest.read_bytes())["files"]]
+        return [str(file["name"]) for file in parse_json(manifest.read_bytes())["files"]]
     except (OSError, ValueError, LookupError, TypeError):
         return []
 

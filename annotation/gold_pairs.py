@@ -18,8 +18,8 @@ from typing import Any
 
 from annotation.characters import shown
 from annotation.comparison import place_of_type
-from annotation.empty_gold import refuse_empty_export
 from annotation.errors import ScoreFileError
+from annotation.exported_gold import is_changed, refuse_empty_export
 from annotation.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
 from annotation.score_cells import check_count, number_of, numbers_of_lines, text_of
 from annotation.tables import Row
@@ -69,6 +69,15 @@ def read_gold(paths: Sequence[Path]) -> list[GoldPair]:
     if not pairs:
         raise ScoreFileError(f"{paths[0]}: there is no pair under the header; give one or more.")
     return list(pairs.values())
+
+
+def changed_gold(paths: Sequence[Path]) -> list[Path]:
+    """The files of exported gold sets, of those that `read_gold` reads, that are not as they were written."""
+    files = [file for path in paths for file in _gold_files(path)]
+    texts = _without_grades_of_inputs(files)
+    grades = [file.with_name(file.name.replace(_INPUT, _GRADES, 1)) for file in texts]
+    read = dict.fromkeys([*files, *texts, *grades])
+    return [file for file in read if file.is_file() and is_changed(file)]
 
 
 def gold_digest(gold: Sequence[GoldPair]) -> str:

@@ -10,12 +10,12 @@ sense_sibling_count                         how many there are; the list has the
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, NoReturn
 
 from annotation.characters import UNSTORABLE, shown
+from annotation.json_text import parse_json
 from annotation.pair_senses import MOST_SIBLINGS, text_as_json
 from annotation.senses import PairSenses, SenseText, WordFlag
 
@@ -103,8 +103,8 @@ def _texts(fields: Mapping[str, Any], name: str, refuse: Refuse) -> tuple[SenseT
         return ()
     if isinstance(value, str):
         try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
+            value = parse_json(value)
+        except ValueError:
             value = None
     if not isinstance(value, list) or len(value) > MOST_TEXTS:
         refuse(name, f'is no list of at most {MOST_TEXTS}; write [{{"words": "…", "definition": "…"}}]')

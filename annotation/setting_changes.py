@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from annotation.errors import SettingsError
+from annotation.json_text import parse_json
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -88,7 +89,7 @@ def _prints(settings: DataclassInstance) -> dict[str, str]:
 
 def _read(seen: str) -> dict[str, str]:
     try:
-        prints = json.loads(seen)
+        prints = parse_json(seen)
     except ValueError:
         prints = None
     if not isinstance(prints, dict):

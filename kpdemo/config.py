@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from kpdemo.errors import ConfigError
+from kpdemo.text import shortened
 
 Config = TypeVar("Config")
 
 DEFAULT_CONFIG = Path(__file__).parent.parent / "configs" / "default.toml"
+
+_LARGEST = 2**63 - 1
+"""Of whole numbers that the libraries take."""
+_LONGEST = 100
+"""Characters of a value in a message."""
 
 
 def load_section(
@@ -41,8 +47,9 @@ def load_section(
         if first["type"] == "value_error":  # what a dataclass itself says of its settings
             where = f"{path}, [{section}] {place}".rstrip()
             raise ConfigError(f"{where}: {first['ctx']['error']}") from error
-        said = first["msg"].replace("valid tuple", "valid list")  # TOML has no tuples
-        raise ConfigError(f"{path}, [{section}] {place}: {said}, not {first['input']!r}.") from error
+        # TOML has no tuples
+        said = first["msg"].replace("valid tuple", "valid list").replace("Tuple", "List")
+        raise ConfigError(f"{path}, [{section}] {place}: {said}, not {_shown(first['input'])}.") from error
 
 
 def section_values(path: Path, section: str, overrides: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -56,7 +63,29 @@ def section_values(path: Path, section: str, overrides: Mapping[str, str] | None
         raise ConfigError(f"{path} has no section [{section}]: add one, or give another --config.")
     for key, text in (overrides or {}).items():
         _set(values, key, text)
+    for place, number in _numbers(values):
+        if not -_LARGEST <= number <= _LARGEST:  # also true of nan
+            raise ConfigError(
+                f"{path}, [{section}] {place}: no number that can be used ({_shown(number)}); give another."
+            )
     return values
+
+
+def _numbers(values: Any, place: str = "") -> Iterator[tuple[str, float]]:
+    """Each number within tables and lists, after its place."""
+    if isinstance(values, int | float):
+        yield place, values
+    elif isinstance(values, dict | list):
+        for key, value in values.items() if isinstance(values, dict) else enumerate(values):
+            yield from _numbers(value, f"{place}.{key}".lstrip("."))
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # of a number of thousands of digits
+        text = "a number of thousands of digits"
+    return shortened(text, _LONGEST)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -66,14 +95,14 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"No configuration at {path}: check the --config path.") from error
     except IsADirectoryError as error:
         raise ConfigError(f"{path}: a folder, not a file; name a file in it.") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not a TOML file ({error}): correct that line.") from error
 
 
 def _set(values: dict[str, Any], key: str, text: str) -> None:
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # no TOML, or more digits or brackets than can be read
         value = text
     *tables, last = key.split(".")
     for table in tables:

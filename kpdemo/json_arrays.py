@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from kpdemo.errors import InputError
+from kpdemo.json_text import parse_json
 
 _BETWEEN = re.compile(r"[\s,]*")
 
@@ -37,8 +38,8 @@ def _items(numbered: list[tuple[int, bytes]], first: bytes, name: str) -> list[t
     """The items, or the lines where the `first` of them is an array by itself and others follow."""
     try:
         text = b"".join(line for _, line in numbered).decode("utf-8")
-        json.loads(text)
-    except (ValueError, RecursionError) as error:
+        parse_json(text)
+    except ValueError as error:
         if _is_json(first):
             return numbered
         raise InputError(
@@ -50,8 +51,8 @@ def _items(numbered: list[tuple[int, bytes]], first: bytes, name: str) -> list[t
 
 def _is_json(content: bytes) -> bool:
     try:
-        json.loads(content)
-    except (ValueError, RecursionError):
+        parse_json(content)
+    except ValueError:
         return False
     return True
 

@@ -11,6 +11,7 @@ from typing import Any
 from kpdemo.errors import InputError
 from kpdemo.files import UTF8_MARK, file_errors, open_bytes
 from kpdemo.json_arrays import array_lines
+from kpdemo.json_text import parse_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +76,13 @@ def report(error: InputError, line: int, on_error: ReportLine | None) -> None:
 def _parse_object(content: bytes, *, where: str) -> dict[str, Any]:
     advice = "fix or empty the line."
     try:
-        row = json.loads(content.decode("utf-8"))
+        row = parse_json(content.decode("utf-8"))
     except UnicodeDecodeError as error:
         value = f"byte 0x{content[error.start]:02x} at offset {error.start}"
         raise InputError(f"{where}: not UTF-8 text ({value}); {advice}") from None
     except json.JSONDecodeError as error:
         raise InputError(f"{where}: not JSON ({error.msg} at column {error.colno}); {advice}") from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
+    except ValueError as error:  # a number of thousands of digits, brackets without end
         raise InputError(f"{where}: not JSON that can be read ({error}); {advice}") from None
     if not isinstance(row, dict):
         raise InputError(f'{where}: not a JSON object like {{"text": "…"}}; {advice}')

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kpdemo.identity import document_identity
+from kpdemo.json_text import parse_json
 from kpdemo.types import Document
 
 
@@ -71,6 +72,6 @@ def refused_path(output: Path) -> Path:
 def _refusal(line: bytes) -> Refusal | None:
     """None for a line that is torn, even if only its end is missing."""
     try:
-        return Refusal(**json.loads(line)) if line.endswith(b"\n") else None
+        return Refusal(**parse_json(line)) if line.endswith(b"\n") else None
     except (TypeError, ValueError):
         return None

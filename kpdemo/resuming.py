@@ -26,6 +26,7 @@ from typing import Any
 from kpdemo.errors import InputError
 from kpdemo.identity import document_identity
 from kpdemo.json_rows import LineError
+from kpdemo.json_text import parse_json
 from kpdemo.languages.names import language_name
 from kpdemo.refused import refused_path
 from kpdemo.sources import Source, read_located
@@ -184,7 +185,7 @@ def _write_settings(path: Path, settings: BatchSettings) -> None:
 def _read_settings(path: Path) -> BatchSettings | None:
     known = {setting.name for setting in fields(BatchSettings)}
     try:
-        row = json.loads(path.read_text(encoding="utf-8"))
+        row = parse_json(path.read_text(encoding="utf-8"))
         return BatchSettings(**{name: value for name, value in row.items() if name in known})
     except (FileNotFoundError, ValueError, TypeError, AttributeError):
         return None
@@ -226,7 +227,7 @@ def _row(line: bytes) -> dict[str, Any] | None:
     if not line.endswith(b"\n"):
         return None
     try:
-        row = json.loads(line)
+        row = parse_json(line)
     except ValueError:
         return None
     return row if isinstance(row, dict) and isinstance(row.get("id"), str) else None

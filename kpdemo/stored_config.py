@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
+
+from kpdemo.json_text import parse_json
 
 _CONFIG = "config.json"
 
@@ -15,7 +16,7 @@ def stored_config(folder: Path) -> dict[str, Any]:
     It is empty where it cannot be read, which whoever opens the folder explains.
     """
     try:
-        stored = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+        stored = parse_json((folder / _CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return stored if isinstance(stored, dict) else {}

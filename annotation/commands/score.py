@@ -13,12 +13,12 @@ from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.commands.options import HandedIn, JsonOption, WordNetOption
 from annotation.commands.score_tables import show_report
 from annotation.dictionary import Dictionary
-from annotation.gold_pairs import read_gold
+from annotation.gold_pairs import changed_gold, read_gold
 from annotation.score_json import report_to_json
 from annotation.score_report import score_systems
 from annotation.senses import WORD_TO_SENSE
 from annotation.systems import BuiltInSystem, ScoreFile, build_system, check_apart, needs_senses, open_senses
-from annotation.terminal import show_json
+from annotation.terminal import show_json, show_note
 from db.command import CallError
 
 MOST_RESAMPLES = 100_000
@@ -92,6 +92,12 @@ def score(
     requests = _requests(system, known, training_scores or [], unknown_words, calibrates=bool(calibrate_on))
     pairs = read_gold(gold)
     training = read_gold(calibrate_on) if calibrate_on else []
+    changed = [str(file) for file in changed_gold([*gold, *(calibrate_on or ())])]
+    if changed:
+        show_note(
+            f"{', '.join(changed)}: changed after the export (manifest.json has another SHA-256); where "
+            "that is not meant, export the gold set again."
+        )
     check_apart(pairs, training)
     is_optional = wordnet is None and any(pair.type != WORD_TO_SENSE for pair in pairs)
     senses, reason = (
@@ -102,7 +108,7 @@ def score(
     systems = [build_system(request, pairs, training, senses, reason) for request in requests]
     report = score_systems(pairs, systems, resamples=resamples, seed=seed)
     if as_json:
-        show_json(report_to_json(report))
+        show_json({**report_to_json(report), "changed_gold": changed})
         return
     show_report(report, pairs)
 

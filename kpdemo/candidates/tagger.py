@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kpdemo.errors import ModelLoadError
-from kpdemo.packed_json import json_gz
+from kpdemo.packed_json import json_gz, read_json_gz
 from kpdemo.storage import replace_file
 
 if TYPE_CHECKING:
@@ -137,11 +135,11 @@ def load_tagger(path: Path = TAGGER_ASSET) -> Tagger:
         ModelLoadError: the file is missing or damaged.
     """
     try:
-        stored = json.loads(gzip.decompress(path.read_bytes()))
+        stored = read_json_gz(path)
         return Tagger.of(stored["tags"], stored["tagdict"], stored["weights"])
     except FileNotFoundError as error:
         raise ModelLoadError(f"No tagger at {path}: run `python -m kpdemo train tagger`.") from error
-    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelLoadError(f"The tagger {path} is damaged ({error}): restore the file.") from error
 
 

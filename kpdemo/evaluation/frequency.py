@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +12,7 @@ from pathlib import Path
 from kpdemo.candidates.tagger import tokenize
 from kpdemo.errors import ModelLoadError, TrainingError
 from kpdemo.evaluation.phrases import HYPHENS
-from kpdemo.packed_json import json_gz
+from kpdemo.packed_json import json_gz, read_json_gz
 from kpdemo.storage import replace_file
 from kpdemo.text import stem
 from kpdemo.types import Document
@@ -121,14 +119,13 @@ def load_document_frequency(path: Path = FREQUENCY_ASSET) -> DocumentFrequency:
         ModelLoadError: the file is missing or damaged.
     """
     try:
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            stored = json.load(file)
+        stored = read_json_gz(path)
         return DocumentFrequency(int(stored["documents"]), int(stored["minimum"]), dict(stored["terms"]))
     except FileNotFoundError as error:
         raise ModelLoadError(
             f"No term frequencies at {path}: run `python -m kpdemo train frequency`."
         ) from error
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelLoadError(
             f"The term frequencies {path} are damaged ({error}): restore the file."
         ) from error

@@ -7,7 +7,6 @@ has the first two and the last, and naive Bayes on ranges of them.
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -20,8 +19,9 @@ from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import LanguageError, ModelLoadError
 from kpdemo.evaluation.baseline import Baseline, Scored
 from kpdemo.evaluation.phrases import inner_ngrams, noun_ngrams
+from kpdemo.json_text import parse_json
 from kpdemo.languages.names import ENGLISH, language_name
-from kpdemo.packed_json import json_gz
+from kpdemo.packed_json import json_gz, read_json_gz
 from kpdemo.storage import replace_file
 from kpdemo.sums import check_sums, write_sums
 from kpdemo.types import Document
@@ -148,13 +148,13 @@ def load_kea(folder: Path) -> Kea:
     """
     check_sums(folder, {_CONFIG, _TABLES})
     try:
-        config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+        config = parse_json((folder / _CONFIG).read_text(encoding="utf-8"))
         if config["format"] != FORMAT:
             raise ModelLoadError(f"{folder} holds a model of format {config['format']}: update kpdemo.")
-        stored = json.loads(gzip.decompress((folder / _TABLES).read_bytes()))
+        stored = read_json_gz(folder / _TABLES)
         tables = {language: _tables(values) for language, values in stored.items()}
         return Kea(config["name"], tables, int(config["longest"]))
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelLoadError(
             f"The model in {folder} cannot be read ({error}): restore the folder."
         ) from error

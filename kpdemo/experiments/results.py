@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kpdemo.errors import ConfigError, InputError
+from kpdemo.json_text import parse_json
 from kpdemo.storage import replace_file
 
 Result = dict[str, Any]
@@ -64,7 +65,7 @@ class Results:
 
 def _load(path: Path) -> Result:
     try:
-        result = json.loads(path.read_text(encoding="utf-8"))
+        result = parse_json(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(f"{path} is not JSON ({error}): delete it, it is measured again.") from error
     return result if isinstance(result, dict) else {}

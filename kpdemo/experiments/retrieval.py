@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from kpdemo.evaluation.retrieval import CUT_OFFS
 from kpdemo.experiments.measuring import Advance, ask_all
 from kpdemo.experiments.multilingual import Figures, by_language, language_figures, pooled_scores
 from kpdemo.experiments.results import Result
+from kpdemo.json_text import parse_json
 from kpdemo.types import Document, Prediction, RetrievalPrediction, RetrievalPredictor
 
 RESAMPLES = 2_000
@@ -78,7 +78,7 @@ def rounds_result(path: Path) -> Result:
         ConfigError: there is none, or it tells of none.
     """
     try:
-        rounds: Result = json.loads(path.read_text(encoding="utf-8"))
+        rounds: Result = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"The rounds at {path} cannot be read ({error}): check --rounds.") from error
     if not _are_rounds(rounds):

@@ -7,10 +7,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from kpdemo.errors import KpdemoError, MissingIndexError, PassageIndexError
+from kpdemo.json_text import parse_json
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.storage import replace_file
 
@@ -76,14 +78,16 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = parse_json(path.read_text(encoding="utf-8"))
         version = stored.pop("format")
         if version != FORMAT:
             raise PassageIndexError(f"The index {folder} has format {version}: update kpdemo.")
         stored["encoder"] = EncoderConfig(**stored["encoder"])
         stored["index"] = IndexConfig(**stored["index"])
         manifest = Manifest(**stored)
-        if any(type(size) is not int or size < 0 for size in manifest.sizes().values()):
+        for described in (manifest.encoder, manifest.index, manifest):
+            _check_kinds(described)
+        if any(size < 0 for size in manifest.sizes().values()):
             raise ValueError("a size that is none")
     except (FileNotFoundError, NotADirectoryError):
         raise MissingIndexError(
@@ -95,6 +99,23 @@ def read_manifest(folder: Path) -> Manifest:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise PassageIndexError(f"{path} cannot be read ({reason}): build the index anew.") from error
     return manifest
+
+
+def _check_kinds(described: EncoderConfig | IndexConfig | Manifest) -> None:
+    """Raises:
+    ValueError: a value is of another kind than its field.
+    """
+    for name, kind in get_type_hints(type(described)).items():
+        if not _is_of(getattr(described, name), kind):
+            raise ValueError(f"a wrong {name}")
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    if get_origin(kind) is Mapping:
+        return isinstance(value, dict) and all(_is_of(one, get_args(kind)[1]) for one in value.values())
+    if kind in (str, int, bool):
+        return type(value) is kind  # True is no number
+    return kind != float | None or value is None or isinstance(value, int | float)
 
 
 def file_hashes(folder: Path, manifest: Manifest) -> dict[str, str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kpdemo.errors import TrainingError
+from kpdemo.json_text import parse_json
 from kpdemo.ramkg.iterate import Retrieved
 from kpdemo.storage import replace_file
 
@@ -56,4 +57,9 @@ def _once(folder: Path, name: str, work: Callable[[], Any]) -> Any:
     if not path.is_file():
         logger.info("%s", name)
         replace_file(path, json.dumps(work(), ensure_ascii=False).encode())
-    return json.loads(path.read_text(encoding="utf-8"))
+    try:
+        return parse_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise TrainingError(
+            f"{path} cannot be read ({error}): delete it, and its step is done again."
+        ) from error

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from kpdemo.document_rows import document_from_row
 from kpdemo.errors import InputError, PassageIndexError
+from kpdemo.json_text import parse_json
 from kpdemo.ramkg.manifest import ENDS, KEYS, PASSAGES, REAL, VECTORS, WORD, Manifest
 from kpdemo.types import Document
 
@@ -91,7 +92,7 @@ class PassageStore:
         """
         path = self._folder / PASSAGES
         try:
-            return document_from_row(json.loads(self.line(number)), where=f"line {number + 1}")
+            return document_from_row(parse_json(self.line(number)), where=f"line {number + 1}")
         except (ValueError, AttributeError) as error:
             reason = str(error).rstrip(".") if isinstance(error, InputError) else f"line {number + 1}"
             raise PassageIndexError(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kpdemo.packed_json import json_gz
+from kpdemo.packed_json import json_gz, read_json_gz
 from kpdemo.storage import replace_file
 
 LEAST_DOCUMENTS = 3
@@ -135,6 +133,6 @@ class Lexicon:
         Raises:
             OSError, ValueError, KeyError, TypeError: it is damaged.
         """
-        content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+        content: dict[str, Any] = read_json_gz(path)
         terms = {language: LanguageTerms(**values) for language, values in content["terms"].items()}
         return cls(terms, content["translations"])

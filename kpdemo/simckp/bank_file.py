@@ -16,6 +16,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.json_text import parse_json
 from kpdemo.simckp.associations import Associations
 from kpdemo.simckp.bank import VECTORS, BankScore, PhraseBank
 from kpdemo.simckp.terms import term_key
@@ -57,7 +58,7 @@ def read_bank(path: Path, *, encoder: str) -> PhraseBank:
         raise ModelLoadError(f"No phrase bank at {path}: build one with `python -m kpdemo train bank`.")
     try:
         with safe_open(path, "pt") as file:
-            header = json.loads(file.metadata()["bank"])
+            header = parse_json(file.metadata()["bank"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if header["format"] != FORMAT:
             raise ModelLoadError(f"The bank {path} has format {header['format']}: update kpdemo.")

@@ -6,7 +6,6 @@ is a second beside it or not.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -16,6 +15,7 @@ from pathlib import Path
 from torch import Tensor
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.json_text import parse_json
 from kpdemo.simckp.checkpoint import KIND, SECOND, SECOND_WEIGHTS
 from kpdemo.simckp.differences import pack_differences
 from kpdemo.simckp.folders import (
@@ -89,7 +89,7 @@ def save_ensemble(
     for path in first.iterdir():
         if path.is_file() and path.name not in (CARD, SUMS):
             shutil.copyfile(path, folder / path.name)
-    described = json.loads((first / CONFIG).read_text(encoding="utf-8"))
+    described = parse_json((first / CONFIG).read_text(encoding="utf-8"))
     changed = {"extractor": asdict(config), "selection": asdict(selection), SECOND: {"share": share}}
     write_config(folder, described | changed | {"name": name})
     write_tensors(folder / SECOND_WEIGHTS, differences)

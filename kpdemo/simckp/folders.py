@@ -20,6 +20,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from kpdemo.errors import ModelLoadError
+from kpdemo.json_text import parse_json
 from kpdemo.simckp.counting import ExpectedF1
 from kpdemo.simckp.differences import pack_differences, unpack_differences
 from kpdemo.simckp.predictor import Selection
@@ -95,7 +96,7 @@ def opened_folder(folder: Path, kind: str) -> Iterator[StoredModel]:
     """
     check_sums(folder, FILES)
     try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        config = parse_json((folder / CONFIG).read_text(encoding="utf-8"))
         if (config["kind"], config["format"]) != (kind, FORMAT):
             raise ModelLoadError(
                 f"{folder} holds a {config['kind']} of format {config['format']}, not a {kind} of format "
@@ -239,7 +240,7 @@ def store_words_as_differences(folder: Path) -> None:
 
 
 def _write_based(folder: Path, tensors: dict[str, Tensor], base: Mapping[str, Any]) -> None:
-    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    config = parse_json((folder / CONFIG).read_text(encoding="utf-8"))
     config[BASE] = dict(base)
     write_tensors(folder / WEIGHTS, tensors, _made_for(config))
     write_config(folder, config)

@@ -92,7 +92,7 @@ def _run_frequency(path: Path, overrides: Mapping[str, str]) -> None:
 def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
     """Train a part that leaves a checkpoint folder, and write that."""
     from kpdemo.simckp.checkpoint import choose_device
-    from kpdemo.training.run_files import run_lock
+    from kpdemo.training.run_files import memory_errors, run_lock
     from kpdemo.training.sources import check_sources
 
     recipe = RECIPES[part]()
@@ -100,7 +100,7 @@ def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
     check_sources(config, config.data)
     device = choose_device(config.device)
     folder = config.output / CHECKPOINT
-    with run_lock(config.output):
+    with run_lock(config.output), memory_errors():
         trained = recipe.train(config, device=device)
         recipe.save(folder, config, trained, recipe.card(config, trained, device=device))
     logger.info("checkpoint in %s", folder)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
+
+from kpdemo.errors import TrainingError
 
 
 def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -22,9 +27,21 @@ def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """What `save_arrays` wrote."""
-    with np.load(path, allow_pickle=False) as arrays:
+    """What `save_arrays` wrote; raises as `cache_errors`."""
+    with cache_errors(path), np.load(path, allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
+
+
+@contextmanager
+def cache_errors(path: Path) -> Iterator[None]:
+    """Raises:
+    TrainingError: what is kept in that file of a cache cannot be read.
+    """
+    try:
+        yield
+    except (OSError, EOFError, ValueError, TypeError, BadZipFile, zlib.error) as error:
+        reason = str(error).strip() or type(error).__name__
+        raise TrainingError(f"{path} cannot be read ({reason}): delete it, and it is made again.") from error
 
 
 def tokenizer_hash(tokenizer: Tokenizer) -> str:

@@ -27,6 +27,7 @@ from kpdemo.simckp.reading import Tower, encode_rows
 from kpdemo.simckp.terms import TermIndex
 from kpdemo.simckp.tokens import phrase_tokens
 from kpdemo.storage import replace_file
+from kpdemo.training.arrays import cache_errors
 from kpdemo.training.bank_model import BankModel
 from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.bounds import Positive, Rate, Share
@@ -214,7 +215,8 @@ class _Run:
             written = BytesIO()
             np.save(written, self._encode(dual.pooled_phrases, self.phrases, precision).half().numpy())
             replace_file(path, written.getvalue())
-        return torch.from_numpy(np.load(path, allow_pickle=False)).to(self.device, torch.float32)
+        with cache_errors(path):
+            return torch.from_numpy(np.load(path, allow_pickle=False)).to(self.device, torch.float32)
 
     def train_encoder(self, module: BankModel, pairs: PairCache) -> Progress:
         """Documents, phrases and terms together."""

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kpdemo.errors import ConfigError
 from kpdemo.evaluation.metrics import DEEP_CUT, macro_average, score_kind
 from kpdemo.simckp.bank import BankScore, PhraseBank, RetrievedTerm
 from kpdemo.simckp.dual_encoder import DualEncoder
@@ -48,6 +49,9 @@ class BankValidation:
         """Args:
         tokenizer: a fast one of Transformers.
         length: tokens of a document that are read.
+
+        Raises:
+            ConfigError: there is no document.
         """
         self._keys, self._padding = list(index.numbers), tokenizer.pad_token_id
         self._pairs: list[TermPair] = []
@@ -57,6 +61,8 @@ class BankValidation:
             self._texts.append(index.read(document))
             self._pairs.append(make_pair(document, index, tokenizer.backend_tokenizer, length=length))
             self._gold.append(absent_keys(document))
+        if not self._pairs:
+            raise ConfigError("No validation document has a keyphrase: check the source.")
 
     @torch.no_grad()
     def vectors(self, dual: DualEncoder) -> Tensor:

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from kpdemo.json_text import parse_json
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.proposing import Proposer
 from kpdemo.simckp.terms import term_key
+from kpdemo.training.arrays import cache_errors
 from kpdemo.training.terms import bare
 from kpdemo.types import Document
 
@@ -72,8 +74,9 @@ def _read(path: Path) -> Iterator[list[AbsentCandidate]]:
     whole = content[: content.rfind(b"\n") + 1]
     if len(whole) < len(content):
         path.write_bytes(whole)
-    for line in whole.splitlines():
-        yield [
-            AbsentCandidate(text, generated, retrieved, tuple(evidence))
-            for text, generated, retrieved, evidence in json.loads(line)
-        ]
+    with cache_errors(path):
+        for line in whole.splitlines():
+            yield [
+                AbsentCandidate(text, generated, retrieved, tuple(evidence))
+                for text, generated, retrieved, evidence in parse_json(line)
+            ]

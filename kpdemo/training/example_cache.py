@@ -193,7 +193,8 @@ def _concatenate(columns: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDA
         name: np.zeros((0, len(FEATURES)) if name == "features" else 0, dtype)
         for name, dtype in _DTYPES.items()
     }
-    return {name: np.concatenate([part.get(name, empty[name]) for part in columns]) for name in _DTYPES}
+    parts = columns or [empty]
+    return {name: np.concatenate([part.get(name, empty[name]) for part in parts]) for name in _DTYPES}
 
 
 def _starts(counts: NDArray[Any]) -> NDArray[np.int64]:

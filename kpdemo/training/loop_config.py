@@ -9,6 +9,8 @@ from typing import Annotated, ClassVar, Literal
 import torch
 from pydantic import Field
 
+from kpdemo.training.bounds import Count
+
 Precision = Literal["auto", "bf16", "fp32"]
 
 _MAY_CHANGE = ("documents", "evaluate_every", "checkpoint_minutes", "patience", "workers", "log_every")
@@ -44,7 +46,7 @@ class LoopConfig:
     patience: Annotated[int, Field(ge=1)] = 10
     log_every: Annotated[int, Field(ge=1)] = 50
     workers: Annotated[int, Field(ge=0)] = 0
-    seed: int = 42
+    seed: Count = 42
 
 
 def uses_bf16(precision: str, device: torch.device) -> bool:

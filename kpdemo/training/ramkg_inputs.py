@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kpdemo.errors import ConfigError
+from kpdemo.json_text import parse_json
 from kpdemo.languages import identified
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.manifest import read_manifest
 from kpdemo.storage import replace_file
+from kpdemo.training.arrays import cache_errors
 from kpdemo.training.sources import Source, draw, draw_documents, read_source_rows
 from kpdemo.types import Document
 
@@ -74,8 +76,9 @@ def _augmented(documents: Sequence[Document], config: RamkgTraining, name: str) 
 
     path = config.output / f"retrieved-{name}.json"
     asked = _asked(documents, config.index, config.passages)
-    stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-    if not isinstance(stored, dict) or stored["asked"] != asked:
+    with cache_errors(path):
+        stored = parse_json(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if not isinstance(stored, dict) or stored.get("asked") != asked:
         source = PassageSource.open(config.index, device=config.device)
         found = source.hits(documents, config.passages)
         stored = {"asked": asked, "keyphrases": [[hit.passage.keyphrases for hit in hits] for hits in found]}

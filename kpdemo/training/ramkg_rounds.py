@@ -24,6 +24,7 @@ from kpdemo.ramkg.rgit import Outcome, iterate
 from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.simckp.folders import CARD
 from kpdemo.sums import write_sums
+from kpdemo.training.bounds import Count
 from kpdemo.training.extractor_config import FORMER_STYLE
 from kpdemo.training.loop_config import LoopConfig, Precision
 from kpdemo.training.parallel import ParallelSource, Translation
@@ -121,7 +122,7 @@ class RamkgRounds:
     rounds: RgitConfig = field(default_factory=RgitConfig)
     retriever: RoundRetriever = field(default_factory=RoundRetriever)
     generator: RoundWriter = field(default_factory=RoundWriter)
-    seed: int = 42
+    seed: Count = 42
     device: str = "auto"
 
 

@@ -25,6 +25,7 @@ from kpdemo.ramkg.steps import found_once
 from kpdemo.ramkg.subwords import Bag, load_reader
 from kpdemo.simckp.examples import encoder_text
 from kpdemo.simckp.folders import content_hash
+from kpdemo.training.bounds import Count
 from kpdemo.training.loop_config import LoopConfig
 from kpdemo.training.mined import Mined, mine_documents
 from kpdemo.training.parallel import ParallelSource, Translation
@@ -102,7 +103,7 @@ class MultilingualTraining:
     thinned: Annotated[tuple[Thinning, ...], Field(min_length=1)] = WAYS
     near: Annotated[float, Field(ge=-1, le=1)] = 0.1
     ranker: RankerTraining = field(default_factory=RankerTraining)
-    seed: int = 42
+    seed: Count = 42
     device: str = "auto"
 
 

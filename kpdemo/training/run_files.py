@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,23 @@ def run_lock(folder: Path) -> AbstractContextManager[None]:
     folder.mkdir(parents=True, exist_ok=True)
     busy = f"Another training is writing to {folder}: wait until it is done, or give another --output."
     return locked_folder(folder, TrainingError(busy))
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Raises:
+    TrainingError: the memory of the machine or of its GPU was not enough.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        is_of_gpu = isinstance(error, torch.OutOfMemoryError)
+        if not (is_of_gpu or isinstance(error, MemoryError) or "allocate memory" in str(error)):
+            raise
+        raise TrainingError(
+            "The training needs more memory than there is: give a smaller `batch_size`, or a smaller model, "
+            "and run it again."
+        ) from error
 
 
 def save_state(state: Any, path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import logging
 import random
 import time
@@ -14,9 +12,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from kpdemo.candidates.tagger import TAGGER_ASSET, Tagger, load_tagger, save_tagger, tagger_form
+from kpdemo.candidates.tagger import TAGGER_ASSET, load_tagger, save_tagger, tagger_form
 from kpdemo.errors import InputError
+from kpdemo.files import file_errors, open_bytes
 from kpdemo.json_rows import line_name
+from kpdemo.json_text import parse_json
 
 Sentence = list[tuple[str, str]]
 
@@ -33,7 +33,7 @@ class TaggerConfig:
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
-    train: tuple[Path, ...]
+    train: Annotated[tuple[Path, ...], Field(min_length=1)]
     test: tuple[Path, ...] = ()
     output: Path = TAGGER_ASSET
     passes: Annotated[int, Field(ge=1)] = 4
@@ -42,10 +42,15 @@ class TaggerConfig:
 
 
 def train_tagger(config: TaggerConfig) -> dict[str, float]:
-    """Train, store, read back and measure; returns the accuracy on each test file by its name."""
+    """Train, store, read back and measure; returns the accuracy on each test file by its name.
+
+    Raises:
+        InputError: as `read_sentences`, also of a test file, before anything is trained.
+    """
     from nltk.tag.perceptron import PerceptronTagger
 
     started = time.monotonic()
+    tests = {path.name: list(read_sentences(path)) for path in config.test}
     sentences = [
         copy for path in config.train for sentence in read_sentences(path) for copy in _copies(sentence)
     ]
@@ -58,28 +63,29 @@ def train_tagger(config: TaggerConfig) -> dict[str, float]:
     logger.info(
         "%s: %.1f MB, %.0f s", config.output, config.output.stat().st_size / 1e6, time.monotonic() - started
     )
-    return {path.name: accuracy(load_tagger(config.output), path) for path in config.test}
-
-
-def accuracy(tagger: Tagger, path: Path) -> float:
-    """Share of the words of a treebank file that get their own tag."""
-    return tagger.accuracy(read_sentences(path))
+    return {name: load_tagger(config.output).accuracy(sentences) for name, sentences in tests.items()}
 
 
 def read_sentences(path: Path) -> Iterator[Sentence]:
     """Raises:
-    InputError: there is no such file, or a line is not a list of [word, tag] pairs.
+    InputError: there is no such file, it is damaged or has no sentence, or a line is no list of pairs.
     """
     if not path.is_file():
         raise InputError(f"No treebank at {path}: check `train` and `test` in the configuration.")
-    with gzip.open(path, "rt", encoding="utf-8") as file:
+    is_empty = True
+    with open_bytes(path) as file, file_errors(path):
         for number, line in enumerate(file, 1):
             try:
-                yield [(str(word), str(tag)) for word, tag in json.loads(line)]
+                sentence = [(str(word), str(tag)) for word, tag in parse_json(line)]
             except (ValueError, TypeError) as error:
                 raise InputError(
                     f"{line_name(str(path), number)}: not [[word, tag], …] ({error}); fix or remove the line."
                 ) from error
+            if sentence:
+                is_empty = False
+                yield sentence
+    if is_empty:
+        raise InputError(f"{path}: a treebank without a sentence; give one that has some, or leave it out.")
 
 
 def _copies(sentence: Sentence) -> Iterator[Sentence]:

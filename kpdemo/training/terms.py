@@ -16,10 +16,12 @@ import numpy as np
 
 from kpdemo.document_rows import document_from_row
 from kpdemo.errors import ConfigError, InputError
+from kpdemo.json_text import parse_json
 from kpdemo.markup import plain_document
 from kpdemo.simckp.associations import Associations
 from kpdemo.simckp.terms import LONGEST, straight, term_key
 from kpdemo.storage import replace_file
+from kpdemo.training.arrays import cache_errors
 from kpdemo.training.sources import Source, chosen, source_hashes, source_rows
 
 CACHE_VERSION = 6
@@ -154,8 +156,9 @@ def cached_terms(
     parts = json.dumps([CACHE_VERSION, source_hashes(sources, folder), minimum, together])
     path = cache / f"terms-{hashlib.sha256(parts.encode()).hexdigest()[:16]}.json"
     if path.is_file():
-        terms, pairs, documents = json.loads(path.read_text(encoding="utf-8"))
-        return TermCollection([Term(*values) for values in terms], pairs, documents)
+        with cache_errors(path):
+            terms, pairs, documents = parse_json(path.read_text(encoding="utf-8"))
+            return TermCollection([Term(*values) for values in terms], pairs, documents)
     found = collect_terms(sources, folder, minimum=minimum, together=together)
     stored = [[astuple(term) for term in found.terms], found.pairs, found.documents]
     replace_file(path, json.dumps(stored).encode())

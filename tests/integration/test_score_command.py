@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -195,3 +196,24 @@ def test_without_models_there_is_no_embedding(call):
     status, out, err = call("--gold", "gold.jsonl", "--system", "embedding")
     assert (status, out) == (2, "")
     assert "embedding: no such file or folder" in err
+
+
+@pytest.mark.parametrize("named", ["gold", "gold/phrase2word.test.input.tsv", "gold/phrase2word.test.gs.tsv"])
+def test_a_gold_set_that_was_changed_after_its_export_is_named_and_scored(call, named):
+    folder = Path("gold")
+    folder.mkdir()
+    texts, grades = (folder / f"phrase2word.test.{kind}.tsv" for kind in ("input", "gs"))
+    texts.write_text("".join(f"{row['left']}\t{row['right']}\t{row['id']}\n" for row in pairs(0)))
+    grades.write_text("".join(f"{row['gold']}\n" for row in pairs(0)))
+    files = [{"name": path.name, "sha256": sha256(path.read_bytes()).hexdigest()} for path in (texts, grades)]
+    (folder / "manifest.json").write_text(json.dumps({"manifest_format": 1, "files": files}))
+
+    status, out, errors = call("--gold", named, "--system", "lcs", "--json")
+    assert (status, errors, json.loads(out)["changed_gold"]) == (0, "", [])
+    grades.write_text(grades.read_text().replace("1.75", "1.5"))
+    status, out, errors = call("--gold", named, "--system", "lcs", "--json")
+    assert (status, json.loads(out)["changed_gold"]) == (0, [str(grades)])
+    assert errors == (
+        f"{grades}: changed after the export (manifest.json has another SHA-256); where that is not meant, "
+        "export the gold set again.\n"
+    )

@@ -1,5 +1,7 @@
 """Tokens, tags and Algorithm 1 of SimCKP."""
 
+import gzip
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -244,7 +246,16 @@ def test_the_shipped_tagger_knows_the_tags_of_the_grammar():
     assert tags == ["DT", "RB", "HYPH", "VBN", "NN", "-LRB-", "AFX", "HYPH", "VBN", "-RRB-"]
 
 
-@pytest.mark.parametrize("content", [b"", b"no gzip", b"\x1f\x8b\x08\x00broken"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"no gzip",
+        b"\x1f\x8b\x08\x00broken",
+        gzip.compress(b"{" * 9)[:10] + b"\xff" * 9,
+        gzip.compress(b"[" * 100_000),
+    ],
+)
 def test_a_damaged_tagger_is_explained(tmp_path, content):
     path = tmp_path / "tagger.json.gz"
     path.write_bytes(content)

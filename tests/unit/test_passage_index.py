@@ -259,6 +259,10 @@ def test_changed_bytes_are_found_out(tmp_path):
         (None, "No passage index at"),
         ("{", r"index\.json cannot be read"),
         ("[]", r"index\.json cannot be read"),
+        (
+            "[" * 100_000,
+            r"index\.json cannot be read \(brackets nested too deeply\): build the",
+        ),
         (json.dumps({"format": 99}), "has format 99: update kpdemo"),
         (json.dumps({"format": 1, "encoder": {}, "index": {}}), r"index\.json cannot be read"),
     ],
@@ -268,6 +272,29 @@ def test_a_folder_that_is_no_index_is_explained(tmp_path, content, message):
         (tmp_path / MANIFEST).write_text(content)
     with pytest.raises(PassageIndexError, match=message):
         PassageIndex.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (["identity"], None),
+        (["encoder", "model"], 5),
+        (["encoder", "normalise"], "no"),
+        (["index", "nlist"], True),
+        (["recall"], "high"),
+        (["languages"], {"en": "all"}),
+        (["sha256"], []),
+    ],
+)
+def test_a_value_of_another_kind_in_the_description_of_an_index_is_told(tmp_path, place, value):
+    build(tmp_path / "index")
+    path = tmp_path / "index" / MANIFEST
+    stored = json.loads(path.read_text())
+    inner = stored if len(place) == 1 else stored[place[0]]
+    inner[place[-1]] = value
+    path.write_text(json.dumps(stored))
+    with pytest.raises(PassageIndexError, match=rf"index\.json cannot be read \(a wrong {place[-1]}\):"):
+        PassageIndex.open(path.parent)
 
 
 def test_a_passage_is_found_by_its_id_even_among_equal_hashes(tmp_path, monkeypatch):

@@ -324,9 +324,10 @@ def test_a_file_of_bytes_is_explained(tmp_path):
         read_scores(tmp_path / "run.tsv", PAIRS)
 
 
-def test_a_table_with_a_header_alone_is_one_sentence(tmp_path):
+@pytest.mark.parametrize("manifest", ["[]", "[" * 100_000])
+def test_a_table_with_a_header_alone_is_one_sentence(tmp_path, manifest):
     (tmp_path / "mine.csv").write_text("id,type,left,right,gold\n")
-    (tmp_path / "manifest.json").write_text("[]")  # of something else
+    (tmp_path / "manifest.json").write_text(manifest)  # of something else
     with pytest.raises(
         ScoreFileError, match=r"mine\.csv: there is no pair under the header; give one or more\.$"
     ):

@@ -6,6 +6,7 @@ import lzma
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,13 +15,16 @@ import torch
 from kpdemo.candidates.chunks import CandidateConfig, mine_candidates
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.config import DEFAULT_CONFIG, load_section
-from kpdemo.errors import ConfigError, InputError
+from kpdemo.errors import ConfigError, InputError, TrainingError
 from kpdemo.simckp.backbone import load_tokenizer
 from kpdemo.simckp.batches import collate
 from kpdemo.training import bank, reranker, run
+from kpdemo.training.arrays import load_arrays
 from kpdemo.training.bank import BankTraining
+from kpdemo.training.bank_validation import BankValidation
 from kpdemo.training.example_cache import ExampleCache, cached_examples
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity
+from kpdemo.training.frequency import FrequencyConfig
 from kpdemo.training.kea import KeaTraining
 from kpdemo.training.labelling import ExampleSettings, gold_candidates, label_document
 from kpdemo.training.loop_config import LoopConfig
@@ -170,6 +174,23 @@ def test_a_batch_cut_from_the_cache_is_the_one_put_together_by_items(settings):
             torch.testing.assert_close(getattr(cut, name), value, rtol=0, atol=0)
 
 
+def test_training_documents_of_which_none_is_left_are_told(folder, settings):
+    for chosen in ((), (Source("docs.jsonl.xz", where={"cs": "nobody"}),)):
+        with pytest.raises(ConfigError, match="No training document has a keyphrase and a candidate"):
+            cached_examples(chosen, folder, settings, folder / "cache", documents=10, seed=1)
+
+
+def test_a_bank_needs_a_validation_document():
+    tokenizer = SimpleNamespace(pad_token_id=0)
+    with pytest.raises(ConfigError, match="No validation document has a keyphrase"):
+        BankValidation([], SimpleNamespace(numbers={}), tokenizer, length=8)
+
+
+def test_a_seed_below_zero_is_refused():
+    with pytest.raises(ConfigError, match=r"\[bank\] loop\.seed: .* greater than or equal to 0, not -1"):
+        load_section(DEFAULT_CONFIG, "bank", BankTraining, {"loop.seed": "-1"})
+
+
 def test_examples_are_made_once_and_again_when_the_settings_change(folder, settings, monkeypatch):
     sources = (Source("docs.jsonl.xz"), Source("docs.jsonl.xz", where={"cs": False}, repeat=3))
 
@@ -247,6 +268,71 @@ def test_a_broken_treebank_line_is_named(tmp_path):
     path = write_sentences(tmp_path / "train.jsonl.gz", [SENTENCES[0], {"word": 1}])
     with pytest.raises(InputError, match=r"line 2: .*\); fix or remove the line\.$"):
         train_tagger(TaggerConfig(train=(path,), output=tmp_path / "tagger.json.gz"))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(b'[["kernels", "NNS"]]\n' * 9)[:-9], "compressed file is damaged"),
+        (b'[["kernels", "NNS"]]\n', "compressed file is damaged"),
+        (gzip.compress(b""), "without a sentence"),
+        (gzip.compress(b"[]\n"), "without a sentence"),
+        (gzip.compress(b"[" * 100_000), "nested too deeply"),
+    ],
+)
+@pytest.mark.parametrize("place", ["train", "test"])
+def test_a_treebank_that_cannot_be_used_is_named_before_the_training(tmp_path, content, said, place):
+    paths = {
+        "train": write_sentences(tmp_path / "good.jsonl.gz", SENTENCES),
+        place: tmp_path / "bad.jsonl.gz",
+    }
+    paths[place].write_bytes(content)
+    chosen = {name: (path,) for name, path in paths.items()}
+    with pytest.raises(InputError, match=rf"bad\.jsonl\.gz\b.*{said}"):
+        train_tagger(TaggerConfig(**chosen, output=tmp_path / "tagger.json.gz"))
+    assert not (tmp_path / "tagger.json.gz").exists()
+
+
+def test_a_tagger_needs_a_treebank(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text("[tagger]\ntrain = []\n")
+    with pytest.raises(ConfigError, match=r"\[tagger\] train: List should have at least 1"):
+        load_section(path, "tagger", TaggerConfig)
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("limit = 99999999999999999999", "train.0.limit"),
+        ("every = 99999999999999999999", "train.0.every"),
+        (f"limit = 0x{'f' * 9_000}", "train.0.limit"),
+        ("where = { year = nan }", "train.0.where.year"),
+    ],
+)
+def test_a_number_that_no_library_takes_is_refused_by_its_name(tmp_path, content, place):
+    path = tmp_path / "config.toml"
+    path.write_text(f'[frequency]\ndata = "."\n[[frequency.train]]\npath = "docs.jsonl"\n{content}\n')
+    with pytest.raises(ConfigError, match=rf"\[frequency\] {place}: no number that can.*\(.{{1,100}}\);"):
+        load_section(path, "frequency", FrequencyConfig)
+
+
+@pytest.mark.parametrize("value", ["9" * 9_000, "[" * 9_000, "nan", "-inf", "9" * 30])
+def test_a_setting_that_cannot_be_read_is_refused(tmp_path, value):
+    path = tmp_path / "config.toml"
+    path.write_text('[tagger]\ntrain = ["a.gz"]\n')
+    with pytest.raises(ConfigError, match=r"\[tagger\] passes: .{1,250}$"):
+        load_section(path, "tagger", TaggerConfig, {"passes": value})
+    path.write_text(f"[tagger]\npasses = {value}\n")
+    with pytest.raises(ConfigError, match=r"not a TOML file|no number"):
+        load_section(path, "tagger", TaggerConfig)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x93NUMPY"])
+def test_a_damaged_file_of_a_cache_is_named(tmp_path, content):
+    path = tmp_path / "examples.npz"
+    path.write_bytes(content)
+    with pytest.raises(TrainingError, match=r"examples\.npz cannot be read \(.+\): delete it"):
+        load_arrays(path)
 
 
 def test_frequencies_are_trained_from_the_configuration(tmp_path):

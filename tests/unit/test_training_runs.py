@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import torch
 
 from kpdemo.errors import TrainingError
 from kpdemo.training import run
 from kpdemo.training.recipes import Recipe
+from kpdemo.training.run_files import memory_errors
 
 
 @dataclass(frozen=True)
@@ -40,3 +42,10 @@ def test_a_second_training_is_refused_until_the_first_has_written_its_checkpoint
     for _ in range(2):  # the second time nobody is in it any more
         run("one2seq", config, output=None, overrides={})
     assert passed == ["train", "card", "save"] * 2
+
+
+def test_too_little_memory_is_a_sentence_and_another_error_stays_as_it_is():
+    with pytest.raises(TrainingError, match="needs more memory than there is"), memory_errors():
+        torch.empty(2**55)
+    with pytest.raises(RuntimeError, match="shapes"), memory_errors():
+        torch.ones(2, 3) @ torch.ones(2, 3)

@@ -1,0 +1,18 @@
+"""JSON that somebody else may have written, and anything may stand in."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def parse_json(text: str | bytes) -> Any:
+    """As `json.loads`.
+
+    Raises:
+        ValueError: it is no JSON, or nested too deeply to be read.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("brackets nested too deeply") from None
