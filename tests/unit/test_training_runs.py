@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,3 +42,29 @@ def test_a_second_training_is_refused_until_the_first_has_written_its_checkpoint
     for _ in range(2):  # the second time nobody is in it any more
         run("one2seq", config, output=None, overrides={})
     assert passed == ["train", "card", "save"] * 2
+
+
+LOGGED = """
+import logging
+from pathlib import Path
+
+from kpdemo.errors import ConfigError
+from kpdemo.training import run
+
+try:
+    run("nothing", Path(), output=None, overrides={})
+except ConfigError:
+    for name in ("kpdemo.training.loop", "faiss.loader"):
+        logging.getLogger(name).info("told by %s", name)
+        logging.getLogger(name).warning("a warning of %s", name)
+"""
+
+
+def test_of_other_libraries_training_shows_warnings_alone():
+    call = [sys.executable, "-c", LOGGED]
+    shown = subprocess.run(call, capture_output=True, check=True, text=True).stderr.splitlines()
+    assert shown == [
+        "told by kpdemo.training.loop",
+        "a warning of kpdemo.training.loop",
+        "a warning of faiss.loader",
+    ]

@@ -1,0 +1,11 @@
+"""What commands that take long tell of their progress on standard error."""
+
+from __future__ import annotations
+
+import logging
+
+
+def tell_progress() -> None:
+    """Show our own lines from INFO on, and of the libraries only their warnings."""
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("kpdemo").setLevel(logging.INFO)
