@@ -298,6 +298,9 @@ class TestPaper:
             "train": "[{path = 'all.jsonl'}]", "validation": "{path = 'all.jsonl'}",
         }  # fmt: skip
         run("reranker", PAPER, output=tmp_path / "run", overrides=changes)
+        changes["train"] = "[{path = 'all.jsonl', where = {id = 'none'}}]"
+        with pytest.raises(ConfigError, match="check the sources and `generator`"):
+            run("reranker", PAPER, output=tmp_path / "none", overrides=changes)
         reranker = load_reranker(tmp_path / "run" / "checkpoint", device="cpu")
         assert reranker.model.combination is None
         assert reranker.model.dual.phrase_encoder is not None
@@ -463,7 +466,7 @@ class TestTraining:
             (
                 "reranker",
                 {"train": "[{path = 'train.jsonl', where = {id = 'none'}}]"},
-                "No training document has a gold",
+                "No training document has a gold candidate beside wrong ones: check the sources and `bank`",
             ),
         ],
     )
