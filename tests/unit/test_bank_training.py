@@ -438,6 +438,23 @@ class TestTraining:
             run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
         assert set((tmp_path / "cache").glob("candidates-*")) > known
 
+    @pytest.mark.parametrize("frozen", ["true", "false"])
+    def test_a_shared_encoder_needs_no_backbone(self, folder, tmp_path, frozen):
+        changes = {"freeze_encoder": frozen, "cache": str(tmp_path), "loop.documents": "8"}
+        for name, backbone in (("same", str(folder / "backbone")), ("none", "nobody/nothing")):
+            own = {"backbone": backbone, "towers": "1" if name == "same" else "2"}
+            run("reranker", folder / "config.toml", output=tmp_path / name, overrides={**changes, **own})
+        same, none = (tmp_path / name / "checkpoint" for name in ("same", "none"))
+        for file in ("model.safetensors", "tokenizer.json", "config.json", "tokenizer_config.json"):
+            assert (same / file).read_bytes() == (none / file).read_bytes()
+        assert "| encoder | the bank's |" in (none / "MODEL_CARD.md").read_text(encoding="utf-8")
+
+    def test_a_missing_encoder_is_told_before_candidates_are_proposed(self, folder, tmp_path):
+        changes = {"share_encoder": "false", "backbone": "nobody/nothing", "cache": str(tmp_path / "cache")}
+        with pytest.raises(ModelLoadError, match="no folder 'nobody/nothing'"):
+            run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
+        assert not (tmp_path / "cache").exists()
+
     def test_the_reranker_reads_a_document_as_often_as_its_source_says(self, folder, tmp_path, monkeypatch):
         def caught(part, *given, **named):
             parts.append(part)
