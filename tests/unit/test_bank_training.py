@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -344,7 +345,14 @@ class TestTraining:
         assert prediction.absent[0].text == "drug discovery"
         assert prediction.present
         card = (folder / "model" / "MODEL_CARD.md").read_text(encoding="utf-8")
-        assert card.startswith("# Of four topics\n\nNot for use.\n\n## tiny: present keyphrases")
+        opening, parts, extractor = card.split("\n## ")[:3]
+        assert opening == "# Of four topics\n\nNot for use.\n"
+        assert parts == (
+            "Parts\n\n- Absent keyphrases: bank bank, see `bank/MODEL_CARD.md`\n"
+            "- Their order: reranker reranker, see `reranker/MODEL_CARD.md`\n"
+        )
+        assert extractor.startswith("tiny: present keyphrases")
+        assert all((folder / "model" / name / "MODEL_CARD.md").is_file() for name in ("bank", "reranker"))
 
     def test_the_model_proposes_as_many_candidates_as_the_reranker_learnt_to_rank(self, folder):
         model = load_system(folder / "model", device="cpu")
@@ -378,6 +386,12 @@ class TestTraining:
         document = Document("graph kernels compare molecules in case 99")
         [whole] = load_system(style / "checkpoint", device="cpu").predict([document])
         [prediction] = load_system(changed, device="cpu").predict([document])
+        card = (changed / "MODEL_CARD.md").read_text(encoding="utf-8")
+        assert card.startswith(
+            "# tiny: keyphrases of English texts\n\n## Parts\n\n- Absent keyphrases: bank bank, see"
+        )
+        [place, _] = re.findall(r"see `(.*)`", card)
+        assert (changed / place).samefile(base / "bank" / "MODEL_CARD.md")
         assert prediction.present == whole.present
         assert prediction.absent[0].text == "drug discovery"
 
