@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from kpdemo.commands.options import (
 )
 from kpdemo.errors import InputError
 from kpdemo.evaluation.gold import read_gold
+from kpdemo.logs import tell_progress
 from kpdemo.types import Document
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _train_variants(call: _Call) -> None:
     from kpdemo.experiments.config import ExperimentsConfig
     from kpdemo.experiments.variants import VariantRuns
 
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    tell_progress()
     settings = load_section(call.config, "experiments", ExperimentsConfig)
     table: Table = call.name.value  # type: ignore[assignment]
     VariantRuns(call.config, settings, call.results, call.overrides).run(table)

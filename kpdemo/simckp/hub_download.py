@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from httpx2 import HTTPError
@@ -38,6 +39,13 @@ def fetch(name: str) -> Path:
     return _on_this_machine(name) or _download(name)
 
 
+def check_there(name: str) -> None:
+    """As `fetch`, but a model that is not here is only looked up."""
+    if _on_this_machine(name) is None:
+        with _hub_errors(name):
+            HfApi().model_info(name, timeout=PATIENCE)
+
+
 def choose_files(files: Iterable[str]) -> list[str]:
     """Of a model's files those that are needed: descriptions, and the weights in their safest form."""
     top = sorted(file for file in files if "/" not in file)
@@ -58,10 +66,16 @@ def _on_this_machine(name: str) -> Path | None:
 
 
 def _download(name: str) -> Path:
-    try:
+    with _hub_errors(name):
         listed = HfApi().model_info(name, timeout=PATIENCE)
         files = choose_files(sibling.rfilename for sibling in listed.siblings or ())
         return Path(snapshot_download(name, allow_patterns=files))
+
+
+@contextmanager
+def _hub_errors(name: str) -> Iterator[None]:
+    try:
+        yield
     except OfflineModeIsEnabled as error:
         raise ModelLoadError(
             f"There is no folder {name!r} nor a model of that name on this machine, and HF_HUB_OFFLINE "

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
+from torch.random import fork_rng
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.bank import PhraseBank
@@ -106,18 +107,17 @@ def store_bank_words_as_differences(folder: Path) -> None:
     write_sums(folder)
 
 
-def load_dual_weights(folder: Path, encoder: nn.Module, phrases: nn.Module | None) -> tuple[DualEncoder, int]:
-    """A pair encoder to train on, with the weights of a bank's folder, and the tokens of a document it reads.
+def load_trainable_dual(folder: Path, *, attention: str) -> tuple[DualEncoder, int]:
+    """The pair encoder of a bank's folder to train on, and the tokens of a document it reads.
 
     Args:
-        encoder, phrases: of Transformers, of the same backbone; `phrases` where the folder has two towers.
+        attention: Transformers' name of the attention kernel.
 
     Raises:
-        ModelLoadError: the folder is damaged, or holds an encoder of another shape.
+        ModelLoadError: the folder is damaged.
     """
     with opened_folder(folder, BANK_KIND) as stored:
-        module = DualEncoder(encoder, DualEncoderConfig(**stored.config["dual"]), phrases=phrases)
-        module.load_state_dict(stored.weights)
+        module = _transformers_dual(stored.config, stored.weights, attention=attention)
     return module, int(stored.config["length"])
 
 
@@ -216,10 +216,7 @@ def build_dual(config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> Dual
     settings, bert = DualEncoderConfig(**config["dual"]), BertConfig.of(config["backbone"])
     prefixes = _TOWERS[: config["towers"]]
     if bert is None:
-        towers: list[nn.Module] = [transformers_encoder(config["backbone"]) for _ in prefixes]
-        module = DualEncoder(towers[0], settings, phrases=towers[1] if len(towers) == 2 else None)
-        module.load_state_dict(weights)
-        return module
+        return _transformers_dual(config, weights)
     with unset_weights():
         towers = [BertEncoder(bert) for _ in prefixes]
         module = DualEncoder(towers[0], settings, phrases=towers[1] if len(towers) == 2 else None)
@@ -229,6 +226,19 @@ def build_dual(config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> Dual
         ours = bert_state({name.removeprefix(prefix): value for name, value in theirs.items()})
         state |= {f"{prefix}{name}": value for name, value in ours.items()}
     module.load_state_dict(state, assign=True)
+    return module
+
+
+def _transformers_dual(
+    config: Mapping[str, Any], weights: Mapping[str, Tensor], *, attention: str | None = None
+) -> DualEncoder:
+    with fork_rng(devices=[]):  # weights that are replaced at once: a seed is there for those that are learnt
+        towers = [
+            transformers_encoder(config["backbone"], attention=attention) for _ in range(config["towers"])
+        ]
+    settings = DualEncoderConfig(**config["dual"])
+    module = DualEncoder(towers[0], settings, phrases=towers[1] if len(towers) == 2 else None)
+    module.load_state_dict(weights)
     return module
 
 

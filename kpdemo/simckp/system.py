@@ -244,7 +244,7 @@ def load_system(
         extractor, generator = load_generator(folder, device=device)
     else:
         extractor = load_checkpoint(folder, device=device)
-    bank, ranks = _part_folder(folder, BANK), _part_folder(folder, RERANKER)
+    bank, ranks = part_folder(folder, BANK), part_folder(folder, RERANKER)
     retriever = load_bank(bank, device=device) if bank else None
     if retriever is None and generator is None:
         return extractor
@@ -260,7 +260,7 @@ def load_system(
     return SystemPredictor(extractor, proposer, reranker, processes_for(extractor.device))
 
 
-def _part_folder(folder: Path, name: str) -> Path | None:
+def part_folder(folder: Path, name: str) -> Path | None:
     """Where a part of the model is: in its own folder, or in that of the model which it changes."""
     places = [folder, base_of(folder)]
     return next((place / name for place in places if place and (place / name).is_dir()), None)

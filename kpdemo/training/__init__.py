@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
+from kpdemo.logs import tell_progress
 from kpdemo.training.recipes import RECIPES
 from kpdemo.training.settings import CHECKPOINT, check_needed, settings_of, shared_overrides
 
@@ -31,7 +32,7 @@ def run(part: str, config_path: Path, *, output: Path | None, overrides: Mapping
         ConfigError: the part or a setting is unknown.
         TrainingError: see `kpdemo.training.loop.train`.
     """
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    tell_progress()
     target = {"output": str(output)} if output else {}
     if part in _RUNS:
         _RUNS[part](config_path, dict(overrides) | target)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os.path import relpath
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.folders import CARD, store_as_change
 from kpdemo.simckp.pair_checkpoint import store_bank_words_as_differences
-from kpdemo.simckp.system import BANK, RERANKER, load_system
+from kpdemo.simckp.system import BANK, RERANKER, load_system, part_folder
+from kpdemo.stored_config import stored_config
 from kpdemo.sums import write_sums
 from kpdemo.training.model_card import lowered
 
@@ -26,7 +28,7 @@ FOLDERS = {"bank": BANK, "reranker": RERANKER}
 class ModelAssembly:
     """Attributes:
     parts: what belongs to the model, in the order in which it is trained.
-    card: Markdown that opens the model card, before what the training of the parts says of itself.
+    card: Markdown that opens the model card, before its parts and what their training says of itself.
     base: a model in the same folder as `output`, from whose weights training began: only what differs is
         stored, and its bank and reranker serve this model too.
     bank_words_as_differences: store of the word embeddings of the bank's encoder only what tells them from
@@ -82,13 +84,31 @@ def assemble(config: ModelAssembly, checkpoints: Mapping[str, Path]) -> None:
         store_bank_words_as_differences(partial / BANK)
     if config.base:
         store_as_change(partial, config.base)
-    if opening:
-        card = (partial / CARD).read_text(encoding="utf-8")
-        (partial / CARD).write_text(f"{opening.rstrip()}\n\n{lowered(card)}", encoding="utf-8")
-        write_sums(partial)
+    _write_card(partial, opening)
     load_system(partial, device="cpu")
     shutil.rmtree(config.output, ignore_errors=True)
     partial.rename(config.output)
+
+
+def _write_card(model: Path, opening: str) -> None:
+    """Tell the whole model before what the card of its extractor or generator says."""
+    parts = _told_parts(model)
+    if opening or parts:
+        opening = opening or f"# {stored_config(model).get('name', '')}: keyphrases of English texts"
+        card = lowered((model / CARD).read_text(encoding="utf-8"))
+        (model / CARD).write_text(f"{opening.rstrip()}\n\n{parts}{card}", encoding="utf-8")
+        write_sums(model)
+
+
+def _told_parts(model: Path) -> str:
+    """A section of the model card on the parts that have a card of their own; empty without any."""
+    lines = []
+    for name, told in (("bank", "Absent keyphrases: bank"), ("reranker", "Their order: reranker")):
+        folder = part_folder(model, FOLDERS[name])
+        if folder is not None:
+            card = Path(relpath(folder / CARD, model)).as_posix()
+            lines.append(f"- {told} {stored_config(folder).get('name', '')}, see `{card}`\n")
+    return f"## Parts\n\n{''.join(lines)}\n" if lines else ""
 
 
 def _copy(checkpoint: Path, folder: Path) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import torch
 
+from kpdemo.ramkg.iterate import RgitConfig
+from kpdemo.ramkg.rgit import Outcome
 from kpdemo.simckp.decoder import KeyphraseDecoder
 from kpdemo.simckp.model import ExtractorConfig
 from kpdemo.simckp.predictor import Selection
@@ -259,6 +261,16 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     head, *body = rows
     lines = [head, ["---"] * len(head), *body]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def round_rows(config: RgitConfig, outcome: Outcome) -> str:
+    """How many rounds of RGIT were to be run, and which of their retrievers was kept."""
+    trained = len(outcome.rounds)
+    last = "the last after all rounds" if trained > config.rounds else "the last when recall rose no more"
+    return (
+        f"| rounds at most | {config.rounds} |\n"
+        f"| retrievers | {trained}, {last}; that of round {outcome.best} was kept |"
+    )
 
 
 def lowered(card: str) -> str:

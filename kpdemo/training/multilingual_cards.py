@@ -9,7 +9,7 @@ import torch
 from kpdemo.errors import ConfigError
 from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import pseudo_table, recall_table
-from kpdemo.training.model_card import LICENCE, table
+from kpdemo.training.model_card import LICENCE, round_rows, table
 from kpdemo.training.retriever import TrainedRetriever
 from kpdemo.training.retriever_config import RetrieverTraining
 from kpdemo.training.rgit import MultilingualTraining, TrainedMultilingual
@@ -57,7 +57,7 @@ def multilingual_card(
 {documents}
 | of these told their English passage | {config.parallel:,} |
 | English passages | {trained.passages:,} |
-| rounds, the one whose retriever was kept | {len(rounds)}, {trained.outcome.best} |
+{round_rows(config.rounds, trained.outcome)}
 | visits of each pair in a round, of each document by a ranker | {config.epochs}, {config.ranker.epochs} |
 | learning rates of retriever and ranker | {config.learning_rate}, {config.ranker.learning_rate} |
 | seed | {config.seed} |

@@ -88,7 +88,7 @@ candidates of {sources}.
 
 | | |
 |---|---|
-| encoder | {config.backbone}{", from the bank" if config.share_encoder else ""} |
+| encoder | {"the bank's" if config.share_encoder else config.backbone} |
 | trained | {parts} |
 | documents with a gold candidate | {trained.documents:,} |
 | document visits | {visits(progress, loop)} |

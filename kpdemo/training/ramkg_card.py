@@ -6,7 +6,15 @@ import torch
 
 from kpdemo.languages.names import language_name
 from kpdemo.ramkg.iterate import pseudo_table, recall_table
-from kpdemo.training.model_card import limit_note, processor, source_list, style_told, table, visits
+from kpdemo.training.model_card import (
+    limit_note,
+    processor,
+    round_rows,
+    source_list,
+    style_told,
+    table,
+    visits,
+)
 from kpdemo.training.ramkg import RamkgTraining, TrainedWriter
 from kpdemo.training.ramkg_rounds import RETRIEVER, RamkgRounds, TrainedRounds
 
@@ -82,7 +90,7 @@ The index has to be built with the retriever of the same run, the folder `{RETRI
 | passages read with a document | {config.rounds.passages} |
 | model, visits of a document, learning rate | {writer.backbone}, {writer.epochs}, {writer.learning_rate:g} |
 | retriever, the same | {_retriever(config)} |
-| rounds, the one whose retriever was kept | {len(rounds)}, {trained.outcome.best} |
+{round_rows(config.rounds, trained.outcome)}
 | seed | {config.seed} |
 | device | {processor(device)} |
 

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Literal
 import torch
 
 from kpdemo.errors import ConfigError
-from kpdemo.simckp.backbone import check_reading, load_backbone
+from kpdemo.simckp.backbone import check_reading, load_backbone, load_tokenizer
 from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.counting import Counting
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.folders import content_hash
 from kpdemo.simckp.generator_checkpoint import load_generator
-from kpdemo.simckp.pair_checkpoint import TermRetriever, load_bank, load_dual_weights
+from kpdemo.simckp.pair_checkpoint import TermRetriever, load_bank, load_trainable_dual
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.proposing import Proposer
 from kpdemo.simckp.quantized import Storage
@@ -43,10 +43,11 @@ class RerankerTraining:
     skip, pool: of the documents drawn from `train`, the first `skip` are left out and `pool` are used.
     bank, generator: checkpoint folders that propose candidates; at least one of them.
     retrieved: terms of the bank that are proposed.
-    share_encoder: begin with the bank's pair encoder; without it with `backbone`.
+    share_encoder: begin with the bank's pair encoder; the settings `backbone`, `towers`, `dual` and `length`
+        are those of one without it.
     freeze_encoder: train the combination of features alone; the bank's pair encoder is not stored again.
     backbone: encoder of the documents, and of the phrases where there are two `towers`.
-    length: tokens of a document that are read; with a shared encoder as many as it reads.
+    length: tokens of a document that are read.
     counting: what decides how many keyphrases a document gets: "threshold" is SimCKP's own rule.
     """
 
@@ -107,6 +108,7 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     torch.manual_seed(config.loop.seed)  # before the heads are made
     retriever = load_bank(config.bank, device=device.type) if config.bank else None
     proposer = _proposer(config, retriever, device)
+    dual, tokenizer, length = _dual_encoder(config)
     drawn = draw_documents(config.train, config.data, config.skip + config.pool, config.loop.seed)
     drawn = drawn[config.skip :]
     validated = list(read_source(config.validation, config.data))
@@ -114,12 +116,14 @@ def train_reranker(config: RerankerTraining, *, device: torch.device) -> Trained
     once = proposed_documents([one for one, _ in drawn], proposer, config.cache, identity=identity)
     trained_on = [replace(item, repeat=repeat) for item, (_, repeat) in zip(once, drawn, strict=True)]
     validation = proposed_documents(validated, proposer, config.cache, identity=identity)
-    dual, tokenizer, length = _dual_encoder(config)
     module = RerankerModel(dual, config.model)
     bank = retriever.bank if retriever else None
     reader = CandidateReader(tokenizer.backend_tokenizer, tokenizer.pad_token_id, length, bank)
     judged = RerankerValidation(validation, reader, config.counting)
-    part = RerankerPart(module, trained_on, reader, judged, loop=config.loop, rates=config)
+    proposers = [name for name in ("bank", "generator") if getattr(config, name)]
+    part = RerankerPart(
+        module, trained_on, reader, judged, loop=config.loop, rates=config, proposers=proposers
+    )
     logger.info("%d training documents, %d validation documents", len(part), len(validation))
     progress = train(part, config.loop, config.output, device, identity=run_identity(config))
     selection, metrics = judged.select(module)
@@ -136,16 +140,15 @@ def _proposer(config: RerankerTraining, retriever: TermRetriever | None, device:
 
 def _dual_encoder(config: RerankerTraining) -> tuple[DualEncoder, Any, int]:
     """The encoder to train, its tokenizer, and the tokens of a document it reads."""
-    encoder, tokenizer = load_backbone(config.backbone, attention=config.attention)
-    phrases = load_backbone(config.backbone, attention=config.attention)[0] if config.towers == 2 else None
     if not config.share_encoder:
-        check_reading(encoder, config.length, "length")
-        dual, length = DualEncoder(encoder, config.dual, phrases=phrases), config.length
+        dual, tokenizer = _own_dual_encoder(config)
+        length = config.length
     elif config.bank is None:
         raise ConfigError("`share_encoder` needs a `bank` in [reranker]: name its folder, or leave it out.")
     else:
-        dual, length = load_dual_weights(config.bank, encoder, phrases)
-    for tower in (encoder, phrases):
+        dual, length = load_trainable_dual(config.bank, attention=config.attention)
+        tokenizer = load_tokenizer(str(config.bank))
+    for tower in (dual.encoder, dual.phrase_encoder):
         if tower is not None:
             set_dropout(tower, config.dropout)
             if config.freeze_embeddings:
@@ -153,6 +156,13 @@ def _dual_encoder(config: RerankerTraining) -> tuple[DualEncoder, Any, int]:
     if config.freeze_encoder:
         dual.requires_grad_(False)
     return dual, tokenizer, length
+
+
+def _own_dual_encoder(config: RerankerTraining) -> tuple[DualEncoder, Any]:
+    encoder, tokenizer = load_backbone(config.backbone, attention=config.attention)
+    phrases = load_backbone(config.backbone, attention=config.attention)[0] if config.towers == 2 else None
+    check_reading(encoder, config.length, "length")
+    return DualEncoder(encoder, config.dual, phrases=phrases), tokenizer
 
 
 def _sources(config: RerankerTraining) -> dict[str, str]:

@@ -87,8 +87,12 @@ class RerankerPart:
         *,
         loop: LoopConfig,
         rates: LearningRates,
+        proposers: Sequence[str],
     ) -> None:
         """Documents without a gold or without a wrong candidate teach nothing and are left out.
+
+        Args:
+            proposers: the settings whose models proposed the candidates.
 
         Raises:
             ConfigError: no document is left.
@@ -97,7 +101,10 @@ class RerankerPart:
         self._reader, self._validation, self._loop, self._rates = reader, validation, loop, rates
         self._documents = [item for item in documents if item.positive.any() and not item.positive.all()]
         if not self._documents:
-            raise ConfigError("No training document has a gold candidate: check the sources and the bank.")
+            named = ", ".join(f"`{name}`" for name in proposers)
+            raise ConfigError(
+                f"No training document has a gold candidate beside wrong ones: check the sources and {named}."
+            )
         self._lengths = [len(reader.tokens(item.document)) for item in self._documents]
         self._repeats = [item.repeat for item in self._documents]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kpdemo.errors import ConfigError
 from kpdemo.languages.names import ENGLISH
 from kpdemo.ramkg.iterate import Pair, Retrieved, RgitData
-from kpdemo.training.parallel import ParallelSource, read_translations
+from kpdemo.training.parallel import ParallelSource, Translation, read_translations
 from kpdemo.training.sources import Source, read_source, refuse_repeats
 from kpdemo.types import Document
 
@@ -69,13 +69,7 @@ def read_rounds(config: RoundSources) -> tuple[RgitData, Corpus]:
     random.Random(config.seed).shuffle(known)
     told, untold = known[: config.parallel], known[config.parallel :]
     others = [document for source in config.others for document in read_source(source, config.data)]
-    measured = [pair for source in config.validation for pair in read_translations(source, config.data)]
-    for pair in measured:
-        if pair.passage.id not in passages:
-            raise ConfigError(
-                f"The passage {pair.passage.id!r} of a validation pair is not in the corpus: add its source."
-            )
-        _check_same(passages, pair.passage)
+    measured = _measured(config, passages)
     data = RgitData(
         parallel=[Pair(pair.document, pair.passage.id) for pair in told],
         others=[*(pair.document for pair in untold), *others],
@@ -83,6 +77,22 @@ def read_rounds(config: RoundSources) -> tuple[RgitData, Corpus]:
         truth={pair.document.id: pair.passage.id for pair in untold},
     )
     return data, Corpus(list(passages.values()))
+
+
+def _measured(config: RoundSources, passages: Mapping[str, Document]) -> list[Translation]:
+    """The validation pairs, whose English sides are to be found among the passages."""
+    measured = []
+    for source in config.validation:
+        for pair in read_translations(source, config.data):
+            if pair.passage.id not in passages:
+                raise ConfigError(
+                    f"The passage {pair.passage.id!r} of a validation pair is not in the corpus: add to "
+                    f'`passages` {{ path = "{source.path}", fields = {{ title = "en_title", abstract = "en", '
+                    'keyphrases = "en_keyphrases" } }, or the file that has it.'
+                )
+            _check_same(passages, pair.passage)
+            measured.append(pair)
+    return measured
 
 
 def _check_same(passages: Mapping[str, Document], passage: Document) -> None:

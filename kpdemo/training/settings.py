@@ -73,15 +73,21 @@ def shared_overrides(
 
 
 def check_needed(path: Path, overrides: Mapping[str, Mapping[str, str]]) -> None:
-    """Refuse parts that build on a checkpoint which is not there and comes from no part before them.
+    """Refuse parts that build on a checkpoint or an encoder which is not there.
+
+    A checkpoint may come from a part before; an encoder that the Hub has is not fetched.
 
     Args:
         overrides: of each part, in the order in which they are trained.
 
     Raises:
-        ConfigError: one is missing.
+        ConfigError: a checkpoint is missing.
+        ModelLoadError: an encoder is.
     """
+    from kpdemo.simckp.backbone import check_backbone
+
     made: set[Path] = set()
+    encoders: list[str] = []
     for part, own in overrides.items():
         config = load_section(path, part, settings_of(part), own)
         for name in _CHECKPOINTS:
@@ -92,6 +98,10 @@ def check_needed(path: Path, overrides: Mapping[str, Mapping[str, str]]) -> None
                     f"train it first, or change `{name}` of [{part}]."
                 )
         made.add(config.output / CHECKPOINT)
+        if not getattr(config, "share_encoder", False):  # then it is the bank's
+            encoders.append(getattr(config, "backbone", ""))
+    for encoder in filter(None, dict.fromkeys(encoders)):
+        check_backbone(encoder)
 
 
 def _names(kind: type[Any]) -> set[str]:

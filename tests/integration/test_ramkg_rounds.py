@@ -112,6 +112,8 @@ def test_the_card_tells_the_rounds(folder):
     assert (first["trained_on"], first["pseudo_pairs"], first["checked"]) == (0, 7, 7)
     assert second["trained_on"] == 7  # all that were not told, by so low a tau
     assert "| documents, French | 15 |\n| told which passage is theirs | 8 |" in card
+    kept = f"that of round {figures['best']} was kept"
+    assert f"| rounds at most | 1 |\n| retrievers | 2, the last after all rounds; {kept} |" in card
     assert f"| Round 2 | {100 * second['recall']['1']:.1f} |" in card
 
 

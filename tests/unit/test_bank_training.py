@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -298,6 +299,9 @@ class TestPaper:
             "train": "[{path = 'all.jsonl'}]", "validation": "{path = 'all.jsonl'}",
         }  # fmt: skip
         run("reranker", PAPER, output=tmp_path / "run", overrides=changes)
+        changes["train"] = "[{path = 'all.jsonl', where = {id = 'none'}}]"
+        with pytest.raises(ConfigError, match="check the sources and `generator`"):
+            run("reranker", PAPER, output=tmp_path / "none", overrides=changes)
         reranker = load_reranker(tmp_path / "run" / "checkpoint", device="cpu")
         assert reranker.model.combination is None
         assert reranker.model.dual.phrase_encoder is not None
@@ -341,7 +345,14 @@ class TestTraining:
         assert prediction.absent[0].text == "drug discovery"
         assert prediction.present
         card = (folder / "model" / "MODEL_CARD.md").read_text(encoding="utf-8")
-        assert card.startswith("# Of four topics\n\nNot for use.\n\n## tiny: present keyphrases")
+        opening, parts, extractor = card.split("\n## ")[:3]
+        assert opening == "# Of four topics\n\nNot for use.\n"
+        assert parts == (
+            "Parts\n\n- Absent keyphrases: bank bank, see `bank/MODEL_CARD.md`\n"
+            "- Their order: reranker reranker, see `reranker/MODEL_CARD.md`\n"
+        )
+        assert extractor.startswith("tiny: present keyphrases")
+        assert all((folder / "model" / name / "MODEL_CARD.md").is_file() for name in ("bank", "reranker"))
 
     def test_the_model_proposes_as_many_candidates_as_the_reranker_learnt_to_rank(self, folder):
         model = load_system(folder / "model", device="cpu")
@@ -375,6 +386,12 @@ class TestTraining:
         document = Document("graph kernels compare molecules in case 99")
         [whole] = load_system(style / "checkpoint", device="cpu").predict([document])
         [prediction] = load_system(changed, device="cpu").predict([document])
+        card = (changed / "MODEL_CARD.md").read_text(encoding="utf-8")
+        assert card.startswith(
+            "# tiny: keyphrases of English texts\n\n## Parts\n\n- Absent keyphrases: bank bank, see"
+        )
+        [place, _] = re.findall(r"see `(.*)`", card)
+        assert (changed / place).samefile(base / "bank" / "MODEL_CARD.md")
         assert prediction.present == whole.present
         assert prediction.absent[0].text == "drug discovery"
 
@@ -435,6 +452,23 @@ class TestTraining:
             run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
         assert set((tmp_path / "cache").glob("candidates-*")) > known
 
+    @pytest.mark.parametrize("frozen", ["true", "false"])
+    def test_a_shared_encoder_needs_no_backbone(self, folder, tmp_path, frozen):
+        changes = {"freeze_encoder": frozen, "cache": str(tmp_path), "loop.documents": "8"}
+        for name, backbone in (("same", str(folder / "backbone")), ("none", "nobody/nothing")):
+            own = {"backbone": backbone, "towers": "1" if name == "same" else "2"}
+            run("reranker", folder / "config.toml", output=tmp_path / name, overrides={**changes, **own})
+        same, none = (tmp_path / name / "checkpoint" for name in ("same", "none"))
+        for file in ("model.safetensors", "tokenizer.json", "config.json", "tokenizer_config.json"):
+            assert (same / file).read_bytes() == (none / file).read_bytes()
+        assert "| encoder | the bank's |" in (none / "MODEL_CARD.md").read_text(encoding="utf-8")
+
+    def test_a_missing_encoder_is_told_before_candidates_are_proposed(self, folder, tmp_path):
+        changes = {"share_encoder": "false", "backbone": "nobody/nothing", "cache": str(tmp_path / "cache")}
+        with pytest.raises(ModelLoadError, match="no folder 'nobody/nothing'"):
+            run("reranker", folder / "config.toml", output=tmp_path / "run", overrides=changes)
+        assert not (tmp_path / "cache").exists()
+
     def test_the_reranker_reads_a_document_as_often_as_its_source_says(self, folder, tmp_path, monkeypatch):
         def caught(part, *given, **named):
             parts.append(part)
@@ -463,7 +497,7 @@ class TestTraining:
             (
                 "reranker",
                 {"train": "[{path = 'train.jsonl', where = {id = 'none'}}]"},
-                "No training document has a gold",
+                "No training document has a gold candidate beside wrong ones: check the sources and `bank`",
             ),
         ],
     )

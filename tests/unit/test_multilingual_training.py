@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import tomllib
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -123,6 +125,7 @@ def test_rounds_leave_a_model_that_predicts_and_its_card_tells_them(folder):
     assert "droit pénal" in [keyphrase.text for keyphrase in prediction.present]
     card = (checkpoint / "MODEL_CARD.md").read_text(encoding="utf-8")
     assert "| of these told their English passage | 10 |" in card
+    assert "| rounds at most | 1 |\n| retrievers | 2, the last after all rounds; that of round 1 was" in card
     assert "Label accuracy" in card
     figures = json.loads((folder / "multilingual" / "rgit.json").read_text())
     assert figures["rounds"][0]["recall"]["5"] == 1
@@ -130,8 +133,15 @@ def test_rounds_leave_a_model_that_predicts_and_its_card_tells_them(folder):
 
 def test_rounds_need_the_passages_of_their_validation(folder):
     (folder / "few.jsonl").write_text('{"id": "x", "text": "A passage.", "keyphrases": ["a"]}\n')
-    with pytest.raises(ConfigError, match="'t35' of a validation pair is not in the corpus"):
+    with pytest.raises(ConfigError, match="'t35' of a validation pair is not in the corpus") as refusal:
         train("multilingual", folder, passages='[{ path = "few.jsonl" }]', output=str(folder / "never"))
+    [advice] = re.findall(r"add to `passages` (.*), or the file", str(refusal.value))
+    told = Source(**tomllib.loads(f"source = {advice}")["source"])
+    config = replace(load_section(folder / "config.toml", "multilingual", MultilingualTraining), data=folder)
+    _, corpus = read_rounds(replace(config, passages=(Source(Path("few.jsonl")), told)))
+    assert {"x", "t35", "t39"} <= corpus.by_id.keys()
+    docs = Path(__file__).parents[2] / "docs" / "training.md"
+    assert advice.replace("valid.jsonl", "valid_fr_en.jsonl") in docs.read_text(encoding="utf-8")
 
 
 def test_rounds_need_more_translations_than_are_told(folder):

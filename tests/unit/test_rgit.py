@@ -28,6 +28,7 @@ from kpdemo.ramkg.iterate import (
     recall_table,
 )
 from kpdemo.ramkg.rgit import RESULT, iterate, outcome_as_json
+from kpdemo.training.model_card import round_rows
 from kpdemo.types import Document
 
 OTHERS = 10
@@ -174,6 +175,19 @@ def test_it_stops_when_recall_no_longer_rises_and_gives_the_best_retriever(tmp_p
     assert outcome.rounds[-1].pseudo is None
     assert outcome.retriever == tmp_path / "round-2" / "retriever"
     assert outcome.generator == tmp_path / "round-2" / "last-generator"
+
+
+@pytest.mark.parametrize(
+    ("rounds", "told"),
+    [
+        (2, "3, the last after all rounds; that of round 2 was kept"),
+        (6, "3, the last when recall rose no more; that of round 2 was kept"),
+    ],
+)
+def test_a_card_tells_the_setting_and_the_retrievers(tmp_path, rounds, told):
+    outcome, _ = run(tmp_path, skills=(5, 8, 7), rounds=rounds)
+    rows = round_rows(RgitConfig(rounds=rounds), outcome)
+    assert rows == f"| rounds at most | {rounds} |\n| retrievers | {told} |"
 
 
 def test_a_run_that_is_stopped_anywhere_comes_to_the_same_end(tmp_path):

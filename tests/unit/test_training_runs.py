@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,3 +51,29 @@ def test_too_little_memory_is_a_sentence_and_another_error_stays_as_it_is():
         torch.empty(2**55)
     with pytest.raises(RuntimeError, match="shapes"), memory_errors():
         torch.ones(2, 3) @ torch.ones(2, 3)
+
+
+LOGGED = """
+import logging
+from pathlib import Path
+
+from kpdemo.errors import ConfigError
+from kpdemo.training import run
+
+try:
+    run("nothing", Path(), output=None, overrides={})
+except ConfigError:
+    for name in ("kpdemo.training.loop", "faiss.loader"):
+        logging.getLogger(name).info("told by %s", name)
+        logging.getLogger(name).warning("a warning of %s", name)
+"""
+
+
+def test_of_other_libraries_training_shows_warnings_alone():
+    call = [sys.executable, "-c", LOGGED]
+    shown = subprocess.run(call, capture_output=True, check=True, text=True).stderr.splitlines()
+    assert shown == [
+        "told by kpdemo.training.loop",
+        "a warning of kpdemo.training.loop",
+        "a warning of faiss.loader",
+    ]

@@ -8,11 +8,14 @@ from typing import get_type_hints
 
 import pytest
 import torch
+from huggingface_hub import HfApi
+from huggingface_hub.errors import LocalEntryNotFoundError
 
 from kpdemo.commands.options import parse_setting
 from kpdemo.commands.train import EXAMPLES, train
 from kpdemo.config import DEFAULT_CONFIG, load_section
-from kpdemo.errors import ConfigError
+from kpdemo.errors import ConfigError, ModelLoadError
+from kpdemo.simckp import backbone, hub_download
 from kpdemo.simckp.backbone import check_reading, load_backbone
 from kpdemo.training import PARTS as ALL_PARTS
 from kpdemo.training import RECIPES, run
@@ -65,6 +68,7 @@ def test_a_checkpoint_that_no_part_makes_is_missed_before_the_first_part_is_trai
     trained = []
     runs = {part: lambda path, overrides, part=part: trained.append(part) for part in (*PARTS, "ensemble")}
     monkeypatch.setattr("kpdemo.training._RUNS", runs)
+    monkeypatch.setattr(backbone, "check_backbone", lambda name: None)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match="ensemble needs the checkpoint runs/second/checkpoint"):
         run("all", DEFAULT_CONFIG, output=None, overrides={})
@@ -73,6 +77,46 @@ def test_a_checkpoint_that_no_part_makes_is_missed_before_the_first_part_is_trai
     with pytest.raises(ConfigError, match=r"The card configs/default_card\.md"):  # all parts went before
         run("all", DEFAULT_CONFIG, output=None, overrides={"second": str(tmp_path / "there")})
     assert trained == ["tagger", "frequency", "extractor", "ensemble", "bank"]
+
+
+def test_an_encoder_that_is_missing_is_told_before_the_first_part_is_trained(monkeypatch, tmp_path):
+    trained = []
+    parts = ("extractor", "bank", "reranker")
+    runs = {part: lambda path, overrides, part=part: trained.append(part) for part in parts}
+    monkeypatch.setattr("kpdemo.training._RUNS", runs)
+    monkeypatch.setattr(backbone, "find_spec", lambda package: None)
+    folder = tiny_bert(tmp_path / "encoder")
+
+    def train(bank: str, *, shared: str = "true") -> None:
+        source = 'train = []\nvalidation = { path = "docs.jsonl" }\nloop = { documents = 8 }\n'
+        (tmp_path / "config.toml").write_text(
+            f'[model]\nparts = {list(parts)}\n[extractor]\n{source}backbone = "{folder}"\n'
+            f'[bank]\n{source}terms = []\noutput = "{tmp_path}/bank"\nbackbone = "{bank}"\n'
+            f'[reranker]\n{source}bank = "{tmp_path}/bank/checkpoint"\nshare_encoder = {shared}\n',
+            encoding="utf-8",
+        )
+        run("all", tmp_path / "config.toml", output=None, overrides={})
+
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelLoadError, match="no folder 'nobody/nothing' nor a model of that name"):
+        train("nobody/nothing")
+    for own in ({"bank": "all-MiniLM-L6-v2"}, {"bank": str(folder), "shared": "false"}):
+        with pytest.raises(ModelLoadError, match="'all-MiniLM-L6-v2' is not installed: run `make"):
+            train(**own)
+    assert trained == []
+    with pytest.raises(ConfigError, match="No checkpoint at runs/extractor"):  # all parts went before
+        train(str(folder))
+    assert trained == [*parts]
+
+
+def test_an_encoder_of_the_hub_is_looked_up_and_not_fetched(monkeypatch):
+    def here(name, *, local_files_only=False, **_):
+        assert local_files_only
+        raise LocalEntryNotFoundError(name)
+
+    monkeypatch.setattr(hub_download, "snapshot_download", here)
+    monkeypatch.setattr(HfApi, "model_info", lambda *_, **__: None)
+    backbone.check_backbone("somebody/something")
 
 
 def test_the_examples_of_the_help_name_settings_that_exist():
