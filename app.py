@@ -22,9 +22,9 @@ import kpdemo.ui.early  # noqa: F401  # before Gradio
 import gradio as gr
 from fastapi import FastAPI
 
-from annotation.baselines import Similarities
 from annotation.errors import ModelError
 from annotation.services.bundle import Services, open_annotation
+from annotation.systems.baselines import Similarities
 from annotation.ui import pages as annotation_pages
 from annotation.web.mount import ANNOTATION_PATHS, USER_PATH, add_annotation_routes
 from annotation.web.opening import start_notes

@@ -18,7 +18,7 @@ from annotation.characters import beginning
 from annotation.errors import AnnotationError, GradeError
 from annotation.notes import kept_text
 from annotation.scale import CLSS_POINTS, Scale
-from annotation.senses import PairSenses
+from annotation.senses.network import PairSenses
 from annotation.types import Cause
 
 NOTE_LENGTH = 4_000

@@ -8,7 +8,7 @@ from decimal import Decimal
 from hashlib import sha256
 from typing import Protocol
 
-from annotation.senses import PairSenses
+from annotation.senses.network import PairSenses
 
 
 def position_of(seed: int, type: str, external_id: str) -> int:

@@ -19,7 +19,7 @@ from operator import itemgetter
 from annotation.characters import beginning
 from annotation.errors import ImportFileError
 from annotation.sizes import Bounds, Size, size_of
-from annotation.string_similarity import longest_common_piece, substring_similarity
+from annotation.systems.string_similarity import longest_common_piece, substring_similarity
 
 UNRELATED = 0
 REQUESTED = (1, 2, 3, 4)

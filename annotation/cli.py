@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import typer
 
-from annotation.baselines import Similarities
 from annotation.commands import (
     adjudications,
     agreement,
@@ -24,7 +23,8 @@ from annotation.commands import (
 )
 from annotation.commands.options import HandedIn
 from annotation.errors import AnnotationError
-from annotation.phrases import PhraseKey
+from annotation.predictions.phrases import PhraseKey
+from annotation.systems.baselines import Similarities
 from db import DatabaseError
 from db.command import run_command
 

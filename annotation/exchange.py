@@ -3,7 +3,7 @@
 Tables (TSV, CSV with comma or semicolon) have a header, JSON Lines an object a line; names of fields in
 any case, .gz may follow the suffix, the file is UTF-8. Fields that are not named here are passed over. In CSV
 a text may stand in quotes; in TSV a quotation mark is a character like any other, unless the header is in
-quotes too; where a program may have put single cells in quotes, `annotation.quotes` decides. A JSON
+quotes too; where a program may have put single cells in quotes, `annotation.files.quotes` decides. A JSON
 array of objects is read like JSON Lines.
 
 - Pairs: `id`, `type` (may be left out where it is given otherwise), `left` (the larger item), `right`, and,
@@ -24,7 +24,7 @@ like any other. A pair a line, item ids at the end, which begin with the genre (
                                          two decimals (2.75) or as short as can be (2.75, 3)
 
 A word's sense, in any format, is a WordNet 3.0 sense key, or a definition in words; where there is WordNet
-also word#pos#number. `annotation.sense_fields` has fields that say more of it.
+also word#pos#number. `annotation.senses.fields` has fields that say more of it.
 
 A system's output is a grade a line and, if wished, TAB and its confidence. Of word2sense the sense number
 (the field `sense` of JSON Lines) is kept as the pair's `source`; items without an id are called by type and
@@ -41,9 +41,16 @@ from typing import TypeVar, cast
 from annotation.authoring import ReadLargerItem
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
-from annotation.formats import FileFormat, Source, open_source, open_stream, rows_or_errors, type_of_name
-from annotation.row_reader import RowReader
-from annotation.tables import Row
+from annotation.files.formats import (
+    FileFormat,
+    Source,
+    open_source,
+    open_stream,
+    rows_or_errors,
+    type_of_name,
+)
+from annotation.files.row_reader import RowReader
+from annotation.files.tables import Row
 from annotation.types import ReadItem, ReadKnownPair
 
 __all__ = [

@@ -7,7 +7,7 @@ A row has, in this order: id, type, genre, left, right, gold, gold_source (adjud
 spread, rating_count, cause, intended, source, and the ratings. `source` is the text that came with the pair,
 so that a gold set can be imported again; `ratings` are absent, or of "rater 1" and so on, or of names. With
 `comments` there is a list of what raters wrote of the pair.
-Where a word and a sense have definitions the fields of `annotation.sense_fields` stand after `source`.
+Where a word and a sense have definitions the fields of `annotation.senses.fields` stand after `source`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 from annotation.adjudication import spread
 from annotation.scale import CLSS_POINTS
-from annotation.senses import PairSenses
+from annotation.senses.network import PairSenses
 from annotation.types import Cause, ProjectSettings, RatedPair, RaterComment
 
 MANIFEST_FORMAT = 1

@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from annotation.agreement import Floats, Integers, Mask
-from annotation.bootstrap import are_too_few, percentile_interval
+from annotation.reliability.bootstrap import are_too_few, percentile_interval
 
 FEWEST_PAIRS = 3
 NO_RESAMPLES = "No resamples were asked for."

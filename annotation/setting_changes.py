@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from annotation.errors import SettingsError
-from annotation.json_text import parse_json
+from annotation.files.json_text import parse_json
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import ImportFileError
-from annotation.senses import PairSenses
+from annotation.senses.network import PairSenses
 
 QUARTERS_PER_POINT = 4
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from kpdemo.errors import InputError
-from kpdemo.json_rows import ReportLine, line_name, read_rows, report
 from kpdemo.passages import passage_rows
+from kpdemo.reading.json_rows import ReportLine, line_name, read_rows, report
 from kpdemo.scores import SCORE_DIGITS
 from kpdemo.types import Document, Keyphrase, Kind, Prediction, RetrievalPrediction, Source
 

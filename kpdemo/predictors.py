@@ -15,7 +15,7 @@ from kpdemo.languages.routing import DEFAULT_MODEL as DEFAULT_MODEL
 from kpdemo.languages.routing import MULTILINGUAL_MODEL
 from kpdemo.nesting import Unnested
 from kpdemo.routed import RoutedPredictor
-from kpdemo.simckp.profiles import KNOWN, one_line
+from kpdemo.simckp.hub.profiles import KNOWN, one_line
 from kpdemo.stored_config import stored_config
 from kpdemo.types import Predictor
 
@@ -210,13 +210,13 @@ def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predic
 
 
 def _load_from_hub(name: str, device: str) -> Predictor:
-    from kpdemo.simckp.hub_download import fetch
+    from kpdemo.simckp.hub.download import fetch
 
     return _load_hugging_face(name, fetch(name), device)
 
 
 def _load_hugging_face(name: str, folder: Path, device: str) -> Predictor:
-    from kpdemo.simckp.hub import open_hub_model
+    from kpdemo.simckp.hub.models import open_hub_model
 
     return open_hub_model(name, folder, device=device)
 

@@ -14,10 +14,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
-from kpdemo.batch import BatchSummary
+from kpdemo.batch.predicting import BatchSummary
 from kpdemo.evaluation.coverage import Coverage
-from kpdemo.json_rows import LineError
 from kpdemo.passages import help_note, passage_rows, unrelated_note
+from kpdemo.reading.json_rows import LineError
 from kpdemo.scores import short_score
 from kpdemo.text import shortened
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction, Span

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import annotation.cli
 from annotation.__main__ import phrase_key
-from annotation.baselines import Similarities
+from annotation.systems.baselines import Similarities
 
 
 def main(arguments: Sequence[str] | None = None, *, embedding: Similarities | None = None) -> int:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from annotation.agreement import Grades
-from annotation.bootstrap import measure
+from annotation.reliability.bootstrap import measure
 
 Level = Literal["nominal", "ordinal", "interval"]
 

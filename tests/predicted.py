@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from sqlalchemy import select
 
-from annotation.predictions import TYPE, PredictedDocument, PredictedPhrase, Run
-from annotation.services.importing import ImportService
+from annotation.predictions.pool import TYPE, PredictedDocument, PredictedPhrase, Run
+from annotation.services.imports.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService
 from annotation.types import NewRating, Project, ProjectSettings

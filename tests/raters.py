@@ -16,10 +16,10 @@ from decimal import Decimal
 from sqlalchemy import func, insert, select
 
 from annotation.assignment import position_of
-from annotation.services.assignment import AssignmentService
 from annotation.services.checks import shelf_of
-from annotation.services.ratings import RatingService
-from annotation.services.returns import return_expired
+from annotation.services.rating.assignment import AssignmentService
+from annotation.services.rating.ratings import RatingService
+from annotation.services.rating.returns import return_expired
 from db import Database
 from db.models import Assignment, Membership, Pair, Project, Rating, RatingChange, User
 

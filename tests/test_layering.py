@@ -114,7 +114,7 @@ def test_a_module_imports_only_what_its_layer_may(module):
     ("module", "source"),
     [
         ("kpdemo.text", "import torch"),
-        ("kpdemo.batch", "def later():\n    from transformers import AutoModel"),
+        ("kpdemo.batch.predicting", "def later():\n    from transformers import AutoModel"),
         ("kpdemo.evaluation.baselines", "import numpy, faiss.contrib"),
         ("kpdemo.simckp.model", "import gradio as gr"),
         ("kpdemo.cli", "import importlib\nimportlib.import_module('torch')"),
@@ -122,7 +122,7 @@ def test_a_module_imports_only_what_its_layer_may(module):
         ("kpdemo.cli", "from kpdemo.ui import build_predict_tab"),
         ("kpdemo.simckp.model", "from ..ui.theme import THEME"),
         ("kpdemo.ui.predict", "from db import Database"),
-        ("kpdemo.documents", "import app"),
+        ("kpdemo.reading.documents", "import app"),
         ("kpdemo.evaluation.metrics", "from nltk.stem.porter import PorterStemmer"),
         ("annotation.gold", "from kpdemo.types import Document"),
         ("annotation.cli", "from kpdemo.predictors import load_predictor"),
@@ -149,7 +149,7 @@ def test_the_check_sees_a_forbidden_import(module, source):
             "annotation.__main__",
             "import annotation.cli\nfrom kpdemo.predictors import load_predictor",
         ),
-        ("annotation.services.ratings", "import sqlalchemy\nfrom db import Database"),
+        ("annotation.services.rating.ratings", "import sqlalchemy\nfrom db import Database"),
         ("app", "import gradio as gr\nfrom kpdemo.ui.predict import build_predict_tab"),
     ],
 )

@@ -24,14 +24,14 @@ from kpdemo.candidates.tagger import load_tagger
 from kpdemo.ramkg.subwords import train_tokenizer
 from kpdemo.simckp.backbone import add_separator, is_encoder_decoder, load_backbone, load_encoder_decoder
 from kpdemo.simckp.bank import PhraseBank
-from kpdemo.simckp.decoder import END, SEPARATOR, DecoderConfig, KeyphraseDecoder
 from kpdemo.simckp.decoding import SimckpGenerator
-from kpdemo.simckp.generator import ExtractorGenerator
-from kpdemo.simckp.memory import Decoder
+from kpdemo.simckp.generation.decoder import END, SEPARATOR, DecoderConfig, KeyphraseDecoder
+from kpdemo.simckp.generation.generator import ExtractorGenerator
+from kpdemo.simckp.generation.memory import Decoder
+from kpdemo.simckp.generation.pretrained_decoder import PretrainedDecoder
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig, encoder_of
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection, SimckpPredictor
-from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
 from kpdemo.simckp.threshold import Calibration
 
 TEXTS = [

@@ -13,8 +13,8 @@ from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, save_ranker
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.ramkg.subwords import SubwordEncoder, SubwordReader, read_bags, train_tokenizer
-from kpdemo.training.mined import mine_documents
-from kpdemo.training.ranker import RankerTraining, train_ranker
+from kpdemo.training.multilingual.mined import mine_documents
+from kpdemo.training.multilingual.ranker import RankerTraining, train_ranker
 from kpdemo.types import Document
 
 SUBJECTS = {

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from annotation.agreement_json import report_to_json
-from annotation.agreement_report import BUCKET_NAMES, AgreementReport, Part, shares
-from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.figures import figure_text
-from annotation.planning import DEFAULT_WIDTH, NARROWEST, WIDEST, plan_sentences, plan_to_json
+from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha
+from annotation.reliability.planning import DEFAULT_WIDTH, NARROWEST, WIDEST, plan_sentences, plan_to_json
+from annotation.reliability.report import BUCKET_NAMES, AgreementReport, Part, shares
+from annotation.reliability.report_json import report_to_json
 from annotation.services.agreement import AgreementService
 from annotation.shares import share_text
 from annotation.terminal import show_json, show_line, show_table

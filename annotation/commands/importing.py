@@ -21,12 +21,12 @@ from annotation.commands.options import (
     check_file,
     open_project,
 )
-from annotation.dictionary import Dictionary
 from annotation.exchange import FileFormat, Source, open_source, open_stream, read_items_or_errors
+from annotation.files.made_ids import MadeIds
 from annotation.joined import joined_text
-from annotation.made_ids import MadeIds
-from annotation.pair_senses import with_senses
-from annotation.services.importing import ImportService
+from annotation.senses.dictionary import Dictionary
+from annotation.senses.pair_senses import with_senses
+from annotation.services.imports.importing import ImportService
 from annotation.terminal import ProgressLine, show_json, show_line
 from annotation.types import ReadItem
 from db import DEFAULT_URL

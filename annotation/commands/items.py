@@ -16,8 +16,8 @@ from annotation.characters import beginning
 from annotation.commands.importing import STDIN, file_size, number_of, summary_text
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.exchange import FileFormat, open_source, open_stream, read_larger_items
-from annotation.services.item_withdrawal import ItemWithdrawalService
-from annotation.services.items import ItemService
+from annotation.services.writing.item_withdrawal import ItemWithdrawalService
+from annotation.services.writing.items import ItemService
 from annotation.sizes import size_of
 from annotation.terminal import ProgressLine, show_json, show_line, show_table
 from db import DEFAULT_URL

@@ -12,11 +12,11 @@ from typing import Annotated
 
 import typer
 
-from annotation.baselines import Similarities
 from annotation.errors import SettingsError
-from annotation.phrases import PhraseKey
+from annotation.predictions.phrases import PhraseKey
 from annotation.services.keys import KeyService
 from annotation.services.projects import ProjectService
+from annotation.systems.baselines import Similarities
 from annotation.types import Project
 from db import DEFAULT_URL, Database
 from db.command import CallError

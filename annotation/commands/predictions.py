@@ -24,12 +24,19 @@ from annotation.commands.options import (
 )
 from annotation.commands.outputs import Output, folder_made, write_all
 from annotation.figures import figure_text
-from annotation.judgements import CUT, THRESHOLD, JudgedPool, JudgingOptions, check_options, figures_json
-from annotation.prediction_files import read_prediction_files
-from annotation.predictions import TYPE, PredictedDocument
+from annotation.files.predictions import read_prediction_files
+from annotation.predictions.judgements import (
+    CUT,
+    THRESHOLD,
+    JudgedPool,
+    JudgingOptions,
+    check_options,
+    figures_json,
+)
+from annotation.predictions.pool import TYPE, PredictedDocument
+from annotation.predictions.queue_order import QueueOrder
+from annotation.predictions.relevance import Average, ModelFigures, Unjudged
 from annotation.projects import ProjectCounts
-from annotation.queue_order import QueueOrder
-from annotation.relevance import Average, ModelFigures, Unjudged
 from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService, SentSummary

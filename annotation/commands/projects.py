@@ -24,7 +24,7 @@ from annotation.commands.project_views import (
 from annotation.commands.stuck import show_stuck, stuck_json
 from annotation.projects import check_settings
 from annotation.services.projects import ProjectService
-from annotation.services.stuck import StuckService
+from annotation.services.rating.stuck import StuckService
 from annotation.setting_changes import seen_settings
 from annotation.terminal import show_json, show_line, show_table
 from annotation.types import ProjectSettings, Role

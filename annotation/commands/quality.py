@@ -19,10 +19,10 @@ from annotation.commands.options import (
     open_project,
     options_checked,
 )
-from annotation.dictionary import Dictionary
 from annotation.exchange import open_source, read_known_pairs
-from annotation.pair_senses import known_with_senses
 from annotation.quality import QualitySettings, check_quality_settings
+from annotation.senses.dictionary import Dictionary
+from annotation.senses.pair_senses import known_with_senses
 from annotation.services.known_pairs import KnownPairService, KnownSummary
 from annotation.services.quality import QualityOverview, QualityService
 from annotation.services.standings import Standing

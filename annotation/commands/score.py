@@ -8,16 +8,23 @@ from typing import Annotated
 
 import typer
 
-from annotation.baselines import BASELINES, EMBEDDING, Similarities, UnknownWords
-from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.commands.options import HandedIn, JsonOption, WordNetOption
 from annotation.commands.score_tables import show_report
-from annotation.dictionary import Dictionary
-from annotation.gold_pairs import changed_gold, read_gold
-from annotation.score_json import report_to_json
-from annotation.score_report import score_systems
-from annotation.senses import WORD_TO_SENSE
-from annotation.systems import BuiltInSystem, ScoreFile, build_system, check_apart, needs_senses, open_senses
+from annotation.files.gold_pairs import changed_gold, read_gold
+from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
+from annotation.senses.dictionary import Dictionary
+from annotation.senses.network import WORD_TO_SENSE
+from annotation.systems.baselines import BASELINES, EMBEDDING, Similarities, UnknownWords
+from annotation.systems.report import score_systems
+from annotation.systems.report_json import report_to_json
+from annotation.systems.scored import (
+    BuiltInSystem,
+    ScoreFile,
+    build_system,
+    check_apart,
+    needs_senses,
+    open_senses,
+)
 from annotation.terminal import show_json, show_note
 from db.command import CallError
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from annotation.figures import figure_text
-from annotation.gold_pairs import GoldPair
-from annotation.score_report import Contrast, Difference, Part, ScoreReport, SystemReport
+from annotation.files.gold_pairs import GoldPair
 from annotation.scoring import NO_RESAMPLES, Estimate
-from annotation.senses import WORD_TO_SENSE
-from annotation.systems import LEFT_OUT
+from annotation.senses.network import WORD_TO_SENSE
+from annotation.systems.report import Contrast, Difference, Part, ScoreReport, SystemReport
+from annotation.systems.scored import LEFT_OUT
 from annotation.terminal import show_line, show_table
 
 _ALL_DIFFERENCES = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from annotation.services.stuck import StuckPairs
+from annotation.services.rating.stuck import StuckPairs
 from annotation.terminal import show_line, show_table
 
 

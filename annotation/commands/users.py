@@ -11,9 +11,9 @@ import typer
 
 from annotation.commands.options import DatabaseOption, JsonOption, open_database, open_project
 from annotation.passwords import LONGEST_PASSWORD
-from annotation.services.accounts import Account, AccountService
-from annotation.services.invitations import LASTS, InvitationService
-from annotation.services.open_invitations import OpenInvitation
+from annotation.services.access.accounts import Account, AccountService
+from annotation.services.access.invitations import LASTS, InvitationService
+from annotation.services.access.open_invitations import OpenInvitation
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.terminal import show_json, show_line

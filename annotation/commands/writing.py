@@ -10,9 +10,9 @@ from annotation.commands.importing import number_of
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
 from annotation.errors import SettingsError
 from annotation.figures import figure_text
-from annotation.services.editing import EditingService
-from annotation.services.items import ItemService
-from annotation.services.writing_reports import WritingReportService
+from annotation.services.writing.editing import EditingService
+from annotation.services.writing.items import ItemService
+from annotation.services.writing.reports import WritingReportService
 from annotation.shares import share_text
 from annotation.sizes import Bounds, PairBounds, bounds_json, check_range, guidance
 from annotation.terminal import show_json, show_line, show_table

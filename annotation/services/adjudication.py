@@ -24,7 +24,7 @@ from annotation.adjudication import (
 )
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError
-from annotation.pair_senses import senses_from_json
+from annotation.senses.pair_senses import senses_from_json
 from annotation.services.adjudication_queue import CHANGED, ORDER, AdjudicationQueue, entry_of
 from annotation.services.projects import find_project
 from annotation.types import Cause, from_quarters, to_quarters

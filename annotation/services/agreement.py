@@ -11,9 +11,9 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from annotation.agreement_report import AgreementReport, build_report
-from annotation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
-from annotation.planning import Plan, check_width, plan_pairs
+from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
+from annotation.reliability.planning import Plan, check_width, plan_pairs
+from annotation.reliability.report import AgreementReport, build_report
 from annotation.services.agreement_rows import read_grades, read_widest
 from annotation.services.audit import PAIRS_CHANGED
 from annotation.services.in_use import count_withdrawn

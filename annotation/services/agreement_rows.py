@@ -11,7 +11,7 @@ from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
 from annotation.agreement import Floats, Grades, Integers, Mask
-from annotation.agreement_report import NO_GENRE, SHOWN_CHARACTERS, ProjectGrades, WidePair, widest
+from annotation.reliability.report import NO_GENRE, SHOWN_CHARACTERS, ProjectGrades, WidePair, widest
 from annotation.services.adjudication_queue import CHANGED
 from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.services.numbering import numbers_of

@@ -8,21 +8,17 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from annotation.baselines import Similarities
-from annotation.dictionary import Dictionary
-from annotation.handovers import HandOvers
 from annotation.passwords import Passwords
-from annotation.services.accounts import AccountService
+from annotation.predictions.handovers import HandOvers
+from annotation.senses.dictionary import Dictionary
+from annotation.services.access.accounts import AccountService
+from annotation.services.access.invitations import InvitationService
+from annotation.services.access.sign_ins import SignInService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
-from annotation.services.assignment import AssignmentService
-from annotation.services.editing import EditingService
 from annotation.services.events import EventService
 from annotation.services.gold import GoldService
-from annotation.services.importing import ImportService
-from annotation.services.invitations import InvitationService
-from annotation.services.item_withdrawal import ItemWithdrawalService
-from annotation.services.items import ItemService
+from annotation.services.imports.importing import ImportService
 from annotation.services.judgements import JudgementService
 from annotation.services.keys import KeyService
 from annotation.services.known_pairs import KnownPairService
@@ -32,16 +28,20 @@ from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
-from annotation.services.ratings import RatingService
+from annotation.services.rating.assignment import AssignmentService
+from annotation.services.rating.ratings import RatingService
+from annotation.services.rating.stuck import StuckService
 from annotation.services.remarks import RemarkService
 from annotation.services.sending import SendService
 from annotation.services.senses import SenseService
-from annotation.services.sign_ins import SignInService
-from annotation.services.stuck import StuckService
 from annotation.services.systems import SystemService
 from annotation.services.training import TrainingService
-from annotation.services.writing import WritingService
-from annotation.services.writing_reports import WritingReportService
+from annotation.services.writing.editing import EditingService
+from annotation.services.writing.item_withdrawal import ItemWithdrawalService
+from annotation.services.writing.items import ItemService
+from annotation.services.writing.reports import WritingReportService
+from annotation.services.writing.writers import WritingService
+from annotation.systems.baselines import Similarities
 from db import DEFAULT_URL, Database, DatabaseError
 from db.errors import DamagedError as DamagedError  # for pages and routes, which know no db
 from db.errors import UnreachableError as UnreachableError

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from annotation.assignment import Progress
 from annotation.quality import check_order, checks_due
-from annotation.services.desk import (
+from annotation.services.rating.desk import (
     ASSIGNMENTS,
     COMMENTS,
     GRADED_OF_WITHDRAWN,
@@ -31,8 +31,8 @@ from annotation.services.desk import (
     Desk,
     per_system,
 )
-from annotation.services.own_pairs import COMMENTED, SEEN
-from annotation.services.tally import recount
+from annotation.services.rating.own_pairs import COMMENTED, SEEN
+from annotation.services.rating.tally import recount
 from db.models import Project
 
 _TAKEN: tuple[ColumnElement[str], ...] = tuple(

@@ -14,6 +14,8 @@ from sqlalchemy.orm import Session
 
 from annotation import __version__
 from annotation.clock import Clock, utcnow
+from annotation.files.gold_files import open_gold, open_unfinished
+from annotation.files.gold_folder import GoldFolder, describe_files, write_manifest
 from annotation.gold import (
     ExportOptions,
     Format,
@@ -25,9 +27,7 @@ from annotation.gold import (
     label_key,
     manifest,
 )
-from annotation.gold_agreement import AgreementTally
-from annotation.gold_files import open_gold, open_unfinished
-from annotation.gold_folder import GoldFolder, describe_files, write_manifest
+from annotation.reliability.gold_agreement import AgreementTally
 from annotation.services.audit import record
 from annotation.services.gold_counts import GoldCounts, checked_counts
 from annotation.services.gold_rows import (

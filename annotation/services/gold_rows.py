@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Executable, Row, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session
 
-from annotation.pair_senses import senses_from_json
+from annotation.senses.pair_senses import senses_from_json
 from annotation.services.adjudication_queue import CHANGED
 from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.types import Cause, RatedPair, RaterComment, from_quarters

@@ -9,10 +9,10 @@ from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
 from annotation.gold import Reason, Standing
-from annotation.judgements import GradedDocument, GradedPhrase, JudgedPool
+from annotation.predictions.judgements import GradedDocument, GradedPhrase, JudgedPool
 from annotation.services.in_use import IN_USE
 from annotation.services.projects import as_project, find_project
-from annotation.services.queue_order import order_of
+from annotation.services.rating.queue_order import order_of
 from annotation.types import from_quarters
 from db import Database
 from db.models import (

@@ -11,7 +11,7 @@ from sqlalchemy import Table, select
 from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
-from annotation.services.desk import per_system
+from annotation.services.rating.desk import per_system
 from db import Database
 from db.errors import DamagedError, UnreachableError
 from db.models import ServerKey

@@ -14,16 +14,16 @@ from sqlalchemy.orm import Session
 from annotation.assignment import position_of
 from annotation.clock import Clock, utcnow
 from annotation.errors import GradeError, NotFoundError
-from annotation.pair_senses import senses_as_json
 from annotation.scale import CLSS
+from annotation.senses.pair_senses import senses_as_json
+from annotation.services.access.users import id_of
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
-from annotation.services.import_order import next_order
-from annotation.services.imported_known_pairs import new_check_pairs, new_training_pairs, print_of
+from annotation.services.imports.known_pairs import new_check_pairs, new_training_pairs, print_of
+from annotation.services.imports.order import next_order
 from annotation.services.known_grades import KnownKind, distances, no_accepted_grade, quality_of
 from annotation.services.projects import find_project
 from annotation.services.quality import begin_checks_anew
-from annotation.services.users import id_of
 from annotation.types import NewPair, ReadKnownPair, User, from_quarters, to_quarters
 from db import Database
 from db.models import Pair, Project, TrainingPair

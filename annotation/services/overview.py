@@ -11,10 +11,10 @@ from sqlalchemy import Select, and_, case, func, or_, select
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError
 from annotation.projects import all_graded
+from annotation.services.access.open_invitations import can_come_in
+from annotation.services.access.users import find_user
 from annotation.services.adjudication_queue import CHANGED
 from annotation.services.in_use import IN_USE
-from annotation.services.open_invitations import can_come_in
-from annotation.services.users import find_user
 from annotation.types import Role, User
 from db import Database, models
 from db.models import Adjudication, LargerItem, Membership, Pair, Project, RaterState, Writing

@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, Function, Select, and_, exists, func, or_,
 from sqlalchemy.orm import InstrumentedAttribute
 
 from annotation.characters import beginning, can_be_stored
-from annotation.pair_senses import senses_from_json
-from annotation.senses import PairSenses
+from annotation.senses.network import PairSenses
+from annotation.senses.pair_senses import senses_from_json
 from annotation.services.adjudication_queue import CHANGED
 from annotation.services.in_use import IN_USE
 from annotation.services.projects import find_project

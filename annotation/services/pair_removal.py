@@ -10,14 +10,14 @@ from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.errors import PairError
+from annotation.services.access.users import id_of
 from annotation.services.audit import REMOVED, record
 from annotation.services.bulk import parts
-from annotation.services.desk import BARRED
 from annotation.services.named_pairs import find_pairs
 from annotation.services.project_changes import lock_pairs
 from annotation.services.projects import find_project
+from annotation.services.rating.desk import BARRED
 from annotation.services.transactions import in_transaction
-from annotation.services.users import id_of
 from annotation.types import User
 from db import Database
 from db.models import AdjudicationChange, Assignment, LargerItem, Pair, RatingChange, SentPhrase

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from annotation.pair_senses import senses_as_json, senses_from_json
-from annotation.senses import WORD_TO_SENSE
+from annotation.senses.network import WORD_TO_SENSE
+from annotation.senses.pair_senses import senses_as_json, senses_from_json
 from annotation.services.bulk import is_among, parts
 from db.models import Pair
 

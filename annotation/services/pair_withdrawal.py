@@ -11,15 +11,15 @@ from sqlalchemy.orm import Session
 
 from annotation.clock import Clock, utcnow
 from annotation.notes import LONGEST_NOTE, kept_text
+from annotation.services.access.users import id_of
 from annotation.services.audit import RESTORED, WITHDRAWN, record
 from annotation.services.bulk import parts
 from annotation.services.in_use import IN_USE
 from annotation.services.named_pairs import find_pairs
 from annotation.services.projects import find_project
-from annotation.services.share import read_shares
-from annotation.services.tally import refresh_pairs
+from annotation.services.rating.share import read_shares
+from annotation.services.rating.tally import refresh_pairs
 from annotation.services.transactions import repeated_if_undone
-from annotation.services.users import id_of
 from annotation.types import User
 from db import Database
 from db.models import Assignment, Pair, Project

@@ -13,7 +13,7 @@ from annotation.errors import SettingsError
 from annotation.names import name_key
 from annotation.services.checks import shelf_of
 from annotation.services.known_grades import distances, out_of_reach, quality_of
-from annotation.services.queue_order import reorder
+from annotation.services.rating.queue_order import reorder
 from annotation.types import ProjectSettings, from_quarters, to_quarters
 from db.models import Adjudication, Assignment, LargerItem, Pair, Project, Rating, TrainingPair
 

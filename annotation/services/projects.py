@@ -14,14 +14,14 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.names import can_be_name, name_key
 from annotation.numbers import is_id
 from annotation.projects import Member, ProjectCounts, check_settings
+from annotation.services.access.users import as_user, get_user, id_of
 from annotation.services.audit import FORMER_NAME, PROJECT_CHANGED, PROJECT_CREATED, record
 from annotation.services.checks import shelf_of
 from annotation.services.project_changes import apply_settings, lock_pairs
 from annotation.services.project_counts import count_project
-from annotation.services.returns import return_held
+from annotation.services.rating.returns import return_held
 from annotation.services.transactions import repeated_if_undone
-from annotation.services.users import as_user, get_user, id_of
-from annotation.services.writing_plan import return_writings
+from annotation.services.writing.plan import return_writings
 from annotation.setting_changes import merged_settings
 from annotation.types import Project, ProjectSettings, Role, User, from_quarters, to_quarters
 from db import Database, models

@@ -10,15 +10,15 @@ from sqlalchemy.orm import Session
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError, SettingsError
 from annotation.quality import QualitySettings, check_quality_settings
+from annotation.services.access.users import get_user, id_of
 from annotation.services.audit import record
 from annotation.services.checks import shelf_of
-from annotation.services.desk import STATES, per_system
 from annotation.services.known_grades import distances, out_of_reach, quality_of
 from annotation.services.projects import find_project
-from annotation.services.returns import return_held
+from annotation.services.rating.desk import STATES, per_system
+from annotation.services.rating.returns import return_held
 from annotation.services.standings import Standing, standings_of
 from annotation.services.transactions import repeated_if_undone
-from annotation.services.users import get_user, id_of
 from annotation.setting_changes import merged_settings
 from annotation.types import Role, User, from_quarters, to_quarters
 from db import Database, models

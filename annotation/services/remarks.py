@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import CompoundSelect, Select, case, func, literal, or_, select, union_all
 
 from annotation.characters import beginning
-from annotation.pair_senses import senses_from_json
-from annotation.senses import PairSenses
+from annotation.senses.network import PairSenses
+from annotation.senses.pair_senses import senses_from_json
 from annotation.services.in_use import IN_USE
 from annotation.types import SkipReason
 from db import Database

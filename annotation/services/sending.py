@@ -12,16 +12,16 @@ from sqlalchemy.orm import Session
 from annotation.clock import Clock, utcnow
 from annotation.errors import ImportFileError
 from annotation.exchange import fingerprint
-from annotation.predictions import TYPE, PooledPhrase, PredictedDocument, Run, pair_name, pool
-from annotation.queue_order import QueueOrder
+from annotation.predictions.pool import TYPE, PooledPhrase, PredictedDocument, Run, pair_name, pool
+from annotation.predictions.queue_order import QueueOrder
+from annotation.services.access.users import id_of
 from annotation.services.audit import record
 from annotation.services.bulk import insert_rows, is_among
-from annotation.services.imported_known_pairs import known_prints
-from annotation.services.importing import Importing
+from annotation.services.imports.importing import Importing
+from annotation.services.imports.known_pairs import known_prints
 from annotation.services.projects import as_project, find_project
-from annotation.services.queue_order import order_of, reorder
+from annotation.services.rating.queue_order import order_of, reorder
 from annotation.services.sent_documents import document_row, is_kept, phrases_by_key, unknown_phrases
-from annotation.services.users import id_of
 from annotation.types import NewPair, User
 from db import Database, models
 from db.models import Pair, SentDocument, SentOrder, SentPhrase, SentPrediction, SentRun

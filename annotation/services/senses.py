@@ -11,17 +11,17 @@ from sqlalchemy.orm import Session
 
 from annotation.authoring import WritingDesk
 from annotation.clock import Clock, utcnow
-from annotation.dictionary import Dictionary
 from annotation.errors import GradeError
-from annotation.pair_senses import described, senses_as_json
 from annotation.scale import CLSS
-from annotation.sense_choice import SenseChoice, SenseError, chosen_pair, chosen_senses
-from annotation.senses import WORD_TO_SENSE, is_sense_key
+from annotation.senses.choice import SenseChoice, SenseError, chosen_pair, chosen_senses
+from annotation.senses.dictionary import Dictionary
+from annotation.senses.network import WORD_TO_SENSE, is_sense_key
+from annotation.senses.pair_senses import described, senses_as_json
 from annotation.services.audit import record
-from annotation.services.importing import import_within
+from annotation.services.imports.importing import import_within
 from annotation.services.projects import as_project, find_project
-from annotation.services.writing import WritingService
-from annotation.services.writing_pairs import bar
+from annotation.services.writing.pairs import bar
+from annotation.services.writing.writers import WritingService
 from annotation.types import NewPair, User
 from db import Database
 from db.models import Pair

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from annotation.predictions import PooledPhrase, PredictedDocument, Run, pool
+from annotation.predictions.pool import PooledPhrase, PredictedDocument, Run, pool
 from db.models import SentDocument, SentPhrase, SentPrediction, SentRun
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 
 from annotation.quality import QualitySettings
-from annotation.services.users import as_user
+from annotation.services.access.users import as_user
 from annotation.types import Role, User, to_quarters
 from db import models
 from db.models import Membership, Pair, RaterState, Rating, TrainingAttempt

@@ -10,10 +10,10 @@ from sqlalchemy import Select, Table, func, select
 from sqlalchemy.orm import Session
 
 from annotation.errors import NotFoundError
-from annotation.gold_pairs import GoldPair
+from annotation.files.gold_pairs import GoldPair
 from annotation.numbers import is_id
-from annotation.score_report import System
 from annotation.services.bulk import insert_rows
+from annotation.systems.report import System
 from db.models import GoldGrade, GoldSet, ScoredSystem, SystemScore, User
 
 

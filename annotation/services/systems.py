@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, func, select
 
-from annotation.baselines import Similarities
 from annotation.clock import Clock, utcnow
 from annotation.errors import ScoreFileError, SettingsError
+from annotation.files.gold_pairs import GoldPair, gold_digest
 from annotation.gold import gold_row
-from annotation.gold_pairs import GoldPair, gold_digest
 from annotation.names import check_name, name_key
-from annotation.score_report import ScoreReport, System, score_systems
+from annotation.services.access.users import id_of
 from annotation.services.agreement import AgreementService
 from annotation.services.audit import record
 from annotation.services.gold_rows import stream_pairs
@@ -33,7 +32,8 @@ from annotation.services.system_rows import (
     read_systems,
     select_versions,
 )
-from annotation.services.users import id_of
+from annotation.systems.baselines import Similarities
+from annotation.systems.report import ScoreReport, System, score_systems
 from annotation.types import User
 from db import Database
 from db.models import GoldSet, ScoredSystem

@@ -13,12 +13,12 @@ from sqlalchemy.orm import Session
 from annotation.assignment import PairForRater, position_of
 from annotation.clock import Clock, utcnow
 from annotation.errors import AssignmentError, NotFoundError
-from annotation.pair_senses import senses_from_json
 from annotation.quality import has_passed, is_accepted
 from annotation.scale import CLSS, Scale
-from annotation.services.desk import Desk, open_desk
+from annotation.senses.pair_senses import senses_from_json
 from annotation.services.known_grades import quality_of
 from annotation.services.quality import state_of
+from annotation.services.rating.desk import Desk, open_desk
 from annotation.training import Feedback, TrainingPhase, TrainingProgress, TrainingQueue
 from annotation.types import from_quarters, to_quarters
 from db import Database

@@ -16,7 +16,7 @@ import gradio as gr
 from annotation.adjudication import AdjudicationError, ConflictError, Which, grade_text
 from annotation.errors import AnnotationError
 from annotation.numbers import whole_in
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import PAGE_SIZE, AdjudicationService
 from annotation.services.gold import GoldService
 from annotation.services.projects import ProjectService

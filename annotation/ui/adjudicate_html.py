@@ -10,7 +10,7 @@ from annotation.adjudication import CAUSES, NOTE_LENGTH, AdjudicationItem, Decis
 from annotation.comparison import ComparisonType, comparison_type
 from annotation.projects import all_withdrawn_text
 from annotation.scale import CLSS_POINTS
-from annotation.sense_view import shown_items
+from annotation.senses.view import shown_items
 from annotation.services.adjudication import Neighbours
 from annotation.services.gold_counts import GoldCounts
 from annotation.types import QUARTERS_PER_POINT, Cause, Project, User, to_quarters

@@ -8,12 +8,12 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.agreement_report import AgreementReport
 from annotation.clock import Clock, utcnow
 from annotation.errors import AccessError, AnnotationError, SignedOutError
-from annotation.planning import DEFAULT_WIDTH
 from annotation.projects import all_withdrawn_text
-from annotation.services.accounts import AccountService
+from annotation.reliability.planning import DEFAULT_WIDTH
+from annotation.reliability.report import AgreementReport
+from annotation.services.access.accounts import AccountService
 from annotation.services.agreement import AgreementService
 from annotation.ui.agreement_charts import CHARTS, charts_of, save_buttons
 from annotation.ui.agreement_parts import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotation.agreement_report import BUCKET_NAMES, AgreementReport, shares
+from annotation.reliability.report import BUCKET_NAMES, AgreementReport, shares
 from annotation.ui.agreement_tables import genre_parts, name_order, pair_label, type_parts
 from annotation.ui.charts import Series, alpha_chart, bias_chart, drift_chart, grades_chart
 from annotation.ui.tables import file_name

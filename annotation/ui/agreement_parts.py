@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from annotation.agreement_report import AgreementReport, Part
-from annotation.bootstrap import Alpha
-from annotation.drift import FEWEST, MOST_WINDOWS
-from annotation.planning import FEWEST_PAIRS, Plan, plan_sentences
 from annotation.projects import all_withdrawn_text
+from annotation.reliability.bootstrap import Alpha
+from annotation.reliability.drift import FEWEST, MOST_WINDOWS
+from annotation.reliability.planning import FEWEST_PAIRS, Plan, plan_sentences
+from annotation.reliability.report import AgreementReport, Part
 from annotation.ui.agreement_tables import drift_table
 from annotation.ui.charts import CUSTOMARY_LINES
 from annotation.ui.tables import UNDEFINED, interval_text, table_html

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from annotation.agreement_report import (
+from annotation.reliability.report import (
     BUCKET_NAMES,
     SHOWN_CHARACTERS,
     AgreementReport,

@@ -6,7 +6,7 @@ import gradio as gr
 
 from annotation.errors import NotFoundError
 from annotation.numbers import whole_in
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.types import Role, User
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from annotation.bootstrap import Alpha
-from annotation.drift import Drift
+from annotation.reliability.bootstrap import Alpha
+from annotation.reliability.drift import Drift
 from annotation.shares import share_text
 from annotation.ui.tables import interval_text
 from annotation.ui.wording import counted

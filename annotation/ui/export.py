@@ -12,7 +12,7 @@ import gradio as gr
 from annotation.errors import AnnotationError, ExportError
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
 from annotation.projects import all_withdrawn_text
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.services.gold import ExportRecord, GoldService
 from annotation.services.gold_counts import GoldCounts
 from annotation.types import Role

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import gradio as gr
 
 from annotation.errors import NotFoundError
-from annotation.senses import WORD_TO_SENSE
+from annotation.senses.network import WORD_TO_SENSE
 from annotation.services.overview import OverviewService, Place
 from annotation.types import Role
 from annotation.ui.asking import project_in

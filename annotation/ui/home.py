@@ -12,10 +12,10 @@ from annotation.assignment import Progress
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import AnnotationError
 from annotation.projects import all_withdrawn_text
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.services.overview import OverviewService, ProjectLine
 from annotation.services.projects import ProjectService
-from annotation.services.ratings import RatingService
+from annotation.services.rating.ratings import RatingService
 from annotation.types import Role, User
 from annotation.ui.settings_form import read_settings_form, settings_fields
 from annotation.ui.wording import counted, graded_text, grouped, progress_html, roles_text

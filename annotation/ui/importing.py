@@ -10,19 +10,19 @@ from typing import Any
 import gradio as gr
 
 from annotation.comparison import comparison_type
-from annotation.dictionary import Dictionary
 from annotation.errors import AnnotationError, ImportFileError
 from annotation.exchange import open_source, read_items_or_errors
-from annotation.formats import SUFFIXES
+from annotation.files.formats import SUFFIXES
+from annotation.files.wrong_lines import WrongLinesError
 from annotation.joined import joined_text
-from annotation.pair_senses import with_senses
-from annotation.services.accounts import AccountService
-from annotation.services.importing import ImportService
+from annotation.senses.dictionary import Dictionary
+from annotation.senses.pair_senses import with_senses
+from annotation.services.access.accounts import AccountService
+from annotation.services.imports.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.types import ImportSummary, Role
 from annotation.ui.asking import asked_by
 from annotation.ui.wording import counted
-from annotation.wrong_lines import WrongLinesError
 from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
 
 LARGEST_FILE = "100mb"

@@ -13,12 +13,12 @@ from annotation.characters import beginning
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, SettingsError, WritingError
 from annotation.exchange import open_source, read_larger_items
-from annotation.services.accounts import AccountService
-from annotation.services.editing import EDITORS
-from annotation.services.item_withdrawal import ItemWithdrawalService
-from annotation.services.items import LISTED, ItemLine, ItemService
+from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
-from annotation.services.writing_plan import TypeTerms, WritingTerms, type_terms
+from annotation.services.writing.editing import EDITORS
+from annotation.services.writing.item_withdrawal import ItemWithdrawalService
+from annotation.services.writing.items import LISTED, ItemLine, ItemService
+from annotation.services.writing.plan import TypeTerms, WritingTerms, type_terms
 from annotation.setting_changes import seen_again, seen_settings
 from annotation.sizes import Bounds, PairBounds, check_range, guidance, size_of
 from annotation.ui.asking import asked_by, ids_in

@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 
 from annotation.errors import AccessError, AnnotationError, SignedOutError
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.systems import Board, SystemService
 from annotation.ui.asking import asked_by_leader

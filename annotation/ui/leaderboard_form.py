@@ -10,11 +10,11 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.baselines import EMBEDDING
-from annotation.dictionary import Dictionary
 from annotation.errors import AnnotationError, ScoreFileError
-from annotation.services.accounts import AccountService
+from annotation.senses.dictionary import Dictionary
+from annotation.services.access.accounts import AccountService
 from annotation.services.systems import UPLOADED, SystemService
+from annotation.systems.baselines import EMBEDDING
 from annotation.types import Role
 from annotation.ui.asking import asked_by
 from annotation.ui.importing import box_after, refused_html

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from annotation.bootstrap import Alpha
-from annotation.score_report import Contrast, Difference, Part, ScoreReport
+from annotation.reliability.bootstrap import Alpha
 from annotation.scoring import Estimate
 from annotation.services.system_rows import Entry, GoldVersion
 from annotation.services.systems import UPLOADED, Board
+from annotation.systems.report import Contrast, Difference, Part, ScoreReport
+from annotation.systems.wide_intervals import wide_parts
 from annotation.ui.score_charts import genre_chart
 from annotation.ui.tables import Cell, Column, Table, reasons_html, type_label
 from annotation.ui.wording import counted, grouped, time_html, time_in
-from annotation.wide_intervals import wide_parts
 from kpdemo.ui.charts import Chart
 from kpdemo.ui.widgets import escape, note_html
 

@@ -9,9 +9,9 @@ from typing import Any
 import gradio as gr
 
 from annotation.errors import AnnotationError, SettingsError
-from annotation.services.accounts import AccountService
-from annotation.services.invitations import InvitationService
-from annotation.services.open_invitations import OpenInvitation
+from annotation.services.access.accounts import AccountService
+from annotation.services.access.invitations import InvitationService
+from annotation.services.access.open_invitations import OpenInvitation
 from annotation.types import Role, User
 from annotation.ui.asking import asked_project
 from annotation.ui.tables import listing_html

@@ -10,8 +10,8 @@ import gradio as gr
 
 from annotation.errors import AnnotationError, SettingsError
 from annotation.projects import Member
-from annotation.services.accounts import AccountService
-from annotation.services.invitations import LASTS, InvitationService
+from annotation.services.access.accounts import AccountService
+from annotation.services.access.invitations import LASTS, InvitationService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import Role, User

@@ -11,7 +11,7 @@ import gradio as gr
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, PairError
 from annotation.notes import LONGEST_NOTE
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService

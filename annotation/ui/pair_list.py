@@ -10,8 +10,8 @@ import gradio as gr
 
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError
-from annotation.sense_view import shown_items
-from annotation.services.accounts import AccountService
+from annotation.senses.view import shown_items
+from annotation.services.access.accounts import AccountService
 from annotation.services.pair_list import PAGE_LENGTH, PairLine, PairListService, PairPage, PairState
 from annotation.types import Role
 from annotation.ui.asking import asked_by

@@ -9,11 +9,11 @@ from typing import Any
 import gradio as gr
 
 from annotation.errors import AnnotationError, SettingsError
-from annotation.judgements import CUT, THRESHOLD, JudgingOptions, check_options
 from annotation.numbers import whole_in
-from annotation.queue_order import QueueOrder
-from annotation.relevance import Unjudged
-from annotation.services.accounts import AccountService
+from annotation.predictions.judgements import CUT, THRESHOLD, JudgingOptions, check_options
+from annotation.predictions.queue_order import QueueOrder
+from annotation.predictions.relevance import Unjudged
+from annotation.services.access.accounts import AccountService
 from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService

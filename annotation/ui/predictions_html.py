@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from annotation.judgements import JudgedPool, JudgingOptions, PoolCounts
-from annotation.relevance import Average, ModelFigures, Unjudged
+from annotation.predictions.judgements import JudgedPool, JudgingOptions, PoolCounts
+from annotation.predictions.relevance import Average, ModelFigures, Unjudged
 from annotation.shares import share_text
 from annotation.ui.tables import listing_html
 from annotation.ui.wording import counted, figure, grouped, progress_html

@@ -9,10 +9,10 @@ from typing import Any
 import gradio as gr
 
 from annotation.errors import AnnotationError
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.services.events import EventService
 from annotation.services.projects import ProjectService
-from annotation.services.stuck import StuckService
+from annotation.services.rating.stuck import StuckService
 from annotation.setting_changes import seen_settings
 from annotation.types import Role
 from annotation.ui.asking import asked_by

@@ -9,11 +9,11 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.dictionary import Dictionary
 from annotation.errors import AnnotationError, ImportFileError, SettingsError
 from annotation.exchange import open_source, read_known_pairs
-from annotation.pair_senses import known_with_senses
-from annotation.services.accounts import AccountService
+from annotation.senses.dictionary import Dictionary
+from annotation.senses.pair_senses import known_with_senses
+from annotation.services.access.accounts import AccountService
 from annotation.services.known_pairs import KnownLine, KnownPairService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityOverview, QualityService

@@ -17,7 +17,7 @@ from annotation.comparison import comparison_type
 from annotation.errors import AccessError, AnnotationError
 from annotation.notes import LONGEST_COMMENT, LONGEST_NOTE
 from annotation.scale import CLSS, Point
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.types import Project, Role, SkipReason, User, to_quarters
 from annotation.ui.asking import asked_by

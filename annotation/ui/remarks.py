@@ -10,8 +10,8 @@ import gradio as gr
 
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError
-from annotation.sense_view import shown_items
-from annotation.services.accounts import AccountService
+from annotation.senses.view import shown_items
+from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.remarks import Remark, RemarkKind, RemarkPage, RemarkService
 from annotation.types import Role

@@ -9,10 +9,10 @@ import gradio as gr
 
 from annotation.errors import AnnotationError, NotFoundError, WritingError
 from annotation.numbers import whole_in
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.services.bundle import UnreachableError
-from annotation.services.editing import EDITORS, EditingService
-from annotation.services.waiting_texts import Submitted
+from annotation.services.writing.editing import EDITORS, EditingService
+from annotation.services.writing.waiting_texts import Submitted
 from annotation.types import User
 from annotation.ui.asking import asked_by
 from annotation.ui.items import ItemsHandlers, build_items_section

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from annotation.comparison import comparison_type
 from annotation.scale import CLSS_POINTS
-from annotation.sense_view import shown_items
-from annotation.senses import is_sense_key
-from annotation.services.waiting_texts import Submitted, WritingStep
+from annotation.senses.network import is_sense_key
+from annotation.senses.view import shown_items
+from annotation.services.writing.waiting_texts import Submitted, WritingStep
 from annotation.ui.sense_html import meaning_html
 from annotation.ui.wording import counted, time_html
 from kpdemo.ui.widgets import escape, note_html

@@ -6,9 +6,9 @@ from uuid import uuid4
 
 from annotation.authoring import Task
 from annotation.scale import CLSS_POINTS
-from annotation.sense_choice import LONGEST_DEFINITION, LONGEST_WORD, Looked
-from annotation.sense_view import shown_items
-from annotation.senses import PARTS_OF_SPEECH, WORD_TO_SENSE, PairSenses, Sense, word_label
+from annotation.senses.choice import LONGEST_DEFINITION, LONGEST_WORD, Looked
+from annotation.senses.network import PARTS_OF_SPEECH, WORD_TO_SENSE, PairSenses, Sense, word_label
+from annotation.senses.view import shown_items
 from annotation.types import Project
 from annotation.ui.sense_html import meaning_html
 from annotation.ui.wording import counted

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from annotation.sense_view import SenseGroup, ShownItem
-from annotation.senses import SenseText
+from annotation.senses.network import SenseText
+from annotation.senses.view import SenseGroup, ShownItem
 from annotation.ui.wording import grouped
 from kpdemo.ui.widgets import escape
 

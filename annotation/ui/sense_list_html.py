@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from annotation.sense_graph import GAP, RADII, Node, drawn_nodes, named_nodes
-from annotation.senses import Sense, SenseStep
+from annotation.senses.graph import GAP, RADII, Node, drawn_nodes, named_nodes
+from annotation.senses.network import Sense, SenseStep
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import escape
 

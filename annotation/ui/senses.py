@@ -13,16 +13,16 @@ from typing import Any
 
 import gradio as gr
 
-from annotation.dictionary import Dictionary
 from annotation.errors import AccessError, AnnotationError, GradeError, WordNetError
 from annotation.numbers import whole_in
-from annotation.pair_senses import described
-from annotation.sense_choice import SenseChoice, SenseError, around, look_up
-from annotation.senses import WORD_TO_SENSE
-from annotation.services.accounts import AccountService
+from annotation.senses.choice import SenseChoice, SenseError, around, look_up
+from annotation.senses.dictionary import Dictionary
+from annotation.senses.network import WORD_TO_SENSE
+from annotation.senses.pair_senses import described
+from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.senses import SenseService
-from annotation.services.writing import WritingService
+from annotation.services.writing.writers import WritingService
 from annotation.types import Project, Role, User
 from annotation.ui.asking import asked_by
 from annotation.ui.sense_form_html import (

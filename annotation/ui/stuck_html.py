@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation.comparison import comparison_type
-from annotation.services.stuck import StuckPair, StuckPairs
+from annotation.services.rating.stuck import StuckPair, StuckPairs
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import escape
 

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotation.baselines import BASELINES, EMBEDDING
-from annotation.dictionary import Dictionary
 from annotation.errors import ScoreFileError
-from annotation.gold_pairs import GoldPair, gold_digest
-from annotation.score_report import System
-from annotation.score_uploads import read_uploaded_gold, read_uploaded_scores
-from annotation.senses import WORD_TO_SENSE
+from annotation.files.gold_pairs import GoldPair, gold_digest
+from annotation.files.score_uploads import read_uploaded_gold, read_uploaded_scores
+from annotation.senses.dictionary import Dictionary
+from annotation.senses.network import WORD_TO_SENSE
 from annotation.services.system_rows import Gold
 from annotation.services.systems import MOST_PAIRS, UPLOADED, SystemService
-from annotation.systems import (
+from annotation.systems.baselines import BASELINES, EMBEDDING
+from annotation.systems.report import System
+from annotation.systems.scored import (
     BuiltInSystem,
     build_system,
     calibrated,

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from annotation.bootstrap import Alpha
 from annotation.comparison import comparison_type
+from annotation.files.spreadsheet import sheet
+from annotation.reliability.bootstrap import Alpha
 from annotation.shares import share_text
-from annotation.spreadsheet import sheet
 from annotation.ui.wording import figure, grouped, time_html
 from kpdemo.ui.widgets import escape
 

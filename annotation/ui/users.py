@@ -10,8 +10,8 @@ from typing import Any
 import gradio as gr
 
 from annotation.errors import AnnotationError, SettingsError
-from annotation.services.accounts import Account, AccountService
-from annotation.services.invitations import LASTS, InvitationService
+from annotation.services.access.accounts import Account, AccountService
+from annotation.services.access.invitations import LASTS, InvitationService
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User
 from annotation.ui.links import (

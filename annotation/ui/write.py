@@ -15,9 +15,9 @@ from annotation.comparison import ComparisonType, comparison_type
 from annotation.errors import AnnotationError
 from annotation.notes import LONGEST_NOTE
 from annotation.scale import CLSS_POINTS
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
-from annotation.services.writing_plan import SENT_BACK_TIME
+from annotation.services.writing.plan import SENT_BACK_TIME
 from annotation.types import Project, Role, User
 from annotation.ui.asking import asked_by
 from annotation.ui.guidelines import scale_html

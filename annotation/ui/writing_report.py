@@ -10,9 +10,9 @@ import gradio as gr
 
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError
-from annotation.services.accounts import AccountService
-from annotation.services.editing import EDITORS, EditingService
-from annotation.services.writing_reports import WritingReportService
+from annotation.services.access.accounts import AccountService
+from annotation.services.writing.editing import EDITORS, EditingService
+from annotation.services.writing.reports import WritingReportService
 from annotation.shares import share_text
 from annotation.ui.asking import asked_by
 from annotation.ui.tables import listing_html

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 
 from annotation.errors import AnnotationError, SignedOutError
-from annotation.services.sign_ins import SignInService
+from annotation.services.access.sign_ins import SignInService
 from annotation.types import User
 from annotation.web.addresses import sign_in_address
 from annotation.web.cookies import COOKIE, read_cookie

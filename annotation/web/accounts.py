@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
 
-from annotation.services.invitations import InvitationService
-from annotation.services.sign_ins import SignInService
+from annotation.services.access.invitations import InvitationService
+from annotation.services.access.sign_ins import SignInService
 from annotation.web.account import AccountPages
 from annotation.web.guard import Guard, GuardMiddleware
 from annotation.web.invitation import InvitationPages

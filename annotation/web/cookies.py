@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from annotation.services.sessions import LONGEST
+from annotation.services.access.sessions import LONGEST
 
 COOKIE = "kpdemo-session"
 MARK_COOKIE = "kpdemo-known"

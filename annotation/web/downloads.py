@@ -16,10 +16,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
 from annotation.errors import AccessError, AnnotationError, NotFoundError
+from annotation.files.gold_folder import write_archive
 from annotation.gold import ExportOptions, Format, RaterColumns, Unfinished
-from annotation.gold_folder import write_archive
 from annotation.numbers import whole_in
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.services.gold import GoldService
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User

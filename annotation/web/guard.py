@@ -8,8 +8,8 @@ from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from annotation.services.access.sign_ins import NOT_SIGNED_IN, SignInService
 from annotation.services.bundle import DamagedError, UnreachableError
-from annotation.services.sign_ins import NOT_SIGNED_IN, SignInService
 from annotation.types import User
 from annotation.web.addresses import sign_in_address
 from annotation.web.cookies import COOKIE, read_cookie

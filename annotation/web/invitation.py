@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from annotation.errors import AnnotationError, InvitationError
-from annotation.services.invitations import Invitation, InvitationService
+from annotation.services.access.invitations import Invitation, InvitationService
 from annotation.types import User
 from annotation.web.addresses import HOME, sign_in_address
 from annotation.web.forms import read_form

@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from annotation.errors import AnnotationError, NotFoundError, SignedOutError
 from annotation.numbers import whole_in
-from annotation.services.sign_ins import NOT_SIGNED_IN
+from annotation.services.access.sign_ins import NOT_SIGNED_IN
 from annotation.types import User
 from annotation.web.bodies import Body, read_body
 from annotation.web.refusals import refused

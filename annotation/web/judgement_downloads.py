@@ -11,8 +11,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from annotation.errors import AnnotationError, SettingsError
-from annotation.judgements import JudgingOptions, check_options
-from annotation.services.accounts import AccountService
+from annotation.predictions.judgements import JudgingOptions, check_options
+from annotation.services.access.accounts import AccountService
 from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.types import Role, User

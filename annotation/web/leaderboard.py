@@ -9,10 +9,10 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from annotation.board_files import board_csv, board_json
 from annotation.errors import AnnotationError, NotFoundError
+from annotation.files.leaderboard import board_csv, board_json
 from annotation.numbers import whole_in
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.systems import Board, SystemService
 from annotation.types import Role, User

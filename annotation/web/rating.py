@@ -11,10 +11,10 @@ from annotation.assignment import PairForRater, Queue, RaterProject
 from annotation.comparison import comparison_type
 from annotation.errors import NotFoundError, TrainingError
 from annotation.pair_names import PairNames
-from annotation.pair_senses import text_as_json
-from annotation.sense_view import ShownItem, shown_items
-from annotation.services.assignment import AssignmentService
-from annotation.services.ratings import RatingService
+from annotation.senses.pair_senses import text_as_json
+from annotation.senses.view import ShownItem, shown_items
+from annotation.services.rating.assignment import AssignmentService
+from annotation.services.rating.ratings import RatingService
 from annotation.services.training import TrainingService
 from annotation.training import Feedback, TrainingQueue
 from annotation.types import SkipReason, User

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from annotation.passwords import AT_ONCE, LONGEST_PASSWORD, SHORTEST_PASSWORD
-from annotation.services.sign_ins import SignInService
+from annotation.services.access.sign_ins import SignInService
 from annotation.types import User
 from annotation.web.addresses import local_path
 from annotation.web.cookies import COOKIE, drop_session, keep_session, read_cookie

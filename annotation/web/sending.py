@@ -6,13 +6,13 @@ from fastapi import APIRouter, Request, Response
 
 from annotation.characters import beginning
 from annotation.errors import AccessError, AnnotationError, HandOverError, NotFoundError
-from annotation.handovers import PATH, HandOvers
 from annotation.numbers import whole_in
-from annotation.predictions import TYPE, PredictedDocument, pool
-from annotation.services.accounts import AccountService
+from annotation.predictions.handovers import PATH, HandOvers
+from annotation.predictions.pool import TYPE, PredictedDocument, pool
+from annotation.services.access.accounts import AccountService
+from annotation.services.access.sign_ins import SignInService
 from annotation.services.overview import OverviewService, ProjectLine
 from annotation.services.sending import SendService
-from annotation.services.sign_ins import SignInService
 from annotation.types import Role, User
 from annotation.web.addresses import sign_in_address
 from annotation.web.forms import read_form

@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from annotation.errors import SignInError, TooManyAttemptsError
-from annotation.services.invitations import InvitationService
-from annotation.services.sign_ins import SignInService
+from annotation.services.access.invitations import InvitationService
+from annotation.services.access.sign_ins import SignInService
 from annotation.web.addresses import local_path
 from annotation.web.cookies import COOKIE, MARK_COOKIE, read_cookie
 from annotation.web.forms import read_form

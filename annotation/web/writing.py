@@ -9,8 +9,8 @@ from starlette.requests import Request
 
 from annotation.authoring import Check, Task, WritingDesk, WrittenText
 from annotation.comparison import comparison_type
-from annotation.senses import WORD_TO_SENSE, word_label
-from annotation.services.writing import WritingService
+from annotation.senses.network import WORD_TO_SENSE, word_label
+from annotation.services.writing.writers import WritingService
 from annotation.sizes import guidance
 from annotation.types import User
 from annotation.web.bodies import Body, BodyError

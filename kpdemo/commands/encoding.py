@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from kpdemo.commands.options import Device
-from kpdemo.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES
+from kpdemo.reading.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES
 
 if TYPE_CHECKING:
     from kpdemo.ramkg.encoder import Encoder

@@ -31,9 +31,9 @@ from kpdemo.commands.options import (
 )
 from kpdemo.errors import InputError
 from kpdemo.evaluation.gold import read_gold
-from kpdemo.file_kinds import LINE_SUFFIXES
 from kpdemo.identity import model_identity
-from kpdemo.json_rows import LineError
+from kpdemo.reading.file_kinds import LINE_SUFFIXES
+from kpdemo.reading.json_rows import LineError
 from kpdemo.types import Document, Prediction, Predictor
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _evaluate_model(
     progress: ProgressLine,
     problems: Problems,
 ) -> Report:
-    from kpdemo.batch import batch_size_for, predict_each
+    from kpdemo.batch.predicting import batch_size_for, predict_each
     from kpdemo.evaluation.measuring import measure, without_gold
     from kpdemo.evaluation.report import Report
 

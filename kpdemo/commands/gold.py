@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kpdemo.commands.options import CallError, check_file
-from kpdemo.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES, plain_name
+from kpdemo.reading.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES, plain_name
 
 
 def dataset_names(paths: Sequence[str]) -> dict[str, str]:

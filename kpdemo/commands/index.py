@@ -45,9 +45,9 @@ from kpdemo.commands.options import (
     quick_count,
     say,
 )
-from kpdemo.documents import parse_documents, read_numbered
-from kpdemo.json_rows import ReportLine
 from kpdemo.predictors import DEFAULT_MODEL
+from kpdemo.reading.documents import parse_documents, read_numbered
+from kpdemo.reading.json_rows import ReportLine
 
 if TYPE_CHECKING:
     from kpdemo.ramkg.building import Numbered

@@ -12,8 +12,8 @@ import typer
 from kpdemo.commands.encoding import IndexOption, SameEncoderOption, encoder_of, open_index
 from kpdemo.commands.options import STDIN, Device, DeviceOption, JsonOption, print_json
 from kpdemo.errors import InputError, PassageIndexError
-from kpdemo.files import read_text
 from kpdemo.passages import SCORE_DIGITS, chance_note
+from kpdemo.reading.files import read_text
 from kpdemo.types import Document
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from kpdemo.commands.options import (
     progress_line,
     quick_count,
 )
-from kpdemo.document_rows import document_from_row
 from kpdemo.errors import InputError
-from kpdemo.file_kinds import LINE_SUFFIXES
-from kpdemo.json_rows import LineError, ReportLine, line_name, read_rows
+from kpdemo.reading.document_rows import document_from_row
+from kpdemo.reading.file_kinds import LINE_SUFFIXES
+from kpdemo.reading.json_rows import LineError, ReportLine, line_name, read_rows
 from kpdemo.types import Document
 
 if TYPE_CHECKING:

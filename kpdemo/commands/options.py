@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kpdemo.batch.sources import folder_files
 from kpdemo.errors import InputError, KpdemoError, ModelLoadError
-from kpdemo.file_kinds import LINE_SUFFIXES, document_suffix, is_whole
-from kpdemo.files import UTF8_MARK, count_lines, read_head
-from kpdemo.json_rows import LineError
-from kpdemo.sources import folder_files
+from kpdemo.reading.file_kinds import LINE_SUFFIXES, document_suffix, is_whole
+from kpdemo.reading.files import UTF8_MARK, count_lines, read_head
+from kpdemo.reading.json_rows import LineError
 
 if TYPE_CHECKING:
     from kpdemo.predictors import LazyPredictor

@@ -29,15 +29,15 @@ from kpdemo.commands.options import (
     quick_count,
     say,
 )
-from kpdemo.file_kinds import DOCUMENT_SUFFIXES, WHOLE_SUFFIXES, is_whole
-from kpdemo.files import read_text
 from kpdemo.identity import index_identity, model_identity
 from kpdemo.lines import with_title_line
+from kpdemo.reading.file_kinds import DOCUMENT_SUFFIXES, WHOLE_SUFFIXES, is_whole
+from kpdemo.reading.files import read_text
+from kpdemo.reading.whole_files import plain_document, read_whole
 from kpdemo.types import Document, Predictor, RetrievalPrediction, finds_absent, languages_of
-from kpdemo.whole_files import plain_document, read_whole
 
 if TYPE_CHECKING:
-    from kpdemo.batch import BatchSummary
+    from kpdemo.batch.predicting import BatchSummary
 
 _LONG_TEXT = 10_000
 """Characters that take some seconds; a shorter text is read before progress can be seen."""
@@ -209,8 +209,8 @@ def _show(document: Document, found: RetrievalPrediction, footer: str) -> None:
 def _predict_file(
     predictor: Predictor, source: str, output: str, reading: Reading, batch_size: int | None
 ) -> BatchSummary:
-    from kpdemo.batch import predict_file
-    from kpdemo.resuming import ResumeError
+    from kpdemo.batch.predicting import predict_file
+    from kpdemo.batch.resuming import ResumeError
 
     input_stream: str | BinaryIO = sys.stdin.buffer if source == STDIN else source
     output_stream: str | BinaryIO = sys.stdout.buffer if output == STDOUT else output

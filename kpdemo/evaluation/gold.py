@@ -6,10 +6,10 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from kpdemo.documents import read_numbered
 from kpdemo.errors import InputError
-from kpdemo.json_rows import ReportLine
-from kpdemo.keyphrase_texts import KeyphraseTexts
+from kpdemo.reading.documents import read_numbered
+from kpdemo.reading.json_rows import ReportLine
+from kpdemo.reading.keyphrase_texts import KeyphraseTexts
 from kpdemo.types import Document
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from kpdemo.batch.resuming import recorded_model
 from kpdemo.errors import InputError
 from kpdemo.evaluation.protocol import (
     DatasetFigures,
@@ -13,10 +14,9 @@ from kpdemo.evaluation.protocol import (
     summarise_languages,
 )
 from kpdemo.evaluation.report import Report
-from kpdemo.json_rows import LineError, ReportLine, read_rows
 from kpdemo.languages.datasets import identified_together
 from kpdemo.prediction_files import read_predictions
-from kpdemo.resuming import recorded_model
+from kpdemo.reading.json_rows import LineError, ReportLine, read_rows
 from kpdemo.types import Document, Prediction
 
 BeforeEach = Callable[[], None]

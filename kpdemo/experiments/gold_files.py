@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kpdemo.experiments.results import Result
-from kpdemo.file_kinds import plain_name
+from kpdemo.reading.file_kinds import plain_name
 from kpdemo.sums import sha256_of
 
 _DECISIVE = ("model", "identity", "passages", "index")

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
-from kpdemo.batch import ask_each
+from kpdemo.batch.predicting import ask_each
 from kpdemo.errors import InputError
 from kpdemo.evaluation.measuring import document_scores
 from kpdemo.evaluation.protocol import summarise

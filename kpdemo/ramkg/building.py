@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kpdemo.errors import InputError, PassageIndexError
-from kpdemo.json_rows import ReportLine, line_name, report
 from kpdemo.languages import identified
 from kpdemo.ramkg.appending import StoreWriter, lock, open_writer
 from kpdemo.ramkg.index import PassageIndex
@@ -30,6 +29,7 @@ from kpdemo.ramkg.structure import (
     read_structure,
     write_structure,
 )
+from kpdemo.reading.json_rows import ReportLine, line_name, report
 from kpdemo.types import Document
 
 if TYPE_CHECKING:

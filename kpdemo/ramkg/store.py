@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kpdemo.document_rows import document_from_row
 from kpdemo.errors import InputError, PassageIndexError
 from kpdemo.json_text import parse_json
 from kpdemo.ramkg.manifest import ENDS, KEYS, PASSAGES, REAL, VECTORS, WORD, Manifest
+from kpdemo.reading.document_rows import document_from_row
 from kpdemo.types import Document
 
 

@@ -21,9 +21,9 @@ from kpdemo.ramkg.frames import Frame
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.prompt import build_prompt, clean_phrase, clean_phrases, flat_phrases, read_document
 from kpdemo.ramkg.vocabulary import Vocabulary, WriterSettings
-from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.generation.beam_search import SearchConfig
+from kpdemo.simckp.generation.pretrained_search import generation_config, log_probabilities
 from kpdemo.simckp.halving import in_halves
-from kpdemo.simckp.pretrained_search import generation_config, log_probabilities
 from kpdemo.simckp.proposals import Proposal
 from kpdemo.simckp.reading import padded
 from kpdemo.types import Document

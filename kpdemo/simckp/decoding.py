@@ -10,13 +10,13 @@ from itertools import islice
 import torch
 from tokenizers import Tokenizer
 
-from kpdemo.simckp.beam_search import Beam, SearchConfig
 from kpdemo.simckp.examples import encode_windows, encoder_text
-from kpdemo.simckp.generator import ExtractorGenerator
+from kpdemo.simckp.generation.beam_search import Beam, SearchConfig
+from kpdemo.simckp.generation.generator import ExtractorGenerator
+from kpdemo.simckp.generation.memory import Memory
+from kpdemo.simckp.generation.targets import TargetVocabulary
 from kpdemo.simckp.halving import in_halves
-from kpdemo.simckp.memory import Memory
 from kpdemo.simckp.reading import padded
-from kpdemo.simckp.targets import TargetVocabulary
 from kpdemo.text import StemmedText, phrase_key
 from kpdemo.types import Document
 

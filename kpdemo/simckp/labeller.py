@@ -17,7 +17,7 @@ from kpdemo.languages.names import ENGLISH
 from kpdemo.simckp.checkpoint import backbone_config, choose_device, transformers_encoder
 from kpdemo.simckp.crf import ConditionalRandomField
 from kpdemo.simckp.folders import opened_folder, write_folder
-from kpdemo.simckp.hub_tagger import HubTagger, Labels
+from kpdemo.simckp.hub.tagger import HubTagger, Labels
 from kpdemo.simckp.quantized import Storage
 
 KIND = "bilstm-crf-labeller"

@@ -17,11 +17,11 @@ from torch.random import fork_rng
 from kpdemo.errors import ModelLoadError
 from kpdemo.simckp.bank import PhraseBank
 from kpdemo.simckp.bank_file import read_bank, write_bank
-from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.bert import BertConfig, BertEncoder, bert_state
 from kpdemo.simckp.checkpoint import backbone_config, choose_device, transformers_encoder
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.folders import opened_folder, store_words_as_differences, write_folder
+from kpdemo.simckp.generation.beam_search import SearchConfig
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.quantized import Storage, pack, unpack

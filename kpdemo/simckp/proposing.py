@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from kpdemo.prmu import PhraseKinds
 from kpdemo.simckp.absent import AbsentCandidate, merge_candidates
 from kpdemo.simckp.bank import RetrievedTerm
-from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.decoding import GeneratedPhrase, SimckpGenerator, over_generate
+from kpdemo.simckp.generation.beam_search import SearchConfig
 from kpdemo.simckp.pair_checkpoint import TermRetriever
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.reranker import RETRIEVED, Ranking

@@ -17,8 +17,8 @@ from kpdemo.errors import ConfigError
 from kpdemo.prmu import PhraseKinds
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.bank import PhraseBank
-from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.dual_encoder import DualEncoder
+from kpdemo.simckp.generation.beam_search import SearchConfig
 from kpdemo.simckp.model import feature_network
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import Selection

@@ -18,13 +18,14 @@ import numpy as np
 from kpdemo.errors import ModelLoadError
 from kpdemo.latin import latin_documents
 from kpdemo.selection import check_options, keep, mark_fillers
-from kpdemo.simckp import generator_checkpoint, labeller
+from kpdemo.simckp import labeller
 from kpdemo.simckp.checkpoint import load_checkpoint
 from kpdemo.simckp.folders import base_of, kind_of
-from kpdemo.simckp.generator_checkpoint import load_generator, load_one2seq
-from kpdemo.simckp.hub_tagger import HubTagger
+from kpdemo.simckp.generation import checkpoint as generator_checkpoint
+from kpdemo.simckp.generation.checkpoint import load_generator, load_one2seq
+from kpdemo.simckp.generation.one2seq import One2SeqPredictor
+from kpdemo.simckp.hub.tagger import HubTagger
 from kpdemo.simckp.labeller import load_labeller
-from kpdemo.simckp.one2seq import One2SeqPredictor
 from kpdemo.simckp.pair_checkpoint import load_bank, load_reranker
 from kpdemo.simckp.pair_encoder import PairEncoder
 from kpdemo.simckp.predictor import SimckpPredictor

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import torch
 
 from kpdemo.evaluation.metrics import macro_average, score_kind
-from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.decoding import SimckpGenerator, over_generate
+from kpdemo.simckp.generation.beam_search import SearchConfig
+from kpdemo.simckp.generation.targets import pad_targets, shifted
 from kpdemo.simckp.losses import generation_loss
-from kpdemo.simckp.targets import pad_targets, shifted
 from kpdemo.text import phrase_key
 from kpdemo.training.labelling import absent_keyphrases, bare_phrase_tokens
 from kpdemo.training.part import Metrics

@@ -22,17 +22,17 @@ from kpdemo.simckp.backbone import (
     load_backbone,
     load_encoder_decoder,
 )
-from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.checkpoint import load_weights
-from kpdemo.simckp.decoder import DecoderConfig, KeyphraseDecoder
 from kpdemo.simckp.decoding import SimckpGenerator
-from kpdemo.simckp.generator import ExtractorGenerator
+from kpdemo.simckp.generation.beam_search import SearchConfig
+from kpdemo.simckp.generation.decoder import DecoderConfig, KeyphraseDecoder
+from kpdemo.simckp.generation.generator import ExtractorGenerator
+from kpdemo.simckp.generation.memory import Decoder, Memory
+from kpdemo.simckp.generation.pretrained_decoder import PretrainedDecoder
+from kpdemo.simckp.generation.targets import IGNORED, pad_targets, shifted
 from kpdemo.simckp.losses import contrastive_loss, generation_loss
-from kpdemo.simckp.memory import Decoder, Memory
 from kpdemo.simckp.model import Batch, ContrastiveExtractor, encoder_of
 from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
-from kpdemo.simckp.targets import IGNORED, pad_targets, shifted
 from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.example_parts import ExamplePart, chosen_weights, trained_parameters, training_examples
 from kpdemo.training.extractor_config import ExtractorTraining, run_identity

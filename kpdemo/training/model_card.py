@@ -9,7 +9,7 @@ import torch
 
 from kpdemo.ramkg.iterate import RgitConfig
 from kpdemo.ramkg.rgit import Outcome
-from kpdemo.simckp.decoder import KeyphraseDecoder
+from kpdemo.simckp.generation.decoder import KeyphraseDecoder
 from kpdemo.simckp.model import ExtractorConfig
 from kpdemo.simckp.predictor import Selection
 from kpdemo.training.extractor import TrainedExtractor

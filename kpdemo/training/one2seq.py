@@ -16,10 +16,10 @@ from torch import Tensor
 from kpdemo.errors import ConfigError
 from kpdemo.places import PhrasePlaces
 from kpdemo.simckp.decoding import SimckpGenerator
-from kpdemo.simckp.generator import ExtractorGenerator
-from kpdemo.simckp.one2seq import One2SeqPredictor
-from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
-from kpdemo.simckp.targets import pad_targets
+from kpdemo.simckp.generation.generator import ExtractorGenerator
+from kpdemo.simckp.generation.one2seq import One2SeqPredictor
+from kpdemo.simckp.generation.pretrained_decoder import PretrainedDecoder
+from kpdemo.simckp.generation.targets import pad_targets
 from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.example_parts import ExamplePart, trained_parameters, training_examples
 from kpdemo.training.extractor_config import run_identity

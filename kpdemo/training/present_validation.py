@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from kpdemo.batch import predict_each
+from kpdemo.batch.predicting import predict_each
 from kpdemo.candidates.chunks import Candidate, mine_candidates, present_keyphrase
 from kpdemo.candidates.tagger import load_tagger
 from kpdemo.errors import InputError

@@ -60,7 +60,7 @@ def _labeller() -> Recipe:
 
 
 def _generator() -> Recipe:
-    from kpdemo.simckp.generator_checkpoint import save_generator
+    from kpdemo.simckp.generation.checkpoint import save_generator
     from kpdemo.training.generator import GeneratorTraining, TrainedGenerator, train_generator
     from kpdemo.training.model_card import generator_card
 
@@ -73,7 +73,7 @@ def _generator() -> Recipe:
 
 
 def _one2seq() -> Recipe:
-    from kpdemo.simckp.generator_checkpoint import ONE2SEQ, save_generator
+    from kpdemo.simckp.generation.checkpoint import ONE2SEQ, save_generator
     from kpdemo.training.model_card import one2seq_card
     from kpdemo.training.one2seq import One2SeqTraining, TrainedOne2Seq, train_one2seq
 
@@ -129,8 +129,8 @@ def _reranker() -> Recipe:
 
 
 def _ramkg_generator() -> Recipe:
-    from kpdemo.training.ramkg import RamkgTraining, TrainedWriter, train_ramkg
-    from kpdemo.training.ramkg_card import ramkg_card
+    from kpdemo.training.multilingual.generator import RamkgTraining, TrainedWriter, train_ramkg
+    from kpdemo.training.multilingual.generator_card import ramkg_card
 
     def save(folder: Path, config: RamkgTraining, trained: TrainedWriter, card: str) -> None:
         trained.save(folder, card, config.storage)
@@ -139,8 +139,13 @@ def _ramkg_generator() -> Recipe:
 
 
 def _ramkg_rounds() -> Recipe:
-    from kpdemo.training.ramkg_card import rounds_card
-    from kpdemo.training.ramkg_rounds import RamkgRounds, TrainedRounds, save_rounds, train_rounds
+    from kpdemo.training.multilingual.generator_card import rounds_card
+    from kpdemo.training.multilingual.generator_rounds import (
+        RamkgRounds,
+        TrainedRounds,
+        save_rounds,
+        train_rounds,
+    )
 
     def save(folder: Path, config: RamkgRounds, trained: TrainedRounds, card: str) -> None:
         save_rounds(folder, config, trained, card)
@@ -149,9 +154,9 @@ def _ramkg_rounds() -> Recipe:
 
 
 def _retriever() -> Recipe:
-    from kpdemo.training.multilingual_cards import retriever_card
-    from kpdemo.training.retriever import TrainedRetriever, train_retriever
-    from kpdemo.training.retriever_config import RetrieverTraining
+    from kpdemo.training.multilingual.cards import retriever_card
+    from kpdemo.training.multilingual.retriever import TrainedRetriever, train_retriever
+    from kpdemo.training.multilingual.retriever_config import RetrieverTraining
 
     def save(folder: Path, config: RetrieverTraining, trained: TrainedRetriever, card: str) -> None:
         trained.tower.save(folder, card)
@@ -161,8 +166,12 @@ def _retriever() -> Recipe:
 
 def _multilingual() -> Recipe:
     from kpdemo.ramkg.ranker_checkpoint import save_ranker
-    from kpdemo.training.multilingual_cards import multilingual_card
-    from kpdemo.training.rgit import MultilingualTraining, TrainedMultilingual, train_multilingual
+    from kpdemo.training.multilingual.cards import multilingual_card
+    from kpdemo.training.multilingual.rgit import (
+        MultilingualTraining,
+        TrainedMultilingual,
+        train_multilingual,
+    )
 
     def save(folder: Path, config: MultilingualTraining, trained: TrainedMultilingual, card: str) -> None:
         save_ranker(folder, trained.model, name=config.name, card=card)

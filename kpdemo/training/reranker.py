@@ -11,11 +11,11 @@ import torch
 
 from kpdemo.errors import ConfigError
 from kpdemo.simckp.backbone import check_reading, load_backbone, load_tokenizer
-from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.counting import Counting
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
 from kpdemo.simckp.folders import content_hash
-from kpdemo.simckp.generator_checkpoint import load_generator
+from kpdemo.simckp.generation.beam_search import SearchConfig
+from kpdemo.simckp.generation.checkpoint import load_generator
 from kpdemo.simckp.pair_checkpoint import TermRetriever, load_bank, load_trainable_dual
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.proposing import Proposer

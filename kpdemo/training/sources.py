@@ -11,10 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from kpdemo.document_rows import document_from_row
 from kpdemo.errors import ConfigError, InputError
-from kpdemo.json_rows import line_name, read_rows
 from kpdemo.markup import plain_document
+from kpdemo.reading.document_rows import document_from_row
+from kpdemo.reading.json_rows import line_name, read_rows
 from kpdemo.sums import sha256_of
 from kpdemo.training.bounds import Positive
 from kpdemo.types import Document

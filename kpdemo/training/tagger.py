@@ -14,9 +14,9 @@ from pydantic import Field
 
 from kpdemo.candidates.tagger import TAGGER_ASSET, load_tagger, save_tagger, tagger_form
 from kpdemo.errors import InputError
-from kpdemo.files import file_errors, open_bytes
-from kpdemo.json_rows import line_name
 from kpdemo.json_text import parse_json
+from kpdemo.reading.files import file_errors, open_bytes
+from kpdemo.reading.json_rows import line_name
 
 Sentence = list[tuple[str, str]]
 

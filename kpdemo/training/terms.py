@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from kpdemo.document_rows import document_from_row
 from kpdemo.errors import ConfigError, InputError
 from kpdemo.json_text import parse_json
 from kpdemo.markup import plain_document
+from kpdemo.reading.document_rows import document_from_row
 from kpdemo.simckp.associations import Associations
 from kpdemo.simckp.terms import LONGEST, straight, term_key
 from kpdemo.storage import replace_file

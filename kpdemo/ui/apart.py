@@ -15,9 +15,9 @@ from pathlib import Path
 from threading import Lock, Thread, Timer
 
 from kpdemo.errors import InputError, StoppedError
+from kpdemo.reading.whole_files import read_whole
 from kpdemo.types import Document
 from kpdemo.ui.stop import Stop
-from kpdemo.whole_files import read_whole
 
 MOST_SECONDS = 60
 """Of the processor; a paper of twenty pages takes two."""

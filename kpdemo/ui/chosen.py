@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kpdemo.errors import InputError
-from kpdemo.file_kinds import DOCUMENT_SUFFIXES
+from kpdemo.reading.file_kinds import DOCUMENT_SUFFIXES
 
 MOST_FILES = 20
 

@@ -13,7 +13,7 @@ import gradio as gr
 
 from kpdemo.errors import InputError, KpdemoError
 from kpdemo.evaluation.runs import run_to_json
-from kpdemo.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES
+from kpdemo.reading.file_kinds import LINE_SUFFIXES, TABLE_SUFFIXES
 from kpdemo.ui.chosen import KEPT_MINUTES, MOST_FILES, checked_files, own_copies
 from kpdemo.ui.evaluated import MOST_DOCUMENTS, Evaluation, evaluation_html, measure_uploads
 from kpdemo.ui.figures import grouped

@@ -30,7 +30,7 @@ from kpdemo.evaluation.runs import (
     rows_of_runs,
     shown_figures,
 )
-from kpdemo.file_kinds import plain_name
+from kpdemo.reading.file_kinds import plain_name
 from kpdemo.types import Document
 from kpdemo.ui.figures import counted, grouped
 from kpdemo.ui.marks import escape

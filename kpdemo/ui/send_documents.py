@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from kpdemo.batch import predict_each
-from kpdemo.documents import read_numbered
+from kpdemo.batch.predicting import predict_each
+from kpdemo.batch.sources import Located
 from kpdemo.errors import InputError
-from kpdemo.file_kinds import is_whole
-from kpdemo.json_rows import LineError
-from kpdemo.sources import Located
+from kpdemo.reading.documents import read_numbered
+from kpdemo.reading.file_kinds import is_whole
+from kpdemo.reading.json_rows import LineError
 from kpdemo.types import Document, Prediction, Predictor
 from kpdemo.ui.apart import PdfProcesses, ReadPdf, is_pdf
 from kpdemo.ui.chosen import OwnNames

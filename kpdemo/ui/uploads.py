@@ -13,21 +13,21 @@ from typing import Any
 
 import gradio as gr
 
-from kpdemo.batch import BatchSummary, predict_file
-from kpdemo.documents import read_numbered
+from kpdemo.batch.predicting import BatchSummary, predict_file
+from kpdemo.batch.sources import Located
 from kpdemo.errors import InputError, StoppedError
-from kpdemo.file_kinds import WHOLE_SUFFIXES, document_suffix, is_whole
 from kpdemo.forwarding import Forwarding
-from kpdemo.json_rows import LineError
 from kpdemo.languages.notes import NO_MODEL_HERE, foreign_notes
-from kpdemo.sources import Located
+from kpdemo.reading.documents import read_numbered
+from kpdemo.reading.file_kinds import WHOLE_SUFFIXES, document_suffix, is_whole
+from kpdemo.reading.json_rows import LineError
+from kpdemo.reading.whole_files import read_whole
 from kpdemo.types import Document, Prediction, Predictor, RetrievalPrediction, languages_of
 from kpdemo.ui.apart import ReadPdf, is_pdf
 from kpdemo.ui.chosen import OwnNames, Uploads
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.questions import check_length
 from kpdemo.ui.stop import Stop
-from kpdemo.whole_files import read_whole
 
 SHOWN_ROWS = 50
 SHOWN_PROBLEMS = 20

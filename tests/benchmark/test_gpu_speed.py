@@ -19,7 +19,7 @@ import pytest
 import torch
 
 import kpdemo
-from kpdemo.batch import BATCH_SIZE, GPU_BATCH_SIZE, batch_size_for
+from kpdemo.batch.predicting import BATCH_SIZE, GPU_BATCH_SIZE, batch_size_for
 from kpdemo.cores import usable_cores
 from kpdemo.predictors import DEFAULT_FOLDER
 from kpdemo.simckp.absent import merge_candidates

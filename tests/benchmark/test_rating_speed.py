@@ -28,7 +28,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 from sqlalchemy import text
 
-from annotation.services.sessions import start_session
+from annotation.services.access.sessions import start_session
 from annotation.web.cookies import COOKIE
 from db import Database
 from tests.databases import new_database

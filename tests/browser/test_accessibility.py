@@ -8,9 +8,9 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.gold_pairs import GoldPair, gold_digest
-from annotation.score_report import System
+from annotation.files.gold_pairs import GoldPair, gold_digest
 from annotation.services.system_rows import Gold
+from annotation.systems.report import System
 from annotation.types import NewPair, ProjectSettings, Role
 from annotation.web.cookies import COOKIE
 from tests.browser.conftest import PASSWORD, Site, serious_violations

@@ -13,7 +13,7 @@ from annotation.errors import (
     SignInError,
 )
 from annotation.passwords import Passwords
-from annotation.services.sign_ins import SignInService
+from annotation.services.access.sign_ins import SignInService
 from annotation.types import Role
 from db import Database
 from db.models import AuditEvent, User, UserSession

@@ -15,14 +15,14 @@ from annotation.adjudication import AdjudicationError, AdjudicationItem, Conflic
 from annotation.commands.options import open_database
 from annotation.errors import GradeError, NotFoundError
 from annotation.gold import ExportOptions, Unfinished
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService, Neighbours
 from annotation.services.agreement import AgreementService
 from annotation.services.gold import GoldService
-from annotation.services.importing import ImportService
+from annotation.services.imports.importing import ImportService
 from annotation.services.pair_list import PairListService, PairState
 from annotation.services.projects import ProjectService
-from annotation.services.ratings import RatingService
+from annotation.services.rating.ratings import RatingService
 from annotation.types import Cause, NewRating, Role
 from annotation.ui.adjudicate_html import item_html
 from annotation.ui.agreement_parts import figures_html

@@ -17,13 +17,13 @@ from annotation.commands.options import open_database
 from annotation.comparison import COMPARISON_TYPES
 from annotation.errors import NotFoundError
 from annotation.gold import ExportOptions, Unfinished
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
 from annotation.services.bundle import open_services
-from annotation.services.importing import ImportService
+from annotation.services.imports.importing import ImportService
 from annotation.services.projects import ProjectService
-from annotation.services.ratings import RatingService
+from annotation.services.rating.ratings import RatingService
 from annotation.types import Cause, NewPair, ProjectSettings
 from annotation.ui.agreement import texts_of
 from db.models import ServerKey

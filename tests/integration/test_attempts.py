@@ -8,8 +8,8 @@ from annotation.errors import (
     SignInError,
     TooManyAttemptsError,
 )
-from annotation.services import attempts
-from annotation.services.sign_ins import SignInService
+from annotation.services.access import attempts
+from annotation.services.access.sign_ins import SignInService
 from db.models import SignInAttempt
 from tests.people import HERE, OTHER, PASSWORD, THERE, at_once, count
 

@@ -19,8 +19,8 @@ import annotation.cli
 from kpdemo.cli import app, main
 from kpdemo.commands.options import PATH_OPTIONS
 from kpdemo.errors import ModelLoadError
-from kpdemo.file_kinds import plain_name
 from kpdemo.progress import tell
+from kpdemo.reading.file_kinds import plain_name
 from kpdemo.routed import RoutedPredictor
 from kpdemo.types import Predictor
 from tests.fakes import FakePredictor, FakeRetriever

@@ -9,7 +9,7 @@ import pytest
 
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.events import DECIDED, WITHDRAWN, Event, EventService
-from annotation.services.importing import ImportService
+from annotation.services.imports.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.types import Cause, Role
 from annotation.ui.project_html import events_html

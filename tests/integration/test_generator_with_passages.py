@@ -15,8 +15,8 @@ from kpdemo.cli import main
 from kpdemo.errors import ModelLoadError
 from kpdemo.training import CHECKPOINT
 from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.ramkg import RamkgTraining, train_ramkg
-from kpdemo.training.ramkg_inputs import training_inputs
+from kpdemo.training.multilingual.generator import RamkgTraining, train_ramkg
+from kpdemo.training.multilingual.generator_inputs import training_inputs
 from kpdemo.training.sources import Source
 from kpdemo.types import Document
 from kpdemo.ui.models import ModelShelf

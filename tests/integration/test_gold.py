@@ -19,23 +19,23 @@ from sqlalchemy.exc import OperationalError
 from annotation.clock import utcnow
 from annotation.commands.options import open_database
 from annotation.errors import ExportError, ImportFileError
-from annotation.formats import open_source
+from annotation.files.formats import open_source
+from annotation.files.gold_folder import GoldFolder, write_manifest
+from annotation.files.gold_pairs import read_gold
 from annotation.gold import ExportOptions, Format, RaterColumns, Reason, Unfinished, gold_row, rater_numbers
-from annotation.gold_folder import GoldFolder, write_manifest
-from annotation.gold_pairs import read_gold
 from annotation.services import gold
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
 from annotation.services.gold import GoldService
 from annotation.services.gold_rows import first_unfinished
-from annotation.services.importing import ImportService
+from annotation.services.imports.importing import ImportService
 from annotation.services.judgements import JudgementService
 from annotation.services.keys import KeyService
 from annotation.services.numbering import NUMBERS
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService, find_project
-from annotation.services.ratings import RatingService
+from annotation.services.rating.ratings import RatingService
 from annotation.types import Cause, NewPair, NewRating, ProjectSettings
 from annotation.ui.export import counts_html as export_html
 from db.errors import UnreachableError

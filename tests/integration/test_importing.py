@@ -23,11 +23,11 @@ from sqlalchemy import func, select, text
 
 from annotation.assignment import position_of
 from annotation.errors import ImportFileError, NotFoundError
-from annotation.services.accounts import AccountService
-from annotation.services.importing import MOST_ITEMS, ImportService
+from annotation.services.access.accounts import AccountService
+from annotation.services.imports.importing import MOST_ITEMS, ImportService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.projects import ProjectService
-from annotation.services.tally import refresh_pairs
+from annotation.services.rating.tally import refresh_pairs
 from annotation.types import KnownPair, NewPair, NewRating, ProjectSettings, Role
 from db import Database
 from db.models import Assignment, AuditEvent, Pair, Rating, RatingChange, User
@@ -428,7 +428,7 @@ def test_a_project_that_is_not_there_is_told(database):
 
 KILLED = """
 import os, signal, sys
-from annotation.services.importing import ImportService
+from annotation.services.imports.importing import ImportService
 from annotation.types import NewPair
 from db import Database
 

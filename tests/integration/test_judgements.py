@@ -16,20 +16,20 @@ from sqlalchemy import event, func, select
 
 import kpdemo.text
 from annotation.errors import ImportFileError
-from annotation.judgements import JudgedPool, JudgingOptions
-from annotation.predictions import TYPE, PredictedDocument, uncertainty
-from annotation.queue_order import QueueOrder
-from annotation.relevance import Unjudged
-from annotation.services.assignment import AssignmentService
-from annotation.services.importing import ImportService
+from annotation.predictions.judgements import JudgedPool, JudgingOptions
+from annotation.predictions.pool import TYPE, PredictedDocument, uncertainty
+from annotation.predictions.queue_order import QueueOrder
+from annotation.predictions.relevance import Unjudged
+from annotation.services.imports.importing import ImportService
 from annotation.services.judgements import JudgementService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.projects import ProjectService
+from annotation.services.rating.assignment import AssignmentService
 from annotation.services.sending import SendService
 from annotation.types import KnownPair, NewPair, ProjectSettings, Role
 from db.models import Base, SentOrder, SentPhrase, SentPrediction
-from kpdemo.documents import read_documents
 from kpdemo.evaluation.protocol import evaluate
+from kpdemo.reading.documents import read_documents
 from kpdemo.types import Keyphrase, Prediction
 from tests.commands import main
 from tests.databases import row_problems
@@ -262,7 +262,7 @@ def test_the_models_scores_can_order_the_queue(database, is_random):
 
 
 def test_what_a_rater_was_given_stays_in_its_place(database):
-    from annotation.services.accounts import AccountService
+    from annotation.services.access.accounts import AccountService
 
     project = sent_project(database)
     ana = AccountService(database).add_user("ana")

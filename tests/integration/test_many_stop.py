@@ -9,12 +9,12 @@ import httpx
 from fastapi import FastAPI
 
 from annotation.pair_names import PairNames
-from annotation.services.assignment import AssignmentService
-from annotation.services.desk import lock_pair
-from annotation.services.invitations import InvitationService
-from annotation.services.ratings import RatingService
-from annotation.services.sessions import start_session
-from annotation.services.sign_ins import SignInService
+from annotation.services.access.invitations import InvitationService
+from annotation.services.access.sessions import start_session
+from annotation.services.access.sign_ins import SignInService
+from annotation.services.rating.assignment import AssignmentService
+from annotation.services.rating.desk import lock_pair
+from annotation.services.rating.ratings import RatingService
 from annotation.services.training import TrainingService
 from annotation.web.accounts import add_account_pages
 from annotation.web.cookies import COOKIE

@@ -14,15 +14,15 @@ from sqlalchemy import event, func, select
 from annotation.assignment import Progress, Queue
 from annotation.errors import AssignmentError
 from annotation.quality import QualitySettings
-from annotation.services import counting
-from annotation.services.assignment import AssignmentService
-from annotation.services.importing import ImportService
+from annotation.services.imports.importing import ImportService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
-from annotation.services.ratings import RatingService
-from annotation.services.stuck import StuckService
+from annotation.services.rating import counting
+from annotation.services.rating.assignment import AssignmentService
+from annotation.services.rating.ratings import RatingService
+from annotation.services.rating.stuck import StuckService
 from annotation.types import KnownPair, NewPair, NewRating, SkipReason
 from annotation.ui.stuck_html import stuck_html
 from db.models import Assignment, Pair, Rating, User

@@ -9,8 +9,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from annotation.errors import NotFoundError
+from annotation.services.access.sessions import start_session
 from annotation.services.bundle import open_services
-from annotation.services.sessions import start_session
 from annotation.services.systems import SystemService
 from annotation.types import Role
 from annotation.web.cookies import COOKIE

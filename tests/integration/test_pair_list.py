@@ -9,10 +9,10 @@ from decimal import Decimal
 import gradio as gr
 import pytest
 
-from annotation.senses import WORD_TO_SENSE, PairSenses, SenseText
-from annotation.services.accounts import AccountService
+from annotation.senses.network import WORD_TO_SENSE, PairSenses, SenseText
+from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
-from annotation.services.importing import ImportService
+from annotation.services.imports.importing import ImportService
 from annotation.services.pair_list import PAGE_LENGTH, PairListService, PairState
 from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService

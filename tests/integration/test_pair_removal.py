@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import func, select
 
 from annotation.errors import NotFoundError, PairError
-from annotation.services.importing import ImportService
+from annotation.services.imports.importing import ImportService
 from annotation.services.pair_list import PairListService
 from annotation.services.pair_removal import PairRemovalService
-from annotation.services.writing_pairs import bar
+from annotation.services.writing.pairs import bar
 from annotation.types import NewPair
 from db.models import Assignment, AuditEvent, Pair, Rating
 from tests.commands import main

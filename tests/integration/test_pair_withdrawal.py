@@ -12,24 +12,22 @@ import pytest
 from sqlalchemy import select
 
 from annotation.adjudication import AdjudicationError
-from annotation.agreement_json import report_to_json
 from annotation.assignment import Progress
 from annotation.clock import utcnow
 from annotation.errors import AssignmentError, ExportError, NoteError, NotFoundError, PairError
 from annotation.gold import ExportOptions, RaterColumns, Unfinished
-from annotation.judgements import JudgingOptions
 from annotation.notes import LONGEST_NOTE
+from annotation.predictions.judgements import JudgingOptions
 from annotation.quality import QualitySettings
-from annotation.services.accounts import AccountService
+from annotation.reliability.report_json import report_to_json
+from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
-from annotation.services.assignment import AssignmentService
 from annotation.services.audit import PAIRS_CHANGED
 from annotation.services.bundle import open_services
 from annotation.services.checks import Checks, read_checks
-from annotation.services.desk import open_desk
 from annotation.services.gold import GoldService
-from annotation.services.importing import ImportService
+from annotation.services.imports.importing import ImportService
 from annotation.services.judgements import JudgementService
 from annotation.services.keys import KeyService
 from annotation.services.overview import OverviewService
@@ -37,7 +35,9 @@ from annotation.services.pair_list import PairListService, PairState
 from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
-from annotation.services.ratings import RatingService
+from annotation.services.rating.assignment import AssignmentService
+from annotation.services.rating.desk import open_desk
+from annotation.services.rating.ratings import RatingService
 from annotation.services.remarks import RemarkService
 from annotation.types import Cause, KnownPair, NewPair, Role, SkipReason, User
 from annotation.ui.adjudicate_html import item_html, nothing_html
@@ -414,9 +414,9 @@ def test_what_is_withdrawn_is_known_to_imports_and_settings(rated):
 
 
 def test_in_a_large_project_a_grade_that_does_not_count_does_not_add_to_the_progress(database, monkeypatch):
-    monkeypatch.setattr("annotation.services.counting.EXACT_UP_TO", 0)
-    monkeypatch.setattr("annotation.services.counting.NEAR_THE_END", -1)
-    monkeypatch.setattr("annotation.services.counting.SECONDS_A_PAIR", 100.0)
+    monkeypatch.setattr("annotation.services.rating.counting.EXACT_UP_TO", 0)
+    monkeypatch.setattr("annotation.services.rating.counting.NEAR_THE_END", -1)
+    monkeypatch.setattr("annotation.services.rating.counting.SECONDS_A_PAIR", 100.0)
     world = new_world(database, pairs=5, raters=1)
     [rater], assignments = world.raters, AssignmentService(database)
     ratings = RatingService(database, assignments=assignments)
@@ -428,8 +428,8 @@ def test_in_a_large_project_a_grade_that_does_not_count_does_not_add_to_the_prog
 
 
 def test_in_a_large_project_who_seems_done_is_given_what_was_restored(database, monkeypatch):
-    monkeypatch.setattr("annotation.services.counting.EXACT_UP_TO", 0)
-    monkeypatch.setattr("annotation.services.counting.SECONDS_A_PAIR", 10_000.0)
+    monkeypatch.setattr("annotation.services.rating.counting.EXACT_UP_TO", 0)
+    monkeypatch.setattr("annotation.services.rating.counting.SECONDS_A_PAIR", 10_000.0)
     world = new_world(database, pairs=3, raters=1)
     [rater], assignments = world.raters, AssignmentService(database)
     ratings, service = RatingService(database, assignments=assignments), PairWithdrawalService(database)

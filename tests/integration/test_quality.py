@@ -22,11 +22,11 @@ from annotation.errors import (
     TrainingError,
 )
 from annotation.quality import QualitySettings
-from annotation.services.assignment import AssignmentService
 from annotation.services.bundle import Services, open_services
 from annotation.services.known_grades import KnownKind
 from annotation.services.quality import state_of
-from annotation.services.ratings import RatingService
+from annotation.services.rating.assignment import AssignmentService
+from annotation.services.rating.ratings import RatingService
 from annotation.training import TrainingPhase
 from annotation.types import KnownPair, NewPair, SkipReason
 from annotation.ui.remarks import remarks_html, remarks_table

@@ -15,9 +15,11 @@ from kpdemo.ramkg.building import build_index
 from kpdemo.ramkg.encoder import load_encoder
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
-from kpdemo.training import CHECKPOINT, ramkg_rounds, round_retriever, run
-from kpdemo.training.ramkg_rounds import RETRIEVER, RamkgRounds
-from kpdemo.training.round_data import Corpus
+from kpdemo.training import CHECKPOINT, run
+from kpdemo.training.multilingual import generator_rounds as ramkg_rounds
+from kpdemo.training.multilingual import round_retriever
+from kpdemo.training.multilingual.generator_rounds import RETRIEVER, RamkgRounds
+from kpdemo.training.multilingual.round_data import Corpus
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 from tests.tiny_multilingual import t5

@@ -17,11 +17,12 @@ from sqlalchemy.exc import OperationalError
 
 from annotation.assignment import Progress
 from annotation.errors import AssignmentError, GradeError, NoteError, NotFoundError
-from annotation.services import counting, projects
-from annotation.services.assignment import AssignmentService
+from annotation.services import projects
 from annotation.services.projects import ProjectService
-from annotation.services.ratings import RatingService
-from annotation.services.tally import refresh_pairs
+from annotation.services.rating import counting
+from annotation.services.rating.assignment import AssignmentService
+from annotation.services.rating.ratings import RatingService
+from annotation.services.rating.tally import refresh_pairs
 from annotation.types import SkipReason, from_quarters
 from db.models import Assignment, Comment, Pair, Project, Rating, RatingChange
 from tests.people import at_once

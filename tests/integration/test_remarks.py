@@ -9,11 +9,11 @@ from decimal import Decimal
 
 import pytest
 
-from annotation.services.accounts import AccountService
-from annotation.services.assignment import AssignmentService
-from annotation.services.importing import ImportService
+from annotation.services.access.accounts import AccountService
+from annotation.services.imports.importing import ImportService
 from annotation.services.projects import ProjectService
-from annotation.services.ratings import RatingService
+from annotation.services.rating.assignment import AssignmentService
+from annotation.services.rating.ratings import RatingService
 from annotation.services.remarks import BEGINNING_LENGTH, RemarkKind, RemarkService
 from annotation.types import NewPair, ProjectSettings, Role, SkipReason
 from db import Database

@@ -13,11 +13,11 @@ from annotation.authoring import NewItem
 from annotation.errors import TextError
 from annotation.exchange import open_source
 from annotation.gold import ExportOptions, Format
-from annotation.pair_senses import described, with_senses
-from annotation.sense_choice import SenseChoice, SenseError
-from annotation.senses import PairSenses, WordFlag
-from annotation.services import writing
+from annotation.senses.choice import SenseChoice, SenseError
+from annotation.senses.network import PairSenses, WordFlag
+from annotation.senses.pair_senses import described, with_senses
 from annotation.services.bundle import Services, open_services
+from annotation.services.writing import writers as writing
 from annotation.types import NewPair, ProjectSettings, Role, User
 from annotation.ui.review_html import text_html
 from annotation.wordnet import WordNet

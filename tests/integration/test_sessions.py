@@ -14,8 +14,8 @@ from annotation.errors import (
     TooManyAttemptsError,
 )
 from annotation.passwords import Passwords
-from annotation.services import attempts
-from annotation.services.sign_ins import SignInService
+from annotation.services.access import attempts
+from annotation.services.access.sign_ins import SignInService
 from db.models import AuditEvent, Invitation, User, UserSession
 from tests.people import HERE, OTHER, PASSWORD, THERE, count
 

@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import func, select
 
 from annotation.errors import NotFoundError, ScoreFileError, SettingsError
-from annotation.gold_pairs import GoldPair
-from annotation.score_report import System, score_systems
+from annotation.files.gold_pairs import GoldPair
 from annotation.services.projects import ProjectService
 from annotation.services.system_rows import Gold
 from annotation.services.systems import SystemService
+from annotation.systems.report import System, score_systems
 from annotation.types import ProjectSettings
 from db.models import AuditEvent, GoldGrade, GoldSet, ScoredSystem, SystemScore
 from tests.databases import row_problems

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from annotation.baselines import BASELINES, baseline_scores
-from annotation.dictionary import Dictionary
 from annotation.errors import WordNetError
-from annotation.gold_pairs import GoldPair, read_gold
+from annotation.files.gold_pairs import GoldPair, read_gold
 from annotation.scoring import correlations_between
-from annotation.senses import WORD_TO_SENSE
+from annotation.senses.dictionary import Dictionary
+from annotation.senses.network import WORD_TO_SENSE
+from annotation.systems.baselines import BASELINES, baseline_scores
 
 TRAINING, BASELINE = "clss.train.jsonl", "lcs_baseline.train.jsonl"
 PEARSON_WITH_GOLD = {

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from annotation.services.accounts import AccountService
-from annotation.services.invitations import InvitationService
-from annotation.services.sign_ins import SignInService
+from annotation.services.access.accounts import AccountService
+from annotation.services.access.invitations import InvitationService
+from annotation.services.access.sign_ins import SignInService
 from annotation.types import Role
 from db import Database
 from tests.commands import main

@@ -21,15 +21,15 @@ from annotation.errors import (
     StaleTextError,
     WritingError,
 )
-from annotation.services import writing_tasks
-from annotation.services.accounts import AccountService
-from annotation.services.editing import Zeros
-from annotation.services.item_withdrawal import ItemWithdrawalService
+from annotation.services.access.accounts import AccountService
 from annotation.services.known_pairs import KnownPairService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.services.projects import ProjectService
-from annotation.services.writing_reports import WritingReportService
-from annotation.services.writing_rows import remember_viewer
+from annotation.services.writing import tasks as writing_tasks
+from annotation.services.writing.editing import Zeros
+from annotation.services.writing.item_withdrawal import ItemWithdrawalService
+from annotation.services.writing.reports import WritingReportService
+from annotation.services.writing.rows import remember_viewer
 from annotation.sizes import Bounds, PairBounds
 from annotation.types import KnownPair, NewPair, NewRating, Role
 from db.models import LargerItem, Pair, Writing, WritingChange

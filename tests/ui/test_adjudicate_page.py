@@ -17,13 +17,13 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from starlette.responses import StreamingResponse
 
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
+from annotation.services.access.invitations import InvitationService
+from annotation.services.access.sessions import start_session
+from annotation.services.access.sign_ins import SignInService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.gold import GoldService
-from annotation.services.invitations import InvitationService
 from annotation.services.projects import ProjectService
-from annotation.services.sessions import start_session
-from annotation.services.sign_ins import SignInService
 from annotation.types import Cause, Role
 from annotation.ui.adjudicate import AdjudicateHandlers
 from annotation.ui.export import ExportHandlers

@@ -14,16 +14,16 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
-from annotation.agreement_json import report_to_json
-from annotation.bootstrap import Alpha
-from annotation.drift import Drift, Window
-from annotation.services.accounts import AccountService
+from annotation.files.spreadsheet import BYTE_ORDER_MARK
+from annotation.reliability.bootstrap import Alpha
+from annotation.reliability.drift import Drift, Window
+from annotation.reliability.report_json import report_to_json
+from annotation.services.access.accounts import AccountService
 from annotation.services.agreement import AgreementService
 from annotation.services.bundle import open_services
-from annotation.services.importing import ImportService
+from annotation.services.imports.importing import ImportService
 from annotation.services.projects import ProjectService
-from annotation.services.ratings import RatingService
-from annotation.spreadsheet import BYTE_ORDER_MARK
+from annotation.services.rating.ratings import RatingService
 from annotation.types import NewRating, Role
 from annotation.ui.agreement import TEXTS, AgreementHandlers, build_agreement_page, texts_of
 from annotation.ui.agreement_charts import CHARTS, charts_of

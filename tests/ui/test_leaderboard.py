@@ -17,15 +17,16 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from scipy.stats import pearsonr
 
-from annotation.dictionary import Dictionary
-from annotation.gold_pairs import GoldPair
-from annotation.score_report import System, score_systems
-from annotation.services.accounts import AccountService
-from annotation.services.invitations import InvitationService
+from annotation.files.gold_pairs import GoldPair
+from annotation.senses.dictionary import Dictionary
+from annotation.services.access.accounts import AccountService
+from annotation.services.access.invitations import InvitationService
+from annotation.services.access.sessions import start_session
+from annotation.services.access.sign_ins import SignInService
 from annotation.services.projects import ProjectService
-from annotation.services.sessions import start_session
-from annotation.services.sign_ins import SignInService
 from annotation.services.systems import SystemService
+from annotation.systems.report import System, score_systems
+from annotation.systems.wide_intervals import wide_parts
 from annotation.types import Role
 from annotation.ui.leaderboard import FOR_LEADERS, TEXTS, LeaderboardHandlers
 from annotation.ui.leaderboard_form import SystemFormHandlers
@@ -36,7 +37,6 @@ from annotation.ui.tables import type_label
 from annotation.web.accounts import add_account_pages
 from annotation.web.cookies import COOKIE
 from annotation.web.leaderboard import board_address, build_board_downloads
-from annotation.wide_intervals import wide_parts
 from tests.rated import pair, rated_project
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -141,7 +141,7 @@ def test_only_administrators_add_and_remove(form, rated, service, upload, name):
 
 
 def _system(service, rated):
-    from annotation.score_report import System
+    from annotation.systems.report import System
 
     return System("kept", tuple(one.gold for one in service.own_gold(rated.id).pairs))
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from kpdemo.batch import BatchSummary
+from kpdemo.batch.predicting import BatchSummary
 from kpdemo.languages.notes import NO_MODEL, NO_MODEL_HERE, language_note
 from kpdemo.passages import passage_rows, used_keyphrases
 from kpdemo.routed import RoutedPredictor

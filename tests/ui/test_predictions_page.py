@@ -14,10 +14,10 @@ import gradio as gr
 import pytest
 
 from annotation.errors import SettingsError
-from annotation.judgements import check_options
-from annotation.prediction_files import read_bundle
-from annotation.queue_order import QueueOrder
-from annotation.services.accounts import AccountService
+from annotation.files.predictions import read_bundle
+from annotation.predictions.judgements import check_options
+from annotation.predictions.queue_order import QueueOrder
+from annotation.services.access.accounts import AccountService
 from annotation.services.judgements import JudgementService
 from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService

@@ -14,19 +14,19 @@ import pytest
 
 from annotation.adjudication import Which
 from annotation.assignment import Progress
-from annotation.dictionary import Dictionary
 from annotation.errors import SettingsError
 from annotation.projects import GroupCounts, Member, ProjectCounts, sum_counts
-from annotation.services.accounts import AccountService
+from annotation.senses.dictionary import Dictionary
+from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
-from annotation.services.assignment import AssignmentService
 from annotation.services.events import Event, EventService
-from annotation.services.importing import ImportService
+from annotation.services.imports.importing import ImportService
 from annotation.services.overview import OverviewService, ProjectLine
 from annotation.services.projects import ProjectService
-from annotation.services.ratings import RatingService
+from annotation.services.rating.assignment import AssignmentService
+from annotation.services.rating.ratings import RatingService
+from annotation.services.rating.stuck import StuckService
 from annotation.services.remarks import RemarkService
-from annotation.services.stuck import StuckService
 from annotation.setting_changes import seen_settings
 from annotation.types import Cause, ImportSummary, NewPair, ProjectSettings, Role, SkipReason, User
 from annotation.ui.asking import project_in

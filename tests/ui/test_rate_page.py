@@ -12,7 +12,7 @@ import pytest
 
 from annotation.comparison import comparison_type
 from annotation.scale import CLSS
-from annotation.services.accounts import AccountService
+from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.types import Project, ProjectSettings, Role, SkipReason, User
 from annotation.ui.guidelines import examples_html, scale_html

@@ -15,13 +15,13 @@ from sqlalchemy import delete, event, select
 
 from annotation.numbers import whole_in
 from annotation.pair_names import PairNames
-from annotation.services.assignment import AssignmentService
+from annotation.services.access.invitations import InvitationService
+from annotation.services.access.sessions import start_session
+from annotation.services.access.sign_ins import SignInService
 from annotation.services.bundle import open_services
-from annotation.services.importing import ImportService
-from annotation.services.invitations import InvitationService
-from annotation.services.ratings import RatingService
-from annotation.services.sessions import start_session
-from annotation.services.sign_ins import SignInService
+from annotation.services.imports.importing import ImportService
+from annotation.services.rating.assignment import AssignmentService
+from annotation.services.rating.ratings import RatingService
 from annotation.services.training import TrainingService
 from annotation.types import NewPair
 from annotation.web.accounts import add_account_pages

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kpdemo
-from annotation import spreadsheet
+from annotation.files import spreadsheet
 from kpdemo.types import (
     Document,
     Keyphrase,

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
-from annotation.sense_graph import MOST_DRAWN, RADII, Node, drawn_nodes, named_nodes
-from annotation.senses import Relation, SenseStep, WordFlag
+from annotation.senses.graph import MOST_DRAWN, RADII, Node, drawn_nodes, named_nodes
+from annotation.senses.network import Relation, SenseStep, WordFlag
 from annotation.services.bundle import Services, open_services
 from annotation.types import NewPair, ProjectSettings, Role
 from annotation.ui.header import HeaderHandlers

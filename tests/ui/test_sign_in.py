@@ -20,9 +20,9 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.services.accounts import AccountService
-from annotation.services.invitations import InvitationService
-from annotation.services.sign_ins import SignInService
+from annotation.services.access.accounts import AccountService
+from annotation.services.access.invitations import InvitationService
+from annotation.services.access.sign_ins import SignInService
 from annotation.types import User
 from annotation.web.accounts import add_account_pages
 from annotation.web.addresses import HOME, local_path

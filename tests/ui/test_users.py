@@ -9,8 +9,8 @@ import gradio as gr
 import pytest
 
 from annotation.errors import InvitationError
-from annotation.services.accounts import AccountService
-from annotation.services.invitations import InvitationService
+from annotation.services.access.accounts import AccountService
+from annotation.services.access.invitations import InvitationService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.types import ProjectSettings, Role

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotation.judgements import JudgingOptions
-from annotation.relevance import Average
+from annotation.predictions.judgements import JudgingOptions
+from annotation.predictions.relevance import Average
 from annotation.services.standings import Standing
 from annotation.shares import share_text
 from annotation.types import User

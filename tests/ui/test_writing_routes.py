@@ -11,8 +11,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from annotation.services.access.sessions import start_session
 from annotation.services.bundle import UnreachableError, open_services
-from annotation.services.sessions import start_session
 from annotation.types import Role
 from annotation.ui.items import ItemsHandlers
 from annotation.ui.review import ReviewHandlers

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.agreement import Grades
-from annotation.raters import (
+from annotation.reliability.raters import (
     alphas_of_rater_pairs,
     alphas_without_each,
     bucket_counts,
@@ -142,7 +142,7 @@ def test_a_bucket_is_a_point_and_the_steps_above_it():
 
 
 def test_a_hundred_raters_are_bounded(monkeypatch):
-    monkeypatch.setattr("annotation.raters.MEASURED_RATER_PAIRS", 3)
+    monkeypatch.setattr("annotation.reliability.raters.MEASURED_RATER_PAIRS", 3)
     pairs, raters = np.repeat(np.arange(4), 5), np.tile(np.arange(5), 4)
     grades = Grades(pairs[:-1], raters[:-1], (np.arange(19) % 5).astype(float))
     met = alphas_of_rater_pairs(grades, resamples=0, seed=1)

@@ -12,9 +12,9 @@ from threading import Timer
 import pytest
 
 from kpdemo.errors import InputError, StoppedError
+from kpdemo.reading.whole_files import read_whole
 from kpdemo.ui.apart import PdfProcesses
 from kpdemo.ui.stop import Stop
-from kpdemo.whole_files import read_whole
 from tests.pdfs import make_pdf, make_slow_pdf
 
 SERVER = """

@@ -18,10 +18,10 @@ from kpdemo.errors import ConfigError, ModelLoadError, TrainingError
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.backbone import add_separator, load_backbone, load_encoder_decoder
 from kpdemo.simckp.bank_file import write_bank
-from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.decoding import SimckpGenerator
 from kpdemo.simckp.dual_encoder import DualEncoderConfig
-from kpdemo.simckp.generator_checkpoint import save_generator
+from kpdemo.simckp.generation.beam_search import SearchConfig
+from kpdemo.simckp.generation.checkpoint import save_generator
 from kpdemo.simckp.pair_checkpoint import BANK, load_bank, load_reranker
 from kpdemo.simckp.predictor import Selection
 from kpdemo.simckp.proposing import Proposer

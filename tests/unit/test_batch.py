@@ -15,14 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kpdemo.batch import BatchSummary, predict_each, predict_file
-from kpdemo.batch_output import OutputError
+from kpdemo.batch.output import OutputError
+from kpdemo.batch.predicting import BatchSummary, predict_each, predict_file
+from kpdemo.batch.refused import refused_path
+from kpdemo.batch.resuming import IDENTITY, ResumeError, recorded_model, settings_path
 from kpdemo.errors import InputError
 from kpdemo.identity import document_identity
-from kpdemo.json_rows import LineError
 from kpdemo.prediction_files import read_predictions
-from kpdemo.refused import refused_path
-from kpdemo.resuming import IDENTITY, ResumeError, recorded_model, settings_path
+from kpdemo.reading.json_rows import LineError
 from kpdemo.types import Document, Prediction
 from tests.fakes import FakePredictor, FakeRetriever
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.conspicuous import conspicuous
-from annotation.raters import RaterFigures
+from annotation.reliability.conspicuous import conspicuous
+from annotation.reliability.raters import RaterFigures
 
 NAMES = ("Cleo", "Ben", "ana")
 

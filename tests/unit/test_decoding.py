@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpdemo.errors import ConfigError, KpdemoError
-from kpdemo.simckp import pretrained_search
 from kpdemo.simckp.backbone import add_separator, load_encoder_decoder
-from kpdemo.simckp.beam_search import Beam, SearchConfig, beam_search
-from kpdemo.simckp.decoder import END, SEPARATOR, DecoderConfig, Decoding, KeyphraseDecoder
 from kpdemo.simckp.decoding import GeneratedPhrase, as_written, generated_phrases, over_generate
-from kpdemo.simckp.memory import Memory
+from kpdemo.simckp.generation import pretrained_search
+from kpdemo.simckp.generation.beam_search import Beam, SearchConfig, beam_search
+from kpdemo.simckp.generation.decoder import END, SEPARATOR, DecoderConfig, Decoding, KeyphraseDecoder
+from kpdemo.simckp.generation.memory import Memory
+from kpdemo.simckp.generation.pretrained_decoder import PretrainedDecoder
+from kpdemo.simckp.generation.targets import TargetVocabulary, shifted
 from kpdemo.simckp.model import encoder_of
-from kpdemo.simckp.pretrained_decoder import PretrainedDecoder
-from kpdemo.simckp.targets import TargetVocabulary, shifted
 from kpdemo.text import StemmedText, phrase_key
 from kpdemo.types import Document
 from tests.tiny import tiny_bart, tiny_bert, tiny_generator

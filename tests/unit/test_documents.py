@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pypdf import PdfWriter
 
-from kpdemo.document_rows import document_from_row
-from kpdemo.documents import parse_documents, read_documents, read_numbered
 from kpdemo.errors import InputError
-from kpdemo.file_kinds import document_suffix
-from kpdemo.files import count_lines, decode_text, read_head, read_text
-from kpdemo.json_rows import LineError, read_rows
+from kpdemo.reading.document_rows import document_from_row
+from kpdemo.reading.documents import parse_documents, read_documents, read_numbered
+from kpdemo.reading.file_kinds import document_suffix
+from kpdemo.reading.files import count_lines, decode_text, read_head, read_text
+from kpdemo.reading.json_rows import LineError, read_rows
+from kpdemo.reading.whole_files import markdown_document, read_whole
 from kpdemo.types import Document
-from kpdemo.whole_files import markdown_document, read_whole
 from tests.pdfs import make_pdf
 
 UNREADABLE = Path("/proc/self/mem")

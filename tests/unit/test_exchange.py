@@ -25,7 +25,7 @@ from annotation.exchange import (
     open_stream,
     read_items_or_errors,
 )
-from annotation.spreadsheet import protected
+from annotation.files.spreadsheet import protected
 from annotation.types import NewPair, NewRating
 from tests.reading import read_items
 

@@ -29,7 +29,7 @@ from kpdemo.experiments.published import published
 from kpdemo.experiments.results import Results
 from kpdemo.markup import without_markup
 from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.beam_search import SearchConfig
+from kpdemo.simckp.generation.beam_search import SearchConfig
 from kpdemo.simckp.model import ContrastiveExtractor, ExtractorConfig
 from kpdemo.simckp.predictor import Selection, SimckpPredictor
 from kpdemo.simckp.proposing import Proposer

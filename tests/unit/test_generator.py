@@ -19,12 +19,12 @@ from safetensors.torch import load_file, save_file
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError, ModelLoadError, TrainingError
 from kpdemo.simckp.backbone import load_tokenizer
-from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.decoding import over_generate
-from kpdemo.simckp.generator_checkpoint import load_generator, save_generator
+from kpdemo.simckp.generation.beam_search import SearchConfig
+from kpdemo.simckp.generation.checkpoint import load_generator, save_generator
+from kpdemo.simckp.generation.targets import IGNORED, TargetVocabulary, pad_targets, shifted
 from kpdemo.simckp.losses import contrastive_loss, generation_loss
 from kpdemo.simckp.predictor import Selection
-from kpdemo.simckp.targets import IGNORED, TargetVocabulary, pad_targets, shifted
 from kpdemo.simckp.threshold import Calibration
 from kpdemo.sums import write_sums
 from kpdemo.training import run
@@ -345,7 +345,7 @@ def test_generating_with_the_small_decoder_needs_no_transformers(tmp_path):
 import sys
 from pathlib import Path
 from kpdemo.simckp.decoding import over_generate
-from kpdemo.simckp.generator_checkpoint import load_generator
+from kpdemo.simckp.generation.checkpoint import load_generator
 from kpdemo.types import Document
 _, generator = load_generator(Path({str(tmp_path / "model")!r}), device="cpu")
 list(over_generate(generator, [Document("Graph kernels compare molecules.")]))

@@ -18,6 +18,9 @@ from hypothesis import strategies as st
 import annotation
 import kpdemo
 from annotation.errors import ExportError
+from annotation.files.gold_files import open_gold, open_unfinished
+from annotation.files.gold_folder import MANIFEST, GoldFolder, describe_files, write_archive, write_manifest
+from annotation.files.spreadsheet import protected, restored
 from annotation.gold import (
     ExportOptions,
     Format,
@@ -30,9 +33,6 @@ from annotation.gold import (
     scale_text,
     standing_of,
 )
-from annotation.gold_files import open_gold, open_unfinished
-from annotation.gold_folder import MANIFEST, GoldFolder, describe_files, write_archive, write_manifest
-from annotation.spreadsheet import protected, restored
 from annotation.types import Cause, ProjectSettings, RatedPair
 
 SETTINGS = ProjectSettings("harbour", raters_per_pair=2)
@@ -321,7 +321,7 @@ def test_a_failure_while_files_are_put_in_place_brings_the_earlier_ones_back(tmp
         fill(folder, content=b"old\n")
         folder.publish()
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    import annotation.gold_folder as module
+    import annotation.files.gold_folder as module
 
     def refuse(old, new, moved):
         if old.name == MANIFEST and old.parent.name.startswith(".export-"):

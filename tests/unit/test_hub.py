@@ -17,10 +17,10 @@ from transformers.utils import logging
 from kpdemo.errors import ConfigError, InputError, LanguageError, ModelLoadError
 from kpdemo.latin import latin_documents
 from kpdemo.predictors import load_predictor
-from kpdemo.simckp.hub import open_hub_model
-from kpdemo.simckp.hub_download import choose_files, fetch
-from kpdemo.simckp.hub_generator import _between
-from kpdemo.simckp.hub_tagger import HubTagger
+from kpdemo.simckp.hub.download import choose_files, fetch
+from kpdemo.simckp.hub.generator import _between
+from kpdemo.simckp.hub.models import open_hub_model
+from kpdemo.simckp.hub.tagger import HubTagger
 from kpdemo.simckp.proposals import Proposal, build_answer
 from kpdemo.types import Document, Kind, Source
 from tests.tiny import tiny_bert
@@ -219,7 +219,7 @@ class TestTokenClassification:
 
     def test_as_many_windows_are_read_at_once_as_by_the_models_that_ship(self, tagger, monkeypatch):
         hub, read = tagger._predictor(), []
-        monkeypatch.setattr("kpdemo.simckp.hub_tagger.windows_at_once", lambda device: 2)
+        monkeypatch.setattr("kpdemo.simckp.hub.tagger.windows_at_once", lambda device: 2)
         whole = hub._words([LONG])
         monkeypatch.setattr(HubTagger, "_read", _without_memory_for(2, HubTagger._read, read))
         assert [word.span for word in hub._words([LONG])[0]] == [word.span for word in whole[0]]

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from annotation import json_rows
 from annotation.exchange import open_stream, read_items_or_errors, read_larger_items
+from annotation.files import json_rows
 
 PAIRS = [{"id": f"p{number}", "type": "t", "left": "x [1], {2}", "right": "y"} for number in range(3)]
 

@@ -23,21 +23,21 @@ from kpdemo.ramkg.settings import EncoderConfig
 from kpdemo.ramkg.subwords import SubwordEncoder, load_reader, save_reader, train_tokenizer
 from kpdemo.training import run
 from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.parallel import ParallelSource, Translation, read_translations
-from kpdemo.training.ramkg_rounds import RoundRetriever
-from kpdemo.training.retriever import new_tower, retriever_identity
-from kpdemo.training.retriever_config import RetrieverTraining
-from kpdemo.training.retriever_part import RetrieverPart, retrieval_loss
-from kpdemo.training.rgit import (
+from kpdemo.training.multilingual.generator_rounds import RoundRetriever
+from kpdemo.training.multilingual.parallel import ParallelSource, Translation, read_translations
+from kpdemo.training.multilingual.retriever import new_tower, retriever_identity
+from kpdemo.training.multilingual.retriever_config import RetrieverTraining
+from kpdemo.training.multilingual.retriever_part import RetrieverPart, retrieval_loss
+from kpdemo.training.multilingual.rgit import (
     MultilingualTraining,
     RetrieverRounds,
     Thinning,
     find_thinned,
     train_multilingual,
 )
-from kpdemo.training.round_data import read_rounds
+from kpdemo.training.multilingual.round_data import read_rounds
+from kpdemo.training.multilingual.towers import SubwordTower
 from kpdemo.training.sources import Source
-from kpdemo.training.towers import SubwordTower
 from kpdemo.types import Document
 from tests.tiny import tiny_bert
 
@@ -343,7 +343,7 @@ def test_the_last_rankers_are_those_of_the_best_round(folder, monkeypatch):
     def found(*asked: object, **options: object) -> Outcome:  # as another `recall_at` may
         return replace(iterate(*asked, **options), best=2, retriever=second / "retriever")
 
-    monkeypatch.setattr("kpdemo.training.rgit.iterate", found)
+    monkeypatch.setattr("kpdemo.training.multilingual.rgit.iterate", found)
     trained = train_multilingual(config, device=torch.device("cpu"))
     assert all((second / name / "best.pt").is_file() for name in ("base-on-all", "last"))
     encoder = load_reader(second / "retriever" / "checkpoint", device=torch.device("cpu"))

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kpdemo
-from kpdemo.batch import predict_file
+from kpdemo.batch.predicting import predict_file
+from kpdemo.batch.resuming import ResumeError
 from kpdemo.cli import main
 from kpdemo.nesting import Unnested, unnested
-from kpdemo.resuming import ResumeError
 from kpdemo.selection import keep
 from kpdemo.types import Document, Keyphrase, Prediction, RetrievalPrediction
 from tests.fakes import FakePredictor, FakeRetriever

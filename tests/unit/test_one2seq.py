@@ -11,8 +11,8 @@ import torch
 from kpdemo.candidates.chunks import CandidateConfig
 from kpdemo.predictors import load_predictor
 from kpdemo.simckp.backbone import load_tokenizer
-from kpdemo.simckp.beam_search import Beam
-from kpdemo.simckp.one2seq import One2SeqPredictor
+from kpdemo.simckp.generation.beam_search import Beam
+from kpdemo.simckp.generation.one2seq import One2SeqPredictor
 from kpdemo.training import run
 from kpdemo.training.example_cache import ExampleCache
 from kpdemo.training.labelling import ExampleSettings, label_document
@@ -116,7 +116,7 @@ def test_a_score_is_the_mean_of_the_probabilities_and_the_first_beam_is_the_answ
     cut_off = (math.log(0.25),) * len(words)  # no separator and no end behind it
     first = Beam((*graph, vocabulary.separator, *words), halves + cut_off, 0.0, False)
     second = Beam(words, (*cut_off, math.log(0.25)), -1.0, True)
-    monkeypatch.setattr("kpdemo.simckp.one2seq.search_together", lambda *_: [[first, second]])
+    monkeypatch.setattr("kpdemo.simckp.generation.one2seq.search_together", lambda *_: [[first, second]])
     predictor = One2SeqPredictor(generator)
     text = Document("A graph of words.")
     [own] = predictor.predict([text])

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from kpdemo.errors import InputError, PassageIndexError
-from kpdemo.json_rows import LineError
 from kpdemo.ramkg import building
 from kpdemo.ramkg.appending import lock
 from kpdemo.ramkg.building import add_passages, build_index, partial_folder
@@ -18,6 +17,7 @@ from kpdemo.ramkg.index import PassageIndex
 from kpdemo.ramkg.manifest import MANIFEST, PASSAGES, VECTORS
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.ramkg.store import passage_key
+from kpdemo.reading.json_rows import LineError
 from kpdemo.types import Document
 from tests.passages import SeededEncoder, numbered, passage
 

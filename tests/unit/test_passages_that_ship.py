@@ -8,10 +8,10 @@ from itertools import combinations
 
 import pytest
 
-from kpdemo.documents import read_documents
 from kpdemo.languages import identified
 from kpdemo.languages.routing import MULTILINGUAL_MODEL, ROUTES
 from kpdemo.predictors import PASSAGES_INDEX, load_predictor
+from kpdemo.reading.documents import read_documents
 from kpdemo.text import StemmedText, phrase_key, words
 from kpdemo.types import Document
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.errors import ImportFileError
-from annotation.prediction_files import read_bundle, read_prediction_files
-from annotation.predictions import PredictedDocument, PredictedPhrase, Run, pool, uncertainty
-from annotation.queue_order import QueueOrder, Waiting, new_positions
+from annotation.files.predictions import read_bundle, read_prediction_files
+from annotation.predictions.pool import PredictedDocument, PredictedPhrase, Run, pool, uncertainty
+from annotation.predictions.queue_order import QueueOrder, Waiting, new_positions
 from kpdemo.text import phrase_key
 
 TEXT = "Boundary integral equations for surface currents."

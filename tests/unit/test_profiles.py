@@ -8,7 +8,7 @@ import pytest
 from kpdemo.config import load_section
 from kpdemo.errors import ConfigError
 from kpdemo.predictors import available_models, hub_models
-from kpdemo.simckp.profiles import ARCHITECTURES, KNOWN, Profile, profile_of
+from kpdemo.simckp.hub.profiles import ARCHITECTURES, KNOWN, Profile, profile_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "models.md"
 BART, ROBERTA = "BartForConditionalGeneration", "RobertaForTokenClassification"

@@ -18,8 +18,8 @@ from kpdemo.ramkg.writer import Writer
 from kpdemo.text import StemmedText
 from kpdemo.training import CHECKPOINT, run
 from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.ramkg import RamkgTraining, text_pair, train_ramkg
-from kpdemo.training.ramkg_inputs import retrieved_of, training_inputs
+from kpdemo.training.multilingual.generator import RamkgTraining, text_pair, train_ramkg
+from kpdemo.training.multilingual.generator_inputs import retrieved_of, training_inputs
 from kpdemo.training.sources import Source
 from kpdemo.types import Document
 from tests.tiny_multilingual import (

@@ -14,7 +14,7 @@ from kpdemo.ramkg.manifest import Manifest, write_manifest
 from kpdemo.ramkg.retrieval import PassageSource, RamkgPredictor, are_alike
 from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.training.loop_config import LoopConfig
-from kpdemo.training.ramkg import RamkgTraining, train_ramkg
+from kpdemo.training.multilingual.generator import RamkgTraining, train_ramkg
 from kpdemo.training.sources import Source
 from kpdemo.types import Document, RetrievalPredictor, uses_passages
 from tests.tiny_multilingual import DOCUMENTS, FRENCH, t5, write_documents

@@ -29,8 +29,8 @@ from kpdemo.ramkg.settings import EncoderConfig, IndexConfig
 from kpdemo.ramkg.subwords import SubwordEncoder, SubwordReader, read_bags, save_reader, train_tokenizer
 from kpdemo.ramkg.terms import Lexicon, count_terms, learn_translations
 from kpdemo.sums import write_sums
-from kpdemo.training.mined import mine_documents
-from kpdemo.training.ranker import RankerTraining, train_ranker
+from kpdemo.training.multilingual.mined import mine_documents
+from kpdemo.training.multilingual.ranker import RankerTraining, train_ranker
 from kpdemo.types import Document
 
 CPU = torch.device("cpu")

@@ -13,8 +13,8 @@ import torch
 from kpdemo.errors import ConfigError, ModelLoadError
 from kpdemo.simckp.absent import AbsentCandidate
 from kpdemo.simckp.backbone import load_backbone
-from kpdemo.simckp.beam_search import SearchConfig
 from kpdemo.simckp.dual_encoder import DualEncoder, DualEncoderConfig
+from kpdemo.simckp.generation.beam_search import SearchConfig
 from kpdemo.simckp.pair_checkpoint import (
     load_bank,
     load_reranker,

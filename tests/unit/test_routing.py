@@ -8,7 +8,7 @@ import json
 import pytest
 
 from kpdemo import predictors
-from kpdemo.batch import predict_file
+from kpdemo.batch.predicting import predict_file
 from kpdemo.errors import InputError, ModelLoadError
 from kpdemo.forwarding import read_with_passages
 from kpdemo.languages.routing import SERVED

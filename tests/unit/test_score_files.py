@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from annotation.errors import ImportFileError, ScoreFileError
+from annotation.files.gold_files import open_gold
+from annotation.files.gold_pairs import GoldPair, read_gold
+from annotation.files.score_files import read_scores
 from annotation.gold import Format, GoldRow, GoldSource
-from annotation.gold_files import open_gold
-from annotation.gold_pairs import GoldPair, read_gold
-from annotation.score_files import read_scores
 
 PAIRS = [
     GoldPair("phrase2word", "News-1", "a small boat ", "canoe", 3.25, "News"),

@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.isotonic import IsotonicRegression
 
-from annotation.calibration import isotonic
-from annotation.gold_pairs import GoldPair
-from annotation.score_json import report_to_json
-from annotation.score_report import System, score_systems
+from annotation.files.gold_pairs import GoldPair
 from annotation.scoring import (
     bootstrap_p,
     correlations,
@@ -23,6 +20,9 @@ from annotation.scoring import (
     why_undefined,
     williams_test,
 )
+from annotation.systems.calibration import isotonic
+from annotation.systems.report import System, score_systems
+from annotation.systems.report_json import report_to_json
 
 GRADES = st.lists(st.sampled_from([quarters / 4 for quarters in range(17)]), min_size=3, max_size=30)
 

@@ -8,14 +8,22 @@ from io import BufferedReader, BytesIO
 
 import pytest
 
-from annotation.dictionary import Dictionary
 from annotation.errors import ImportFileError, WordNetError
 from annotation.exchange import open_stream
+from annotation.files.gold_files import open_gold
 from annotation.gold import Format, GoldRow, gold_row
-from annotation.gold_files import open_gold
-from annotation.pair_senses import described, senses_as_json, senses_from_json, with_senses
-from annotation.sense_view import shown_items
-from annotation.senses import PairSenses, Relation, Sense, SenseText, WordFlag, neighbourhood, word_label
+from annotation.senses.dictionary import Dictionary
+from annotation.senses.network import (
+    PairSenses,
+    Relation,
+    Sense,
+    SenseText,
+    WordFlag,
+    neighbourhood,
+    word_label,
+)
+from annotation.senses.pair_senses import described, senses_as_json, senses_from_json, with_senses
+from annotation.senses.view import shown_items
 from annotation.types import NewPair, ProjectSettings, RatedPair
 from annotation.wordnet import WordNet
 from tests import tiny_wordnet as tiny

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from kpdemo.batch import predict_file
+from kpdemo.batch.predicting import predict_file
+from kpdemo.batch.resuming import ResumeError
+from kpdemo.batch.sources import folder_files, read_located
 from kpdemo.cli import main
 from kpdemo.errors import InputError
-from kpdemo.resuming import ResumeError
-from kpdemo.sources import folder_files, read_located
 from tests.fakes import FakePredictor
 
 TEXT = "Neural networks sort numbers quickly."

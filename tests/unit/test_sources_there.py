@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from kpdemo.errors import ConfigError
-from kpdemo.training.parallel import ParallelSource
+from kpdemo.training.multilingual.parallel import ParallelSource
 from kpdemo.training.sources import Source, check_sources
 
 

@@ -15,13 +15,14 @@ from kpdemo.commands.options import parse_setting
 from kpdemo.commands.train import EXAMPLES, train
 from kpdemo.config import DEFAULT_CONFIG, load_section
 from kpdemo.errors import ConfigError, ModelLoadError
-from kpdemo.simckp import backbone, hub_download
+from kpdemo.simckp import backbone
 from kpdemo.simckp.backbone import check_reading, load_backbone
+from kpdemo.simckp.hub import download as hub_download
 from kpdemo.training import PARTS as ALL_PARTS
 from kpdemo.training import RECIPES, run
 from kpdemo.training.frequency import FrequencyConfig
 from kpdemo.training.kea import KeaTraining
-from kpdemo.training.retriever import SubwordSettings
+from kpdemo.training.multilingual.retriever import SubwordSettings
 from kpdemo.training.settings import settings_of, shared_overrides
 from kpdemo.training.sources import Source
 from tests.tiny import tiny_bert, tiny_t5

@@ -1,0 +1,1 @@
+"""Rows and files: pairs, ratings, gold sets and scores, read and written."""

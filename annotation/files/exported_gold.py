@@ -1,0 +1,45 @@
+"""What the manifest of a gold set of ours tells of its files."""
+
+from __future__ import annotations
+
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any
+
+from annotation.errors import ScoreFileError
+from annotation.files.json_text import parse_json
+
+_MANIFEST = "manifest.json"
+
+
+def refuse_empty_export(path: Path) -> None:
+    """Say of an exported folder, or of a file in one, that it was empty from the start.
+
+    Raises:
+        ScoreFileError: its manifest counts no gold grade, since it was exported before there were any.
+    """
+    counts = _manifest(path if path.is_dir() else path.parent).get("counts")
+    if isinstance(counts, dict) and counts.get("adjudicated") == 0 and counts.get("mean") == 0:
+        raise ScoreFileError(
+            f"{path}: an empty gold set, since no pair had a gold grade when it was exported; export it "
+            "again once raters have graded enough."
+        )
+
+
+def is_changed(file: Path) -> bool:
+    """Whether the manifest beside a file has the hash of other bytes."""
+    described = _manifest(file.parent).get("files")
+    for one in described if isinstance(described, list) else ():
+        if isinstance(one, dict) and one.get("name") == file.name and "sha256" in one:
+            with file.open("rb") as stream:
+                return file_digest(stream, "sha256").hexdigest() != str(one["sha256"])
+    return False
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    """Empty where there is none of ours."""
+    try:
+        found = parse_json((folder / _MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and "manifest_format" in found else {}

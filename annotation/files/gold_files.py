@@ -1,0 +1,266 @@
+"""Files of a gold set, one row at a time: constant memory, and the same bytes for the same rows.
+
+jsonl: gold.jsonl, grades as numbers, `ratings` as [{"rater": …, "grade": …}].
+csv: gold.csv, UTF-8 with a header, a column "rating:LABEL" for each rater; cells made safe (spreadsheet.py).
+parquet: gold.parquet, the columns of jsonl.
+semeval: the layout of SemEval-2014 Task 3, TYPE.input.tsv (larger, smaller, id; for word2sense word, sense
+key, word#pos#number, id) and TYPE.gs.tsv (a grade), line by line the same pairs, without header or quotes;
+tabs and line breaks in texts become spaces. It has no place for single ratings.
+
+Unfinished pairs that are listed go to unfinished.jsonl, .csv, .parquet or, for semeval, .tsv (type, id,
+reason), with the column `reason`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Protocol, Self
+
+from annotation.adjudication import grade_text
+from annotation.files.gold_columns import Extras, row_values
+from annotation.files.spreadsheet import protected
+from annotation.gold import Format, GoldRow
+from annotation.senses.fields import LISTS
+from annotation.senses.network import WORD_TO_SENSE
+
+ROWS_AT_ONCE = 2_000
+"""Rows of a Parquet row group: what is held in memory."""
+
+_FIELD_ENDS = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_LINE_ENDS_IN_JSON = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+_QUOTED = re.compile(r'[",\r\n]')
+_SENSE_NUMBER = re.compile(r"\S+#[a-z]#\d+")
+_UNSAFE_IN_NAME = re.compile(r"[^\w.-]+")
+
+
+class RowWriter(Protocol):
+    """Takes rows, and knows how many each of its files has."""
+
+    rows: dict[str, int]
+
+    def add(self, row: GoldRow) -> None:
+        """Write a row."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def open_gold(
+    format: Format,
+    folder: Path,
+    types: Sequence[str],
+    labels: Sequence[str] | None,
+    *,
+    has_senses: bool = False,
+    has_comments: bool = False,
+) -> RowWriter:
+    """A writer of finished pairs.
+
+    Args:
+        format: which.
+        folder: exists and has no such files yet.
+        types: comparison types; each has its files in the semeval layout, also when empty.
+        labels: of the raters, in order; None writes no single ratings.
+        has_senses: whether there are words and senses with their definitions.
+        has_comments: whether raters' comments are written; semeval has no place for them.
+    """
+    if format is Format.SEMEVAL:
+        return SemevalWriter(folder, types)
+    return _open_table(
+        format, folder, "gold", labels, Extras(has_senses=has_senses, has_comments=has_comments)
+    )
+
+
+def open_unfinished(
+    format: Format,
+    folder: Path,
+    labels: Sequence[str] | None,
+    *,
+    has_senses: bool = False,
+    has_comments: bool = False,
+) -> RowWriter:
+    """A writer of pairs without a gold grade."""
+    if format is Format.SEMEVAL:
+        return UnfinishedTsvWriter(folder)
+    extras = Extras(is_unfinished=True, has_senses=has_senses, has_comments=has_comments)
+    return _open_table(format, folder, "unfinished", labels, extras)
+
+
+def _open_table(
+    format: Format, folder: Path, stem: str, labels: Sequence[str] | None, extras: Extras
+) -> RowWriter:
+    path = folder / f"{stem}.{format.value}"
+    if format is Format.CSV:
+        return CsvWriter(path, labels or (), extras)
+    extras = replace(extras, has_ratings=labels is not None)
+    return ParquetWriter(path, extras) if format is Format.PARQUET else JsonlWriter(path, extras)
+
+
+class _Files:
+    """Text files that are closed together."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def _open(self, path: Path) -> IO[str]:
+        self.rows[path.name] = 0
+        return self._stack.enter_context(path.open("x", encoding="utf-8", newline=""))
+
+    def _own(self, resource: AbstractContextManager[Any]) -> Any:
+        return self._stack.enter_context(resource)
+
+
+class JsonlWriter(_Files):
+    def __init__(self, path: Path, extras: Extras) -> None:
+        super().__init__()
+        self._file, self._name = self._open(path), path.name
+        self._extras = extras
+
+    def add(self, row: GoldRow) -> None:
+        line = json.dumps(row_values(row, self._extras), ensure_ascii=False)
+        self._file.write(f"{line.translate(_LINE_ENDS_IN_JSON)}\n")
+        self.rows[self._name] += 1
+
+
+class CsvWriter(_Files):
+    def __init__(self, path: Path, labels: Sequence[str], extras: Extras) -> None:
+        super().__init__()
+        self._labels, self._name, self._extras = tuple(labels), path.name, extras
+        self._file = self._open(path)
+        self._file.write(_csv_line(self._header()))
+
+    def add(self, row: GoldRow) -> None:
+        values = row_values(row, self._extras)
+        graded = dict(row.ratings)
+        cells = [_cell(value) for value in values.values()]
+        self._file.write(_csv_line([*cells, *(_cell(graded.get(label)) for label in self._labels)]))
+        self.rows[self._name] += 1
+
+    def _header(self) -> list[str]:
+        ratings = [f"rating:{label}" for label in self._labels]
+        return [*self._extras.columns, *ratings]
+
+
+class ParquetWriter(_Files):
+    """Row groups of `ROWS_AT_ONCE` rows; pyarrow is imported here only."""
+
+    def __init__(self, path: Path, extras: Extras) -> None:
+        import pyarrow as pa  # type: ignore[import-untyped]
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+        super().__init__()
+        self._extras, self._schema = extras, _parquet_schema(pa, extras)
+        self._table, self._name = pa.Table, path.name
+        self.rows[path.name] = 0
+        self._waiting: list[dict[str, Any]] = []
+        self._writer = self._own(pq.ParquetWriter(path, self._schema, compression="zstd"))
+        self._stack.callback(self._flush)
+
+    def add(self, row: GoldRow) -> None:
+        self._waiting.append(row_values(row, self._extras))
+        self.rows[self._name] += 1
+        if len(self._waiting) == ROWS_AT_ONCE:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._writer.write_table(self._table.from_pylist(self._waiting, schema=self._schema))
+            self._waiting.clear()
+
+
+class SemevalWriter(_Files):
+    def __init__(self, folder: Path, types: Sequence[str]) -> None:
+        super().__init__()
+        self._folder = folder
+        self._pairs: dict[str, tuple[IO[str], IO[str]]] = {}
+        for type in types:
+            self._files_of(type)
+
+    def add(self, row: GoldRow) -> None:
+        texts, grades = self._files_of(row.type)
+        fields = [row.left, row.right, row.id]
+        if row.type == WORD_TO_SENSE:
+            is_number = row.source is not None and _SENSE_NUMBER.fullmatch(row.source)
+            fields.insert(2, row.source or "" if is_number else "")
+        texts.write("\t".join(_FIELD_ENDS.sub(" ", field) for field in fields) + "\n")
+        grades.write(f"{grade_text(row.gold or Decimal(0))}\n")
+        for file in (texts, grades):
+            self.rows[Path(file.name).name] += 1
+
+    def _files_of(self, type: str) -> tuple[IO[str], IO[str]]:
+        if type not in self._pairs:
+            stem = _UNSAFE_IN_NAME.sub("_", type).lstrip(".") or "type"
+            while f"{stem}.gs.tsv" in self.rows:
+                stem += "_"
+            files = (self._folder / f"{stem}.input.tsv", self._folder / f"{stem}.gs.tsv")
+            self._pairs[type] = (self._open(files[0]), self._open(files[1]))
+        return self._pairs[type]
+
+
+class UnfinishedTsvWriter(_Files):
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._file = self._open(folder / "unfinished.tsv")
+
+    def add(self, row: GoldRow) -> None:
+        fields = (row.type, row.id, str(row.reason))
+        self._file.write("\t".join(_FIELD_ENDS.sub(" ", field) for field in fields) + "\n")
+        self.rows["unfinished.tsv"] += 1
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return protected(value)
+        case float() | Decimal():
+            return grade_text(Decimal(str(value)))
+        case list():
+            return json.dumps(value, ensure_ascii=False) if value else ""
+    return str(value)
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    """A line as RFC 4180 has it; csv.writer leaves a lone carriage return bare, which ends a line."""
+    quoted = ('"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell for cell in cells)
+    return ",".join(quoted) + "\n"
+
+
+def _parquet_comment(pa: Any) -> Any:
+    words = [pa.field(name, pa.string()) for name in ("rater", "text")]
+    return pa.struct([*words, pa.field("problem", pa.bool_())])
+
+
+def _parquet_schema(pa: Any, extras: Extras) -> Any:
+    text = pa.struct([pa.field("words", pa.string()), pa.field("definition", pa.string())])
+    kinds = {
+        **dict.fromkeys(("gold", "mean", "spread", "intended"), pa.float64()),
+        **dict.fromkeys(("rating_count", "sense_sibling_count"), pa.int32()),
+        **dict.fromkeys(LISTS, pa.list_(text)),
+        "comments": pa.list_(_parquet_comment(pa)),
+    }
+    fields = [pa.field(name, kinds.get(name, pa.string())) for name in extras.columns]
+    if extras.has_ratings:
+        rating = pa.struct([pa.field("rater", pa.string()), pa.field("grade", pa.float64())])
+        fields.append(pa.field("ratings", pa.list_(rating)))
+    return pa.schema(fields)

@@ -1,0 +1,179 @@
+"""Reading gold grades.
+
+They stand in
+
+- a gold set of ours: gold.jsonl, gold.csv or gold.parquet, or the folder of an export in any format;
+- JSON Lines, CSV or TSV with a header: `id, type, left, right, gold` and, if wished, `genre`;
+- the task's own files: TYPE.….input.tsv with TYPE.….gs.tsv, both named or lying side by side.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from annotation.characters import shown
+from annotation.comparison import place_of_type
+from annotation.errors import ScoreFileError
+from annotation.files.exported_gold import is_changed, refuse_empty_export
+from annotation.files.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
+from annotation.files.score_cells import check_count, number_of, numbers_of_lines, text_of
+from annotation.files.tables import Row
+
+_INPUT, _GRADES = ".input.", ".gs."
+_TABLES = ("gold.jsonl", "gold.csv", "gold.parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class GoldPair:
+    """A pair with the grade that systems are measured by."""
+
+    type: str
+    id: str
+    left: str
+    right: str
+    gold: float
+    genre: str | None = None
+    place: str = ""
+    """Where it was read, such as "gold.jsonl, line 3"."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What names the pair: two types may share an id."""
+        return self.type, self.id
+
+
+def read_gold(paths: Sequence[Path]) -> list[GoldPair]:
+    """The pairs of all these files and folders, in their order.
+
+    Raises:
+        ScoreFileError: a file or folder holds no gold grades; the message names file and line.
+        ImportFileError: a file is no text or table.
+    """
+    pairs: dict[tuple[str, str], GoldPair] = {}
+    for path in paths:
+        if path.is_dir() or path.name in _TABLES or _INPUT in path.name or _GRADES in path.name:
+            refuse_empty_export(path)
+    files = [file for path in paths for file in _gold_files(path)]
+    for file in dict.fromkeys(_without_grades_of_inputs(files)):
+        for pair in _read_gold_file(file, files):
+            if (other := pairs.get(pair.key)) is not None:
+                raise ScoreFileError(
+                    f"{pair.place}: {pair.type} {shown(pair.id)} is also in {other.place}; delete one."
+                )
+            pairs[pair.key] = pair
+    if not pairs:
+        raise ScoreFileError(f"{paths[0]}: there is no pair under the header; give one or more.")
+    return list(pairs.values())
+
+
+def changed_gold(paths: Sequence[Path]) -> list[Path]:
+    """The files of exported gold sets, of those that `read_gold` reads, that are not as they were written."""
+    files = [file for path in paths for file in _gold_files(path)]
+    texts = _without_grades_of_inputs(files)
+    grades = [file.with_name(file.name.replace(_INPUT, _GRADES, 1)) for file in texts]
+    read = dict.fromkeys([*files, *texts, *grades])
+    return [file for file in read if file.is_file() and is_changed(file)]
+
+
+def gold_digest(gold: Sequence[GoldPair]) -> str:
+    """SHA-256 of types, ids, texts, genres and grades, in any order: tells one gold from another."""
+    rows = sorted([pair.type, pair.id, pair.left, pair.right, pair.genre or "", pair.gold] for pair in gold)
+    return sha256("".join(f"{json.dumps(row)}\n" for row in rows).encode()).hexdigest()
+
+
+def _gold_files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    tables = [path / name for name in _TABLES if (path / name).is_file()]
+    written = (file for file in path.glob(f"*{_INPUT}*") if file.stat().st_size)  # a type may have no pair
+    inputs = sorted(written, key=lambda file: place_of_type(type_of_name(file.name) or ""))
+    found = tables or inputs
+    if not found or len(tables) > 1:
+        what = f"both {tables[0].name} and {tables[1].name}" if tables else "no gold set"
+        raise ScoreFileError(
+            f"{path} has {what}; name a file of gold grades, or a folder with one of {', '.join(_TABLES)} or "
+            f"with TYPE{_INPUT}tsv and TYPE{_GRADES}tsv."
+        )
+    return found
+
+
+def _without_grades_of_inputs(files: Sequence[Path]) -> list[Path]:
+    """The files to read: a file of the task's grades stands for its input file, which has the texts."""
+    inputs = {_stem(file, _INPUT): file for file in files if _INPUT in file.name}
+    return [
+        inputs.get(_stem(file, _GRADES)) or _beside(file, _GRADES, _INPUT) if _GRADES in file.name else file
+        for file in files
+    ]
+
+
+def _stem(file: Path, part: str) -> str:
+    """What the two files of a type have in common: "phrase2word.test" of phrase2word.test.gs.tsv."""
+    return file.name.partition(part)[0]
+
+
+def _beside(file: Path, old: str, new: str) -> Path:
+    found = file.with_name(file.name.replace(old, new, 1))
+    if not found.is_file():
+        raise ScoreFileError(f"{file} needs {found.name}: put it beside it, or name both with --gold.")
+    return found
+
+
+def _read_gold_file(file: Path, named: Sequence[Path]) -> Iterator[GoldPair]:
+    if _INPUT in file.name:
+        grades = next(
+            (path for path in named if _GRADES in path.name and _stem(path, _GRADES) == _stem(file, _INPUT)),
+            None,
+        )
+        yield from _task_pairs(file, grades or _beside(file, _INPUT, _GRADES))
+        return
+    with open_source(file) as source:
+        is_parquet = file.suffix.lower() == ".parquet"
+        rows = _parquet_rows(file) if is_parquet else read_rows(source, format=None, type=None)
+        for row in rows:
+            where = f"{file}, {row.place}"
+            if "gold" not in row.fields:
+                raise ScoreFileError(f"{where}: no field 'gold'; add the grade of each pair.")
+            type = row.fields.get("type") or type_of_name(file.name)
+            yield _pair(row.fields, type, row.fields["gold"], where)
+
+
+def _task_pairs(texts: Path, grades: Path) -> Iterator[GoldPair]:
+    """The pairs of an input file of the task with the grades, line by line the same."""
+    type = type_of_name(texts.name)
+    with open_source(texts) as source:
+        rows = list(read_rows(source, format=FileFormat.SEMEVAL, type=type))
+    with open_source(grades) as source:
+        found = list(numbers_of_lines(grades, read_lines(source), "grade"))
+    check_count(grades, found, len(rows), f"{texts.name} has", "grade")
+    for row, (number, grade) in zip(rows, found, strict=True):
+        yield _pair(row.fields, type, grade, f"{grades}, line {number}")
+
+
+def _pair(fields: dict[str, Any], type: object, gold: object, where: str) -> GoldPair:
+    genre = fields.get("genre")
+    return GoldPair(
+        type=text_of(type, "type", where).strip(),
+        id=text_of(fields.get("id"), "id", where).strip(),
+        left=text_of(fields.get("left"), "left", where),
+        right=text_of(fields.get("right"), "right", where),
+        gold=number_of(gold, f"{where}, field 'gold'", "grade"),
+        genre=None if genre is None else str(genre).strip() or None,
+        place=where,
+    )
+
+
+def _parquet_rows(file: Path) -> Iterator[Row]:
+    from pyarrow import ArrowException  # type: ignore[import-untyped]
+    from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped]
+
+    try:
+        batches = ParquetFile(file).iter_batches(columns=["id", "type", "left", "right", "gold", "genre"])
+        rows = (row for batch in batches for row in batch.to_pylist())
+        yield from (Row(number, fields, "row") for number, fields in enumerate(rows, 1))
+    except ArrowException as error:
+        raise ScoreFileError(f"{file}: no Parquet file ({error}); export it again.") from None

@@ -1,0 +1,169 @@
+"""Reading the scores that a system gave to gold pairs.
+
+They stand in
+
+- the task's format: a score a line, what follows a tab is passed over; all pairs in the order of the gold
+  grades, or those of one type if the file's name begins with it, as in phrase2word.test.output.tsv;
+- JSON Lines `{"id", "score"}`, or CSV or TSV with a header of these, with `type` where two types share an id;
+- a folder of such files.
+
+A system may leave out whole types, as in the task. Within a type nothing may be missing, double or too much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from annotation.characters import shown
+from annotation.comparison import COMPARISON_TYPES, types_in_order
+from annotation.errors import ScoreFileError
+from annotation.files.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
+from annotation.files.gold_pairs import GoldPair
+from annotation.files.score_cells import check_count, is_number, number_of, numbers_of_lines, text_of
+from annotation.files.tables import Row, column_names, only_rows, separator, table_rows
+
+_JSON_SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+
+
+def read_scores(path: Path, gold: Sequence[GoldPair]) -> list[float | None]:
+    """The score that a system gave each gold pair; None for pairs of types that it left out.
+
+    Raises:
+        ScoreFileError: a score is missing, too much or no number; the message names file and line.
+        ImportFileError: a file is no text, or a line no JSON.
+    """
+    scores: dict[tuple[str, str], float] = {}
+    files = _system_files(path, gold) if path.is_dir() else [path]
+    for file in files:
+        for key, score in _read_score_file(file, gold):
+            if key in scores:
+                raise ScoreFileError(
+                    f"{file}: {key[0]} {shown(key[1])} has a score already in another file of {path}; "
+                    "delete one of the two."
+                )
+            scores[key] = score
+    scored_types = {type for type, _ in scores}
+    for pair in gold:
+        if pair.type in scored_types and pair.key not in scores:
+            raise ScoreFileError(
+                f"{path} has no score for {pair.type} {shown(pair.id)} ({pair.place}); add it, or leave out "
+                f"all of {pair.type}."
+            )
+    return [scores.get(pair.key) for pair in gold]
+
+
+def is_json(file: Path) -> bool:
+    """Whether its name is one of JSON Lines, compressed or not."""
+    return file.name.lower().endswith(_JSON_SUFFIXES)
+
+
+def _system_files(folder: Path, gold: Sequence[GoldPair]) -> list[Path]:
+    types = {pair.type for pair in gold}
+    files = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
+    found = [file for file in files if is_json(file) or type_of_name(file.name) in types]
+    if not found:
+        raise ScoreFileError(
+            f"{folder} has no scores of {', '.join(types_in_order(types))}; name the files after "
+            "their types, as in phrase2word.output.tsv, or .jsonl."
+        )
+    return found
+
+
+def _read_score_file(file: Path, gold: Sequence[GoldPair]) -> Iterator[tuple[tuple[str, str], float]]:
+    with open_source(file) as source:
+        if is_json(file):
+            yield from _scores_by_id(file, read_rows(source, format=FileFormat.JSONL, type=None), gold)
+            return
+        lines = list(read_lines(source))
+    if table := _table(file, lines):
+        rows = list(table)
+        if not rows:
+            raise ScoreFileError(f"{file}: there is no score under the header; add those of all pairs.")
+        yield from _scores_by_id(file, rows, gold)
+        return
+    type = type_of_name(file.name)
+    types = {pair.type for pair in gold}
+    if type not in types and type in COMPARISON_TYPES:
+        raise ScoreFileError(
+            f"{file}: the gold grades have no {type}, only {', '.join(types_in_order(types))}; "
+            "leave the file out or rename it."
+        )
+    of_type = type in types
+    wanted = [pair for pair in gold if not of_type or pair.type == type]
+    _refuse_header(file, lines)
+    _refuse_ids(file, lines, wanted)
+    found = list(numbers_of_lines(file, lines, "score"))
+    what = f"the gold grades of {type} have" if of_type else "the gold grades have"
+    check_count(file, found, len(wanted), what, "score")
+    yield from ((pair.key, score) for pair, (_, score) in zip(wanted, found, strict=True))
+
+
+def _table(file: Path, lines: Sequence[tuple[int, str]]) -> Iterator[Row] | None:
+    """The rows under a header that names `id` and `score`; None of a file without one."""
+    first = next((text for _, text in lines if text.strip()), "")
+    delimiter = separator(first)
+    if not {"id", "score"}.issubset(column_names(first, delimiter)):
+        return None
+    return only_rows(table_rows(str(file), lines, delimiter, first, needs=lambda _: ""))
+
+
+def _refuse_header(file: Path, lines: Sequence[tuple[int, str]]) -> None:
+    """Columns of other names than `id` and `score`: each line would be called no number."""
+    number, first = next(((number, text) for number, text in lines if text.strip()), (1, ""))
+    names = column_names(first, separator(first))
+    if len(names) > 1 and not is_number(names[0]):
+        raise ScoreFileError(
+            f"{file}, line {number}: {shown(first.strip())} is neither a score nor a header with id and "
+            "score; begin the file with a line that names these columns."
+        )
+
+
+def _refuse_ids(file: Path, lines: Sequence[tuple[int, str]], wanted: Sequence[GoldPair]) -> None:
+    """`id<TAB>score` without a header: ids that are numbers would be measured as scores."""
+    cells = [[cell.strip() for cell in text.split("\t")] for _, text in lines if text.strip()]
+    has_second = all(len(row) > 1 and is_number(row[1]) for row in cells)
+    if len(cells) > 2 and has_second and {row[0] for row in cells} == {pair.id for pair in wanted}:
+        raise ScoreFileError(
+            f"{file}: the first column, where scores are read, has the ids of the pairs; begin the file with "
+            "a line that names the columns, id and score."
+        )
+
+
+def _scores_by_id(
+    file: Path, rows: Iterable[Row], gold: Sequence[GoldPair]
+) -> Iterator[tuple[tuple[str, str], float]]:
+    types_of: dict[str, list[str]] = {}
+    for pair in gold:
+        types_of.setdefault(pair.id, []).append(pair.type)
+    places: dict[tuple[str, str], str] = {}
+    named = type_of_name(file.name)
+    default = named if any(pair.type == named for pair in gold) else None
+    for row in rows:
+        where = f"{file}, {row.place}"
+        id = text_of(row.fields.get("id"), "id", where).strip()
+        key = _known_key(id, row.fields.get("type") or default, types_of.get(id, []), where)
+        if "score" not in row.fields:
+            raise ScoreFileError(f"{where}: no field 'score'; add the score of {shown(id)}.")
+        if key in places:
+            raise ScoreFileError(
+                f"{where}: {key[0]} {shown(id)} has a score already in {places[key]}; delete one."
+            )
+        places[key] = row.place
+        yield key, number_of(row.fields["score"], f"{where}, field 'score'", "score")
+
+
+def _known_key(id: str, type: object, types: Sequence[str], where: str) -> tuple[str, str]:
+    """The pair that a line means, of the `types` that have its id."""
+    if type is None and len(types) > 1:
+        raise ScoreFileError(
+            f"{where}: {shown(id)} is a pair of {' and of '.join(types)}; add the field 'type'."
+        )
+    chosen = types[0] if type is None and types else type
+    if not isinstance(chosen, str) or chosen not in types:
+        what = shown(id) if type is None else f"{shown(id)} of type {shown(type)}"
+        raise ScoreFileError(
+            f"{where}: the gold grades have no {what}, be it unknown or without a gold grade so far; mend or "
+            "delete the line."
+        )
+    return chosen, id

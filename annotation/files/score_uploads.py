@@ -1,0 +1,99 @@
+"""Gold grades and scores from files that came through a page: called by their names, never by their paths."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from annotation.errors import AnnotationError, ScoreFileError
+from annotation.files.formats import type_of_name
+from annotation.files.gold_pairs import GoldPair, read_gold
+from annotation.files.score_files import is_json, read_scores
+
+PLAIN = (".tsv", ".tab", ".csv", ".txt", ".jsonl", ".ndjson")
+"""Nothing compressed: a small file may hold gigabytes."""
+GOLD_SUFFIXES = (*PLAIN, ".parquet")
+_Item = TypeVar("_Item")
+
+
+def read_uploaded_gold(files: Sequence[Path], what: str = "gold grades") -> list[GoldPair]:
+    """The pairs of all files, in their order; a file of the task's grades stands beside its input file.
+
+    Args:
+        what: how the reader calls them.
+
+    Raises:
+        ScoreFileError: a file holds no gold grades; the message names file and line.
+        ImportFileError: a file is no text or table.
+    """
+
+    def read(folder: Path, gathered: Sequence[Path]) -> list[GoldPair]:
+        return [
+            replace(pair, place=pair.place.removeprefix(f"{folder}{os.sep}")) for pair in read_gold(gathered)
+        ]
+
+    return _read(files, GOLD_SUFFIXES, what, read)
+
+
+def read_uploaded_scores(
+    files: Sequence[Path], gold: Sequence[GoldPair], what: str = "scores"
+) -> list[float | None]:
+    """The score of each gold pair; None for pairs of types that were left out.
+
+    Args:
+        files: one for all pairs or for one type, or several that are named after their types, or JSON Lines.
+        gold: what they are scores of.
+        what: how the reader calls them.
+
+    Raises:
+        ScoreFileError: a score is missing, too much or no number; the message names file and line.
+        ImportFileError: a file is no text.
+    """
+
+    def read(folder: Path, gathered: Sequence[Path]) -> list[float | None]:
+        if len(gathered) == 1:
+            return read_scores(gathered[0], gold)
+        types = {pair.type for pair in gold}
+        for file in gathered:
+            if not is_json(file) and type_of_name(file.name) not in types:
+                raise ScoreFileError(
+                    f"{file.name}: its name tells no comparison type of the gold grades; name it as in "
+                    f"{min(types)}.output.tsv, or choose one file with all scores."
+                )
+        return read_scores(folder, gold)
+
+    return _read(files, PLAIN, what, read)
+
+
+def _read(
+    files: Sequence[Path],
+    suffixes: Sequence[str],
+    what: str,
+    read: Callable[[Path, Sequence[Path]], list[_Item]],
+) -> list[_Item]:
+    """What `read` makes of the files, gathered in one folder."""
+    if not files:
+        raise ScoreFileError(f"No file of {what} is chosen: choose one or drop it on the box.")
+    with tempfile.TemporaryDirectory(prefix="scores-") as name:
+        folder = Path(name)
+        try:
+            return read(folder, [_gathered(file, folder, suffixes) for file in files])
+        except AnnotationError as error:
+            told = str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), "The upload")
+            raise type(error)(told) from None
+
+
+def _gathered(file: Path, folder: Path, suffixes: Sequence[str]) -> Path:
+    if file.suffix.lower() not in suffixes:
+        raise ScoreFileError(f"{file.name} cannot be read here: use one of {', '.join(suffixes)}.")
+    if not file.is_file():
+        raise ScoreFileError(f"{file.name} is gone: uploads are kept for some minutes only; choose it again.")
+    place = folder / file.name
+    if place.exists():
+        raise ScoreFileError(f"Two files are called {file.name}: rename one.")
+    place.symlink_to(file.resolve())
+    return place

@@ -1,0 +1,1 @@
+"""Predicted keyphrases that are graded: pools, their order, judgements and relevance."""

@@ -1,0 +1,113 @@
+"""Predicted keyphrases as they come to annotation, and how those of several models become one pool.
+
+A pool tells nothing of its models: its order is that of a hash, and a phrase that several models predict
+stands in it once, in the spelling that most of them use.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+TYPE = "document2keyphrase"
+TITLE_BREAK = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedPhrase:
+    """A phrase as a model gave it."""
+
+    text: str
+    score: float
+    """0 to 1, higher is better."""
+    is_present: bool
+    key: str
+    """What makes it the same as another, see `annotation.predictions.phrases`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one model predicted for one document; it may be nothing."""
+
+    model: str
+    phrases: tuple[PredictedPhrase, ...]
+
+    def ranked(self) -> tuple[PredictedPhrase, ...]:
+        """Best first, each phrase once: by score, at the same score the present ones, then as listed."""
+        best: dict[str, PredictedPhrase] = {}
+        for phrase in sorted(self.phrases, key=lambda phrase: (-phrase.score, not phrase.is_present)):
+            best.setdefault(phrase.key, phrase)
+        return tuple(best.values())
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedDocument:
+    """A document with the runs of one model or several."""
+
+    id: str
+    """Empty for a text that was pasted: then it is named after its content."""
+    title: str
+    body: str
+    language: str
+    runs: tuple[Run, ...]
+
+    @property
+    def text(self) -> str:
+        """Title, blank line, body: the larger item of its pairs."""
+        return f"{self.title}{TITLE_BREAK}{self.body}" if self.title else self.body
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for documents that read the same, as the fingerprint of a pair."""
+        return sha256(" ".join(unicodedata.normalize("NFC", self.text).split()).encode()).hexdigest()
+
+    @property
+    def name(self) -> str:
+        return self.id or f"document-{self.fingerprint[:8]}"
+
+
+@dataclass(frozen=True, slots=True)
+class PooledPhrase:
+    """A phrase that at least one model predicted for a document."""
+
+    key: str
+    text: str
+    is_present: bool
+
+
+def pool(document: PredictedDocument) -> tuple[PooledPhrase, ...]:
+    """The phrases of all runs, each once, in an order that tells nothing of models, ranks or scores."""
+    spellings: dict[str, Counter[str]] = {}
+    present: set[str] = set()
+    for run in document.runs:
+        for phrase in run.ranked():
+            spellings.setdefault(phrase.key, Counter())[phrase.text] += 1
+            if phrase.is_present:
+                present.add(phrase.key)
+    order = sorted(spellings, key=lambda key: sha256(f"{document.fingerprint}:{key}".encode()).digest())
+    return tuple(PooledPhrase(key, _spelling(spellings[key]), key in present) for key in order)
+
+
+def pair_name(document: str, key: str) -> str:
+    """The id of the pair of a document and a phrase; it tells nothing but which document it is of."""
+    return f"{document}-{sha256(key.encode()).hexdigest()[:10]}"
+
+
+def uncertainty(scores: Sequence[float], models: int) -> float:
+    """How little the models' scores decide, 0 (all certain) to 1 (even).
+
+    With p the mean of the scores, where a model that did not give the phrase scored it 0, 1 - |2p - 1|.
+
+    Args:
+        scores: of the models that gave the phrase, 0 to 1.
+        models: how many read the document.
+    """
+    mean = min(1.0, max(0.0, sum(scores) / models)) if models else 0.0
+    return 1 - abs(2 * mean - 1)
+
+
+def _spelling(spellings: Counter[str]) -> str:
+    return min(spellings, key=lambda text: (-spellings[text], text))

@@ -1,0 +1,1 @@
+"""How far raters agree, who differs, and how sure that is."""

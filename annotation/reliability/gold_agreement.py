@@ -1,0 +1,75 @@
+"""α of the ratings that a gold set was made from, gathered while its rows go by."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import numpy as np
+
+from annotation.adjudication import is_flagged
+from annotation.agreement import ALL, UNADJUDICATED, Grades
+from annotation.reliability.bootstrap import CONFIDENCE, DEFAULT_RESAMPLES, DEFAULT_SEED, Alpha, measure
+from annotation.types import ProjectSettings, RatedPair
+
+_DECIMALS = 6
+
+
+class AgreementTally:
+    """Four small numbers a rating: what agreement needs of a project, and none of its texts."""
+
+    def __init__(self, settings: ProjectSettings) -> None:
+        self._settings = settings
+        self._pairs, self._raters = array("q"), array("q")
+        self._values, self._types, self._kept = array("d"), array("q"), array("b")
+        self._type_numbers: dict[str, int] = {}
+        self._rater_numbers: dict[str, int] = {}
+        self._count = 0
+
+    def add(self, pair: RatedPair) -> None:
+        grades = [grade for _, grade in pair.ratings]
+        is_kept = pair.adjudicated is None and not is_flagged(grades, self._settings.threshold)
+        type = self._type_numbers.setdefault(pair.type, len(self._type_numbers))
+        for rater, grade in pair.ratings:
+            self._pairs.append(self._count)
+            self._raters.append(self._rater_numbers.setdefault(rater, len(self._rater_numbers)))
+            self._values.append(float(grade))
+            self._types.append(type)
+            self._kept.append(is_kept)
+        self._count += 1
+
+    def as_json(self) -> dict[str, Any]:
+        """α on all ratings and on those of unadjudicated pairs, and the same of each type."""
+        grades = Grades(_integers(self._pairs), _integers(self._raters), np.asarray(self._values, np.float64))
+        kept, types = np.asarray(self._kept, np.bool_), _integers(self._types)
+
+        def alphas(chosen: Any) -> dict[str, Any]:
+            whole = measure(grades.only(chosen))
+            among = UNADJUDICATED if whole.pairs else ALL
+            return {
+                "all": _alpha(whole),
+                "unadjudicated": _alpha(measure(grades.only(chosen & kept), among=among)),
+            }
+
+        return {
+            "coefficient": "Krippendorff's alpha, interval level; percentile bootstrap over pairs",
+            "confidence": CONFIDENCE,
+            "resamples": DEFAULT_RESAMPLES,
+            "seed": DEFAULT_SEED,
+            "alpha": alphas(np.ones(len(grades), np.bool_)),
+            "by_type": {type: alphas(types == number) for type, number in sorted(self._type_numbers.items())},
+        }
+
+
+def _integers(values: array[int]) -> Any:
+    return np.asarray(values, np.int64)
+
+
+def _alpha(alpha: Alpha) -> dict[str, Any]:
+    figures = {"value": alpha.value, "low": alpha.low, "high": alpha.high}
+    described: dict[str, Any] = {
+        name: None if figure is None else round(figure, _DECIMALS) for name, figure in figures.items()
+    }
+    described |= {"pairs": alpha.pairs, "ratings": alpha.ratings}
+    reason = alpha.reason or alpha.interval_reason
+    return {**described, "reason": reason} if reason else described

@@ -1,0 +1,243 @@
+"""How many more pairs with two ratings make α's interval as narrow as you want, from the ratings so far.
+
+The width of a bootstrap interval shrinks with the square root of the number of pairs, c / √n. What is wanted
+is the n at which that is the wish: c is taken from the interval that there is, and resamples of several
+sizes, smaller and larger than what there is, tell whether the root holds. Other pairs of the same kind would
+have given another c. So the pairs are resampled as a whole, and each time c is computed anew from α's linear
+approximation (the delta method for a ratio of sums): the spread of c is how sure the answer is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from annotation.agreement import Floats, Grades, alphas_of_parts, interval_parts, sums_of_pairs, why_undefined
+from annotation.errors import SettingsError
+from annotation.reliability.bootstrap import (
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    classes_of_pairs,
+    draw,
+    middle,
+    percentile_interval,
+    resampled_alphas,
+)
+
+DEFAULT_WIDTH = 0.05
+NARROWEST, WIDEST = 0.001, 2.0
+FEWEST_PAIRS = 50
+"""With fewer the width itself is too uncertain to plan with."""
+SIZES = (0.5, 1.0, 2.0, 4.0)
+"""Of the resamples, as multiples of the pairs so far."""
+REPEATS = 400
+"""How often the pairs are resampled as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedWidth:
+    """How wide the interval is with that many pairs."""
+
+    pairs: int
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How many more pairs with two ratings an interval of a width takes, or why that cannot be told."""
+
+    target: float
+    """The width that is wished."""
+    pairs: int
+    """With two ratings or more, now."""
+    width: float | None = None
+    """Now, as `annotation.reliability.bootstrap.measure` has it."""
+    more_pairs: int | None = None
+    low: int | None = None
+    """Bounds of `more_pairs` that hold in 19 cases of 20."""
+    high: int | None = None
+    steps: tuple[PlannedWidth, ...] = ()
+    """Widths of resamples of several sizes."""
+    exponent: float | None = None
+    """By which the width shrinks with the pairs: -0.5 is the square root."""
+    reason: str = ""
+    """Why nothing can be told, a sentence."""
+    seed: int = DEFAULT_SEED
+
+
+def plan_pairs(
+    grades: Grades,
+    target: float = DEFAULT_WIDTH,
+    *,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = DEFAULT_SEED,
+) -> Plan:
+    """The pairs that are still wanted, if new ones are like those so far.
+
+    Args:
+        grades: the ratings so far.
+        target: how wide α's 95 % interval may be, `NARROWEST` to `WIDEST`.
+        resamples: of each size.
+        seed: what the draws start from; neither the order of pairs nor that of raters matters.
+
+    Raises:
+        SettingsError: no interval can be so wide.
+    """
+    check_width(target)
+    comparable = grades.comparable()
+    pairs = comparable.pair_count
+    if reason := why_undefined(comparable) or _too_few(pairs):
+        return Plan(target, pairs, reason=reason, seed=seed)
+    summed = sums_of_pairs(comparable)
+    sums, sizes = classes_of_pairs(summed)
+    parts = interval_parts(sums)
+    if not parts[:, 3].any():
+        return Plan(target, pairs, reason=_NEVER_DIFFERED, seed=seed)
+    rng = np.random.default_rng(seed)
+    steps = [_step(parts, sizes / pairs, round(pairs * size), resamples, rng) for size in SIZES]
+    found = tuple(step for step in steps if step is not None)
+    if len(found) < len(SIZES):
+        return Plan(target, pairs, reason=_ONE_GRADE, seed=seed)
+    exponent = _slope(found)
+    interval = percentile_interval(resampled_alphas(summed, resamples=resamples, seed=seed))
+    if interval is None:
+        return Plan(target, pairs, reason=_ONE_GRADE, seed=seed)
+    width = interval[1] - interval[0]
+    spread = _constants(parts, draw(sizes, REPEATS, rng)) / _constants(parts, sizes[None].astype(float))[0]
+    least, most = middle(spread[np.isfinite(spread)])
+
+    def more(factor: float) -> int:
+        return max(0, ceil(pairs * (factor * width / target) ** 2) - pairs)
+
+    return Plan(
+        target,
+        pairs,
+        width=width,
+        more_pairs=more(1.0),
+        low=more(least),
+        high=more(most),
+        steps=found,
+        exponent=exponent,
+        seed=seed,
+    )
+
+
+def plan_sentences(plan: Plan, waiting: int) -> list[str]:
+    """What the plan says, for people.
+
+    Args:
+        waiting: pairs of the project that have fewer than two ratings.
+    """
+    if plan.reason or plan.width is None or plan.more_pairs is None:
+        return [plan.reason]
+    if not plan.more_pairs:
+        return [f"The interval is {plan.width:.3f} wide: narrow enough (at most {plan.target:g})."]
+    those = _counted(waiting) if waiting else "No pair"
+    lacking = f"{those} of the project {'lack' if waiting > 1 else 'lacks'}"
+    enough = "" if plan.more_pairs <= waiting else ", so that more would have to be imported"
+    return [
+        f"About {_counted(plan.more_pairs, 'more ')} with two grades would bring the interval from "
+        f"{plan.width:.3f} to {plan.target:g}.",
+        f"In 19 of 20 cases it takes {plan.low:,} to {plan.high:,} more. {lacking} two grades{enough}.",
+        "This is an estimate: it takes new pairs to be like the old ones, and the width to shrink with the "
+        f"square root of their number, which resamples of {plan.steps[0].pairs:,} to "
+        f"{plan.steps[-1].pairs:,} pairs bear out (power {plan.exponent:.2f}, where the root is -0.50).",
+    ]
+
+
+def _counted(pairs: int, more: str = "") -> str:
+    return f"{pairs:,} {more}pair{'' if pairs == 1 else 's'}"
+
+
+def check_width(target: float) -> float:
+    """The width, if an interval can have it.
+
+    Raises:
+        SettingsError: it cannot.
+    """
+    if not NARROWEST <= target <= WIDEST:
+        raise SettingsError(
+            f"The width of an interval is {NARROWEST:g} to {WIDEST:g}, not {target:g}: choose one such as "
+            "0.05."
+        )
+    return target
+
+
+def plan_to_json(plan: Plan) -> dict[str, Any]:
+    """The plan as JSON holds it; what cannot be told is null, with the reason."""
+    return {
+        **asdict(plan),
+        "steps": [asdict(step) for step in plan.steps],
+        "reason": plan.reason or None,
+        "method": "percentile bootstrap over pairs, 95 %, of several sizes; width = c / sqrt(pairs)",
+    }
+
+
+_NEVER_DIFFERED = (
+    "No two raters have differed yet, so that the interval has no width: how wide it will be cannot be told."
+)
+_ONE_GRADE = (
+    "Nearly all ratings are the same grade, so that many resamples hold one grade only: rate pairs of other "
+    "grades first."
+)
+
+
+def _too_few(pairs: int) -> str:
+    if pairs >= FEWEST_PAIRS:
+        return ""
+    return (
+        f"{pairs} pairs have two ratings, and with fewer than {FEWEST_PAIRS} the width is too uncertain to "
+        "plan with: rate some more first."
+    )
+
+
+def _step(
+    parts: Floats, shares: Floats, size: int, resamples: int, rng: np.random.Generator
+) -> PlannedWidth | None:
+    """The interval's width with `size` pairs like those so far; None where α is too often undefined."""
+    drawn = rng.multinomial(size, shares, size=resamples).astype(np.float64) @ parts
+    interval = percentile_interval(alphas_of_parts(drawn))
+    if interval is None:
+        return None
+    low, high = interval
+    return PlannedWidth(size, high - low) if high > low else None
+
+
+def _slope(steps: tuple[PlannedWidth, ...]) -> float:
+    """By which power of the pairs the width changes: the straight line through their logarithms."""
+    x = np.log([step.pairs for step in steps])
+    y = np.log([step.width for step in steps])
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def _constants(parts: Floats, counts: Floats) -> Floats:
+    """What is proportional to c for each way to count the kinds of pair, (R,).
+
+    α = 1 - I(N - 1) / 2(NQ - S²) of sums over pairs, so that near their values a pair moves α by its
+    gradient times what the pair adds; the spread of that over pairs is c.
+
+    Args:
+        parts: (C, 4) of `interval_parts`.
+        counts: (R, C) how often each kind of pair comes.
+    """
+    pairs = counts.sum(axis=1)
+    n, total, squares, inside = (counts @ parts).T
+    spread = 2 * (n * squares - total**2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = inside * (n - 1) / spread
+        gradient = np.stack(
+            [
+                inside / spread - ratio * 2 * squares / spread,
+                ratio * 4 * total / spread,
+                -ratio * 2 * n / spread,
+                (n - 1) / spread,
+            ],
+            axis=1,
+        )
+        moves = gradient @ parts.T * pairs[:, None]
+        mean = (counts * moves).sum(axis=1) / pairs
+        variance = (counts * (moves - mean[:, None]) ** 2).sum(axis=1) / pairs
+        return np.asarray(np.sqrt(variance))

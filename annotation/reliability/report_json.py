@@ -1,0 +1,87 @@
+"""The report on agreement as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from annotation.reliability.bootstrap import Alpha
+from annotation.reliability.drift import Drift
+from annotation.reliability.planning import plan_to_json
+from annotation.reliability.report import BUCKET_NAMES, AgreementReport, Part
+
+
+def report_to_json(report: AgreementReport) -> dict[str, Any]:
+    """The report as JSON holds it: what is undefined is null and has a reason beside it."""
+    names = report.rater_names
+    return {
+        "project": report.project,
+        "alpha": {
+            "all": _alpha_json(report.whole.all),
+            "unadjudicated": _alpha_json(report.whole.unadjudicated),
+        },
+        "by_type": {part.name: _part_json(part) for part in report.by_type},
+        "by_genre": {part.name: _part_json(part) for part in report.by_genre},
+        "pairs": report.whole.pairs,
+        "ratings": report.whole.ratings,
+        "finished": report.whole.finished,
+        "flagged": report.whole.flagged,
+        "decided": report.whole.decided,
+        "reopened": report.whole.reopened,
+        "withdrawn": report.withdrawn,
+        "threshold": report.threshold,
+        "raters_per_pair": report.raters_per_pair,
+        "conspicuous": [{"rater": names[rater], "said": said} for rater, said in report.conspicuous],
+        "raters": [{**asdict(row), "rater": names[row.rater]} for row in report.raters],
+        "drift": [_drift_json(drift, names[drift.rater]) for drift in report.drifts],
+        "rater_pairs": [
+            {"raters": [names[row.first], names[row.second]], **_alpha_json(row.alpha)}
+            for row in report.rater_pairs
+        ],
+        "leave_one_out": [{"without": names[row.rater], **_alpha_json(row.alpha)} for row in report.left_out],
+        "histogram": {"buckets": list(BUCKET_NAMES), **_histograms(report)},
+        "widest": [{**asdict(pair), "spread": pair.spread} for pair in report.widest],
+        "plan": plan_to_json(report.plan),
+        "method": "Krippendorff's alpha, interval level; percentile bootstrap over pairs, 95 %",
+        "resamples": report.resamples,
+        "seed": report.seed,
+    }
+
+
+def _alpha_json(alpha: Alpha) -> dict[str, Any]:
+    figures = asdict(alpha)
+    interval_reason = figures.pop("interval_reason")
+    return {**figures, "reason": alpha.reason or interval_reason or None}
+
+
+def _drift_json(drift: Drift, rater: str) -> dict[str, Any]:
+    windows = [
+        {**asdict(window), "start": _moment(window.start), "end": _moment(window.end)}
+        for window in drift.windows
+    ]
+    return {"rater": rater, "change": drift.change, "clear": drift.is_clear, "windows": windows}
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _part_json(part: Part) -> dict[str, Any]:
+    return {
+        "all": _alpha_json(part.all),
+        "unadjudicated": _alpha_json(part.unadjudicated),
+        "pairs": part.pairs,
+        "ratings": part.ratings,
+        "finished": part.finished,
+        "flagged": part.flagged,
+        "decided": part.decided,
+        "reopened": part.reopened,
+    }
+
+
+def _histograms(report: AgreementReport) -> dict[str, Any]:
+    return {
+        "counts": list(report.whole.buckets),
+        "by_type": {part.name: list(part.buckets) for part in report.by_type},
+    }

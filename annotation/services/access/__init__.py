@@ -1,0 +1,1 @@
+"""Accounts, sign-in, sessions, roles and invitations."""

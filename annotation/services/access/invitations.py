@@ -1,0 +1,280 @@
+"""Links that let somebody in, once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from annotation.clock import Clock, utcnow
+from annotation.errors import InvitationError, SettingsError
+from annotation.names import check_name
+from annotation.passwords import Passwords
+from annotation.services.access import sessions
+from annotation.services.access.open_invitations import MAKER_MAY, OpenInvitation, open_invitations, take_back
+from annotation.services.access.roles import has_administrator, lock_administrators
+from annotation.services.access.sessions import new_token, token_hash
+from annotation.services.access.users import find_user, get_user, id_of, name_is_taken, new_user
+from annotation.services.audit import record
+from annotation.services.projects import find_project
+from annotation.types import Role, User
+from db import Database, models
+
+LASTS = timedelta(days=7)
+SET_UP_LASTS = timedelta(days=1)
+"""The set-up link stands in a terminal, perhaps in its log; a new start prints a new one."""
+
+_ASK = "ask your administrator for a new one"
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """What a link offers to whoever opens it."""
+
+    number: int
+    """By which it is known among the open ones."""
+    expires_at: datetime
+    is_set_up: bool = False
+    """Makes the first administrator."""
+    user_name: str | None = None
+    """The account that is to choose a password; None for a new one."""
+    has_password: bool = False
+    """The account has one already, which the new one replaces."""
+    project: str | None = None
+    role: Role | None = None
+
+
+def add_invitation(
+    session: Session,
+    now: datetime,
+    *,
+    user_id: int | None = None,
+    project_id: int | None = None,
+    role: Role | None = None,
+    created_by: int | None = None,
+    is_set_up: bool = False,
+) -> str:
+    """The token of a new link. It replaces the unused ones of the same account, and of the set-up."""
+    replaced = models.Invitation.is_administrator if is_set_up else models.Invitation.user_id == user_id
+    if is_set_up or user_id is not None:
+        session.execute(delete(models.Invitation).where(replaced, models.Invitation.used_at.is_(None)))
+    token = new_token()
+    session.add(
+        models.Invitation(
+            token_hash=token_hash(token),
+            is_administrator=is_set_up,
+            user_id=user_id,
+            project_id=project_id,
+            role=role,
+            created_by=created_by,
+            created_at=now,
+            expires_at=now + (SET_UP_LASTS if is_set_up else LASTS),
+        )
+    )
+    return token
+
+
+def find_invitation(session: Session, token: str, now: datetime, *, lock: bool = False) -> models.Invitation:
+    """The link of that token while it can be used; locked, nobody else uses it meanwhile.
+
+    Raises:
+        InvitationError: it was used, it ended, its maker may no longer make it, or there is none.
+    """
+    statement = select(models.Invitation).where(models.Invitation.token_hash == token_hash(token))
+    row = session.scalar(statement.with_for_update() if lock else statement)
+    if row is None:
+        raise InvitationError(f"This link is not, or no longer, known: use the newest one, or {_ASK}.")
+    if row.used_at is not None:
+        raise InvitationError(f"This link was used already: sign in, or {_ASK}.")
+    if row.expires_at <= now:
+        ended = f"{row.expires_at.day} {row.expires_at:%B}"
+        raise InvitationError(f"This link ended on {ended}: {_ASK}.")
+    if not session.scalar(select(MAKER_MAY).where(models.Invitation.id == row.id)):
+        raise InvitationError(f"Whoever made this link may no longer make it: {_ASK}.")
+    return row
+
+
+def as_invitation(session: Session, row: models.Invitation) -> Invitation:
+    user = None if row.user_id is None else session.get_one(models.User, row.user_id)
+    project = None if row.project_id is None else session.get_one(models.Project, row.project_id)
+    return Invitation(
+        number=row.id,
+        expires_at=row.expires_at,
+        is_set_up=row.is_administrator,
+        user_name=None if user is None else user.name,
+        has_password=user is not None and user.password_hash is not None,
+        project=None if project is None else project.name,
+        role=None if row.role is None else Role(row.role),
+    )
+
+
+def use_invitation(session: Session, row: models.Invitation, user_id: int, now: datetime) -> None:
+    """Give the role that the link promises, and let nobody use it again."""
+    row.used_at = now
+    if row.project_id is None or row.role is None:
+        return
+    key = (row.project_id, user_id, row.role)
+    if session.get(models.Membership, key) is None:
+        session.add(models.Membership(project_id=row.project_id, user_id=user_id, role=row.role))
+
+
+class InvitationService:
+    """Making, listing, revoking and using links. The argument `by` is as of `AccountService`."""
+
+    def __init__(
+        self, database: Database, *, clock: Clock = utcnow, passwords: Passwords | None = None
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._passwords = passwords or Passwords()
+
+    def has_administrator(self) -> bool:
+        """Whether somebody can administer the server; until then the set-up link is the only door."""
+        with self._database.reading() as session:
+            return has_administrator(session)
+
+    def setup_token(self) -> str | None:
+        """The token of a new set-up link, in place of an older one; None where somebody can administer."""
+        now = self._clock()
+        with self._database.session() as session:
+            if lock_administrators(session):
+                return None
+            return add_invitation(session, now, is_set_up=True)
+
+    def invite(
+        self,
+        name: str | None = None,
+        *,
+        project_id: int | None = None,
+        role: Role | None = None,
+        by: User | None = None,
+    ) -> str:
+        """The token of a link that can be used once.
+
+        Args:
+            name: an account that is to choose a password, whether it has one or not; None invites somebody
+                who has no account yet.
+            project_id: the project whose `role` the link gives.
+            role: given with `project_id`.
+            by: who invites.
+
+        Raises:
+            NotFoundError: there is no such account or project.
+            SettingsError: the account is disabled, or nothing is offered.
+        """
+        if (project_id is None) is not (role is None) or (name is None and role is None):
+            raise SettingsError("The invitation offers nothing: name an account, or a project and a role.")
+        now = self._clock()
+        with self._database.session() as session:
+            user = None if name is None else get_user(session, name)
+            if user is not None and user.disabled_at is not None:
+                raise SettingsError(f"The account {user.name} is disabled: enable it before you invite.")
+            if project_id is not None:
+                find_project(session, project_id)
+            token = add_invitation(
+                session,
+                now,
+                user_id=None if user is None else user.id,
+                project_id=project_id,
+                role=role,
+                created_by=id_of(by),
+            )
+            detail = {"name": None if user is None else user.name, "role": role}
+            record(session, now, "invitation made", user_id=id_of(by), project_id=project_id, **detail)
+            return token
+
+    def open_invitations(self, project_id: int | None = None) -> list[OpenInvitation]:
+        """The links that can still be used, the newest first.
+
+        Args:
+            project_id: only those that its administrators may see.
+        """
+        with self._database.reading() as session:
+            return open_invitations(session, self._clock(), project_id)
+
+    def revoke(self, invitation_id: int, project_id: int | None = None, *, by: User | None = None) -> None:
+        """Let nobody in by an open link any more.
+
+        Args:
+            project_id: the link is one that the administrators of this project may see.
+
+        Raises:
+            NotFoundError: there is no such open link with that number.
+        """
+        now = self._clock()
+        with self._database.session() as session:
+            row = take_back(session, invitation_id, now, project_id)
+            user = None if row.user_id is None else session.get_one(models.User, row.user_id)
+            detail = {"name": None if user is None else user.name, "role": row.role}
+            record(session, now, "invitation revoked", user_id=id_of(by), project_id=row.project_id, **detail)
+
+    def invitation(self, token: str) -> Invitation:
+        """What a link offers.
+
+        Raises:
+            InvitationError: it cannot be used, or no longer.
+        """
+        with self._database.reading() as session:
+            return as_invitation(session, find_invitation(session, token, self._clock()))
+
+    def accept_invitation(self, token: str, name: str, password: str) -> str:
+        """Use a link: the account is made, or gets its password, and the answer is a session's token.
+
+        Args:
+            token: the link's.
+            name: of the new account; a link for an existing account has its own.
+            password: the one that was chosen.
+
+        Raises:
+            InvitationError: the link cannot be used, or somebody was quicker.
+            SettingsError: the name is taken, or it or the password cannot be used.
+        """
+        with self._database.reading() as session:
+            offered = as_invitation(session, find_invitation(session, token, self._clock()))
+            kept = offered.user_name or check_name(name)
+            if offered.user_name is None and find_user(session, kept) is not None:
+                raise name_is_taken(kept)
+        password_hash = self._passwords.checked_hash(password, kept)
+        now = self._clock()
+        with self._database.session() as session:
+            row = find_invitation(session, token, now, lock=True)
+            user = _invited_user(session, row, kept, now)
+            user.password_hash = password_hash
+            sessions.end_sessions_of(session, user.id)
+            use_invitation(session, row, user.id, now)
+            action = "server set up" if row.is_administrator else "invitation used"
+            record(session, now, action, user_id=user.id, project_id=row.project_id, role=row.role)
+            return sessions.start_session(session, user.id, now)
+
+    def join(self, token: str, user_name: str) -> None:
+        """Use a link for a project with the account that one is signed in to.
+
+        Raises:
+            InvitationError: the link cannot be used, or is for another account.
+        """
+        now = self._clock()
+        with self._database.session() as session:
+            row = find_invitation(session, token, now, lock=True)
+            user = get_user(session, user_name)
+            if row.is_administrator or row.user_id not in (None, user.id) or row.role is None:
+                raise InvitationError(f"This link is not for the account {user.name}: sign out to use it.")
+            use_invitation(session, row, user.id, now)
+            record(session, now, "invitation used", user_id=user.id, project_id=row.project_id, role=row.role)
+
+
+def _invited_user(session: Session, row: models.Invitation, name: str, now: datetime) -> models.User:
+    """The account that a locked link is for: a new one, or the one that it names."""
+    if row.is_administrator:
+        if lock_administrators(session):
+            raise InvitationError(
+                "The server is set up already: sign in, or ask its administrator for a link."
+            )
+        return new_user(session, name, now, is_administrator=True)
+    if row.user_id is None:
+        return new_user(session, name, now)
+    user = session.get_one(models.User, row.user_id, with_for_update=True)
+    if user.disabled_at is not None:
+        raise InvitationError(f"The account {user.name} is disabled: {_ASK}.")
+    return user

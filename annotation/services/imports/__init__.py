@@ -1,0 +1,1 @@
+"""Pairs, items and ratings that come from files."""

@@ -1,0 +1,250 @@
+"""Pairs that come from files, and the ratings with them, in the transaction of the import."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from sqlalchemy import Table, select
+from sqlalchemy.orm import Session
+
+from annotation.assignment import place_in
+from annotation.clock import Clock
+from annotation.errors import ImportFileError
+from annotation.exchange import fingerprint
+from annotation.files.wrong_lines import WrongLines
+from annotation.senses.pair_senses import senses_as_json
+from annotation.services.bulk import insert_rows, is_among
+from annotation.services.checks import shelf_of
+from annotation.services.imports.known_pairs import training_prints
+from annotation.services.imports.order import next_order
+from annotation.services.imports.ratings import ImportedRating, RatingWriter
+from annotation.types import ImportSummary, NewPair, NewRating, Project, ReadItem, to_quarters
+from db.models import Pair
+
+_PAIRS = cast(Table, Pair.__table__)
+MOST_WRONG_IDS = 100_000
+"""No more are kept, so that a large file costs no more memory than these."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """A pair that is in the database, or will be when this part is inserted."""
+
+    fingerprint: str
+    id: int = 0
+    """Of its row; 0 until it is inserted."""
+
+
+@dataclass(slots=True)
+class _Part:
+    """What is known while a part is imported."""
+
+    by_id: dict[str, dict[str, _Known]] = field(default_factory=dict)
+    """External id, then type."""
+    prints: dict[int, str] = field(default_factory=dict)
+    """Fingerprints of its pairs by Python's id."""
+    taken: set[str] = field(default_factory=set)
+    """Fingerprints of pairs that are there."""
+    checks: set[str] = field(default_factory=set)
+    """Fingerprints of check pairs of the project."""
+    new: list[tuple[NewPair, _Known]] = field(default_factory=list)
+    again: list[tuple[NewPair | NewRating, _Known | None]] = field(default_factory=list)
+    """Pairs that are there, whose ratings may be new, and ratings in long form."""
+    rows: dict[int, int] = field(default_factory=dict)
+    """The place of each item in the part by Python's id."""
+    wrong: dict[int, ImportFileError] = field(default_factory=dict)
+    """By the same place."""
+
+
+class PairImporter:
+    """The transaction of one import."""
+
+    def __init__(self, session: Session, project: Project, clock: Clock, wrong: WrongLines) -> None:
+        self._session = session
+        self._project = project
+        self._wrong = wrong
+        self._ratings = RatingWriter(session, project, clock)
+        self._shelf = shelf_of(session, project.id)
+        self._training = training_prints(session, project.id)
+        self._first_order = self._order = next_order(session, Pair, project.id)
+        self._duplicates: dict[str, None] = {}
+        self._wrong_ids: set[str] = set()
+        """Of lines that would have been pairs, as far as they say it."""
+
+    def summary(self) -> ImportSummary:
+        pairs = self._order - self._first_order
+        ratings = self._ratings
+        return ImportSummary(pairs, ratings.written, tuple(self._duplicates), tuple(ratings.joined))
+
+    def add(self, items: Sequence[ReadItem]) -> None:
+        """Import a part, but for its wrong lines, which are put among those of the import.
+
+        What follows a wrong line is written too, as later lines are compared with it; all of it is undone
+        in the end.
+        """
+        part = self._look_up([item for item in items if not isinstance(item, ImportFileError)])
+        for row, item in enumerate(items):
+            part.rows[id(item)] = row
+            problem = item if isinstance(item, ImportFileError) else self._sort(item, part)
+            if problem is not None:
+                part.wrong[row] = problem
+                self._note_id(problem.pair_id or ("" if isinstance(item, ImportFileError) else _id(item)))
+        self._write(part)
+        for row in sorted(part.wrong):
+            self._wrong.add(part.wrong[row])
+
+    def _note_id(self, id: str) -> None:
+        if len(self._wrong_ids) < MOST_WRONG_IDS:
+            self._wrong_ids.add(id)
+
+    def _look_up(self, items: Sequence[NewPair | NewRating]) -> _Part:
+        part = _Part()
+        columns = (Pair.id, Pair.external_id, Pair.type, Pair.fingerprint)
+        ids = {_id(item) for item in items}
+        rows = self._session.execute(
+            select(*columns).where(
+                Pair.project_id == self._project.id, is_among(self._session, Pair.external_id, ids)
+            )
+        )
+        for row_id, external_id, type, print in rows:
+            part.by_id.setdefault(external_id, {})[type] = _Known(print, row_id)
+        pairs = [item for item in items if isinstance(item, NewPair)]
+        part.prints = {id(pair): fingerprint(pair.type, pair.left, pair.right) for pair in pairs}
+        part.taken = self._among(self._project.id, part)
+        if self._shelf is not None:
+            part.checks = self._among(self._shelf, part)
+        return part
+
+    def _among(self, project_id: int, part: _Part) -> set[str]:
+        """The fingerprints of the part that pairs of a project have."""
+        prints = part.prints.values()
+        there = select(Pair.fingerprint).where(
+            Pair.project_id == project_id, is_among(self._session, Pair.fingerprint, prints)
+        )
+        return set(self._session.scalars(there))
+
+    def _sort(self, item: NewPair | NewRating, part: _Part) -> ImportFileError | None:
+        """Put the item where it belongs in the part, or tell why it cannot be used."""
+        if isinstance(item, NewRating):
+            part.again.append((item, None))
+            return None
+        print = part.prints[id(item)]
+        if print in part.checks:  # it would be met twice; `import_checks` refuses the same
+            return ImportFileError(
+                f"{place_of(item)}: the pair {item.id!r} is a check pair of the project, and a rater who "
+                "met it twice would know; leave it out."
+            )
+        types = part.by_id.setdefault(item.id, {})
+        known = types.get(item.type)
+        if known is not None and known.fingerprint != print:
+            return ImportFileError(
+                f"{place_of(item)}, field 'id': {item.id!r} is the id of another pair, in the project or "
+                "further up; give this one an id of its own."
+            )
+        if known is not None:
+            part.again.append((item, known))
+        elif print in part.taken:
+            self._duplicates[item.id] = None
+        elif print in self._training:  # `import_training` refuses the same
+            return ImportFileError(
+                f"{place_of(item)}: the pair {item.id!r} is a training pair of the project, and "
+                "training would tell its grade; leave it out."
+            )
+        else:
+            types[item.type] = _Known(print)
+            part.taken.add(print)
+            part.new.append((item, types[item.type]))
+        return None
+
+    def _write(self, part: _Part) -> None:
+        if part.new:
+            self._insert(part)
+        new = [rating for pair, known in part.new for rating in _ratings_of(pair, known, part)]
+        part.wrong.update(self._ratings.write(new))
+        self._merge(part)
+
+    def _insert(self, part: _Part) -> None:
+        rows = [self._row(pair, known, order) for order, (pair, known) in enumerate(part.new, self._order)]
+        insert_rows(self._session, _PAIRS, rows)
+        if any(pair.ratings for pair, _ in part.new) or part.again:
+            ids = self._session.execute(
+                select(Pair.import_order, Pair.id).where(
+                    Pair.project_id == self._project.id, Pair.import_order >= self._order
+                )
+            )
+            for order, id in ids:
+                part.new[order - self._order][1].id = id
+        self._order += len(rows)
+
+    def _row(self, pair: NewPair, known: _Known, order: int) -> dict[str, Any]:
+        settings = self._project.settings
+        quarters = [to_quarters(grade) for _, grade in pair.ratings]
+        return {
+            "project_id": self._project.id,
+            "external_id": pair.id,
+            "type": pair.type,
+            "left": pair.left,
+            "right": pair.right,
+            "genre": pair.genre,
+            "intended_quarters": None if pair.intended is None else to_quarters(pair.intended),
+            "source": pair.source,
+            "senses": None if pair.senses is None else senses_as_json(pair.senses),
+            "fingerprint": known.fingerprint,
+            "position": place_in(settings, pair.type, pair.id, order),
+            "import_order": order,
+            "open_slots": settings.raters_per_pair - len(quarters),
+            "rating_count": len(quarters),
+            "low_quarters": min(quarters, default=None),
+            "high_quarters": max(quarters, default=None),
+            "spread_quarters": max(quarters, default=0) - min(quarters, default=0),
+        }
+
+    def _merge(self, part: _Part) -> None:
+        found: list[NewPair | NewRating] = []
+        ratings: list[ImportedRating] = []
+        for item, its_pair in part.again:
+            known = its_pair or self._rated(cast(NewRating, item), part)
+            if known is not None:
+                found.append(item)
+                ratings += _ratings_of(item, known, part)
+        brought, wrong = self._ratings.merge(ratings)
+        part.wrong.update(wrong)
+        for item in found:
+            if part.rows[id(item)] not in brought:
+                self._duplicates[_id(item)] = None
+
+    def _rated(self, rating: NewRating, part: _Part) -> _Known | None:
+        """The pair of a rating in long form; None where there is none, which is noted."""
+        types = part.by_id.get(rating.pair_id, {})
+        fitting = [known for type, known in types.items() if rating.type in (None, type)]
+        if len(fitting) == 1:
+            return fitting[0]
+        where = f"{place_of(rating)}, field 'id'"
+        if fitting:
+            part.wrong[part.rows[id(rating)]] = ImportFileError(
+                f"{where}: pairs of {len(fitting)} types have the id {rating.pair_id!r} "
+                f"({', '.join(sorted(types))}); add a field 'type'."
+            )
+        elif rating.pair_id not in self._wrong_ids:  # else the line of its pair is told
+            of_type = "" if rating.type is None else f" of type {rating.type!r}"
+            part.wrong[part.rows[id(rating)]] = ImportFileError(
+                f"{where}: the project has no pair {rating.pair_id!r}{of_type}; import the pairs first."
+            )
+        return None
+
+
+def _ratings_of(item: NewPair | NewRating, known: _Known, part: _Part) -> list[ImportedRating]:
+    name, place, row = _id(item), place_of(item), part.rows[id(item)]
+    ratings = item.ratings if isinstance(item, NewPair) else ((item.rater, item.grade),)
+    return [ImportedRating(known.id, name, rater, to_quarters(grade), place, row) for rater, grade in ratings]
+
+
+def _id(item: NewPair | NewRating) -> str:
+    return item.id if isinstance(item, NewPair) else item.pair_id
+
+
+def place_of(item: NewPair | NewRating) -> str:
+    """Where it stands in its file, for the beginning of a message."""
+    return item.place or f"Pair {_id(item)!r}"

@@ -1,0 +1,253 @@
+"""Ratings that come from files, in the transaction of the import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+from sqlalchemy import ColumnElement, Table, bindparam, exists, insert, literal_column, select, update
+from sqlalchemy.orm import Session
+
+from annotation.clock import Clock
+from annotation.errors import ImportFileError
+from annotation.services.bulk import insert_rows
+from annotation.services.imports.numbered_raters import exported_number
+from annotation.services.imports.raters import ImportedRaters
+from annotation.services.numbering import given_numbers
+from annotation.services.rating.desk import BARRED
+from annotation.services.rating.tally import TAKES_A_SLOT, refresh_pairs
+from annotation.types import Project, from_quarters
+from db.models import Assignment, Pair, Rating, RatingChange
+
+_PAIRS = cast(Table, Pair.__table__)
+_ASSIGNMENTS = cast(Table, Assignment.__table__)
+_RATINGS = cast(Table, Rating.__table__)
+_HISTORY = cast(Table, RatingChange.__table__)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRating:
+    pair_id: int
+    external_id: str
+    rater: str
+    quarters: int
+    place: str
+    """Begins messages."""
+    row: int
+    """With which item of its part it came."""
+
+
+@dataclass(slots=True)
+class _Pairs:
+    """What there is already of pairs that get more ratings."""
+
+    open_slots: dict[int, int]
+    ratings: dict[tuple[int, int], int]
+    """Pair and rater: quarters."""
+    states: dict[tuple[int, int], str]
+    """Pair and rater: of the assignment."""
+
+
+class RatingWriter:
+    """Writes the ratings of one import."""
+
+    def __init__(self, session: Session, project: Project, clock: Clock) -> None:
+        self.written = 0
+        self._session = session
+        self._project = project
+        self._clock = clock
+        self._raters = ImportedRaters(session, project, clock)
+
+    @property
+    def joined(self) -> list[str]:
+        """Names of accounts that were there before and became raters of the project."""
+        return self._raters.joined
+
+    def write(self, ratings: Sequence[ImportedRating]) -> dict[int, ImportFileError]:
+        """Write the ratings of pairs that have no others; their pairs count them already.
+
+        Returns:
+            What is wrong with rows: one rater twice on a pair, or a name that no account can have.
+        """
+        known: set[tuple[int, int]] = set()
+        wrong: dict[int, ImportFileError] = {}
+        rows = []
+        for rating in ratings:
+            with self._told(rating, wrong):
+                key = (rating.pair_id, self._raters.account(rating.rater, rating.place))
+                if key in known:
+                    raise ImportFileError(
+                        f"{rating.place}: {rating.rater!r} rated the pair {rating.external_id!r} twice; keep "
+                        "one of the grades."
+                    )
+                known.add(key)
+                rows.append((key[1], rating))
+        self._insert(rows)
+        return wrong
+
+    def merge(self, ratings: Sequence[ImportedRating]) -> tuple[set[int], dict[int, ImportFileError]]:
+        """Write ratings of pairs that may have others, and count these anew.
+
+        Returns:
+            Which rows brought a new one, not only such as were there with the same grade. And what is wrong
+            with rows: the rater gave another grade, or may not grade the pair, or it has all its raters.
+        """
+        wrong: dict[int, ImportFileError] = {}
+        rows: list[tuple[int, ImportedRating]] = []
+        if not ratings:
+            return set(), wrong
+        pairs = self._pairs(sorted({rating.pair_id for rating in ratings}))
+        for rating in ratings:
+            with self._told(rating, wrong):
+                if self._is_of_export(rating, pairs):
+                    continue
+                rater_id = self._raters.account(rating.rater, rating.place)
+                if self._is_new(rating, rater_id, pairs):
+                    rows.append((rater_id, rating))
+        self._insert(rows)
+        refresh_pairs(self._session, {rating.pair_id for _, rating in rows})
+        return {rating.row for _, rating in rows}, wrong
+
+    @contextmanager
+    def _told(self, rating: ImportedRating, wrong: dict[int, ImportFileError]) -> Iterator[None]:
+        """Keep what is wrong with the rating for its row; the first of a row is told."""
+        try:
+            yield
+        except ImportFileError as error:
+            if not self._session.is_active:  # another import took the name just then
+                raise
+            wrong.setdefault(rating.row, error)
+
+    def _pairs(self, ids: Sequence[int]) -> _Pairs:
+        locked = select(Pair.id, Pair.open_slots).where(Pair.id.in_(ids)).order_by(Pair.id)
+        slots = self._session.execute(locked.with_for_update(key_share=True))
+        ratings = select(Rating.pair_id, Rating.rater_id, Rating.quarters).where(Rating.pair_id.in_(ids))
+        states = select(Assignment.pair_id, Assignment.rater_id, Assignment.state)
+        return _Pairs(
+            open_slots=dict(slots.all()),
+            ratings={(pair, rater): quarters for pair, rater, quarters in self._session.execute(ratings)},
+            states={
+                (pair, rater): state
+                for pair, rater, state in self._session.execute(states.where(Assignment.pair_id.in_(ids)))
+            },
+        )
+
+    def _is_new(self, rating: ImportedRating, rater_id: int, pairs: _Pairs) -> bool:
+        """Whether it is not there yet; the pair has it then.
+
+        Raises:
+            ImportFileError: it cannot be added.
+        """
+        key = (rating.pair_id, rater_id)
+        before = pairs.ratings.get(key)
+        if before is not None and before != rating.quarters:
+            raise ImportFileError(
+                f"{rating.place}: {rating.rater!r} graded the pair {rating.external_id!r} "
+                f"{from_quarters(before)} before and {from_quarters(rating.quarters)} here; keep one of them."
+            )
+        if before is not None:
+            return False
+        if pairs.states.get(key) == BARRED:
+            raise ImportFileError(
+                f"{rating.place}: {rating.rater!r} wrote the pair {rating.external_id!r} or saw its "
+                "requested grade, and others are to grade it; leave the rating out."
+            )
+        if pairs.states.get(key) not in TAKES_A_SLOT:
+            self._take_slot(rating, pairs)
+        pairs.ratings[key] = rating.quarters
+        return True
+
+    def _is_of_export(self, rating: ImportedRating, pairs: _Pairs) -> bool:
+        """Whether it is there under the number that a gold set of this project gave its rater.
+
+        Raises:
+            ImportFileError: the number may also be one of another gold set, and nobody can tell.
+        """
+        number = exported_number(rating.rater)
+        if number is None:
+            return False
+        known, used = self._given
+        if number not in used:
+            return False
+        exported = next((rater for rater, given in known.items() if given == number), None)
+        if pairs.ratings.get((rating.pair_id, exported or 0)) == rating.quarters:
+            return True
+        own = self._raters.numbered(str(number))
+        if own is not None and own.id == exported:
+            return False
+        if own is not None and pairs.ratings.get((rating.pair_id, own.id)) == rating.quarters:
+            return False
+        raise ImportFileError(
+            f"{rating.place}: {rating.rater!r} is a rater of this project's own gold sets, who did not give "
+            f"the pair {rating.external_id!r} this grade; write the rater's name, or {number} alone for one "
+            "whom only a file has numbered."
+        )
+
+    @cached_property
+    def _given(self) -> tuple[dict[int, int], set[int]]:
+        return given_numbers(self._session, self._project.id)
+
+    def _take_slot(self, rating: ImportedRating, pairs: _Pairs) -> None:
+        if pairs.open_slots[rating.pair_id] == 0:
+            raise ImportFileError(
+                f"{rating.place}: the pair {rating.external_id!r} has all the "
+                f"{self._project.settings.raters_per_pair} raters that the project asks for, without "
+                f"{rating.rater!r}; raise that number or leave the rating out."
+            )
+        pairs.open_slots[rating.pair_id] -= 1
+
+    def _insert(self, ratings: Sequence[tuple[int, ImportedRating]]) -> None:
+        """Rows of ratings with their raters; history and assignments follow from them within the database."""
+        if not ratings:
+            return
+        self._raters.join(dict.fromkeys(rater_id for rater_id, _ in ratings))
+        connection = self._session.connection()
+        now = self._clock()  # once the pairs are locked: a decision made meanwhile was made before
+        same = {"project_id": self._project.id, "created_at": now, "updated_at": now}
+        rows = [
+            {**same, "pair_id": rating.pair_id, "rater_id": rater_id, "quarters": rating.quarters}
+            for rater_id, rating in ratings
+        ]
+        insert_rows(self._session, _RATINGS, rows)
+        for statement in (_KEEP_HISTORY, _TURN_RATED, _ASSIGN):
+            connection.execute(statement, {"ids": list({row["pair_id"] for row in rows}), "now": now})
+        self.written += len(rows)
+
+
+_THEIRS = _RATINGS.c.pair_id.in_(bindparam("ids", expanding=True))
+_NOW = bindparam("now", type_=_RATINGS.c.created_at.type)
+_OF_RATING = (_RATINGS.c.project_id, _RATINGS.c.pair_id, _RATINGS.c.rater_id)
+
+
+def _has_no(table: Table) -> ColumnElement[bool]:
+    """Of a rating: its rater has no row in `table` for the pair. The pairs are locked or new: it stays so."""
+    return ~exists().where(table.c.pair_id == _RATINGS.c.pair_id, table.c.rater_id == _RATINGS.c.rater_id)
+
+
+# Every other rating has its history, so that those without are the ones just inserted.
+_KEEP_HISTORY = insert(_HISTORY).from_select(
+    ["project_id", "pair_id", "rater_id", "quarters", "origin", "at"],
+    select(*_OF_RATING, _RATINGS.c.quarters, literal_column("'import'"), _NOW).where(
+        _THEIRS, _has_no(_HISTORY)
+    ),
+)
+_ASSIGN = insert(_ASSIGNMENTS).from_select(
+    ["project_id", "pair_id", "rater_id", "state", "position", "claimed_at"],
+    select(*_OF_RATING, literal_column("'rated'"), _PAIRS.c.position, _NOW)
+    .join(_PAIRS, _PAIRS.c.id == _RATINGS.c.pair_id)
+    .where(_THEIRS, _has_no(_ASSIGNMENTS)),
+)
+_TURN_RATED = (
+    update(_ASSIGNMENTS)
+    .where(
+        _ASSIGNMENTS.c.pair_id.in_(bindparam("ids", expanding=True)),
+        _ASSIGNMENTS.c.state != "rated",
+        exists().where(
+            _RATINGS.c.pair_id == _ASSIGNMENTS.c.pair_id, _RATINGS.c.rater_id == _ASSIGNMENTS.c.rater_id
+        ),
+    )
+    .values(state="rated", lease_expires_at=None)
+)

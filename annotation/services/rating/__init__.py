@@ -1,0 +1,1 @@
+"""Handing out pairs and taking grades."""

@@ -1,0 +1,1 @@
+"""Pairs written to a target: items, writers, editors, reports."""

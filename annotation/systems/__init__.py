@@ -1,0 +1,1 @@
+"""Systems scored against gold grades: baselines, calibration, report."""

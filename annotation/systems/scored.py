@@ -1,0 +1,187 @@
+"""The systems that are scored: files of scores and baselines, calibrated on training grades if wished."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from annotation.errors import ScoreFileError, WordNetError
+from annotation.exchange import fingerprint
+from annotation.files.gold_pairs import GoldPair
+from annotation.files.score_files import read_scores
+from annotation.senses.network import WORD_TO_SENSE
+from annotation.systems.baselines import Senses, Similarities, UnknownWords, baseline_scores
+from annotation.systems.calibration import isotonic
+from annotation.systems.report import System
+
+LEFT_OUT = f"{WORD_TO_SENSE} is left out"
+"""How the remark of a baseline begins that had no WordNet."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFile:
+    """A system known by its scores."""
+
+    name: str
+    path: Path
+    training: Path | None = None
+    """Its scores of the training pairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltInSystem:
+    """A system that is run here."""
+
+    name: str
+    similarities: Similarities
+    unknown_words: UnknownWords = UnknownWords.ZERO
+    knows_words: bool = False
+    """See `baseline_scores`."""
+
+
+def needs_senses(requests: Sequence[ScoreFile | BuiltInSystem], pairs: Sequence[GoldPair]) -> bool:
+    """Whether a definition of WordNet will be asked for."""
+    has_baseline = any(isinstance(request, BuiltInSystem) for request in requests)
+    return has_baseline and any(pair.type == WORD_TO_SENSE for pair in pairs)
+
+
+def open_senses(opened: Callable[[], Senses], *, is_optional: bool) -> tuple[Senses | None, str]:
+    """WordNet, or, where it is optional, why there is none.
+
+    Args:
+        opened: opens it.
+
+    Raises:
+        WordNetError: there is none, and it is not optional.
+    """
+    try:
+        return opened(), ""
+    except WordNetError as error:
+        if not is_optional:
+            raise
+        return None, f"{LEFT_OUT}: {error}"
+
+
+def build_system(
+    request: ScoreFile | BuiltInSystem,
+    gold: Sequence[GoldPair],
+    training: Sequence[GoldPair],
+    senses: Senses | None,
+    without_senses: str = "",
+) -> System:
+    """The system with its score of each gold pair.
+
+    Args:
+        request: which.
+        gold: what it is measured on.
+        training: what its scores are calibrated on, type by type; without any they stay as they are.
+        senses: WordNet; without it baselines leave pairs of a word and a sense out.
+        without_senses: why there is none, a sentence.
+
+    Raises:
+        ScoreFileError: a file of scores cannot be used, or there is nothing to calibrate a type on.
+    """
+    is_baseline = isinstance(request, BuiltInSystem)
+    scores = _scores(request, gold, senses)
+    lacks = is_baseline and senses is None and any(pair.type == WORD_TO_SENSE for pair in gold)
+    system = System(request.name, tuple(scores), without_senses if lacks else "")
+    if not training:
+        return system
+    return calibrated(system, gold, _scores(_trained(request), training, senses), training)
+
+
+def calibrated(
+    system: System,
+    gold: Sequence[GoldPair],
+    training_scores: Sequence[float | None],
+    training: Sequence[GoldPair],
+) -> System:
+    """The system with its scores fitted, type by type, to the grades of other pairs; its name says so.
+
+    Args:
+        gold: what `system.scores` are of.
+        training_scores: of the same system.
+        training: what these are of.
+
+    Raises:
+        ScoreFileError: there is nothing to calibrate a type on.
+    """
+    name = f"{system.name} (calibrated)"
+    scores = _calibrated(system.scores, gold, training_scores, training)
+    how = (
+        f"{name}: its scores are fitted to the grades of {len(training):,} other pairs, type by type, by "
+        "isotonic regression."
+    )
+    return System(name, tuple(scores), " ".join(filter(None, (how, system.remark))))
+
+
+def check_apart(gold: Sequence[GoldPair], training: Sequence[GoldPair]) -> None:
+    """Nothing may be measured on what it was calibrated on.
+
+    Raises:
+        ScoreFileError: a pair is in both.
+    """
+    known = {fingerprint(pair.type, pair.left, pair.right): pair for pair in training}
+    both = [pair for pair in gold if fingerprint(pair.type, pair.left, pair.right) in known]
+    if both:
+        first, again = both[0], known[fingerprint(both[0].type, both[0].left, both[0].right)]
+        raise ScoreFileError(
+            f"{first.place}: the pair is also in the training grades ({again.place}), like "
+            f"{len(both):,} of {len(gold):,} in all; calibrate on other pairs than those that are scored."
+        )
+
+
+def _trained(request: ScoreFile | BuiltInSystem) -> ScoreFile | BuiltInSystem:
+    if isinstance(request, BuiltInSystem):
+        return request
+    if request.training is None:
+        raise ScoreFileError(
+            f"{request.path} cannot be calibrated without the same system's scores of the training pairs; "
+            "name them with --training-scores."
+        )
+    return ScoreFile(request.name, request.training)
+
+
+def _scores(
+    request: ScoreFile | BuiltInSystem, pairs: Sequence[GoldPair], senses: Senses | None
+) -> list[float | None]:
+    if isinstance(request, ScoreFile):
+        return read_scores(request.path, pairs)
+    return baseline_scores(
+        pairs,
+        request.similarities,
+        senses=senses,
+        unknown_words=request.unknown_words,
+        knows_words=request.knows_words,
+    )
+
+
+def _calibrated(
+    scores: Sequence[float | None],
+    gold: Sequence[GoldPair],
+    training_scores: Sequence[float | None],
+    training: Sequence[GoldPair],
+) -> list[float | None]:
+    calibrated = list(scores)
+    scored = {pair.type for pair, score in zip(gold, scores, strict=True) if score is not None}
+    for type in sorted(scored):
+        seen = [
+            (score, pair.gold)
+            for pair, score in zip(training, training_scores, strict=True)
+            if pair.type == type and score is not None
+        ]
+        if not seen:
+            raise ScoreFileError(
+                f"The training grades have no scored pair of {type} to calibrate on; add some, or leave the "
+                "type out of what is measured."
+            )
+        places = [place for place, pair in enumerate(gold) if pair.type == type]
+        training_values, training_grades = np.array(seen, dtype=np.float64).T
+        own = np.array([scores[place] for place in places], dtype=np.float64)
+        fitted = isotonic(training_values, training_grades, own)
+        for place, value in zip(places, fitted.tolist(), strict=True):
+            calibrated[place] = value
+    return calibrated

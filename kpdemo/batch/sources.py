@@ -1,0 +1,138 @@
+"""Where many documents come from: a file, a folder of files, or an open stream; and where each one stands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from kpdemo.errors import InputError
+from kpdemo.languages.names import names_language
+from kpdemo.reading.documents import parse_documents, read_numbered
+from kpdemo.reading.file_kinds import (
+    DOCUMENT_SUFFIXES,
+    OTHER_SUFFIXES,
+    WHOLE_SUFFIXES,
+    file_suffix,
+    is_whole,
+    plain_name,
+)
+from kpdemo.reading.files import file_errors
+from kpdemo.reading.json_rows import LineError, ReportLine, line_name
+from kpdemo.types import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A document, the file that it is in, and the line where it begins there."""
+
+    document: Document
+    file: str
+    line: int
+
+    @property
+    def where(self) -> str:
+        """What messages call the place."""
+        return self.file if is_whole(self.file) else line_name(self.file, self.line)
+
+    def refusal(self, reason: str) -> str:
+        """The sentence on a document that a model refuses."""
+        # A file that is one document as a whole needs no id beside its name.
+        document = "" if is_whole(self.file) else f'document "{self.document.id}": '
+        return f"{self.where}: {document}{reason}"
+
+    def unknown_language(self) -> str:
+        """The sentence on a document that says to be in a language that is none; empty for another."""
+        language = self.document.language
+        if not language or names_language(language):
+            return ""
+        advice = 'write a code such as "sw", or leave "language" out.'
+        return f'{self.where}: "{language}" is not a language known here; {advice}'
+
+
+Source = str | Path | BinaryIO | Located
+"""A file, a folder of files, open JSON Lines, or one document that has been read already."""
+
+
+def name_of(source: Source) -> str:
+    if isinstance(source, Located):
+        return source.file
+    return str(source) if isinstance(source, (str, Path)) else "standard input"
+
+
+def read_located(source: Source, *, on_error: ReportLine | None = None) -> Iterator[Located]:
+    """The documents of a file as in `read_documents`, of each file of a folder, or of another source.
+
+    Raises:
+        InputError: nothing can be read at all, or nothing is in it; without `on_error`, also the first bad
+            line or file.
+    """
+    if isinstance(source, Located):
+        yield source
+    elif isinstance(source, (str, Path)) and Path(source).is_dir():
+        yield from _of_folder(Path(source), on_error)
+    else:
+        yield from _of_file(source, on_error)
+
+
+def folder_files(folder: Path) -> list[Path]:
+    """The files of documents in a folder, by their names; none of the folders in it, and none that is hidden.
+
+    Those of other kinds, such as .docx, are among them, so that a reader is told that they cannot be read.
+
+    Raises:
+        InputError: there is none, or the folder cannot be read.
+    """
+    kinds = (*DOCUMENT_SUFFIXES, *OTHER_SUFFIXES)
+    with file_errors(folder):
+        entries = sorted(folder.iterdir(), key=lambda path: path.name)
+        files = [path for path in entries if path.is_file() and not path.name.startswith(".")]
+    found = [path for path in files if file_suffix(path) in kinds]
+    if not found:
+        suffixes = ", ".join(DOCUMENT_SUFFIXES)
+        raise InputError(f"{folder}: no documents in the folder; put files there that end in {suffixes}.")
+    return found
+
+
+def _of_file(source: str | Path | BinaryIO, on_error: ReportLine | None) -> Iterator[Located]:
+    problems = None if on_error is None else _Problems(on_error)
+    name = name_of(source)
+    if isinstance(source, (str, Path)):
+        numbered = read_numbered(source, on_error=problems)
+    else:
+        numbered = parse_documents(source, name=name, on_error=problems)
+    is_empty = True
+    for line, document in numbered:
+        is_empty = False
+        yield Located(document, name, line)
+    if is_empty and not (problems and problems.told):
+        raise InputError(f"{name}: no document in it; give a file with a document a line.")
+
+
+class _Problems:
+    """Passes on what is wrong with lines, and remembers that something was."""
+
+    def __init__(self, on_error: ReportLine) -> None:
+        self._on_error = on_error
+        self.told = False
+
+    def __call__(self, problem: LineError) -> None:
+        self.told = True
+        self._on_error(problem)
+
+
+def _of_folder(folder: Path, on_error: ReportLine | None) -> Iterator[Located]:
+    files = folder_files(folder)
+    names = Counter(plain_name(path) for path in files if file_suffix(path) in WHOLE_SUFFIXES)
+    for path in files:
+        try:
+            for one in _of_file(path, on_error):
+                # paper.txt and paper.pdf are two documents
+                clash = is_whole(path.name) and names[plain_name(path)] > 1
+                yield replace(one, document=replace(one.document, id=path.name)) if clash else one
+        except InputError as error:
+            if on_error is None:
+                raise
+            on_error(LineError(0, str(error)))

@@ -1,0 +1,1 @@
+"""Documents from files: rows of JSON Lines and tables, whole files, PDF."""

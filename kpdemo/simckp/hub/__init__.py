@@ -1,0 +1,1 @@
+"""Keyphrase models of the Hugging Face Hub, in their own form."""

@@ -1,0 +1,275 @@
+"""Training of the ranker of present and absent keyphrases, with and without retrieved ones.
+
+Letters: P candidates, F features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import Field
+from torch import Tensor
+from torch.nn import functional
+
+from kpdemo.errors import TrainingError
+from kpdemo.identity import content_identity
+from kpdemo.ramkg.features import Help, Knowledge, rank_input
+from kpdemo.ramkg.iterate import Augmented
+from kpdemo.ramkg.ranker import Choosing, Ranker, inputs
+from kpdemo.ramkg.subwords import SubwordReader
+from kpdemo.simckp.counting import ExpectedF1, learn_expected_f1
+from kpdemo.simckp.pair_checkpoint import state_hash
+from kpdemo.simckp.threshold import Calibration
+from kpdemo.training.arrays import tokenizer_hash
+from kpdemo.training.batching import length_bucketed
+from kpdemo.training.loop import train
+from kpdemo.training.loop_config import LoopConfig
+from kpdemo.training.multilingual.mined import Mined, learn_lexicon, learn_translations_of
+from kpdemo.training.part import Metrics
+
+HELD_OUT = 10
+"""One document in this many chooses the weights and the number of keyphrases, and is not trained on."""
+
+FOLDS = 4
+"""Translations are learnt from other documents than those they are features of."""
+
+UNKNOWN = 5
+"""One document in this many is read as one of a language nothing is known of, so that such can be ranked."""
+
+
+@dataclass(frozen=True)
+class RankerTraining:
+    """Attributes:
+    loop: of one ranker; `documents` is overruled by `epochs`.
+    epochs: how often each document is visited.
+    most_retrieved: keyphrases of one passage that are read.
+    minimum: keyphrases given when the rule says fewer.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    loop: LoopConfig = field(
+        default_factory=lambda: LoopConfig(documents=1, batch_size=16, precision="fp32", evaluate_every=4_000)
+    )
+    epochs: Annotated[int, Field(ge=1)] = 8
+    learning_rate: Annotated[float, Field(gt=0)] = 2e-3
+    most_retrieved: Annotated[int, Field(ge=1)] = 12
+    minimum: Annotated[int, Field(ge=1)] = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelled:
+    """Attributes:
+    features: (P, F) float32.
+    positive: (P,) bool.
+    """
+
+    features: NDArray[np.float32]
+    positive: NDArray[np.bool_]
+
+
+def help_of(given: Augmented, most: int) -> list[Help]:
+    """The retrieved keyphrases of a document, at most that many of a passage."""
+    scores = given.scores or (1.0,) * len(given.retrieved)
+    return [
+        Help(text, place, score)
+        for place, (keyphrases, score) in enumerate(zip(given.retrieved, scores, strict=True))
+        for text in keyphrases[:most]
+    ]
+
+
+def train_ranker(
+    mined: Sequence[Mined],
+    examples: Sequence[Augmented],
+    reader: SubwordReader,
+    config: RankerTraining,
+    folder: Path,
+    *,
+    retrieval: bool,
+    translated: Sequence[Augmented] | None = None,
+) -> tuple[Choosing, Knowledge, Metrics]:
+    """A ranker of these documents, what it judges by, and its figures on those held out.
+
+    Args:
+        mined, examples: the same documents.
+        folder: of the run, which goes on where it was stopped.
+        translated: the same documents with the passages that translations are learnt from; without it
+            those of the examples.
+
+    Raises:
+        TrainingError: no document has a keyphrase among its candidates.
+    """
+    torch.manual_seed(config.loop.seed)
+    translated = translated or examples
+    knowledge = Knowledge.of(reader, learn_lexicon(mined, translated))
+    labelled = label_all(mined, examples, translated, knowledge, config, retrieval=retrieval)
+    held_out = [number for number in range(len(mined)) if number % HELD_OUT == HELD_OUT - 1]
+    taught = [item for number, item in enumerate(labelled) if number % HELD_OUT != HELD_OUT - 1]
+    part = RankerPart(
+        Ranker(retrieval=retrieval),
+        [item for item in taught if item.positive.any()],
+        [labelled[number] for number in held_out] or taught,
+        config,
+    )
+    loop = replace(config.loop, documents=config.epochs * len(part))
+    identity = _identity(examples, translated, reader, config, retrieval=retrieval)
+    train(part, loop, folder, torch.device("cpu"), identity=identity)
+    part.module.eval().requires_grad_(False)
+    return Choosing(part.module, part.counting(), config.minimum), knowledge, part.evaluate()
+
+
+def _identity(
+    examples: Sequence[Augmented],
+    translated: Sequence[Augmented],
+    reader: SubwordReader,
+    config: RankerTraining,
+    *,
+    retrieval: bool,
+) -> str:
+    """All that decides the outcome besides the loop's own settings; encoder and examples by their content."""
+    settings = {name: value for name, value in vars(config).items() if name != "loop"}
+    weights = {name: value.cpu() for name, value in reader.module.state_dict().items()}
+    encoder = (state_hash(weights), tokenizer_hash(reader.tokenizer), reader.length)
+    given = content_identity(examples, translated)
+    return repr((retrieval, sorted(settings.items()), encoder, given))
+
+
+def label_all(
+    mined: Sequence[Mined],
+    examples: Sequence[Augmented],
+    translated: Sequence[Augmented],
+    knowledge: Knowledge,
+    config: RankerTraining,
+    *,
+    retrieval: bool,
+) -> list[Labelled]:
+    """The features of all candidates, each document left out of what its own were counted in."""
+    found: dict[int, Labelled] = {}
+    for fold in range(FOLDS):
+        others = [number for number in range(len(mined)) if number % FOLDS != fold]
+        translations = learn_translations_of(mined, translated, others) if retrieval else {}
+        taught = knowledge.with_translations(translations)
+        for number in range(fold, len(mined), FOLDS):
+            item = mined[number]
+            own = taught if number % UNKNOWN else knowledge.without_terms()
+            help = help_of(examples[number], config.most_retrieved) if retrieval else ()
+            ranked = rank_input(item.document, item.phrases, own, help, own_keys=item.keys)
+            positive = np.array([phrase.key in item.keys for phrase in ranked.phrases], dtype=bool)
+            found[number] = Labelled(inputs(ranked, retrieval=retrieval), positive)
+    return [found[number] for number in range(len(mined))]
+
+
+@dataclass(frozen=True)
+class RankerBatch:
+    """Attributes:
+    features: (P, F) float.
+    positive: (P,) float.
+    """
+
+    features: Tensor
+    positive: Tensor
+
+    def to(self, device: torch.device) -> RankerBatch:
+        return RankerBatch(self.features.to(device), self.positive.to(device))
+
+
+class RankerPart:
+    """A ranker as the training loop sees it: an item is a document."""
+
+    selected = "F1@M"
+
+    def __init__(
+        self,
+        module: Ranker,
+        taught: Sequence[Labelled],
+        held_out: Sequence[Labelled],
+        config: RankerTraining,
+    ) -> None:
+        if not taught:
+            raise TrainingError("No training document has a keyphrase among its candidates: give other ones.")
+        self.module = module
+        self._taught = taught
+        self._held_out = [item for item in held_out if item.positive.any()] or list(taught)
+        self._config = config
+        module.standardise(np.concatenate([item.features for item in taught]))
+
+    def __len__(self) -> int:
+        return len(self._taught)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        return [{"params": list(self.module.parameters()), "lr": self._config.learning_rate}]
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        loop = self._config.loop
+        sizes = [len(item.positive) for item in self._taught]
+        return length_bucketed(
+            sizes, [1] * len(sizes), batch_size=loop.batch_size, seed=loop.seed, epoch=epoch
+        )
+
+    def __getitem__(self, index: int) -> Labelled:
+        return self._taught[index]
+
+    def collate(self, items: Sequence[Labelled]) -> RankerBatch:
+        features = np.concatenate([item.features for item in items])
+        positive = np.concatenate([item.positive for item in items]).astype(np.float32)
+        return RankerBatch(torch.from_numpy(features), torch.from_numpy(positive))
+
+    def loss(self, batch: RankerBatch) -> Tensor:
+        return functional.binary_cross_entropy_with_logits(self.module(batch.features), batch.positive)
+
+    def evaluate(self) -> Metrics:
+        """F1@M over the candidates: keyphrases that are none of them do not count."""
+        scored = self._scored()
+        rule = self._rule(scored)
+        f1 = []
+        for values, positive in scored:
+            count = max(rule.count(values.tolist()), self._config.minimum)
+            hits = positive[np.argsort(-values, kind="stable")[:count]].sum()
+            f1.append(2 * hits / (min(count, len(values)) + positive.sum()))
+        return {"F1@M": float(np.mean(f1)), "gold": rule.gold}
+
+    def counting(self) -> ExpectedF1:
+        """The rule for how many, learnt on the documents held out."""
+        return self._rule(self._scored())
+
+    def _rule(self, scored: list[tuple[NDArray[np.float32], NDArray[np.bool_]]]) -> ExpectedF1:
+        logits = [(_logit(values), positive) for values, positive in scored]
+        return learn_expected_f1(logits, Calibration(), minimum=self._config.minimum)
+
+    def _scored(self) -> list[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
+        with torch.no_grad():
+            return [
+                (torch.sigmoid(self.module(torch.from_numpy(item.features))).numpy(), item.positive)
+                for item in self._held_out
+            ]
+
+
+def _logit(probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
+    clipped = np.clip(probabilities, 1e-6, 1 - 1e-6)
+    values: NDArray[np.float32] = np.log(clipped / (1 - clipped)).astype(np.float32)
+    return values
+
+
+def predict_keyphrases(
+    mined: Sequence[Mined],
+    examples: Sequence[Augmented],
+    choosing: Choosing,
+    knowledge: Knowledge,
+    config: RankerTraining,
+) -> list[list[str]]:
+    """The keyphrases of documents that may be among those the terms were counted in."""
+    retrieval = choosing.module.retrieval
+    answers = []
+    for item, given in zip(mined, examples, strict=True):
+        help = help_of(given, config.most_retrieved) if retrieval else ()
+        ranked = rank_input(item.document, item.phrases, knowledge, help)
+        values = choosing.probabilities(ranked)
+        order = np.argsort(-values, kind="stable")[: choosing.count(values.tolist())]
+        answers.append([ranked.phrases[number].text for number in order.tolist()])
+    return answers

@@ -1,0 +1,137 @@
+"""What rounds of RGIT (RAMKG, Algorithm 1) learn from: their documents, and the passages they find."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kpdemo.errors import ConfigError
+from kpdemo.languages.names import ENGLISH
+from kpdemo.ramkg.iterate import Pair, Retrieved, RgitData
+from kpdemo.training.multilingual.parallel import ParallelSource, Translation, read_translations
+from kpdemo.training.sources import Source, read_source, refuse_repeats
+from kpdemo.types import Document
+
+
+class RoundSources(Protocol):
+    """The files of a run; see `MultilingualTraining`. Without `parallel` all translations are told."""
+
+    @property
+    def translations(self) -> Sequence[ParallelSource]: ...
+    @property
+    def parallel(self) -> int | None: ...
+    @property
+    def others(self) -> Sequence[Source]: ...
+    @property
+    def passages(self) -> Sequence[Source]: ...
+    @property
+    def validation(self) -> Sequence[ParallelSource]: ...
+    @property
+    def data(self) -> Path: ...
+    @property
+    def seed(self) -> int: ...
+
+
+def read_rounds(config: RoundSources) -> tuple[RgitData, Corpus]:
+    """What the rounds learn from, and the passages.
+
+    Raises:
+        ConfigError: there are fewer translations than are to be told, no passage of a validation pair, two
+            passages of one id, or a source is repeated.
+    """
+    refuse_repeats([*config.passages, *config.others], "The rounds take")
+    passages: dict[str, Document] = {}
+    for source in config.passages:
+        for passage in read_source(source, config.data):
+            _check_same(passages, passage)
+            passages[passage.id] = replace(passage, language=ENGLISH)
+    known = [
+        pair
+        for source in config.translations
+        for pair in read_translations(source, config.data)
+        if pair.document.keyphrases
+    ]
+    for pair in known:
+        _check_same(passages, pair.passage)
+        passages.setdefault(pair.passage.id, pair.passage)
+    if config.parallel is not None and len(known) <= config.parallel:
+        raise ConfigError(
+            f"There are {len(known)} translations, not more than parallel = {config.parallel}: lower "
+            "`parallel`, or add translations."
+        )
+    random.Random(config.seed).shuffle(known)
+    told, untold = known[: config.parallel], known[config.parallel :]
+    others = [document for source in config.others for document in read_source(source, config.data)]
+    measured = _measured(config, passages)
+    data = RgitData(
+        parallel=[Pair(pair.document, pair.passage.id) for pair in told],
+        others=[*(pair.document for pair in untold), *others],
+        validation=[Pair(pair.document, pair.passage.id) for pair in measured],
+        truth={pair.document.id: pair.passage.id for pair in untold},
+    )
+    return data, Corpus(list(passages.values()))
+
+
+def _measured(config: RoundSources, passages: Mapping[str, Document]) -> list[Translation]:
+    """The validation pairs, whose English sides are to be found among the passages."""
+    measured = []
+    for source in config.validation:
+        for pair in read_translations(source, config.data):
+            if pair.passage.id not in passages:
+                raise ConfigError(
+                    f"The passage {pair.passage.id!r} of a validation pair is not in the corpus: add to "
+                    f'`passages` {{ path = "{source.path}", fields = {{ title = "en_title", abstract = "en", '
+                    'keyphrases = "en_keyphrases" } }, or the file that has it.'
+                )
+            _check_same(passages, pair.passage)
+            measured.append(pair)
+    return measured
+
+
+def _check_same(passages: Mapping[str, Document], passage: Document) -> None:
+    """Raises:
+    ConfigError: there is another passage of its id; one that has another title only is the same.
+    """
+    known = passages.get(passage.id)
+    if known is not None and known.body.split() != passage.body.split():
+        raise ConfigError(
+            f"Two different passages have the id {passage.id!r}: give each its own, or leave one out "
+            "(`skip_ids` of its source)."
+        )
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The passages, each once by its id."""
+
+    passages: Sequence[Document]
+
+    @cached_property
+    def by_id(self) -> dict[str, Document]:
+        return {passage.id: passage for passage in self.passages}
+
+
+def negatives(corpus: Corpus, pairs: int, seed: int) -> list[Document]:
+    """Passages that this many pairs are told from, besides each other: at most ten times as many."""
+    passages = list(corpus.passages)
+    return random.Random(seed).sample(passages, min(10 * pairs, len(passages)))
+
+
+def retrieved(
+    corpus: Corpus, scores: NDArray[np.float32], places: NDArray[np.int64]
+) -> list[list[Retrieved]]:
+    """The passages at (Q, K) places of the corpus, with their scores."""
+    return [
+        [
+            Retrieved(passage.id, passage.keyphrases, round(score, 4))
+            for score, passage in zip(row, (corpus.passages[place] for place in found), strict=True)
+        ]
+        for row, found in zip(scores.tolist(), places.tolist(), strict=True)
+    ]
