@@ -11,10 +11,10 @@ def replace_file(path: Path, content: bytes) -> None:
 
     A link stays, and what it leads to is replaced; a pipe or a device takes the content itself.
     """
-    place = Path(os.path.realpath(path))
-    if place.exists() and not place.is_file():  # a file in the place of /dev/null would harm all programs
-        place.write_bytes(content)
+    if path.exists() and not path.is_file():  # a file in the place of /dev/null would harm all programs
+        path.write_bytes(content)
         return
+    place = Path(os.path.realpath(path))
     place.parent.mkdir(parents=True, exist_ok=True)
     partial = place.with_name(f"{place.name}.partial")
     with partial.open("wb") as stream:

@@ -170,6 +170,7 @@ def _lines(source: Source) -> Iterator[tuple[int, str]]:
     """Lines with their numbers and ends, decoded one at a time."""
     number = empty = 0
     while line := source.stream.readline(LONGEST_LINE + 1):
+        is_first = empty == number  # of those that hold something
         number += 1
         where = f"{source.name}, line {number}"
         if number == 1:
@@ -183,7 +184,7 @@ def _lines(source: Source) -> Iterator[tuple[int, str]]:
                 f"{where}: {MOST_EMPTY_LINES:,} empty lines one after the other; delete them."
             )
         longest = LONGEST_LINE
-        if number == 1 and len(line) > LONGEST_LINE and line.lstrip().startswith(b"["):
+        if is_first and len(line) > LONGEST_LINE and line.lstrip().startswith(b"["):
             longest = LARGEST_ARRAY  # as many programs write it: without a line break
             line += source.stream.readline(LARGEST_ARRAY)
         if len(line) > longest:

@@ -101,7 +101,7 @@ def next_steps(line: ProjectLine, user: User, progress: Progress | None) -> list
     if leads and not line.pairs and not line.unwritten:
         text = "Restore or import pairs" if line.withdrawn else "Import pairs"
         steps.append(PageLink(text, f"/annotate/project?{there}"))
-    if leads and not line.raters:
+    if leads and not line.raters and not line.is_graded:
         steps.append(PageLink("Invite raters", f"/annotate/project?{there}&tab=members"))
     if Role.WRITER in line.roles and line.unwritten:
         steps.append(PageLink("Write", f"/annotate/write?{there}"))

@@ -126,6 +126,7 @@ class SendHandlers:
         """What each model says of each document, by its place; what it cannot read joins `problems`."""
         found: dict[int, dict[str, Prediction]] = {}
         for model in models if documents else ():
+            own: dict[int, Prediction] = {}
             try:
                 predictor = in_turns(self.shelf.open(model, stop))
                 before_each = partial(_show_done, progress, model, len(documents))
@@ -134,9 +135,12 @@ class SendHandlers:
                         reason = refusal_of(model, str(outcome))
                         problems.refusals[documents[place].given.refusal(reason)] = None
                     else:
-                        found.setdefault(place, {})[model] = outcome
+                        own[place] = outcome
             except OF_ONE_MODEL as error:
                 problems.told.append(str(error))
+                continue  # models are compared on all documents that both can read
+            for place, prediction in own.items():
+                found.setdefault(place, {})[model] = prediction
         return found
 
     def _handed(

@@ -23,7 +23,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService
 from annotation.types import Role
 from annotation.ui.predictions import PredictionsHandlers
-from kpdemo.errors import ModelLoadError
+from kpdemo.errors import ModelLoadError, ModelStoppedError
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.rows import WARM_UP
 from kpdemo.ui.send import STOPPED, SendHandlers
@@ -201,6 +201,27 @@ def test_a_model_that_fails_is_named_and_the_others_are_sent(sender, kept):
         send(sender, ["broken"])
     with pytest.raises(gr.Error, match="No model is ticked"):
         send(sender, [])
+
+
+def test_of_a_model_that_stops_half_way_nothing_is_sent(kept, tmp_path):
+    """Or models would be compared on different documents."""
+
+    @dataclass(frozen=True)
+    class Stopping(FakePredictor):
+        def predict(self, documents, **options):
+            if any("document 39" in document for document in map(str, documents)):
+                raise ModelStoppedError("The model stopped: not enough memory.")
+            return super().predict(documents, **options)
+
+    shelf = ModelShelf(
+        {"one": "", "stops": ""}, lambda name: Stopping(name) if name == "stops" else load(name)
+    )
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(f'{{"text": "Ferries leave document {n}."}}\n' for n in range(40)))
+    shown = SendHandlers(shelf, kept.keep).send_files([str(rows)], ["stops", "one"], PAGE, progress=_quiet)
+    assert {run.model for one in read_bundle(kept.bundles[0]) for run in one.runs} == {"one"}
+    assert "40 documents, by one, ready. <a" in shown
+    assert "The model stopped: not enough memory." in shown
 
 
 def test_a_model_that_does_not_read_the_language_is_named(sender, kept, tmp_path):

@@ -71,6 +71,7 @@ def steps(line: ProjectLine, user: User, progress: Progress | None = None) -> li
         (line(pairs=0, raters=0), LEADER, None, ["Import pairs", "Invite raters"]),
         (line(pairs=0, withdrawn=2), LEADER, None, ["Restore or import pairs"]),
         (line(raters=0), LEADER, None, ["Invite raters"]),
+        (line(raters=0, finished=10), LEADER, None, ["Export gold", "See agreement"]),
         (line(), LEADER, None, []),
         (line(finished=4, to_adjudicate=1), LEADER, None, ["Adjudicate 1 pair", "See agreement"]),
         (line(finished=10), LEADER, None, ["Export gold", "See agreement"]),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import annotation
-from annotation.commands.score import _interval
+from annotation.commands.score_tables import _interval
 from annotation.commands.writing import _drift_cells
 from annotation.figures import figure_text
 from annotation.scoring import Estimate

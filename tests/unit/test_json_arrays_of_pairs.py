@@ -8,7 +8,7 @@ import json
 import pytest
 
 from annotation.exchange import open_stream, read_items_or_errors, read_larger_items
-from annotation.files import json_rows
+from annotation.files import formats, json_rows
 
 PAIRS = [{"id": f"p{number}", "type": "t", "left": "x [1], {2}", "right": "y"} for number in range(3)]
 
@@ -35,6 +35,11 @@ def test_larger_items_may_stand_in_an_array():
 
 def test_a_line_of_an_array_may_be_longer_than_another_line():
     assert len(read(json.dumps([{**PAIRS[0], "left": "x" * 200_000, "id": str(n)} for n in range(50)]))) == 50
+
+
+def test_a_long_line_of_an_array_may_come_after_empty_ones(monkeypatch):
+    monkeypatch.setattr(formats, "LONGEST_LINE", 100)
+    assert read("\n \n" + json.dumps(PAIRS)) == ["p0", "p1", "p2"]
 
 
 def test_an_array_that_is_too_large_is_refused(monkeypatch):

@@ -2,6 +2,7 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from kpdemo.storage import replace_file
 
@@ -21,6 +22,17 @@ def test_a_link_stays_and_its_file_is_replaced(tmp_path):
     replace_file(tmp_path / "link.json", b"new")
     assert (tmp_path / "link.json").is_symlink()
     assert (tmp_path / "file.json").read_bytes() == b"new"
+
+
+def test_the_name_of_an_open_pipe_takes_the_content():
+    """As /dev/stdout and the >(…) of a shell, which lead to no place in a folder."""
+    end, own = os.pipe()
+    try:
+        replace_file(Path(f"/dev/fd/{own}"), b"content")
+        assert os.read(end, 100) == b"content"
+    finally:
+        os.close(end)
+        os.close(own)
 
 
 def test_a_pipe_takes_the_content_and_stays_a_pipe(tmp_path):

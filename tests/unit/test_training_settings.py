@@ -22,7 +22,7 @@ from kpdemo.training import PARTS as ALL_PARTS
 from kpdemo.training import RECIPES, run
 from kpdemo.training.frequency import FrequencyConfig
 from kpdemo.training.kea import KeaTraining
-from kpdemo.training.multilingual.retriever import SubwordSettings
+from kpdemo.training.multilingual.retriever_config import SubwordSettings
 from kpdemo.training.settings import settings_of, shared_overrides
 from kpdemo.training.sources import Source
 from tests.tiny import tiny_bert, tiny_t5
