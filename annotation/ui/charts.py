@@ -100,7 +100,7 @@ def bias_chart(labels: Sequence[str], biases: Sequence[float | None]) -> Chart |
     layout["xaxis"] = {
         **titled_axis("Above (+) or below (−) the others"),
         "range": [-reach, reach],
-        "tickformat": "+.2~f",
+        "tickformat": ".2~f",
         "zeroline": True,
         "zerolinecolor": LINE,
     }
@@ -122,7 +122,7 @@ def drift_chart(labels: Sequence[str], drifts: Sequence[Drift]) -> Chart | None:
     layout["xaxis"] = {**titled_axis("When"), "type": "date"}
     layout["yaxis"] = {
         **titled_axis("Above (+) or below (−) the others"),
-        "tickformat": "+.2~f",
+        "tickformat": ".2~f",
         "zeroline": True,
         "zerolinecolor": LINE,
     }

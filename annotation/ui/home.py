@@ -140,7 +140,8 @@ def project_html(line: ProjectLine, user: User, progress: Progress | None) -> st
         facts.append(_without_pairs(line, leads=bool(leads)))
     name = escape(line.name)
     title = f'<a href="{escape(_title_address(line, user))}"><bdi>{name}</bdi></a>'
-    mine = roles_text(line.roles) or "administrator of the server"
+    of_server = "administrator of the server" if user.is_administrator else ""
+    mine = ", ".join(filter(None, (of_server, roles_text(line.roles))))
     return (
         f'<li class="project"><div class="project-about"><h2>{title}</h2>'
         f'<p class="small">{escape(mine)}</p></div>'

@@ -48,7 +48,7 @@ HandOver = Callable[[Mapping[str, Any], str], str]
 """Keeps a bundle of `kpdemo.bundles` from a network address; returns where, or refuses in a ValueError of one
 sentence."""
 
-EMPTY = "Nothing to send yet. Tick models and press the button: raters then grade what any of them predicts."
+EMPTY = "Nothing sent yet. Tick models and press the button: raters then grade what any of them predicts."
 NOT_READ = "Not everything could be read:"
 STOPPED = "Stopped: nothing was sent. Press the button to send it after all."
 

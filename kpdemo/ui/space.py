@@ -99,7 +99,6 @@ def build_space_tab(handlers: SpaceHandlers, fields: QuestionFields) -> None:
         [facts, *parts],
         api_name="draw_space",
         **MODEL_QUEUE,
-        show_progress="minimal",
         show_progress_on=facts,
         trigger_mode="always_last",
     )
