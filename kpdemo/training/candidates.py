@@ -20,7 +20,7 @@ from kpdemo.training.arrays import cache_errors
 from kpdemo.training.terms import bare
 from kpdemo.types import Document
 
-CACHE_VERSION = 2
+CACHE_VERSION = 3
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from kpdemo.training.sources import Source, draw_documents, source_hashes
 from kpdemo.training.workers import in_groups
 from kpdemo.types import Document
 
-CACHE_VERSION = 7
+CACHE_VERSION = 8
 
 
 class ExampleCache:

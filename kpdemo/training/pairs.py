@@ -23,7 +23,7 @@ from kpdemo.training.terms import bare
 from kpdemo.training.workers import in_groups
 from kpdemo.types import Document
 
-CACHE_VERSION = 2
+CACHE_VERSION = 3
 GROUP = 1024  # documents that a process reads for one copy of all terms
 
 

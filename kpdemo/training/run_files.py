@@ -39,7 +39,7 @@ def memory_errors() -> Iterator[None]:
             raise
         raise TrainingError(
             "The training needs more memory than there is: give a smaller `batch_size`, or a smaller model, "
-            "and run it again."
+            "and another output."
         ) from error
 
 

@@ -24,7 +24,7 @@ from kpdemo.storage import replace_file
 from kpdemo.training.arrays import cache_errors
 from kpdemo.training.sources import Source, chosen, source_hashes, source_rows
 
-CACHE_VERSION = 6
+CACHE_VERSION = 7
 LONGEST_TEXT = 80  # characters: what is longer is a sentence that stands among the keyphrases
 
 _BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
 
 from kpdemo.config import DEFAULT_CONFIG, load_section
 from kpdemo.errors import PassageIndexError, TrainingError
@@ -157,3 +159,19 @@ def test_the_paper_s_configuration_is_one():
     config = load_section(path, "ramkg-rounds", RamkgRounds)
     assert (config.rounds.rounds, config.rounds.tau, config.rounds.passages) == (3, 0.05, 1)
     assert config.retriever.temperature == 1
+
+
+def test_a_generator_of_a_round_that_was_begun_in_bf16_goes_on_where_no_precision_is_named(
+    monkeypatch, tmp_path
+):
+    asked = []
+
+    def train_writer(taught, held_out, config, loop, **_):
+        asked.append((config.precision, loop.precision))
+        return SimpleNamespace(save=lambda *_: None)
+
+    monkeypatch.setattr(ramkg_rounds, "train_writer", train_writer)
+    config = ramkg_rounds.RoundWriter(precision="auto")
+    generator = ramkg_rounds.WriterRounds(config, str, "retriever", seed=1, device=torch.device("cpu"))
+    generator.train([()] * 20, tmp_path, retriever=None)
+    assert asked == [("bf16", "auto")]

@@ -224,6 +224,8 @@ class WriterRounds:
             seed=self.seed,
         )
         found_by = FoundBy(self.found_by(retriever), self.retriever_name) if retriever else None
+        if config.precision == "auto":  # as it was called before, so that a training begun then goes on
+            config = replace(config, precision="bf16")
         trained = train_writer(
             taught, held_out, config, loop, into=into, device=self.device, found_by=found_by
         )
