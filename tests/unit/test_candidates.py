@@ -255,6 +255,7 @@ def test_the_shipped_tagger_knows_the_tags_of_the_grammar():
         gzip.compress(b"{" * 9)[:10] + b"\xff" * 9,
         gzip.compress(b"[" * 100_000),
     ],
+    ids=["empty", "plain", "broken", "cut off", "nested"],  # compressed bytes hold the time
 )
 def test_a_damaged_tagger_is_explained(tmp_path, content):
     path = tmp_path / "tagger.json.gz"

@@ -279,6 +279,7 @@ def test_a_broken_treebank_line_is_named(tmp_path):
         (gzip.compress(b"[]\n"), "without a sentence"),
         (gzip.compress(b"[" * 100_000), "nested too deeply"),
     ],
+    ids=["cut off", "plain", "empty", "no words", "nested"],  # compressed bytes hold the time
 )
 @pytest.mark.parametrize("place", ["train", "test"])
 def test_a_treebank_that_cannot_be_used_is_named_before_the_training(tmp_path, content, said, place):
