@@ -66,9 +66,9 @@
     run.click();
   }, true);
 
-  // Gradio opens the list of a field at any key, also at the Tab that has left the field when it is handled.
+  // Gradio opens the list of a field at any key, also at Shift and at the Tab that has left it by then.
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Tab" && event.target.role === "combobox") event.stopPropagation();
+    if (["Shift", "Tab"].includes(event.key) && event.target.role === "combobox") event.stopPropagation();
   }, true);
 
   // As soon as its page may be left, Gradio breaks off what it waits for, takes that for a lost connection and
