@@ -17,7 +17,7 @@ from annotation.types import QUARTERS_PER_POINT, Cause, Project, User, to_quarte
 from annotation.ui.adjudicate_queue_html import View
 from annotation.ui.rate import STEP_NAMES, point_html
 from annotation.ui.sense_html import meaning_html
-from annotation.ui.wording import counted, time_html
+from annotation.ui.wording import counted, held_back_text, time_html
 from kpdemo.ui.widgets import empty_html, escape
 
 KEYS = (
@@ -59,12 +59,18 @@ def item_html(item: AdjudicationItem, project: Project, user: User, around: Neig
     )
 
 
-def nothing_html(counts: GoldCounts, view: View, threshold: Decimal) -> str:
-    """What stands in the place of a pair when none is left."""
+def nothing_html(counts: GoldCounts, view: View, threshold: Decimal, held_back: int = 0) -> str:
+    """What stands in the place of a pair when none is left.
+
+    Args:
+        held_back: how many pairs of the queue the reader is not shown.
+    """
     if not counts.pairs:
         return empty_html(all_withdrawn_text(counts.withdrawn) if counts.withdrawn else NO_PAIRS)
     if view.which is Which.DECIDED:
         return empty_html("No decisions yet. Open pairs are under Open.")
+    if held_back:
+        return empty_html(held_back_text(held_back))
     return empty_html(f"Nothing to decide: no open pair has grades {grade_text(threshold)} or more apart.")
 
 
