@@ -17,7 +17,7 @@ from annotation.types import QUARTERS_PER_POINT, Cause, Project, User, to_quarte
 from annotation.ui.adjudicate_queue_html import View
 from annotation.ui.rate import STEP_NAMES, point_html
 from annotation.ui.sense_html import meaning_html
-from annotation.ui.wording import counted, held_back_text, time_html
+from annotation.ui.wording import counted, time_html
 from kpdemo.ui.widgets import empty_html, escape
 
 KEYS = (
@@ -63,15 +63,15 @@ def nothing_html(counts: GoldCounts, view: View, threshold: Decimal, held_back: 
     """What stands in the place of a pair when none is left.
 
     Args:
-        held_back: how many pairs of the queue the reader is not shown.
+        held_back: how many pairs are held back, as the queue beside it says.
     """
     if not counts.pairs:
         return empty_html(all_withdrawn_text(counts.withdrawn) if counts.withdrawn else NO_PAIRS)
     if view.which is Which.DECIDED:
         return empty_html("No decisions yet. Open pairs are under Open.")
-    if held_back:
-        return empty_html(held_back_text(held_back))
-    return empty_html(f"Nothing to decide: no open pair has grades {grade_text(threshold)} or more apart.")
+    other = "other " if held_back else ""
+    apart = f"{grade_text(threshold)} or more apart"
+    return empty_html(f"Nothing to decide: no {other}open pair has grades {apart}.")
 
 
 def answer_html(text: str, kind: str = "note", *, saved: str = "") -> str:
