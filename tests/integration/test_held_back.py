@@ -12,6 +12,7 @@ from annotation.errors import AssignmentError
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
+from annotation.services.overview import OverviewService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.rating.assignment import AssignmentService
@@ -71,6 +72,20 @@ def test_only_from_a_rater_pairs_that_lack_grades_are_held_back(study):
     assert study.agreement.report(study.id, resamples=0).whole.ratings == 8
     study.projects.remove_member(study.id, "judith", Role.RATER)
     assert study.seen() == ALL
+
+
+def test_my_projects_count_what_is_there_to_adjudicate(study):
+    def told(name):
+        user = AccountService(study.rated.database).user(name)
+        [line] = OverviewService(study.rated.database).projects(user)
+        return line.to_adjudicate
+
+    assert told("judith") == 2
+    study.join()
+    assert told("judith") == 1
+    study.projects.add_member(study.id, "cleo", Role.ADJUDICATOR)
+    study.projects.remove_member(study.id, "cleo", Role.RATER)
+    assert told("cleo") == 2
 
 
 def test_counts_neighbours_and_the_first_pair_know_nothing_of_a_pair_that_is_held_back(study):

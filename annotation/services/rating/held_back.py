@@ -6,6 +6,8 @@ pairs per rater keep nobody off for good, so that they change nothing here.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import ColumnElement, and_, exists, false, literal, or_, select
 from sqlalchemy.orm import Session
 
@@ -16,17 +18,26 @@ from db.models import Membership, Pair, Project, User
 
 
 def held_back_from(session: Session, project: Project, viewer: int | None) -> ColumnElement[bool]:
-    """Of a pair: whether the viewer has it to grade or may still be given it, as a rater of the project.
-
-    It lacks grades, also where others have it before them, who may give it back; and the viewer has neither
-    graded nor skipped it, nor are they barred from it.
+    """Of a pair: whether it is held back from the viewer, as they rate in the project and may still grade it.
 
     Args:
         viewer: who looks; None for the command line, from which nothing is held back.
     """
     if viewer is None or Role.RATER not in roles_of(session, viewer, project.id):
         return false()
-    return and_(Pair.rating_count < project.raters_per_pair, ~is_in(SETTLED, literal(viewer)))
+    return may_still_grade(project.raters_per_pair, viewer)
+
+
+def may_still_grade(raters_per_pair: Any, rater_id: int) -> ColumnElement[bool]:
+    """Of a pair: whether a rater of its project has it to grade or may still be given it.
+
+    It lacks grades, also where others have it before them, who may give it back; and the rater has neither
+    graded nor skipped it, nor are they barred from it.
+
+    Args:
+        raters_per_pair: the project's, or its column.
+    """
+    return and_(Pair.rating_count < raters_per_pair, ~is_in(SETTLED, literal(rater_id)))
 
 
 def could_be_seen(pair_id: int, rater_id: int) -> ColumnElement[bool]:
