@@ -76,6 +76,8 @@ class QueuePage:
     """Those that have pairs in the queue."""
     next_offset: int | None
     """Where the next page begins; None at the end."""
+    held_back: int = 0
+    """Pairs, of all types, that are left out because the viewer may still be given them to grade."""
 
 
 @dataclass(frozen=True, slots=True)

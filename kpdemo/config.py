@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,11 +39,12 @@ def load_section(
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "missing":
+            place = ".".join(map(str, first["loc"]))
+            raise ConfigError(f"{path}, [{section}] has no setting {place!r}: add it.") from error
+        place = _place(first["loc"], values)
         if first["type"] == "unexpected_keyword_argument":
             raise ConfigError(f"{path}, [{section}] has no setting {place!r}: check its spelling.") from error
-        if first["type"] == "missing":
-            raise ConfigError(f"{path}, [{section}] has no setting {place!r}: add it.") from error
         if first["type"] == "value_error":  # what a dataclass itself says of its settings
             where = f"{path}, [{section}] {place}".rstrip()
             raise ConfigError(f"{where}: {first['ctx']['error']}") from error
@@ -69,6 +70,18 @@ def section_values(path: Path, section: str, overrides: Mapping[str, str] | None
                 f"{path}, [{section}] {place}: no number that can be used ({_shown(number)}); give another."
             )
     return values
+
+
+def _place(parts: Sequence[str | int], values: Any) -> str:
+    """The setting's own name, without the kinds of value tried for it, as in ("dropout", "float")."""
+    own = []
+    for part in parts:
+        try:
+            values = values[part]
+        except (LookupError, TypeError):
+            break
+        own.append(str(part))
+    return ".".join(own)
 
 
 def _numbers(values: Any, place: str = "") -> Iterator[tuple[str, float]]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 
-def parse_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes, *, object_hook: Callable[[dict[str, Any]], Any] | None = None) -> Any:
     """As `json.loads`.
 
     Raises:
         ValueError: it is no JSON, or nested too deeply to be read.
     """
     try:
-        return json.loads(text)
+        return json.loads(text, object_hook=object_hook)
     except RecursionError:
         raise ValueError("brackets nested too deeply") from None

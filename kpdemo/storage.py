@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -22,3 +23,19 @@ def replace_file(path: Path, content: bytes) -> None:
         stream.flush()
         os.fsync(stream.fileno())  # or a power cut may leave the new name with nothing in it
     partial.replace(place)
+
+
+def check_place(path: Path) -> None:
+    """Make the folder of a file that is written at the end of long work, and see that it can be.
+
+    Raises:
+        OSError: `replace_file` would fail.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.exists() and not path.is_file():
+        return
+    folder = Path(os.path.realpath(path)).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 from functools import cache, partial
 from pathlib import Path
 from unittest import mock
@@ -21,7 +22,8 @@ import db.cli
 import kpdemo.cli
 import tests.commands
 from kpdemo.identity import model_identity
-from kpdemo.predictors import model_folder, shipped_models
+from kpdemo.predictors import load_predictor, model_folder, shipped_models
+from kpdemo.types import Predictor
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -137,6 +139,82 @@ def test_the_check_sees_a_wrong_command():
 )
 def test_a_command_is_found_in_a_line(line, words):
     assert split_command(line) == words
+
+
+PASTED = [
+    ROOT / "README.md",
+    *(ROOT / f"docs/{name}.md" for name in ("evaluation", "predict", "retrieval", "scoring")),
+]
+"""Pages whose commands are run as they stand there, those of a page one after another."""
+
+NOT_RUN = {
+    r"\bapp\.py": "serves until it is stopped",
+    r" (sentence-transformers|intfloat)/": "needs a model of the Hub",
+    r"\b(kp20k_small|inspec|clss)\.": "needs data that are not part of the repository",
+}
+
+
+def pasted_lines(page: Path) -> list[str]:
+    """The commands of kpdemo in the shell code of `page`, each on one line."""
+    blocks = [
+        code for language, code in FENCE.findall(page.read_text(encoding="utf-8")) if language == "bash"
+    ]
+    lines = [line for block in blocks for line in re.sub(r"\\\n\s*", "", block).splitlines()]
+    return [line for line in lines if PROGRAM.search(line)]
+
+
+def why_not_run(line: str) -> str:
+    return next((reason for what, reason in NOT_RUN.items() if re.search(what, line)), "")
+
+
+def run_pasted(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Run a line of shell, with a text or a file for standard input; the exit status."""
+    words = shlex.shlex(line, posix=True, punctuation_chars=True)
+    words.whitespace_split = True
+    given, stdin = list(words), b""
+    if given[0] == "echo":
+        stdin, given = f"{given[1]}\n".encode(), given[3:]
+    if "<" in given:
+        given, (file,) = given[: given.index("<")], given[given.index("<") + 1 :]
+        stdin = Path(file).read_bytes()
+    assert given[:2] == ["python", "-m"], line
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+    return MAINS[given[2]](given[3:])
+
+
+opened = cache(load_predictor)
+
+
+def open_model(model: str, *, index: Path | None = None, **options: str) -> Predictor:
+    """As a command opens it; one without an index of its own stays open for the next."""
+    return opened(model, **options) if index is None else load_predictor(model, index=index, **options)
+
+
+@pytest.mark.parametrize("page", PASTED, ids=lambda page: page.name)
+def test_commands_run_as_they_stand_there(page, tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("KPDEMO_DATABASE_URL", raising=False)
+    monkeypatch.setattr("kpdemo.predictors.load_predictor", open_model)
+    run = [line for line in pasted_lines(page) if not why_not_run(line)]
+    assert run
+    assert [line for line in run if run_pasted(line, monkeypatch)] == []
+
+
+def test_the_first_passage_found_for_the_french_example_says_the_same(tmp_path, monkeypatch, capsys):
+    examples, index = ROOT / "docs" / "examples", str(tmp_path / "index")
+    build = ["index", "build", "--input", str(examples / "passages.jsonl"), "--output", index]
+    assert kpdemo.cli.main([*build, "--model", "multilingual"]) == 0
+    capsys.readouterr()
+    line = f"python -m kpdemo index search --index {index} --json - < {examples / 'these.txt'}"
+    assert run_pasted(line, monkeypatch) == 0
+    [first, second, *_] = json.loads(capsys.readouterr().out)["hits"]
+    assert (first["id"], first["related"], second["related"]) == ("meadow", True, False)
+
+
+def test_only_commands_that_cannot_run_are_left_out():
+    left_out = {reason for page in PASTED for line in pasted_lines(page) if (reason := why_not_run(line))}
+    assert left_out == set(NOT_RUN.values())
 
 
 def test_the_readme_names_commands():

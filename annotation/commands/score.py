@@ -10,7 +10,7 @@ import typer
 
 from annotation.commands.options import HandedIn, JsonOption, WordNetOption
 from annotation.commands.score_tables import show_report
-from annotation.files.gold_pairs import changed_gold, read_gold
+from annotation.files.gold_pairs import changed_gold, read_gold, read_ungraded
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.senses.dictionary import Dictionary
 from annotation.senses.network import WORD_TO_SENSE
@@ -22,6 +22,7 @@ from annotation.systems.scored import (
     ScoreFile,
     build_system,
     check_apart,
+    left_out_text,
     needs_senses,
     open_senses,
 )
@@ -112,10 +113,15 @@ def score(
         if needs_senses(requests, pairs)
         else (None, "")
     )
-    systems = [build_system(request, pairs, training, senses, reason) for request in requests]
+    ungraded = read_ungraded([*gold, *(calibrate_on or ())])
+    systems = [build_system(request, pairs, training, senses, reason, ungraded) for request in requests]
+    for one in systems:
+        if one.left_out:
+            show_note(f"{one.name}: {left_out_text(one.left_out)}")
     report = score_systems(pairs, systems, resamples=resamples, seed=seed)
     if as_json:
-        show_json({**report_to_json(report), "changed_gold": changed})
+        left_out = {one.name: one.left_out for one in systems}
+        show_json({**report_to_json(report), "changed_gold": changed, "left_out": left_out})
         return
     show_report(report, pairs)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from annotation.characters import shown
 from annotation.comparison import place_of_type
@@ -26,6 +26,12 @@ from annotation.files.tables import Row
 
 _INPUT, _GRADES = ".input.", ".gs."
 _TABLES = ("gold.jsonl", "gold.csv", "gold.parquet")
+UNGRADED = tuple(f"unfinished.{ending}" for ending in ("jsonl", "csv", "parquet", "tsv"))
+"""Files beside those of an exported gold set, with the pairs that had no gold grade."""
+
+
+Key: TypeAlias = tuple[str, str]
+"""Type and id, which name a pair: two types may share an id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +48,7 @@ class GoldPair:
     """Where it was read, such as "gold.jsonl, line 3"."""
 
     @property
-    def key(self) -> tuple[str, str]:
-        """What names the pair: two types may share an id."""
+    def key(self) -> Key:
         return self.type, self.id
 
 
@@ -54,9 +59,9 @@ def read_gold(paths: Sequence[Path]) -> list[GoldPair]:
         ScoreFileError: a file or folder holds no gold grades; the message names file and line.
         ImportFileError: a file is no text or table.
     """
-    pairs: dict[tuple[str, str], GoldPair] = {}
+    pairs: dict[Key, GoldPair] = {}
     for path in paths:
-        if path.is_dir() or path.name in _TABLES or _INPUT in path.name or _GRADES in path.name:
+        if _may_be_exported(path):
             refuse_empty_export(path)
     files = [file for path in paths for file in _gold_files(path)]
     for file in dict.fromkeys(_without_grades_of_inputs(files)):
@@ -69,6 +74,21 @@ def read_gold(paths: Sequence[Path]) -> list[GoldPair]:
     if not pairs:
         raise ScoreFileError(f"{paths[0]}: there is no pair under the header; give one or more.")
     return list(pairs.values())
+
+
+def read_ungraded(paths: Sequence[Path]) -> frozenset[Key]:
+    """The pairs without a gold grade that gold sets of ours list beside what `read_gold` reads.
+
+    Raises:
+        ScoreFileError: a row of the list names no pair; the message names file and line.
+        ImportFileError: a list is no text or table.
+    """
+    folders = dict.fromkeys(
+        path if path.is_dir() else path.parent for path in paths if _may_be_exported(path)
+    )
+    named = [folder / name for folder in folders for name in UNGRADED]
+    files = [file for file in named if file.is_file() and file.stat().st_size]  # all pairs may have a grade
+    return frozenset(key for file in files for key in _ungraded_keys(file))
 
 
 def changed_gold(paths: Sequence[Path]) -> list[Path]:
@@ -84,6 +104,10 @@ def gold_digest(gold: Sequence[GoldPair]) -> str:
     """SHA-256 of types, ids, texts, genres and grades, in any order: tells one gold from another."""
     rows = sorted([pair.type, pair.id, pair.left, pair.right, pair.genre or "", pair.gold] for pair in gold)
     return sha256("".join(f"{json.dumps(row)}\n" for row in rows).encode()).hexdigest()
+
+
+def _may_be_exported(path: Path) -> bool:
+    return path.is_dir() or path.name in _TABLES or _INPUT in path.name or _GRADES in path.name
 
 
 def _gold_files(path: Path) -> list[Path]:
@@ -131,15 +155,31 @@ def _read_gold_file(file: Path, named: Sequence[Path]) -> Iterator[GoldPair]:
         )
         yield from _task_pairs(file, grades or _beside(file, _INPUT, _GRADES))
         return
+    for row in _table_rows(file):
+        where = f"{file}, {row.place}"
+        if "gold" not in row.fields:
+            raise ScoreFileError(f"{where}: no field 'gold'; add the grade of each pair.")
+        type = row.fields.get("type") or type_of_name(file.name)
+        yield _pair(row.fields, type, row.fields["gold"], where)
+
+
+def _ungraded_keys(file: Path) -> Iterator[Key]:
+    if file.suffix == ".tsv":  # beside the task's files, and without a header as these
+        with open_source(file) as source:
+            cells = [(number, [*line.split("\t"), ""]) for number, line in read_lines(source) if line.strip()]
+        rows = [Row(number, {"type": row[0], "id": row[1]}, "line") for number, row in cells]
+    else:
+        rows = list(_table_rows(file))
+    for row in rows:
+        where = f"{file}, {row.place}"
+        type, id = (text_of(row.fields.get(name), name, where).strip() for name in ("type", "id"))
+        yield type, id
+
+
+def _table_rows(file: Path) -> Iterator[Row]:
     with open_source(file) as source:
         is_parquet = file.suffix.lower() == ".parquet"
-        rows = _parquet_rows(file) if is_parquet else read_rows(source, format=None, type=None)
-        for row in rows:
-            where = f"{file}, {row.place}"
-            if "gold" not in row.fields:
-                raise ScoreFileError(f"{where}: no field 'gold'; add the grade of each pair.")
-            type = row.fields.get("type") or type_of_name(file.name)
-            yield _pair(row.fields, type, row.fields["gold"], where)
+        yield from _parquet_rows(file) if is_parquet else read_rows(source, format=None, type=None)
 
 
 def _task_pairs(texts: Path, grades: Path) -> Iterator[GoldPair]:

@@ -7,50 +7,73 @@ They stand in
 - JSON Lines `{"id", "score"}`, or CSV or TSV with a header of these, with `type` where two types share an id;
 - a folder of such files.
 
-A system may leave out whole types, as in the task. Within a type nothing may be missing, double or too much.
+A system may leave out whole types, as in the task. Within a type nothing may be missing, double or too much,
+but for scores by id of pairs that are known to have no gold grade: these are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from annotation.characters import shown
 from annotation.comparison import COMPARISON_TYPES, types_in_order
 from annotation.errors import ScoreFileError
 from annotation.files.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
-from annotation.files.gold_pairs import GoldPair
+from annotation.files.gold_pairs import GoldPair, Key
 from annotation.files.score_cells import check_count, is_number, number_of, numbers_of_lines, text_of
 from annotation.files.tables import Row, column_names, only_rows, separator, table_rows
 
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
 
-def read_scores(path: Path, gold: Sequence[GoldPair]) -> list[float | None]:
-    """The score that a system gave each gold pair; None for pairs of types that it left out.
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What a system gave the gold pairs."""
+
+    values: tuple[float | None, ...]
+    """Of each pair, in order; None for pairs of types that it left out."""
+    left_out: int = 0
+    """How many scores are of pairs without a gold grade."""
+
+
+def read_scores(path: Path, gold: Sequence[GoldPair], ungraded: Collection[Key] = ()) -> Scores:
+    """The scores that a system gave the gold pairs.
+
+    Args:
+        path: a file or folder of them.
+        gold: what they are scores of.
+        ungraded: pairs without a gold grade, whose scores may be there too.
 
     Raises:
         ScoreFileError: a score is missing, too much or no number; the message names file and line.
         ImportFileError: a file is no text, or a line no JSON.
     """
-    scores: dict[tuple[str, str], float] = {}
+    scores: dict[Key, float] = {}
     files = _system_files(path, gold) if path.is_dir() else [path]
     for file in files:
-        for key, score in _read_score_file(file, gold):
+        for key, score in _read_score_file(file, gold, ungraded):
             if key in scores:
                 raise ScoreFileError(
                     f"{file}: {key[0]} {shown(key[1])} has a score already in another file of {path}; "
                     "delete one of the two."
                 )
             scores[key] = score
-    scored_types = {type for type, _ in scores}
+    graded = {pair.key for pair in gold}
+    scored_types = {type for type, id in scores if (type, id) in graded}
+    if scores and not scored_types:
+        raise ScoreFileError(
+            f"{path} has scores of pairs without a gold grade only; add those of pairs that have one."
+        )
     for pair in gold:
         if pair.type in scored_types and pair.key not in scores:
             raise ScoreFileError(
                 f"{path} has no score for {pair.type} {shown(pair.id)} ({pair.place}); add it, or leave out "
                 f"all of {pair.type}."
             )
-    return [scores.get(pair.key) for pair in gold]
+    return Scores(tuple(scores.get(pair.key) for pair in gold), sum(key not in graded for key in scores))
 
 
 def is_json(file: Path) -> bool:
@@ -70,17 +93,20 @@ def _system_files(folder: Path, gold: Sequence[GoldPair]) -> list[Path]:
     return found
 
 
-def _read_score_file(file: Path, gold: Sequence[GoldPair]) -> Iterator[tuple[tuple[str, str], float]]:
+def _read_score_file(
+    file: Path, gold: Sequence[GoldPair], ungraded: Collection[Key]
+) -> Iterator[tuple[Key, float]]:
     with open_source(file) as source:
         if is_json(file):
-            yield from _scores_by_id(file, read_rows(source, format=FileFormat.JSONL, type=None), gold)
+            json_rows = read_rows(source, format=FileFormat.JSONL, type=None)
+            yield from _scores_by_id(file, json_rows, gold, ungraded)
             return
         lines = list(read_lines(source))
     if table := _table(file, lines):
         rows = list(table)
         if not rows:
             raise ScoreFileError(f"{file}: there is no score under the header; add those of all pairs.")
-        yield from _scores_by_id(file, rows, gold)
+        yield from _scores_by_id(file, rows, gold, ungraded)
         return
     type = type_of_name(file.name)
     types = {pair.type for pair in gold}
@@ -131,18 +157,18 @@ def _refuse_ids(file: Path, lines: Sequence[tuple[int, str]], wanted: Sequence[G
 
 
 def _scores_by_id(
-    file: Path, rows: Iterable[Row], gold: Sequence[GoldPair]
-) -> Iterator[tuple[tuple[str, str], float]]:
-    types_of: dict[str, list[str]] = {}
-    for pair in gold:
-        types_of.setdefault(pair.id, []).append(pair.type)
-    places: dict[tuple[str, str], str] = {}
+    file: Path, rows: Iterable[Row], gold: Sequence[GoldPair], ungraded: Collection[Key]
+) -> Iterator[tuple[Key, float]]:
+    graded_keys = [pair.key for pair in gold]
+    graded, others = _types_by_id(graded_keys), _types_by_id(ungraded)
+    places: dict[Key, str] = {}
     named = type_of_name(file.name)
-    default = named if any(pair.type == named for pair in gold) else None
+    default = named if any(type == named for type, _ in chain(graded_keys, ungraded)) else None
     for row in rows:
         where = f"{file}, {row.place}"
         id = text_of(row.fields.get("id"), "id", where).strip()
-        key = _known_key(id, row.fields.get("type") or default, types_of.get(id, []), where)
+        type = row.fields.get("type") or default
+        key = _known_key(id, type, graded.get(id, []), others.get(id, []), where)
         if "score" not in row.fields:
             raise ScoreFileError(f"{where}: no field 'score'; add the score of {shown(id)}.")
         if key in places:
@@ -153,14 +179,22 @@ def _scores_by_id(
         yield key, number_of(row.fields["score"], f"{where}, field 'score'", "score")
 
 
-def _known_key(id: str, type: object, types: Sequence[str], where: str) -> tuple[str, str]:
-    """The pair that a line means, of the `types` that have its id."""
+def _types_by_id(keys: Iterable[Key]) -> dict[str, list[str]]:
+    types: dict[str, list[str]] = {}
+    for type, id in keys:
+        types.setdefault(id, []).append(type)
+    return types
+
+
+def _known_key(id: str, type: object, graded: Sequence[str], others: Sequence[str], where: str) -> Key:
+    """The pair that a line means: of the types that have its id among the gold grades, else of `others`."""
+    types = graded or others
     if type is None and len(types) > 1:
         raise ScoreFileError(
             f"{where}: {shown(id)} is a pair of {' and of '.join(types)}; add the field 'type'."
         )
     chosen = types[0] if type is None and types else type
-    if not isinstance(chosen, str) or chosen not in types:
+    if not isinstance(chosen, str) or chosen not in (*graded, *others):
         what = shown(id) if type is None else f"{shown(id)} of type {shown(type)}"
         raise ScoreFileError(
             f"{where}: the gold grades have no {what}, be it unknown or without a gold grade so far; mend or "

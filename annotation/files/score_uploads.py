@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from annotation.errors import AnnotationError, ScoreFileError
 from annotation.files.formats import type_of_name
-from annotation.files.gold_pairs import GoldPair, read_gold
-from annotation.files.score_files import is_json, read_scores
+from annotation.files.gold_pairs import UNGRADED, GoldPair, Key, read_gold, read_ungraded
+from annotation.files.score_files import Scores, is_json, read_scores
 
 PLAIN = (".tsv", ".tab", ".csv", ".txt", ".jsonl", ".ndjson")
 """Nothing compressed: a small file may hold gigabytes."""
 GOLD_SUFFIXES = (*PLAIN, ".parquet")
-_Item = TypeVar("_Item")
+_Read = TypeVar("_Read")
 
 
 def read_uploaded_gold(files: Sequence[Path], what: str = "gold grades") -> list[GoldPair]:
     """The pairs of all files, in their order; a file of the task's grades stands beside its input file.
+
+    Lists of pairs without a gold grade are for `read_uploaded_ungraded`.
 
     Args:
         what: how the reader calls them.
@@ -36,17 +38,33 @@ def read_uploaded_gold(files: Sequence[Path], what: str = "gold grades") -> list
             replace(pair, place=pair.place.removeprefix(f"{folder}{os.sep}")) for pair in read_gold(gathered)
         ]
 
-    return _read(files, GOLD_SUFFIXES, what, read)
+    return _read([file for file in files if file.name not in UNGRADED], GOLD_SUFFIXES, what, read)
+
+
+def read_uploaded_ungraded(files: Sequence[Path]) -> frozenset[Key]:
+    """The pairs without a gold grade that are listed in those of the files that an export named so.
+
+    Raises:
+        ScoreFileError: a row names no pair; the message names file and line.
+        ImportFileError: a file is no text or table.
+    """
+    lists = [file for file in files if file.name in UNGRADED]
+    if not lists:
+        return frozenset()
+    return _read(
+        lists, GOLD_SUFFIXES, "pairs without a gold grade", lambda folder, _: read_ungraded([folder])
+    )
 
 
 def read_uploaded_scores(
-    files: Sequence[Path], gold: Sequence[GoldPair], what: str = "scores"
-) -> list[float | None]:
-    """The score of each gold pair; None for pairs of types that were left out.
+    files: Sequence[Path], gold: Sequence[GoldPair], ungraded: Collection[Key], what: str = "scores"
+) -> Scores:
+    """The scores of the gold pairs.
 
     Args:
         files: one for all pairs or for one type, or several that are named after their types, or JSON Lines.
         gold: what they are scores of.
+        ungraded: pairs without a gold grade, whose scores may be there too.
         what: how the reader calls them.
 
     Raises:
@@ -54,9 +72,9 @@ def read_uploaded_scores(
         ImportFileError: a file is no text.
     """
 
-    def read(folder: Path, gathered: Sequence[Path]) -> list[float | None]:
+    def read(folder: Path, gathered: Sequence[Path]) -> Scores:
         if len(gathered) == 1:
-            return read_scores(gathered[0], gold)
+            return read_scores(gathered[0], gold, ungraded)
         types = {pair.type for pair in gold}
         for file in gathered:
             if not is_json(file) and type_of_name(file.name) not in types:
@@ -64,7 +82,7 @@ def read_uploaded_scores(
                     f"{file.name}: its name tells no comparison type of the gold grades; name it as in "
                     f"{min(types)}.output.tsv, or choose one file with all scores."
                 )
-        return read_scores(folder, gold)
+        return read_scores(folder, gold, ungraded)
 
     return _read(files, PLAIN, what, read)
 
@@ -73,8 +91,8 @@ def _read(
     files: Sequence[Path],
     suffixes: Sequence[str],
     what: str,
-    read: Callable[[Path, Sequence[Path]], list[_Item]],
-) -> list[_Item]:
+    read: Callable[[Path, Sequence[Path]], _Read],
+) -> _Read:
     """What `read` makes of the files, gathered in one folder."""
     if not files:
         raise ScoreFileError(f"No file of {what} is chosen: choose one or drop it on the box.")

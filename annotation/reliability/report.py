@@ -98,16 +98,6 @@ class WidePair:
 
 
 @dataclass(frozen=True, slots=True)
-class Spreads:
-    """The widest pairs by number, the widest first."""
-
-    pairs: tuple[int, ...]
-    lows: tuple[float, ...]
-    highs: tuple[float, ...]
-    ratings: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class AgreementReport:
     project: str
     whole: Part
@@ -128,6 +118,8 @@ class AgreementReport:
     seed: int
     withdrawn: int = 0
     """Pairs of the project that count nowhere."""
+    held_back: int = 0
+    """Pairs that are not among the widest because the viewer may still be given them to grade."""
 
     @property
     def conspicuous(self) -> list[tuple[int, str]]:
@@ -211,20 +203,6 @@ def extremes(grades: Grades, pairs: int) -> tuple[Floats, Floats]:
         lows[rated] = np.minimum.reduceat(grades.values[order], starts)
         highs[rated] = np.maximum.reduceat(grades.values[order], starts)
     return lows, highs
-
-
-def widest(data: ProjectGrades, count: int = WIDEST_PAIRS) -> Spreads:
-    """The pairs whose grades are farthest apart, earlier pairs first among equals; none that agree."""
-    lows, highs = extremes(data.grades, len(data.decided))
-    spreads = np.nan_to_num(highs - lows)
-    chosen = [int(pair) for pair in np.argsort(-spreads, kind="stable")[:count] if spreads[pair] > 0]
-    counts = np.bincount(data.grades.pairs, minlength=len(data.decided))
-    return Spreads(
-        tuple(chosen),
-        tuple(float(lows[pair]) for pair in chosen),
-        tuple(float(highs[pair]) for pair in chosen),
-        tuple(int(counts[pair]) for pair in chosen),
-    )
 
 
 def shares(buckets: Sequence[int]) -> list[float] | None:

@@ -6,30 +6,33 @@ from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import func, or_, select, tuple_
+from sqlalchemy import func, select, tuple_
 from sqlalchemy.orm import Session
 
 from annotation.adjudication import (
     AdjudicationError,
     AdjudicationItem,
     ConflictError,
-    Decision,
-    ItemComment,
     QueuePage,
     Which,
     check_decision,
     conflict_sentence,
-    shuffled,
-    version_of,
 )
 from annotation.clock import Clock, utcnow
 from annotation.errors import NotFoundError
-from annotation.senses.pair_senses import senses_from_json
-from annotation.services.adjudication_queue import CHANGED, ORDER, AdjudicationQueue, entry_of
+from annotation.services.adjudication_items import (
+    is_changed,
+    read_history,
+    read_item,
+    read_standing,
+    read_version,
+)
+from annotation.services.adjudication_queue import ORDER, AdjudicationQueue, entry_of
 from annotation.services.projects import find_project
+from annotation.services.rating.held_back import held_back_from
 from annotation.types import Cause, from_quarters, to_quarters
 from db import Database
-from db.models import Adjudication, AdjudicationChange, Comment, Pair, Project, Rating, User
+from db.models import Adjudication, AdjudicationChange, Pair, Project, Rating
 
 PAGE_SIZE = 50
 
@@ -54,48 +57,70 @@ class AdjudicationService:
         *,
         offset: int = 0,
         limit: int = PAGE_SIZE,
+        viewer: int | None = None,
     ) -> QueuePage:
         """A page of the queue, largest spread first, then in the order of rating.
+
+        Args:
+            viewer: who looks; here and below, pairs that they may still be given as a rater are held back.
 
         Raises:
             NotFoundError: there is no such project.
         """
         with self._database.reading() as session:
             project = find_project(session, project_id)
-            queue = AdjudicationQueue(project)
+            queue = _queue(session, project, viewer)
             statement = queue.entries(which, type).offset(offset).limit(limit + 1)
             rows = session.execute(statement).all()
             counts = queue.counts(session, type)
             types = session.scalars(queue.select(Pair.type).distinct().order_by(Pair.type)).all()
             entries = tuple(entry_of(row, project.threshold_quarters) for row in rows[:limit])
-        return QueuePage(entries, counts, tuple(types), offset + limit if len(rows) > limit else None)
+            held_back = queue.count_held_back(session)
+        following = offset + limit if len(rows) > limit else None
+        return QueuePage(entries, counts, tuple(types), following, held_back)
 
-    def item(self, project_id: int, pair_id: int) -> AdjudicationItem:
+    def item(self, project_id: int, pair_id: int, *, viewer: int | None = None) -> AdjudicationItem:
         """A pair with what was said of it, and nothing of who said it.
 
         Raises:
             NotFoundError: the project has no such pair.
+            AdjudicationError: the pair is held back.
         """
         with self._database.reading() as session:
-            pair = _pair(session, project_id, pair_id)
-            return _item(session, pair, find_project(session, project_id))
+            pair, project = _pair(session, project_id, pair_id), find_project(session, project_id)
+            _refuse_held_back(session, pair, project, viewer)
+            return read_item(session, pair, project)
 
     def neighbours(
-        self, project_id: int, pair_id: int, which: Which = Which.OPEN, type: str | None = None
+        self,
+        project_id: int,
+        pair_id: int,
+        which: Which = Which.OPEN,
+        type: str | None = None,
+        *,
+        viewer: int | None = None,
     ) -> Neighbours:
         """The pairs before and after `pair_id`, whether or not it is itself in this part of the queue."""
         with self._database.reading() as session:
             pair = _pair(session, project_id, pair_id)
             here = tuple_(-pair.spread_quarters, pair.position, pair.id)
-            ids = AdjudicationQueue(find_project(session, project_id)).select(Pair.id, which=which, type=type)
+            queue = _queue(session, find_project(session, project_id), viewer)
+            ids = queue.select(Pair.id, which=which, type=type)
             later = ids.where(tuple_(*ORDER) > here).order_by(*ORDER)
             earlier = ids.where(tuple_(*ORDER) < here).order_by(*(column.desc() for column in ORDER))
             after, before = session.scalar(later.limit(1)), session.scalar(earlier.limit(1))
         return Neighbours(before, after)
 
-    def first(self, project_id: int, which: Which = Which.OPEN, type: str | None = None) -> int | None:
+    def first(
+        self,
+        project_id: int,
+        which: Which = Which.OPEN,
+        type: str | None = None,
+        *,
+        viewer: int | None = None,
+    ) -> int | None:
         """The first pair of a part of the queue; None when it is empty."""
-        page = self.queue(project_id, which, type, limit=1)
+        page = self.queue(project_id, which, type, limit=1, viewer=viewer)
         return page.entries[0].pair_id if page.entries else None
 
     def decide(
@@ -119,16 +144,18 @@ class AdjudicationService:
         Raises:
             GradeError: the grade is not on the project's scale.
             ConflictError: the pair is not at the version `expected`.
-            AdjudicationError: the pair is withdrawn, or it is not flagged and nobody decided on it before.
+            AdjudicationError: the pair is held back from the adjudicator or withdrawn, or it is not flagged
+                and nobody decided on it before.
         """
         with self._database.session() as session:
             pair = _pair(session, project_id, pair_id, lock=True)
             project = find_project(session, project_id)  # once the pair is locked no coarser step comes
+            _refuse_held_back(session, pair, project, by)
             note = check_decision(grade, note, from_quarters(project.step_quarters))
-            standing = _standing(session, pair_id)
+            standing = read_standing(session, pair_id)
             wanted = (by, to_quarters(grade), cause.value, note)
-            if standing is not None and _same(standing, wanted) and not _is_changed(session, standing):
-                return _item(session, pair, project)  # the answer to the first click was lost: saved already
+            if standing is not None and _same(standing, wanted) and not is_changed(session, standing):
+                return read_item(session, pair, project)  # the first click's answer was lost: saved already
             _refuse_withdrawn(pair)
             _check_version(session, pair, expected)
             if standing is None and pair.spread_quarters < project.threshold_quarters:
@@ -141,7 +168,7 @@ class AdjudicationService:
             standing.decided_at = at
             session.add(_change(project_id, pair_id, at, *wanted))
             session.flush()
-            return _item(session, pair, project)
+            return read_item(session, pair, project)
 
     def withdraw(
         self, project_id: int, pair_id: int, by: int, *, expected: str | None = None
@@ -150,20 +177,21 @@ class AdjudicationService:
 
         Raises:
             ConflictError: the pair is not at the version `expected`.
-            AdjudicationError: there is no decision, or the pair is withdrawn.
+            AdjudicationError: there is no decision, or the pair is held back or withdrawn.
         """
         with self._database.session() as session:
             project = find_project(session, project_id)
             pair = _pair(session, project_id, pair_id, lock=True)
+            _refuse_held_back(session, pair, project, by)
             _refuse_withdrawn(pair)
             _check_version(session, pair, expected)
-            standing = _standing(session, pair_id)
+            standing = read_standing(session, pair_id)
             if standing is None:
                 raise AdjudicationError("Nobody has decided on this pair: there is nothing to withdraw.")
             session.delete(standing)
             session.add(_change(project_id, pair_id, self._now(session, pair_id), by, None, None, ""))
             session.flush()
-            return _item(session, pair, project)
+            return read_item(session, pair, project)
 
     def _now(self, session: Session, pair_id: int) -> datetime:
         """This moment, but not before the ratings that the decision is about: clocks differ."""
@@ -171,68 +199,23 @@ class AdjudicationService:
         return max(self._clock(), last) if last else self._clock()
 
 
-def _item(session: Session, pair: Pair, project: Project) -> AdjudicationItem:
-    grades = session.scalars(
-        select(Rating.quarters).where(Rating.pair_id == pair.id).order_by(Rating.quarters)
-    ).all()
-    comments = session.execute(
-        select(Comment.text, Comment.is_flagged).where(
-            Comment.pair_id == pair.id, or_(Comment.is_flagged, Comment.text != "")
-        )
-    )
-    standing = _standing(session, pair.id)
-    history = _history(session, pair.id)
-    return AdjudicationItem(
-        pair_id=pair.id,
-        external_id=pair.external_id,
-        type=pair.type,
-        left=pair.left,
-        right=pair.right,
-        grades=tuple(from_quarters(quarters) for quarters in grades),
-        comments=shuffled((ItemComment(*row) for row in comments), pair.id),
-        spread=from_quarters(pair.spread_quarters),
-        is_flagged=pair.spread_quarters >= project.threshold_quarters,
-        is_changed=standing is not None and _is_changed(session, standing),
-        decision=history[0] if standing is not None else None,
-        history=history,
-        senses=senses_from_json(pair.senses),
-        version=_version(session, pair.id),
-        is_withdrawn=pair.withdrawn_at is not None,
-    )
-
-
-def _history(session: Session, pair_id: int) -> tuple[Decision, ...]:
-    rows = session.execute(
-        select(AdjudicationChange, User.name)
-        .join(User, User.id == AdjudicationChange.adjudicator_id)
-        .where(AdjudicationChange.pair_id == pair_id)
-        .order_by(AdjudicationChange.id.desc())
-    )
-    return tuple(
-        Decision(
-            None if change.quarters is None else from_quarters(change.quarters),
-            Cause(change.cause) if change.cause else None,
-            change.note,
-            name,
-            change.at,
-        )
-        for change, name in rows
-    )
-
-
-def _version(session: Session, pair_id: int) -> str:
-    last = select(func.max(AdjudicationChange.id)).where(AdjudicationChange.pair_id == pair_id)
-    ratings = session.execute(
-        select(Rating.id, Rating.quarters, Rating.updated_at).where(Rating.pair_id == pair_id)
-    )
-    return version_of(session.scalar(last), [(row.id, row.quarters, row.updated_at) for row in ratings])
-
-
 def _check_version(session: Session, pair: Pair, expected: str | None) -> None:
-    found = _version(session, pair.id)
+    found = read_version(session, pair.id)
     if expected is not None and expected != found:
-        history = _history(session, pair.id)
+        history = read_history(session, pair.id)
         raise ConflictError(conflict_sentence(expected, found, history[0] if history else None))
+
+
+def _queue(session: Session, project: Project, viewer: int | None) -> AdjudicationQueue:
+    return AdjudicationQueue(project, held_back_from(session, project, viewer))
+
+
+def _refuse_held_back(session: Session, pair: Pair, project: Project, viewer: int | None) -> None:
+    if session.scalar(select(held_back_from(session, project, viewer)).where(Pair.id == pair.id)):
+        raise AdjudicationError(
+            f"You may still grade the pair {pair.external_id!r}, so that others' grades of it are not shown "
+            "to you before: go on with the next pair, or leave this one to another adjudicator."
+        )
 
 
 def _refuse_withdrawn(pair: Pair) -> None:
@@ -253,14 +236,6 @@ def _unflagged_text(pair: Pair, project: Project) -> str:
         f"The ratings of this pair are {from_quarters(pair.spread_quarters)} apart, less than "
         f"{from_quarters(project.threshold_quarters)}: their mean is its gold grade."
     )
-
-
-def _standing(session: Session, pair_id: int) -> Adjudication | None:
-    return session.scalar(select(Adjudication).where(Adjudication.pair_id == pair_id))
-
-
-def _is_changed(session: Session, standing: Adjudication) -> bool:
-    return bool(session.scalar(select(CHANGED).where(Adjudication.id == standing.id)))
 
 
 def _same(standing: Adjudication, wanted: tuple[int, int, str, str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Row, Select, and_, case, exists, func, or_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from annotation.adjudication import QueueEntry, Which
@@ -21,16 +21,21 @@ CHANGED = exists().where(Rating.pair_id == Adjudication.pair_id, Rating.updated_
 
 
 class AdjudicationQueue:
-    """The pairs of a project that are flagged or decided, and the conditions of its parts."""
+    """The pairs of a project that are flagged or decided, and the conditions of its parts.
 
-    def __init__(self, project: Project) -> None:
+    Args:
+        held_back: of a pair, whether it is left out; see `rating.held_back`.
+    """
+
+    def __init__(self, project: Project, held_back: ColumnElement[bool]) -> None:
         flagged, decided = Pair.spread_quarters >= project.threshold_quarters, Adjudication.id.is_not(None)
         self.open = and_(flagged, or_(~decided, CHANGED))
         self.decided = and_(decided, ~and_(flagged, CHANGED))
         # Most pairs are neither, and their texts make the table long: both kinds are found by an index.
         of_flagged = select(Pair.id).where(Pair.project_id == project.id, flagged)
         of_decided = select(Adjudication.pair_id).where(Adjudication.project_id == project.id)
-        self._within = and_(Pair.id.in_(of_flagged.union(of_decided)), IN_USE)
+        within = and_(Pair.id.in_(of_flagged.union(of_decided)), IN_USE)
+        self._within, self._left_out = and_(within, ~held_back), and_(within, held_back)
 
     def select(self, *columns: Any, which: Which = Which.ALL, type: str | None = None) -> Select[Any]:
         """`columns` of the pairs, with their decisions."""
@@ -65,6 +70,10 @@ class AdjudicationQueue:
         sums = [func.coalesce(func.sum(case((part, 1), else_=0)), 0) for part in (self.open, self.decided)]
         opened, decided = session.execute(self.select(*sums, type=type)).one()
         return {Which.OPEN: opened, Which.DECIDED: decided, Which.ALL: opened + decided}
+
+    def count_held_back(self, session: Session) -> int:
+        """How many pairs of all types are left out."""
+        return session.scalar(select(func.count()).select_from(Pair).where(self._left_out)) or 0
 
 
 def entry_of(row: Row[Any], threshold: int) -> QueueEntry:

@@ -8,17 +8,18 @@ from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import false, func, select
 from sqlalchemy.orm import Session
 
 from annotation.reliability.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED
 from annotation.reliability.planning import Plan, check_width, plan_pairs
 from annotation.reliability.report import AgreementReport, build_report
-from annotation.services.agreement_rows import read_grades, read_widest
+from annotation.services.agreement_rows import count_held_back, read_grades, read_widest
 from annotation.services.audit import PAIRS_CHANGED
 from annotation.services.in_use import count_withdrawn
 from annotation.services.keys import KeyService
 from annotation.services.projects import find_project
+from annotation.services.rating.held_back import held_back_from
 from db import Database
 from db.models import AdjudicationChange, AuditEvent, Pair, Project, RatingChange, User
 
@@ -69,6 +70,7 @@ class AgreementService:
         resamples: int = DEFAULT_RESAMPLES,
         seed: int = DEFAULT_SEED,
         named: bool = True,
+        viewer: int | None = None,
     ) -> AgreementReport:
         """The agreement of a project as it is now.
 
@@ -77,6 +79,7 @@ class AgreementService:
             resamples: of the bootstrap.
             seed: of the bootstrap; the same ratings and seed give the same intervals.
             named: whether raters have their names; else "Rater" and the number that they have in gold sets.
+            viewer: who looks; of pairs that they may still be given as a rater no grades are listed.
 
         Raises:
             NotFoundError: there is no such project.
@@ -94,13 +97,16 @@ class AgreementService:
                     report,
                     project=project.name,
                     rater_names=read.rater_labels,
-                    widest=read_widest(session, read),
+                    widest=read_widest(session, project, false()),
                     withdrawn=count_withdrawn(session, project.id),
                 )
                 kept.raters, kept.version = read.rater_ids, version
                 kept.made_at = time.monotonic()
                 kept.seconds = kept.made_at - started
             report, raters = kept.report, kept.raters
+            held_back = held_back_from(session, project, viewer)
+            if count := count_held_back(session, project, held_back):
+                report = replace(report, widest=read_widest(session, project, held_back), held_back=count)
             if not named or not raters:
                 return report
             named_users = select(User.id, User.name).where(User.id.in_(raters))

@@ -7,11 +7,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
-from sqlalchemy import Row, func, select
+from sqlalchemy import ColumnElement, Row, exists, func, select
 from sqlalchemy.orm import Session
 
-from annotation.agreement import Floats, Grades, Integers, Mask
-from annotation.reliability.report import NO_GENRE, SHOWN_CHARACTERS, ProjectGrades, WidePair, widest
+from annotation.agreement import Floats, Grades, Mask
+from annotation.reliability.report import (
+    NO_GENRE,
+    SHOWN_CHARACTERS,
+    WIDEST_PAIRS,
+    ProjectGrades,
+    WidePair,
+)
 from annotation.services.adjudication_queue import CHANGED
 from annotation.services.in_use import IN_USE, of_pair_in_use
 from annotation.services.numbering import numbers_of
@@ -24,7 +30,6 @@ class ReadGrades:
     """The grades of a project, and the ids that its numbers stand for."""
 
     data: ProjectGrades
-    pair_ids: Integers
     rater_ids: tuple[int, ...]
     rater_labels: tuple[str, ...]
     """What raters are called by their numbers in gold sets, of which some may be nobody's."""
@@ -50,8 +55,7 @@ def read_grades(session: Session, project: Project, key: bytes) -> ReadGrades:
     numbered = numbers_of(session, project, key)
     rater_ids = tuple(sorted(numbered, key=lambda rater: numbered[rater]))
     data = _numbered_grades(project, rater_ids, pairs, ratings, decided)
-    pair_ids = np.fromiter((row[0] for row in pairs), np.int64, len(pairs))
-    return ReadGrades(data, pair_ids, rater_ids, tuple(f"Rater {numbered[rater]}" for rater in rater_ids))
+    return ReadGrades(data, rater_ids, tuple(f"Rater {numbered[rater]}" for rater in rater_ids))
 
 
 def _numbered_grades(
@@ -112,10 +116,9 @@ def _decisions(
     return is_decided, is_changed, decisions
 
 
-def read_widest(session: Session, read: ReadGrades) -> tuple[WidePair, ...]:
-    """The pairs whose grades are farthest apart, with the beginning of their texts."""
-    found = widest(read.data)
-    ids = [int(read.pair_ids[number]) for number in found.pairs]
+def read_widest(session: Session, project: Project, held_back: ColumnElement[bool]) -> tuple[WidePair, ...]:
+    """The pairs whose grades are farthest apart, earlier pairs first among equals, with the beginning of
+    their texts; none whose grades agree, or that is held back (see `rating.held_back`)."""
     beginning = SHOWN_CHARACTERS + 1
     rows = session.execute(
         select(
@@ -125,14 +128,31 @@ def read_widest(session: Session, read: ReadGrades) -> tuple[WidePair, ...]:
             Pair.genre,
             func.substr(Pair.left, 1, beginning),
             func.substr(Pair.right, 1, beginning),
-        ).where(Pair.id.in_(ids))
+            Pair.low_quarters,
+            Pair.high_quarters,
+            Pair.rating_count,
+            exists().where(Adjudication.pair_id == Pair.id).label("is_decided"),
+        )
+        .where(*_differ(project), ~held_back)
+        .order_by(Pair.spread_quarters.desc(), Pair.import_order)
+        .limit(WIDEST_PAIRS)
     )
-    found_pairs = {
-        id: WidePair(id, external_id, type, genre, left, right)
-        for id, external_id, type, genre, left, right in rows
-    }
-    columns = zip(ids, found.pairs, found.lows, found.highs, found.ratings, strict=True)
     return tuple(
-        replace(found_pairs[id], low=low, high=high, ratings=count, decided=bool(read.data.decided[number]))
-        for id, number, low, high, count in columns
+        replace(
+            WidePair(*row[:6]),
+            low=row.low_quarters / QUARTERS_PER_POINT,
+            high=row.high_quarters / QUARTERS_PER_POINT,
+            ratings=row.rating_count,
+            decided=bool(row.is_decided),
+        )
+        for row in rows
     )
+
+
+def count_held_back(session: Session, project: Project, held_back: ColumnElement[bool]) -> int:
+    """How many pairs whose grades differ are held back."""
+    return session.scalar(select(func.count(Pair.id)).where(*_differ(project), held_back)) or 0
+
+
+def _differ(project: Project) -> tuple[ColumnElement[bool], ...]:
+    return (Pair.project_id == project.id, Pair.spread_quarters > 0, IN_USE)

@@ -15,6 +15,7 @@ from annotation.services.access.open_invitations import can_come_in
 from annotation.services.access.users import find_user
 from annotation.services.adjudication_queue import CHANGED
 from annotation.services.in_use import IN_USE
+from annotation.services.rating.held_back import may_still_grade
 from annotation.types import Role, User
 from db import Database, models
 from db.models import Adjudication, LargerItem, Membership, Pair, Project, RaterState, Writing
@@ -32,6 +33,7 @@ class ProjectLine:
     finished: int
     """Pairs with all the ratings that the project asks for."""
     to_adjudicate: int
+    """Pairs, but those that are held back from whoever sees it."""
     raters: int
     unwritten: int = 0
     """Larger items that nobody writes for; a share of them may yet be set aside for pairs of grade 0."""
@@ -78,7 +80,9 @@ class OverviewService:
             shown = session.execute(statement).all()
             ids = [row.id for row in shown]
             counted = {row.project_id: row for row in session.execute(_counts(ids))}
-            opened = {row[0]: row[1] for row in session.execute(to_adjudicate(ids))}
+            rated = [id for id, held in roles.items() if Role.RATER in held]
+            held_back = and_(Pair.project_id.in_(rated), may_still_grade(Project.raters_per_pair, user.id))
+            opened = {row[0]: row[1] for row in session.execute(to_adjudicate(ids).where(~held_back))}
             raters = {row[0]: row[1] for row in session.execute(_raters(ids, self._clock()))}
             unwritten = {row[0]: row[1] for row in session.execute(_unwritten(ids))}
             to_review = {row[0]: row[1] for row in session.execute(_to_review(ids))}

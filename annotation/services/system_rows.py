@@ -10,11 +10,12 @@ from sqlalchemy import Select, Table, func, select
 from sqlalchemy.orm import Session
 
 from annotation.errors import NotFoundError
-from annotation.files.gold_pairs import GoldPair
+from annotation.files.gold_pairs import GoldPair, Key
 from annotation.numbers import is_id
 from annotation.services.bulk import insert_rows
+from annotation.services.in_use import IN_USE
 from annotation.systems.report import System
-from db.models import GoldGrade, GoldSet, ScoredSystem, SystemScore, User
+from db.models import GoldGrade, GoldSet, Pair, ScoredSystem, SystemScore, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Gold:
     """Of the files it came from; empty for the project's own."""
     sha256: str
     pairs: tuple[GoldPair, ...]
+    ungraded: frozenset[Key] = frozenset()
+    """Pairs that are known to have no grade in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,12 @@ def read_pairs(session: Session, gold_id: int) -> tuple[GoldPair, ...]:
         .order_by(GoldGrade.place)
     )
     return tuple(GoldPair(*row, place="the gold set") for row in rows)
+
+
+def read_keys(session: Session, project_id: int) -> frozenset[Key]:
+    """Type and id of all pairs of the project that count."""
+    rows = session.execute(select(Pair.type, Pair.external_id).where(Pair.project_id == project_id, IN_USE))
+    return frozenset((type, id) for type, id in rows)
 
 
 def read_entries(session: Session, gold_id: int) -> tuple[Entry, ...]:

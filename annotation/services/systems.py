@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select
 
 from annotation.clock import Clock, utcnow
 from annotation.errors import ScoreFileError, SettingsError
-from annotation.files.gold_pairs import GoldPair, gold_digest
+from annotation.files.gold_pairs import GoldPair, Key, gold_digest
 from annotation.gold import gold_row
 from annotation.names import check_name, name_key
 from annotation.services.access.users import id_of
@@ -28,6 +28,7 @@ from annotation.services.system_rows import (
     keep_gold,
     keep_scores,
     read_entries,
+    read_keys,
     read_pairs,
     read_systems,
     select_versions,
@@ -89,15 +90,15 @@ class SystemService:
             return kept[2]
         with self._database.reading() as session:
             settings = as_project(find_project(session, project_id)).settings
-            rows = (gold_row(pair, settings, None) for pair in stream_pairs(session, project_id))
-            pairs = tuple(
-                GoldPair(
-                    row.type, row.id, row.left, row.right, float(row.gold), row.genre, "the project's gold"
-                )
-                for row in rows
-                if row.gold is not None
-            )
-        gold = Gold("", gold_digest(pairs), pairs)
+            graded: list[GoldPair] = []
+            ungraded: set[Key] = set()
+            for row in (gold_row(pair, settings, None) for pair in stream_pairs(session, project_id)):
+                if row.gold is None:
+                    ungraded.add((row.type, row.id))
+                else:
+                    texts = (row.type, row.id, row.left, row.right)
+                    graded.append(GoldPair(*texts, float(row.gold), row.genre, "the project's gold"))
+        gold = Gold("", gold_digest(graded), tuple(graded), frozenset(ungraded))
         self._own = (project_id, version, gold)
         return gold
 
@@ -114,7 +115,9 @@ class SystemService:
         """
         with self._database.reading() as session:
             row = find_gold_set(session, project_id, gold_id)
-            return Gold(row.name, row.sha256, read_pairs(session, gold_id))
+            pairs = read_pairs(session, gold_id)
+            known = frozenset() if row.name else read_keys(session, project_id)
+            return Gold(row.name, row.sha256, pairs, known - {pair.key for pair in pairs})
 
     def add(
         self, project_id: int, gold: Gold, system: System, *, origin: str = UPLOADED, by: User | None = None

@@ -37,6 +37,8 @@ class System:
     scores: tuple[float | None, ...]
     remark: str = ""
     """What the user should know of these scores, a sentence."""
+    left_out: int = 0
+    """How many scores, those of training pairs too, were of pairs without a gold grade."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from annotation.errors import ScoreFileError, WordNetError
 from annotation.exchange import fingerprint
-from annotation.files.gold_pairs import GoldPair
-from annotation.files.score_files import read_scores
+from annotation.files.gold_pairs import GoldPair, Key
+from annotation.files.score_files import Scores, read_scores
 from annotation.senses.network import WORD_TO_SENSE
 from annotation.systems.baselines import Senses, Similarities, UnknownWords, baseline_scores
 from annotation.systems.calibration import isotonic
@@ -71,6 +71,7 @@ def build_system(
     training: Sequence[GoldPair],
     senses: Senses | None,
     without_senses: str = "",
+    ungraded: Collection[Key] = (),
 ) -> System:
     """The system with its score of each gold pair.
 
@@ -80,23 +81,24 @@ def build_system(
         training: what its scores are calibrated on, type by type; without any they stay as they are.
         senses: WordNet; without it baselines leave pairs of a word and a sense out.
         without_senses: why there is none, a sentence.
+        ungraded: pairs without a gold grade; scores of them in files are left out.
 
     Raises:
         ScoreFileError: a file of scores cannot be used, or there is nothing to calibrate a type on.
     """
     is_baseline = isinstance(request, BuiltInSystem)
-    scores = _scores(request, gold, senses)
+    scores = _scores(request, gold, ungraded, senses)
     lacks = is_baseline and senses is None and any(pair.type == WORD_TO_SENSE for pair in gold)
-    system = System(request.name, tuple(scores), without_senses if lacks else "")
+    system = System(request.name, scores.values, without_senses if lacks else "", scores.left_out)
     if not training:
         return system
-    return calibrated(system, gold, _scores(_trained(request), training, senses), training)
+    return calibrated(system, gold, _scores(_trained(request), training, ungraded, senses), training)
 
 
 def calibrated(
     system: System,
     gold: Sequence[GoldPair],
-    training_scores: Sequence[float | None],
+    training_scores: Scores,
     training: Sequence[GoldPair],
 ) -> System:
     """The system with its scores fitted, type by type, to the grades of other pairs; its name says so.
@@ -110,12 +112,20 @@ def calibrated(
         ScoreFileError: there is nothing to calibrate a type on.
     """
     name = f"{system.name} (calibrated)"
-    scores = _calibrated(system.scores, gold, training_scores, training)
+    scores = _calibrated(system.scores, gold, training_scores.values, training)
     how = (
         f"{name}: its scores are fitted to the grades of {len(training):,} other pairs, type by type, by "
         "isotonic regression."
     )
-    return System(name, tuple(scores), " ".join(filter(None, (how, system.remark))))
+    left_out = system.left_out + training_scores.left_out
+    return System(name, tuple(scores), " ".join(filter(None, (how, system.remark))), left_out)
+
+
+def left_out_text(scores: int) -> str:
+    """That so many scores were of pairs without a gold grade."""
+    if scores == 1:
+        return "1 score is left out, as its pair has no gold grade so far."
+    return f"{scores:,} scores are left out, as their pairs have no gold grade so far."
 
 
 def check_apart(gold: Sequence[GoldPair], training: Sequence[GoldPair]) -> None:
@@ -146,17 +156,21 @@ def _trained(request: ScoreFile | BuiltInSystem) -> ScoreFile | BuiltInSystem:
 
 
 def _scores(
-    request: ScoreFile | BuiltInSystem, pairs: Sequence[GoldPair], senses: Senses | None
-) -> list[float | None]:
+    request: ScoreFile | BuiltInSystem,
+    pairs: Sequence[GoldPair],
+    ungraded: Collection[Key],
+    senses: Senses | None,
+) -> Scores:
     if isinstance(request, ScoreFile):
-        return read_scores(request.path, pairs)
-    return baseline_scores(
+        return read_scores(request.path, pairs, ungraded)
+    found = baseline_scores(
         pairs,
         request.similarities,
         senses=senses,
         unknown_words=request.unknown_words,
         knows_words=request.knows_words,
     )
+    return Scores(tuple(found))
 
 
 def _calibrated(

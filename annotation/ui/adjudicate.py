@@ -17,7 +17,7 @@ from annotation.adjudication import AdjudicationError, ConflictError, Which, gra
 from annotation.errors import AnnotationError
 from annotation.numbers import whole_in
 from annotation.services.access.accounts import AccountService
-from annotation.services.adjudication import PAGE_SIZE, AdjudicationService
+from annotation.services.adjudication import PAGE_SIZE, AdjudicationService, Neighbours
 from annotation.services.gold import GoldService
 from annotation.services.projects import ProjectService
 from annotation.types import Cause, Project, Role, User
@@ -64,10 +64,10 @@ class AdjudicateHandlers:
             return "", empty_html(str(error)), answer_html("")
         asked = str(request.query_params.get("pair", ""))
         try:
-            pair_id = _number(asked) if asked else self.adjudication.first(project.id)
+            pair_id = _number(asked) if asked else self._first(user, project, View())
             return self._shown(user, project, View(), pair_id, answer_html(""))
         except AnnotationError as error:
-            first = self.adjudication.first(project.id)
+            first = self._first(user, project, View())
             return self._shown(user, project, View(), first, answer_html(str(error), "problem"))
 
     def show(self, event: gr.EventData, request: gr.Request) -> Shown:
@@ -76,7 +76,7 @@ class AdjudicateHandlers:
             user, project = self._admitted(request)
             asked = _Asked(event)
             view = asked.view()
-            pair_id = asked.pair_or_none() or self.adjudication.first(project.id, view.which, view.type)
+            pair_id = asked.pair_or_none() or self._first(user, project, view)
             return self._shown(user, project, view, pair_id, answer_html(""))
         except AnnotationError as error:
             return _problem(error)
@@ -94,9 +94,9 @@ class AdjudicateHandlers:
                 )
             except ConflictError as error:
                 return self._shown(user, project, view, pair_id, answer_html(str(error), "problem"))
-            after = self.adjudication.neighbours(project.id, pair_id, view.which, view.type).next
+            after = self._around(user, project, view, pair_id).next
             if after is None and view.which is Which.OPEN:
-                after = self.adjudication.first(project.id, view.which, view.type)
+                after = self._first(user, project, view)
             elif after is None:
                 after = pair_id
             said = answer_html(f"Saved {item.external_id}: {grade_text(grade)}.", "saved", saved=asked.sent())
@@ -124,14 +124,20 @@ class AdjudicateHandlers:
         return user, self.projects.get(project_id)
 
     def _shown(self, user: User, project: Project, view: View, pair_id: int | None, said: str) -> Shown:
-        page = self.adjudication.queue(project.id, view.which, view.type, limit=view.shown)
+        page = self.adjudication.queue(project.id, view.which, view.type, limit=view.shown, viewer=user.id)
         queue = queue_html(page, view, pair_id)
         if pair_id is None:
             counts = self.gold.counts(project.id)
-            return queue, nothing_html(counts, view, project.settings.threshold), said
-        item = self.adjudication.item(project.id, pair_id)
-        around = self.adjudication.neighbours(project.id, pair_id, view.which, view.type)
+            return queue, nothing_html(counts, view, project.settings.threshold, page.held_back), said
+        item = self.adjudication.item(project.id, pair_id, viewer=user.id)
+        around = self._around(user, project, view, pair_id)
         return queue, item_html(item, project, user, around), said
+
+    def _first(self, user: User, project: Project, view: View) -> int | None:
+        return self.adjudication.first(project.id, view.which, view.type, viewer=user.id)
+
+    def _around(self, user: User, project: Project, view: View, pair_id: int) -> Neighbours:
+        return self.adjudication.neighbours(project.id, pair_id, view.which, view.type, viewer=user.id)
 
 
 def build_adjudicate_page(handlers: AdjudicateHandlers, page: gr.Blocks) -> None:

@@ -59,13 +59,19 @@ def item_html(item: AdjudicationItem, project: Project, user: User, around: Neig
     )
 
 
-def nothing_html(counts: GoldCounts, view: View, threshold: Decimal) -> str:
-    """What stands in the place of a pair when none is left."""
+def nothing_html(counts: GoldCounts, view: View, threshold: Decimal, held_back: int = 0) -> str:
+    """What stands in the place of a pair when none is left.
+
+    Args:
+        held_back: how many pairs are held back, as the queue beside it says.
+    """
     if not counts.pairs:
         return empty_html(all_withdrawn_text(counts.withdrawn) if counts.withdrawn else NO_PAIRS)
     if view.which is Which.DECIDED:
         return empty_html("No decisions yet. Open pairs are under Open.")
-    return empty_html(f"Nothing to decide: no open pair has grades {grade_text(threshold)} or more apart.")
+    other = "other " if held_back else ""
+    apart = f"{grade_text(threshold)} or more apart"
+    return empty_html(f"Nothing to decide: no {other}open pair has grades {apart}.")
 
 
 def answer_html(text: str, kind: str = "note", *, saved: str = "") -> str:

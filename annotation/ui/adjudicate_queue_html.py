@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from annotation.adjudication import QueueEntry, QueuePage, Which, grade_text
 from annotation.comparison import comparison_type
-from annotation.ui.wording import grouped
+from annotation.ui.wording import grouped, held_back_text
 from kpdemo.ui.widgets import escape
 
 PARTS = {Which.OPEN: "Open", Which.DECIDED: "Decided", Which.ALL: "All"}
@@ -30,11 +30,12 @@ def queue_html(page: QueuePage, view: View, current: int | None) -> str:
     if page.next_offset is not None:
         rest = page.counts[view.which] - len(page.entries)
         more = f'<button type="button" class="keep" data-adjudicate="more">{grouped(rest)} more</button>'
+    left_out = f'<p class="small">{escape(held_back_text(page.held_back))}</p>' if page.held_back else ""
     return (
         f'<nav class="adj-queue" aria-label="Queue" data-which="{view.which}" data-shown="{view.shown}"'
         f' data-type="{escape(view.type or "")}">'
         f'<div class="adj-parts" role="group" aria-label="Which pairs">{parts}</div>'
-        f"{_types_html(page.types, view)}{listed}{more}</nav>"
+        f"{_types_html(page.types, view)}{listed}{more}{left_out}</nav>"
     )
 
 

@@ -37,9 +37,9 @@ from annotation.ui.agreement_tables import (
 from annotation.ui.asking import asked_by_leader
 from annotation.ui.number_fields import decimal_field, decimal_of
 from annotation.ui.tables import Table, table_html, undefined_html
-from annotation.ui.wording import time_html
+from annotation.ui.wording import held_back_text, time_html
 from kpdemo.ui.charts import show_chart
-from kpdemo.ui.widgets import QUIETLY, empty_html, note_html, section_heading, shown_to_user
+from kpdemo.ui.widgets import QUIETLY, empty_html, escape, note_html, section_heading, shown_to_user
 
 ASSETS = Path(__file__).parent.parent / "assets"
 AGREEMENT_STYLES = (ASSETS / "agreement.css",)
@@ -86,7 +86,7 @@ class AgreementHandlers:
     def look(self, request: gr.Request, version: str) -> tuple[Any, ...]:
         """The same, but only if something happened since, and if that costs little of the server's time."""
         try:
-            project_id, _ = asked_by_leader(request, self.accounts)
+            project_id, *_ = asked_by_leader(request, self.accounts)
             if self.agreement.version(project_id) == version:
                 return _nothing()
             if not self.agreement.may_renew(project_id):
@@ -99,7 +99,7 @@ class AgreementHandlers:
     def plan(self, width: object, request: gr.Request) -> str:
         """How many more pairs with two grades make the interval of α so narrow."""
         with shown_to_user(AccessError):
-            project_id, _ = asked_by_leader(request, self.accounts)
+            project_id, *_ = asked_by_leader(request, self.accounts)
         try:
             wished = decimal_of(width, "widest interval of α")
             return plan_html(*self.agreement.plan(project_id, float(wished)))
@@ -115,9 +115,9 @@ class AgreementHandlers:
         return self.plan(width, request)
 
     def _show(self, request: gr.Request) -> tuple[Any, ...]:
-        project_id, named = asked_by_leader(request, self.accounts)
+        project_id, user, named = asked_by_leader(request, self.accounts)
         version = self.agreement.version(project_id)
-        report = self.agreement.report(project_id, named=named)
+        report = self.agreement.report(project_id, named=named, viewer=user.id)
         texts = texts_of(report, project_id, leads=named)
         status = f"<p>Counted {time_html(self.clock())}. New grades appear by themselves.</p>"
         charts = charts_of(report)
@@ -232,7 +232,8 @@ def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[s
     has_grades = report.whole.ratings > 0
     nobody = empty_html("Nobody has graded yet. The raters' figures appear with the first grades.")
     alone = empty_html("No two raters have graded the same pair yet.")
-    agreed = empty_html("No pair has grades that differ.")
+    agreed = "" if report.held_back else empty_html("No pair has grades that differ.")
+    left_out = f"<p>{escape(held_back_text(report.held_back))}</p>" if report.held_back else ""
     return {
         "figures": figures_html(report, project_id),
         "enough": enough_html(report, project_id, leads=leads),
@@ -244,7 +245,8 @@ def texts_of(report: AgreementReport, project_id: int, *, leads: bool) -> dict[s
         "raters": _explained(raters_table(report), project) if has_grades else nobody,
         "drift": drift_html(report),
         "rater-pairs": _explained(rater_pairs_table(report), project) if report.rater_pairs else alone,
-        "widest": table_html(widest_table(report, project_id), project) if report.widest else agreed,
+        "widest": (table_html(widest_table(report, project_id), project) if report.widest else agreed)
+        + left_out,
         "method": method_html(report),
     }
 

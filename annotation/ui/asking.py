@@ -32,14 +32,15 @@ def asked_by(request: gr.Request, accounts: AccountService, *roles: Role) -> tup
     return project_id, accounts.require(request.username, project_id, *roles)
 
 
-def asked_by_leader(request: gr.Request, accounts: AccountService) -> tuple[int, bool]:
-    """The project of a page for adjudicators, and whether it is an administrator who asks.
+def asked_by_leader(request: gr.Request, accounts: AccountService) -> tuple[int, User, bool]:
+    """The project of a page for adjudicators, who asks, and whether that is an administrator.
 
     Raises:
         AnnotationError: no project is named, or the user is neither.
     """
     project_id, user = asked_by(request, accounts, Role.ADMINISTRATOR, Role.ADJUDICATOR)
-    return project_id, user.is_administrator or Role.ADMINISTRATOR in accounts.roles(user.name, project_id)
+    leads = user.is_administrator or Role.ADMINISTRATOR in accounts.roles(user.name, project_id)
+    return project_id, user, leads
 
 
 def ids_in(text: str | None) -> list[str]:

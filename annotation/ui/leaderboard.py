@@ -76,7 +76,7 @@ class LeaderboardHandlers:
     def compare(self, gold_id: int | None, first: str | None, second: str | None, request: gr.Request) -> Any:
         """How the two systems differ; nothing new while only one is chosen."""
         with shown_to_user(AnnotationError):
-            project_id, _ = asked_by_leader(request, self.accounts)
+            project_id, *_ = asked_by_leader(request, self.accounts)
             if gold_id is None or not first or not second:
                 return gr.skip()
             if first == second:
@@ -87,7 +87,7 @@ class LeaderboardHandlers:
             return table_html(difference_table(found), self.projects.get(project_id).name, page=PAGE)
 
     def _shown(self, request: gr.Request, gold_id: int | None, zone: str | None) -> tuple[Any, ...]:
-        project_id, leads = asked_by_leader(request, self.accounts)
+        project_id, _, leads = asked_by_leader(request, self.accounts)
         golds = self.systems.golds(project_id)
         if not golds:
             said = NOBODY if leads else f"{NOBODY} {FOR_ADMINISTRATORS}"

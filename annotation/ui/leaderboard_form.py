@@ -15,6 +15,7 @@ from annotation.senses.dictionary import Dictionary
 from annotation.services.access.accounts import AccountService
 from annotation.services.systems import UPLOADED, SystemService
 from annotation.systems.baselines import EMBEDDING
+from annotation.systems.scored import left_out_text
 from annotation.types import Role
 from annotation.ui.asking import asked_by
 from annotation.ui.importing import box_after, refused_html
@@ -31,7 +32,7 @@ FORMATS_HTML = (
     "<li><b>JSON Lines</b> <code>{id, score}</code>, or CSV or TSV with these columns; with "
     "<code>type</code> where two types share an id.</li>"
     "<li>A system may leave out whole types. A score that is missing, too much or no number is named by its "
-    "line, and nothing is added.</li>"
+    "line, and nothing is added. Scores by id of pairs that have no gold grade so far are left out.</li>"
     "<li><b>Gold sets</b>: <code>gold.jsonl</code>, <code>.csv</code> or <code>.parquet</code> of an export, "
     "tables with <code>id, type, left, right, gold</code>, or the task’s input and gs files together.</li>"
     "<li><b>Training grades</b> look like gold sets, and the scores of their pairs like other scores.</li>"
@@ -114,7 +115,8 @@ class SystemFormHandlers:
             failed = refused_html(error, named, "added")
             return failed, gr.skip(), *map(box_after, choice.boxes), gr.skip()
         scored = sum(score is not None for score in system.scores)
-        said = done_html(f"Added {system.name}: {counted(scored, 'score')}.")
+        left_out = f" {left_out_text(system.left_out)}" if system.left_out else ""
+        said = done_html(f"Added {system.name}: {counted(scored, 'score')}.{left_out}")
         return said, "", *(gr.File(value=None) for _ in choice.boxes), kept
 
     def remove(self, request: gr.Request, system_id: int | None) -> str:

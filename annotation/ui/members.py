@@ -23,19 +23,16 @@ from annotation.ui.links import (
     link_html,
     shown_links,
 )
-from annotation.ui.tables import listing_html
+from annotation.ui.members_html import JOIN_HINT, joined_html, members_html
 from annotation.ui.wording import ROLE_CHOICES, ROLE_ORDER, role_named, roles_text
 from kpdemo.ui.widgets import (
     QUIETLY,
     done_html,
-    empty_html,
-    escape,
     keep_reason,
     section_heading,
     shown_to_user,
 )
 
-NOBODY = "No members yet. Add an account, or invite somebody by a link."
 _SEPARATOR = ":"
 
 
@@ -47,10 +44,9 @@ class MembersHandlers:
     quality: QualityService
 
     def show(self, request: gr.Request) -> tuple[Any, ...]:
-        """The members; the accounts that can be added; the roles that can be taken away; the open links."""
+        """The members, the accounts that can be added, the roles to take away, and the open links."""
         with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
-            return self._shown(project_id)
+            return self._shown(*asked_by(request, self.accounts, Role.ADMINISTRATOR))
 
     def add(self, request: gr.Request, name: str | None, role: str) -> tuple[Any, ...]:
         """Give an account that exists a role."""
@@ -60,7 +56,7 @@ class MembersHandlers:
                 raise SettingsError("No account is chosen: choose one, or invite somebody by a link.")
             member = self.projects.add_member(project_id, name, role_named(role), by=user)
             said = f"{member.user.name} is {roles_text(member.roles)} now."
-            return done_html(said), *self._shown(project_id)
+            return done_html(said), *self._shown(project_id, user)
 
     def invite(self, request: gr.Request, role: str) -> tuple[Any, ...]:
         """A link that makes an account, or takes one that exists, into the project."""
@@ -86,7 +82,7 @@ class MembersHandlers:
                 raise SettingsError("No member is chosen: choose one and the role to remove.")
             self.projects.remove_member(project_id, name, role_named(role), by=user)
             said = f"{name} is no longer {role}; grades and decisions are kept."
-            return done_html(said), *self._shown(project_id)
+            return done_html(said), *self._shown(project_id, user)
 
     def pause(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Keep a rater from going on; what they graded stays, what they hold goes to others."""
@@ -94,24 +90,40 @@ class MembersHandlers:
             project_id, user, name = self._chosen_rater(request, chosen)
             self.quality.pause(project_id, name, by=user)
             said = f"{name} is paused: grades are kept, and open pairs go to others."
-            return done_html(said), *self._shown(project_id)
+            return done_html(said), *self._shown(project_id, user, chosen)
 
     def resume(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
         """Let a paused rater go on."""
         with shown_to_user(AnnotationError):
             project_id, user, name = self._chosen_rater(request, chosen)
             self.quality.resume(project_id, name, by=user)
-            return done_html(f"{name} can go on grading."), *self._shown(project_id)
+            return done_html(f"{name} can go on grading."), *self._shown(project_id, user, chosen)
+
+    def choose(self, request: gr.Request, chosen: str | None) -> tuple[Any, ...]:
+        """What can be done with the role that is chosen; what was said of another one goes."""
+        with shown_to_user(AnnotationError):
+            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+            members, paused = self.projects.members(project_id), self.quality.paused(project_id)
+            return "", *_buttons(chosen, members, paused)
+
+    def join(self, request: gr.Request) -> tuple[Any, ...]:
+        """Make whoever asks a rater of the project, too."""
+        with shown_to_user(AnnotationError):
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+            self.projects.add_member(project_id, user.name, Role.RATER, by=user)
+            return joined_html(project_id), *self._shown(project_id, user)
 
     def _chosen_rater(self, request: gr.Request, chosen: str | None) -> tuple[int, User, str]:
         project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
-        name = (chosen or "").partition(_SEPARATOR)[2]
+        role, _, name = (chosen or "").partition(_SEPARATOR)
         if not name:
             raise SettingsError("No member is chosen: choose the rater to pause or resume.")
+        if role != Role.RATER:
+            raise SettingsError(f"{name} is chosen as {role}: choose a rater to pause or resume.")
         return project_id, user, name
 
-    def _shown(self, project_id: int) -> tuple[Any, ...]:
-        members = self.projects.members(project_id)
+    def _shown(self, project_id: int, user: User, chosen: str | None = None) -> tuple[Any, ...]:
+        members, paused = self.projects.members(project_id), self.quality.paused(project_id)
         accounts = [user.name for user in self.accounts.users() if user.has_password and not user.is_disabled]
         held = [
             (f"{member.user.name} – {role.value}", f"{role.value}{_SEPARATOR}{member.user.name}")
@@ -120,9 +132,11 @@ class MembersHandlers:
             if role in member.roles
         ]
         return (
-            members_html(members, self.quality.paused(project_id)),
+            members_html(members, paused),
             gr.Dropdown(choices=accounts, value=None),
-            gr.Dropdown(choices=held, value=None),
+            gr.Dropdown(choices=held, value=chosen),
+            *_buttons(chosen, members, paused),
+            gr.Column(visible=not _has(members, user.name, Role.RATER)),
             *shown_links(self.invitations, project_id),
         )
 
@@ -147,7 +161,7 @@ def build_members_section(handlers: MembersHandlers) -> MembersSection:
                 LinksHandlers(handlers.accounts, handlers.invitations, in_project=True), "members"
             )
             added = _build_addition()
-    shown = [listed.members, added.account, listed.held, *links.places]
+    shown = [listed.members, added.account, listed.held, *listed.buttons, added.joining, *links.places]
 
     def show_after(*events: Any) -> None:
         for event in events:
@@ -158,18 +172,24 @@ def build_members_section(handlers: MembersHandlers) -> MembersSection:
     )
     keep_reason(inviting, invitation.link)
     said, held = listed.said, listed.held
+    held.input(
+        handlers.choose, held, [said, *listed.buttons], api_name="choose_member", show_progress="hidden"
+    )
     adding = added.run.click(
         handlers.add, [added.account, added.role], [added.said, *shown], api_name="add_member"
     )
     keep_reason(adding, added.said)
+    joining = added.join.click(handlers.join, outputs=[added.said, *shown], api_name="join_as_rater")
+    keep_reason(joining, added.said)
+    remove, pause, resume = listed.buttons
     changes = (
-        listed.remove.click(handlers.remove, held, [said, *shown], api_name="remove_member"),
-        listed.pause.click(handlers.pause, held, [said, *shown], api_name="pause_rater"),
-        listed.resume.click(handlers.resume, held, [said, *shown], api_name="resume_rater"),
+        remove.click(handlers.remove, held, [said, *shown], api_name="remove_member"),
+        pause.click(handlers.pause, held, [said, *shown], api_name="pause_rater"),
+        resume.click(handlers.resume, held, [said, *shown], api_name="resume_rater"),
     )
     for event in changes:
         keep_reason(event, said)
-    return MembersSection(show_after, (adding, *changes, inviting, links.revoking))
+    return MembersSection(show_after, (adding, joining, *changes, inviting, links.revoking))
 
 
 @dataclass(frozen=True)
@@ -177,22 +197,37 @@ class _MemberList:
     said: gr.HTML
     members: gr.HTML
     held: gr.Dropdown
-    remove: gr.Button
-    pause: gr.Button
-    resume: gr.Button
+    buttons: tuple[gr.Button, ...]
+    """Remove, pause, resume, as `_buttons` lets them be pressed."""
 
 
 def _build_list() -> _MemberList:
     section_heading("Members", "members-heading")
     said = gr.HTML("", elem_id="members-said")
     members = gr.HTML("", elem_id="members-list", js_on_load=None)
-    with gr.Row(elem_classes="form-row"):
-        held = gr.Dropdown([], label="Member", allow_custom_value=True, elem_id="members-held", scale=3)
-        remove = gr.Button("Remove this role", elem_id="members-remove", scale=1, min_width=140)
-    with gr.Row(elem_classes="form-row"):
-        pause = gr.Button("Pause this rater", size="sm", elem_id="members-pause", min_width=140)
-        resume = gr.Button("Resume this rater", size="sm", elem_id="members-resume", min_width=140)
-    return _MemberList(said, members, held, remove, pause, resume)
+    held = gr.Dropdown([], label="Member", allow_custom_value=True, elem_id="members-held")
+    with gr.Row(elem_id="members-actions"):
+        remove = _button("Remove this role", "members-remove")
+        pause = _button("Pause this rater", "members-pause")
+        resume = _button("Resume this rater", "members-resume")
+    return _MemberList(said, members, held, (remove, pause, resume))
+
+
+def _button(text: str, elem_id: str) -> gr.Button:
+    return gr.Button(text, interactive=False, size="md", elem_id=elem_id)
+
+
+def _buttons(chosen: str | None, members: Sequence[Member], paused: Collection[int]) -> tuple[gr.Button, ...]:
+    """Remove, pause, resume: those that make sense for this role can be pressed; all stay where they are."""
+    role, _, name = (chosen or "").partition(_SEPARATOR)
+    there = role in set(Role) and _has(members, name, Role(role))
+    rates = there and role == Role.RATER
+    is_paused = rates and any(member.user.id in paused for member in members if member.user.name == name)
+    return tuple(gr.Button(interactive=makes) for makes in (there, rates and not is_paused, is_paused))
+
+
+def _has(members: Sequence[Member], name: str, role: Role) -> bool:
+    return any(member.user.name == name and role in member.roles for member in members)
 
 
 @dataclass(frozen=True)
@@ -221,6 +256,9 @@ class _Addition:
     account: gr.Dropdown
     role: gr.Dropdown
     run: gr.Button
+    joining: gr.Column
+    """Of the button `join`, for whoever is no rater yet."""
+    join: gr.Button
     said: gr.HTML
 
 
@@ -234,28 +272,8 @@ def _build_addition() -> _Addition:
             ROLE_CHOICES, value=Role.RATER.value, label="Role", elem_id="members-role", scale=2
         )
         add = gr.Button("Add", elem_id="members-add", scale=1, min_width=80)
-    return _Addition(account, role, add, gr.HTML("", elem_id="members-added", js_on_load=None))
-
-
-def members_html(members: Sequence[Member], paused: Collection[int] = ()) -> str:
-    """Who is in the project, with what they may do, and whether they can sign in.
-
-    Args:
-        paused: the ids of the raters who are paused.
-    """
-    if not members:
-        return empty_html(NOBODY)
-    rows = "".join(
-        f'<tr><th scope="row" dir="auto">{escape(member.user.name)}</th>'
-        f"<td>{escape(roles_text(member.roles))}"
-        f"{' (paused)' if Role.RATER in member.roles and member.user.id in paused else ''}</td>"
-        f"<td>{escape(_state(member))}</td></tr>"
-        for member in members
-    )
-    return listing_html(("Account", "Role", "Signs in"), rows, label="Members")
-
-
-def _state(member: Member) -> str:
-    if member.user.is_disabled:
-        return "disabled"
-    return "yes" if member.user.has_password else "not yet: no password"
+    with gr.Column(visible=False, elem_id="members-joining") as joining:
+        join = gr.Button("Grade it myself", elem_id="members-join")
+        gr.HTML(f'<p class="small">{JOIN_HINT}</p>', elem_id="members-join-hint")
+    said = gr.HTML("", elem_id="members-added", js_on_load=None)
+    return _Addition(account, role, add, joining, join, said)

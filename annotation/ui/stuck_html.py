@@ -36,7 +36,7 @@ def _stuck_html(stuck: StuckPairs, project_id: int) -> str:
     if not stuck.raters:
         lack = "lacks" if stuck.total == 1 else "lack"
         said = f"{counted(stuck.total, 'pair')} {lack} grades, and no rater can be given pairs."
-        invite = f'<a href="{there}&amp;tab=members">Invite raters</a>'
+        invite = f'<a href="{there}&amp;tab=members">Invite raters, or grade them yourself</a>'
         return f'<p class="note" role="status" id="project-stuck">{escape(said)} {invite}.{links}</p>'
     verbs = ("lacks", "it") if stuck.total == 1 else ("lack", "them")
     said = f"{counted(stuck.total, 'pair')} {verbs[0]} grades, and too few raters are left for {verbs[1]}"

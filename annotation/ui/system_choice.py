@@ -8,7 +8,11 @@ from pathlib import Path
 
 from annotation.errors import ScoreFileError
 from annotation.files.gold_pairs import GoldPair, gold_digest
-from annotation.files.score_uploads import read_uploaded_gold, read_uploaded_scores
+from annotation.files.score_uploads import (
+    read_uploaded_gold,
+    read_uploaded_scores,
+    read_uploaded_ungraded,
+)
 from annotation.senses.dictionary import Dictionary
 from annotation.senses.network import WORD_TO_SENSE
 from annotation.services.system_rows import Gold
@@ -66,7 +70,8 @@ class SystemReader:
         """The gold set that was chosen."""
         if choice.gold == FILES:
             pairs = tuple(read_uploaded_gold(choice.gold_files))
-            return Gold(", ".join(file.name for file in choice.gold_files), gold_digest(pairs), pairs)
+            names = ", ".join(file.name for file in choice.gold_files)
+            return Gold(names, gold_digest(pairs), pairs, read_uploaded_ungraded(choice.gold_files))
         if choice.gold == SHOWN:
             if choice.gold_id is None:
                 raise ScoreFileError("No gold set is shown above: choose the project’s, or one from files.")
@@ -102,14 +107,15 @@ def paths(uploads: Sequence[str] | None) -> list[Path]:
 
 
 def _uploaded(choice: SystemChoice, gold: Gold, training: Sequence[GoldPair]) -> System:
-    scores = read_uploaded_scores(choice.files, gold.pairs)
-    system = System(choice.name or choice.files[0].name.partition(".")[0], tuple(scores))
+    scores = read_uploaded_scores(choice.files, gold.pairs, gold.ungraded)
+    name = choice.name or choice.files[0].name.partition(".")[0]
+    system = System(name, scores.values, left_out=scores.left_out)
     if not choice.is_calibrated:
         return system
+    ungraded = gold.ungraded | read_uploaded_ungraded(choice.training_files)
     what = "its scores of the training pairs"
-    return calibrated(
-        system, gold.pairs, read_uploaded_scores(choice.training_score_files, training, what), training
-    )
+    taught = read_uploaded_scores(choice.training_score_files, training, ungraded, what)
+    return calibrated(system, gold.pairs, taught, training)
 
 
 def _training(files: Sequence[Path], gold: Gold) -> Sequence[GoldPair]:

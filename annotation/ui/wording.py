@@ -66,6 +66,15 @@ def graded_text(progress: Progress) -> str:
     return f"{done}, up to {grouped(left)} left" if left > 0 else done
 
 
+def held_back_text(pairs: int) -> str:
+    """That some pairs are not shown to who adjudicates or leads, and grades too."""
+    are, they, them = ("is", "it is", "it") if pairs == 1 else ("are", "they are", "them")
+    return (
+        f"{counted(pairs, 'pair')} {are} held back, as you may still grade {them}: {they} shown when you "
+        f"cannot be given {them} any more."
+    )
+
+
 def progress_html(done: int, total: int, text: str) -> str:
     """A bar with what it says beside it."""
     share = 100 * done / total if total else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import BinaryIO
 
 from kpdemo.errors import InputError
 from kpdemo.languages.names import names_language
+from kpdemo.reading.document_rows import NameRow
 from kpdemo.reading.documents import parse_documents, read_numbered
 from kpdemo.reading.file_kinds import (
     DOCUMENT_SUFFIXES,
@@ -65,6 +67,8 @@ def name_of(source: Source) -> str:
 def read_located(source: Source, *, on_error: ReportLine | None = None) -> Iterator[Located]:
     """The documents of a file as in `read_documents`, of each file of a folder, or of another source.
 
+    In a folder a row without an id is called by its file and line, such as "c.csv:2".
+
     Raises:
         InputError: nothing can be read at all, or nothing is in it; without `on_error`, also the first bad
             line or file.
@@ -96,11 +100,13 @@ def folder_files(folder: Path) -> list[Path]:
     return found
 
 
-def _of_file(source: str | Path | BinaryIO, on_error: ReportLine | None) -> Iterator[Located]:
+def _of_file(
+    source: str | Path | BinaryIO, on_error: ReportLine | None, name_row: NameRow = str
+) -> Iterator[Located]:
     problems = None if on_error is None else _Problems(on_error)
     name = name_of(source)
     if isinstance(source, (str, Path)):
-        numbered = read_numbered(source, on_error=problems)
+        numbered = read_numbered(source, on_error=problems, name_row=name_row)
     else:
         numbered = parse_documents(source, name=name, on_error=problems)
     is_empty = True
@@ -128,7 +134,7 @@ def _of_folder(folder: Path, on_error: ReportLine | None) -> Iterator[Located]:
     names = Counter(plain_name(path) for path in files if file_suffix(path) in WHOLE_SUFFIXES)
     for path in files:
         try:
-            for one in _of_file(path, on_error):
+            for one in _of_file(path, on_error, _row_names(path)):
                 # paper.txt and paper.pdf are two documents
                 clash = is_whole(path.name) and names[plain_name(path)] > 1
                 yield replace(one, document=replace(one.document, id=path.name)) if clash else one
@@ -136,3 +142,8 @@ def _of_folder(folder: Path, on_error: ReportLine | None) -> Iterator[Located]:
             if on_error is None:
                 raise
             on_error(LineError(0, str(error)))
+
+
+def _row_names(path: Path) -> NameRow:
+    name = os.fsencode(path.name).decode("utf-8", "replace")  # an id is written as UTF-8
+    return lambda line: f"{name}:{line}"

@@ -57,7 +57,8 @@ A line of docs.jsonl:
 
 \b
 Of a folder, files are read in the order of their names. The id of a .txt, .md or .pdf is its name without
-the suffix, or with it where two would have the same. What cannot be read is named, and the rest goes on.
+the suffix, or with it where two would have the same; a line without an id is called by its file and number,
+such as "c.csv:2". What cannot be read is named, and the rest goes on.
 \b
 A line of predictions.jsonl:
   {{"id": "1", "language": "en", "present": [{{"text", "score", "spans"}}, …],

@@ -13,7 +13,7 @@ from kpdemo.candidates.tagger import tokenize
 from kpdemo.errors import ModelLoadError, TrainingError
 from kpdemo.evaluation.phrases import HYPHENS
 from kpdemo.packed_json import json_gz, read_json_gz
-from kpdemo.storage import replace_file
+from kpdemo.storage import check_place, replace_file
 from kpdemo.text import stem
 from kpdemo.types import Document
 
@@ -104,7 +104,12 @@ def _windows(text: Sequence[Sequence[str]], length: int) -> Iterator[Sequence[st
 
 
 def train_frequency(documents: Iterable[Document], output: Path = FREQUENCY_ASSET) -> DocumentFrequency:
-    """Count the terms of `documents` and write the table to `output`."""
+    """Count the terms of `documents` and write the table to `output`.
+
+    Raises:
+        OSError: it cannot be written; where that can be seen, before the first document is read.
+    """
+    check_place(output)
     frequency = build_document_frequency(documents)
     stored = {"documents": frequency.documents, "minimum": frequency.minimum, "terms": frequency.terms}
     replace_file(output, json_gz(stored))

@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from kpdemo.errors import ConfigError, InputError
 from kpdemo.json_text import parse_json
@@ -63,9 +64,20 @@ class Results:
         return self.folder / f"{_ODD.sub('-', name)}.json"
 
 
+class _Stored(Result):
+    """An object of a result file, which says what it lacks."""
+
+    def __init__(self, values: Result, path: Path) -> None:
+        super().__init__(values)
+        self._path = path
+
+    def __missing__(self, key: str) -> NoReturn:
+        raise InputError(f'{self._path} has no "{key}": delete it, and run its experiment again.')
+
+
 def _load(path: Path) -> Result:
     try:
-        result = parse_json(path.read_text(encoding="utf-8"))
+        result = parse_json(path.read_text(encoding="utf-8"), object_hook=partial(_Stored, path=path))
     except ValueError as error:
         raise InputError(f"{path} is not JSON ({error}): delete it, it is measured again.") from error
     return result if isinstance(result, dict) else {}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from kpdemo.errors import InputError
+from kpdemo.errors import ConfigError, InputError
 
 ENGLISH = "en"
 
@@ -102,6 +102,18 @@ def names_language(written: str) -> bool:
     """
     code = re.split(r"[-_]", language_code(written))[0]
     return code in _ISO_639_1.split() or re.fullmatch("[a-z]{3}", code) is not None
+
+
+def check_codes(codes: Iterable[str]) -> None:
+    """Raises:
+    ConfigError: a language that a model is to be made for is none, or is not written as documents have it.
+    """
+    for code in codes:
+        if not names_language(code) or code != language_code(code):
+            raise ConfigError(
+                f"`languages` has {code!r}, which is no code of a language known here: give codes such as "
+                f"{', '.join(NAMES)}."
+            )
 
 
 def language_name(code: str) -> str:

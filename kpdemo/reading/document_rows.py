@@ -16,6 +16,8 @@ BODY_FIELDS = ("abstract", "text")
 
 SeeRow = Callable[[Mapping[str, Any]], None]
 """Called with the row of each document that can be used."""
+NameRow = Callable[[int], str]
+"""The id of a document that has none, by the number of its line."""
 
 
 def document_from_row(row: Mapping[str, Any], *, where: str, default_id: str = "") -> Document:
@@ -47,11 +49,12 @@ def documents_from_rows(
     name: str,
     on_error: ReportLine | None,
     on_row: SeeRow | None = None,
+    name_row: NameRow = str,
 ) -> Iterator[tuple[int, Document]]:
-    """The documents of rows with their line numbers; one without an id has that for one."""
+    """The documents of rows with their line numbers."""
     for number, row in rows:
         try:
-            document = document_from_row(row, where=line_name(name, number), default_id=str(number))
+            document = document_from_row(row, where=line_name(name, number), default_id=name_row(number))
         except InputError as error:
             report(error, number, on_error)
         else:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from kpdemo.errors import InputError
-from kpdemo.reading.document_rows import BODY_FIELDS, SeeRow, documents_from_rows
+from kpdemo.reading.document_rows import BODY_FIELDS, NameRow, SeeRow, documents_from_rows
 from kpdemo.reading.files import NOT_UTF8, open_bytes
 from kpdemo.reading.json_rows import ReportLine, line_name, report
 from kpdemo.reading.row_lines import may_be_rows
@@ -23,7 +23,11 @@ _LARGEST_CELL = 64 * 1024 * 1024  # csv refuses cells over 128 KiB unless told o
 
 
 def read_table(
-    path: Path, suffix: str, on_error: ReportLine | None, on_row: SeeRow | None = None
+    path: Path,
+    suffix: str,
+    on_error: ReportLine | None,
+    on_row: SeeRow | None = None,
+    name_row: NameRow = str,
 ) -> Iterator[tuple[int, Document]]:
     """The documents of a table, each with the line where its row begins.
 
@@ -33,7 +37,7 @@ def read_table(
     # A bad byte becomes half a character, which spoils its own row and no other.
     with io.TextIOWrapper(open_bytes(path), "utf-8-sig", errors="surrogateescape", newline="") as stream:
         rows = _table_rows(stream, path, suffix, on_error)
-        yield from documents_from_rows(rows, str(path), on_error, on_row)
+        yield from documents_from_rows(rows, str(path), on_error, on_row, name_row)
 
 
 def _table_rows(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kpdemo.errors import InputError
-from kpdemo.reading.document_rows import SeeRow, documents_from_rows
+from kpdemo.reading.document_rows import NameRow, SeeRow, documents_from_rows
 from kpdemo.reading.document_tables import read_table
 from kpdemo.reading.file_kinds import (
     KINDS_ADVICE,
@@ -50,7 +50,11 @@ def read_documents(path: str | Path, *, on_error: ReportLine | None = None) -> I
 
 
 def read_numbered(
-    path: str | Path, *, on_error: ReportLine | None = None, on_row: SeeRow | None = None
+    path: str | Path,
+    *,
+    on_error: ReportLine | None = None,
+    on_row: SeeRow | None = None,
+    name_row: NameRow = str,
 ) -> Iterator[tuple[int, Document]]:
     """As `read_documents`, each with the number of the line where it begins; `on_row` sees those of rows."""
     path = Path(path)
@@ -59,10 +63,12 @@ def read_numbered(
         if suffix in WHOLE_SUFFIXES:
             yield 1, read_whole(path)
         elif suffix in TABLE_SUFFIXES:
-            yield from read_table(path, suffix, on_error, on_row)
+            yield from read_table(path, suffix, on_error, on_row, name_row)
         else:
             with open_bytes(path) as stream:
-                yield from parse_documents(stream, name=str(path), on_error=on_error, on_row=on_row)
+                yield from parse_documents(
+                    stream, name=str(path), on_error=on_error, on_row=on_row, name_row=name_row
+                )
 
 
 def parse_documents(
@@ -71,6 +77,7 @@ def parse_documents(
     name: str,
     on_error: ReportLine | None = None,
     on_row: SeeRow | None = None,
+    name_row: NameRow = str,
 ) -> Iterator[tuple[int, Document]]:
     """The documents of open JSON Lines, with their line numbers.
 
@@ -78,7 +85,7 @@ def parse_documents(
         InputError: as `read_documents`; also where the first line tells that none will hold a document.
     """
     rows = parse_rows(_of_this_kind(lines, name), name=name, on_error=on_error)
-    return documents_from_rows(rows, name, on_error, on_row)
+    return documents_from_rows(rows, name, on_error, on_row, name_row)
 
 
 def _of_this_kind(lines: Iterable[bytes], name: str) -> Iterator[bytes]:

@@ -110,11 +110,15 @@ def _run_recipe(part: str, path: Path, overrides: Mapping[str, str]) -> None:
 def _run_kea(path: Path, overrides: Mapping[str, str]) -> None:
     from kpdemo.evaluation.kea import save_kea
     from kpdemo.training.kea import KeaTraining, kea_card, train_kea
+    from kpdemo.training.run_files import run_lock
+    from kpdemo.training.sources import check_sources
 
     config = load_section(path, "kea", KeaTraining, overrides)
-    model = train_kea(config)
+    check_sources(config, config.data)
     folder = config.output / CHECKPOINT
-    save_kea(folder, model, kea_card(config, model))
+    with run_lock(config.output):
+        model = train_kea(config)
+        save_kea(folder, model, kea_card(config, model))
     logger.info("checkpoint in %s", folder)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 import torch
 
 from kpdemo.errors import TrainingError
+from kpdemo.json_text import parse_json
 from kpdemo.locks import locked_folder
 
 
@@ -80,9 +82,19 @@ def log_line(folder: Path, values: Mapping[str, float]) -> None:
 
 
 def cut_log(folder: Path, step: int) -> None:
-    """Forget what a crash left in the log after the checkpoint of that step: later steps come again."""
+    """Forget what a crash left in the log after the checkpoint of that step: later steps come again.
+
+    A damaged line goes too: the log is what people read, and nothing that the run goes on with.
+    """
     path = folder / "log.jsonl"
     if path.is_file():
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        kept = [line for line in lines if line.endswith("\n") and json.loads(line)["step"] <= step]
-        path.write_text("".join(kept), encoding="utf-8")
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(line for line in lines if _step_of(line) <= step))
+
+
+def _step_of(line: bytes) -> float:
+    """Of a line of the log; infinite where it is damaged, even if only its end is missing."""
+    try:
+        return float(parse_json(line)["step"]) if line.endswith(b"\n") else math.inf
+    except (ValueError, TypeError, LookupError, OverflowError):
+        return math.inf

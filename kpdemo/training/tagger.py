@@ -17,6 +17,7 @@ from kpdemo.errors import InputError
 from kpdemo.json_text import parse_json
 from kpdemo.reading.files import file_errors, open_bytes
 from kpdemo.reading.json_rows import line_name
+from kpdemo.storage import check_place
 
 Sentence = list[tuple[str, str]]
 
@@ -46,10 +47,12 @@ def train_tagger(config: TaggerConfig) -> dict[str, float]:
 
     Raises:
         InputError: as `read_sentences`, also of a test file, before anything is trained.
+        OSError: the output cannot be written, likewise.
     """
     from nltk.tag.perceptron import PerceptronTagger
 
     started = time.monotonic()
+    check_place(config.output)
     tests = {path.name: list(read_sentences(path)) for path in config.test}
     sentences = [
         copy for path in config.train for sentence in read_sentences(path) for copy in _copies(sentence)

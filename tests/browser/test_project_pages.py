@@ -164,14 +164,39 @@ def test_roles_are_given_and_taken(site, browser, project):
     page.get_by_role("button", name="Add", exact=True).click()
     row = page.locator("#members-list tr", has_text="Ben")
     expect(row).to_contain_text("adjudicator, rater")
+    remove, pause, resume = (page.locator(f"#members-{name}") for name in ("remove", "pause", "resume"))
+    for button in (remove, pause, resume):
+        expect(button).to_be_disabled()
+    page.locator("#members-held input").click()
+    page.get_by_role("option", name="Ben – rater").click()
+    expect(pause).to_be_enabled()
+    expect(resume).to_be_disabled()
+    pause.click()
+    expect(page.locator("#members-said")).to_contain_text("Ben is paused")
+    expect(resume).to_be_enabled()
+    expect(pause).to_be_disabled()
     page.locator("#members-held input").click()
     page.get_by_role("option", name="Ben – adjudicator").click()
-    page.get_by_role("button", name="Remove this role").click()
+    expect(resume).to_be_disabled()
+    expect(page.locator("#members-said")).to_be_empty()
+    remove.click()
     expect(row).not_to_contain_text("adjudicator")
+    expect(remove).to_be_disabled()
     assert site.services.accounts.roles("Ben", project) == {Role.RATER}
     page.get_by_role("tab", name="Events").click()
     expect(page.locator("#project-events")).to_contain_text("member removed")
     expect(page.locator("#project-events tbody tr").first).to_contain_text(re.compile(r"today \d\d:\d\d"))
+
+
+def test_who_leads_alone_grades_without_a_detour(site, browser, project):
+    site.services.projects.remove_member(project, "Ana", Role.RATER)
+    page = site.page(browser, "root", PROJECT.format(project, "pairs"))
+    page.get_by_role("link", name="Invite raters, or grade them yourself").click()
+    page.get_by_role("button", name="Grade it myself").click()
+    expect(page.locator("#members-list tr", has_text="root")).to_contain_text("administrator, rater")
+    expect(page.locator("#members-join")).to_be_hidden()
+    page.get_by_role("link", name="Grade pairs").click()
+    expect(page.locator("#rate-work")).to_be_visible()
 
 
 def test_a_leader_of_a_project_revokes_a_link(site, browser, project):

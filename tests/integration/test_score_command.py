@@ -217,3 +217,25 @@ def test_a_gold_set_that_was_changed_after_its_export_is_named_and_scored(call, 
         f"{grades}: changed after the export (manifest.json has another SHA-256); where that is not meant, "
         "export the gold set again.\n"
     )
+
+
+def test_scores_of_pairs_that_the_gold_set_lists_as_unfinished_are_left_out_and_counted(call):
+    unfinished = [{**row, "gold": None} for row in pairs(20, 2)]
+    Path("unfinished.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in unfinished))
+    scores = [{"id": row["id"], "score": row["gold"]} for row in pairs(0, 22)]
+    Path("run.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in scores))
+    status, out, errors = call("--gold", "gold.jsonl", "--system", "run.jsonl", "--system", "lcs", "--json")
+    assert (status, json.loads(out)["left_out"]) == (0, {"run": 2, "lcs": 0})
+    assert json.loads(out)["pairs"] == 20
+    assert errors == "run: 2 scores are left out, as their pairs have no gold grade so far.\n"
+
+    train = [{"id": row["id"], "score": row["gold"]} for row in (*pairs(50, 30), *pairs(20, 1))]
+    Path("taught.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in train))
+    calibration = ("--calibrate-on", "train.jsonl", "--training-scores", "taught.jsonl")
+    status, out, errors = call("--gold", "gold.jsonl", "--system", "run.jsonl", *calibration, "--json")
+    assert (status, json.loads(out)["left_out"]) == (0, {"run (calibrated)": 3})
+
+    Path("unfinished.jsonl").unlink()
+    status, _, errors = call("--gold", "gold.jsonl", "--system", "run.jsonl")
+    assert status == 1
+    assert "line 21: the gold grades have no" in errors

@@ -126,6 +126,25 @@ def test_what_cannot_be_saved_is_explained_and_the_form_left_alone(rated, handle
     assert 'role="alert"' in said
 
 
+def test_pairs_that_the_adjudicator_may_still_grade_are_held_back(sqlite_database):
+    rated = rated_project(sqlite_database, PAIRS[:2], raters_per_pair=3)
+    accounts, projects = AccountService(sqlite_database), ProjectService(sqlite_database)
+    adjudication = AdjudicationService(sqlite_database, clock=rated.clock)
+    handlers = AdjudicateHandlers(accounts, projects, adjudication, GoldService(sqlite_database))
+    asked = decision(rated, handlers)
+    projects.add_member(rated.id, "judith", Role.RATER)
+    queue, item, _ = handlers.open(request(rated))
+    assert "1 pair is held back, as you may still grade it" in queue
+    assert "Nothing to decide: no other open pair has grades 1 or more apart." in item
+    for handler in (handlers.show, handlers.save, handlers.withdraw):
+        *shown, said = handler(asked, request(rated))
+        assert "You may still grade the pair &#x27;far&#x27;" in said
+        assert all(map(is_left_alone, shown))
+    *shown, said = handlers.open(request(rated, pair=str(rated.pair_id("far"))))
+    assert "You may still grade the pair" in said
+    assert "ferry" not in str(shown)
+
+
 def test_a_pair_of_another_project_cannot_be_reached(rated, handlers):
     other = rated_project(rated.database, [pair("secret", "0", "4", left="A secret text.")], name="other")
     asked = decision(rated, handlers, pair=str(other.pair_id("secret")), version="")

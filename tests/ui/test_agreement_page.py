@@ -217,6 +217,20 @@ def test_a_pair_leads_to_its_adjudication(sqlite_database):
     assert widest.index(">c<") < widest.index(">d<") < widest.index(">b<")
 
 
+def test_of_pairs_that_the_reader_may_still_grade_only_the_number_is_told(sqlite_database):
+    rated = rated_project(sqlite_database, PAIRS, raters_per_pair=3)
+    projects, agreement = ProjectService(sqlite_database), AgreementService(sqlite_database)
+    handlers = AgreementHandlers(AccountService(sqlite_database), agreement)
+    shown = figures(handlers.refresh(ask("judith", rated.id)))
+    assert "old harbour" in shown["widest"]
+    projects.add_member(rated.id, "judith", Role.RATER)
+    blind = figures(handlers.refresh(ask("judith", rated.id)))
+    assert "4 pairs are held back, as you may still grade them" in blind["widest"]
+    assert "old harbour" not in blind["widest"]
+    assert "No pair has grades that differ" not in blind["widest"]
+    assert blind["figures"] == shown["figures"]
+
+
 @pytest.mark.parametrize(
     ("pairs", "words"),
     [

@@ -277,6 +277,30 @@ def test_systems_are_measured_on_other_gold_and_on_the_gold_that_is_shown(handle
     assert "broken.jsonl, line 4, field &#x27;gold&#x27;" in said
 
 
+def test_scores_of_pairs_without_a_gold_grade_are_left_out_and_counted(form, rated, service, upload):
+    ids = [*"abcdefgh", "open"]
+    run = [upload("run.csv", "id,score\n" + "".join(f"{id},{n}\n" for n, id in enumerate(ids)))]
+    said, *_, gold_id = add(form, rated, "first", run)
+    assert "Added first: 8 scores. 1 score is left out, as its pair has no gold grade so far." in said
+    unknown = [upload("unknown.csv", "id,score\na,1\nz,2\n")]
+    assert "the gold grades have no &#x27;z&#x27;" in add(form, rated, "second", unknown)[0]
+
+    rated.rate("open", ben="2")  # it has a grade now, but not in the gold set that is shown
+    assert "Added third: 9 scores." in add(form, rated, "third", run)[0]
+    assert "1 score is left out" in add(form, rated, "fourth", run, gold=SHOWN, gold_id=gold_id)[0]
+    entries = service.board(rated.id, gold_id).entries
+    assert [entry.name for entry in entries] == ["first", "fourth"]
+
+
+def test_the_list_of_unfinished_pairs_may_come_with_gold_from_files(form, rated, upload):
+    gold = upload("gold.jsonl", training_pairs(4, "sentence2phrase", lambda n: n))
+    unfinished = upload("unfinished.jsonl", training_pairs(6, "phrase2word", lambda n: None))
+    run = [upload("run.csv", "id,score\n" + "".join(f"t{n},{n}\n" for n in range(6)))]
+    said = add(form, rated, "first", run, gold=FILES, gold_files=[gold, unfinished])[0]
+    assert "Added first: 4 scores. 2 scores are left out" in said
+    assert "No file of gold grades" in add(form, rated, "second", run, gold=FILES, gold_files=[unfinished])[0]
+
+
 def training_pairs(count, type, grade_of):
     rows = [
         {"id": f"t{n}", "type": type, "left": f"{n} of {type}", "right": f"{n} boats", "gold": grade_of(n)}

@@ -33,7 +33,7 @@ from annotation.ui.asking import project_in
 from annotation.ui.header import HeaderHandlers
 from annotation.ui.home import HomeHandlers, next_steps, project_html
 from annotation.ui.importing import SHOWN_DUPLICATES, ImportHandlers, summary_html
-from annotation.ui.members import members_html
+from annotation.ui.members_html import members_html
 from annotation.ui.number_fields import decimal_of, whole_of
 from annotation.ui.project import ProjectHandlers
 from annotation.ui.project_html import counts_html, events_html

@@ -3,7 +3,8 @@
 import json
 import random
 from dataclasses import replace
-from functools import cache
+from functools import cache, reduce
+from operator import getitem
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -335,6 +336,21 @@ def test_figures_of_an_earlier_version_do_not_tell_of_refusals(folder):
     Results(folder / "results").write("main-first", result)
     assert experiments(folder, "page") == 0
     assert "refused" not in (folder / "results.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("place", [("finds_absent",), ("datasets", "measured", "present", "skip_empty")])
+def test_a_result_that_lacks_something_is_named_with_what_to_do(folder, capsys, place):
+    gold = str(folder / "measured.jsonl")
+    assert experiments(folder, "main", "--model", "first", "--gold", gold) == 0
+    result = stored(folder, "main-first")
+    *outer, key = place
+    del reduce(getitem, outer, result)[key]
+    Results(folder / "results").write("main-first", result)
+    capsys.readouterr()
+    assert experiments(folder, "page") == 1
+    path = folder / "results" / "main-first.json"
+    told = capsys.readouterr().err
+    assert told == f'{path} has no "{key}": delete it, and run its experiment again.\n'
 
 
 def test_a_page_loses_nothing_that_its_folder_holds(folder, capsys):

@@ -138,4 +138,4 @@ def test_a_file_without_keyphrases_teaches_nothing_and_leaves_no_checkpoint(tmp_
     config.write_text(f'[kea]\ndata = "{tmp_path}"\ntrain = [{{ path = "docs.jsonl" }}]\n', encoding="utf-8")
     with pytest.raises(TrainingError, match="No training document has keyphrases and words to learn from"):
         run("kea", config, output=tmp_path / "run", overrides={})
-    assert not (tmp_path / "run").exists()
+    assert not (tmp_path / "run" / "checkpoint").exists()

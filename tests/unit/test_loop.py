@@ -152,6 +152,19 @@ def test_a_crash_leaves_no_step_twice_in_the_log(tmp_path):
     assert [line["step"] for line in lines if "loss" in line] == [10, 20, 30, 40]
 
 
+@pytest.mark.parametrize(
+    "damaged", [b'{"step": 1\n', b"[10]\n", b'{"step": null}\n', b'{"step": 1e999}\n', b"\0\xff\n", b"\n"]
+)
+def test_a_damaged_line_of_the_log_does_not_stop_a_run_from_going_on(tmp_path, damaged):
+    with pytest.raises(TrainingError, match="Stopped"):
+        train(Points(stop_at=15), CONFIG, tmp_path, CPU, identity="a")
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(damaged + log.read_bytes())
+    train(Points(), CONFIG, tmp_path, CPU, identity="a")
+    steps = [json.loads(line)["step"] for line in log.read_text().splitlines()]
+    assert steps == [10, 10, 20, 20, 30, 30, 40, 40]
+
+
 def test_a_run_that_ended_early_does_not_go_on(tmp_path):
     config = replace(CONFIG, patience=2)
     train(Points(frozen=True), config, tmp_path, CPU, identity="a")

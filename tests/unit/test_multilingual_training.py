@@ -144,6 +144,14 @@ def test_rounds_need_the_passages_of_their_validation(folder):
     assert advice.replace("valid.jsonl", "valid_fr_en.jsonl") in docs.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("written", ["xx", "French", "FR"])
+def test_a_language_that_is_none_is_refused_with_those_known(folder, written):
+    told = rf"`languages` has '{written}', .* give codes such as ar, bg, .*, vi\.$"
+    with pytest.raises(ConfigError, match=told):
+        train("multilingual", folder, languages=f'["fr", "{written}"]')
+    MultilingualTraining(start=folder, translations=(), passages=(), validation=(), languages=("sw",))
+
+
 def test_rounds_need_more_translations_than_are_told(folder):
     with pytest.raises(
         ConfigError, match="are 35 translations, not more than parallel = 35: lower `parallel`"

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from annotation.errors import ImportFileError, ScoreFileError
-from annotation.files.gold_files import open_gold
-from annotation.files.gold_pairs import GoldPair, read_gold
-from annotation.files.score_files import read_scores
-from annotation.gold import Format, GoldRow, GoldSource
+from annotation.files.gold_files import open_gold, open_unfinished
+from annotation.files.gold_pairs import GoldPair, read_gold, read_ungraded
+from annotation.files.score_files import Scores, read_scores
+from annotation.gold import Format, GoldRow, GoldSource, Reason
 
 PAIRS = [
     GoldPair("phrase2word", "News-1", "a small boat ", "canoe", 3.25, "News"),
@@ -71,14 +71,79 @@ def test_grades_of_the_task_may_lie_in_another_folder(tmp_path):
 def test_an_export_is_gold(tmp_path, format):
     with open_gold(format, tmp_path, ["phrase2word", "word2sense"], None) as writer:
         for pair in PAIRS:
-            gold = Decimal(str(pair.gold))
-            writer.add(
-                GoldRow(
-                    pair.id, pair.type, pair.genre, pair.left, pair.right, gold, GoldSource.MEAN, gold,
-                    Decimal(0), 2, (), None, None, None,
-                )
-            )  # fmt: skip
+            writer.add(exported(pair, Decimal(str(pair.gold))))
     assert bare(read_gold([tmp_path])) == bare(PAIRS)
+
+
+def exported(pair: GoldPair, gold: Decimal | None) -> GoldRow:
+    source = None if gold is None else GoldSource.MEAN
+    reason = Reason.TOO_FEW_RATINGS if gold is None else None
+    return GoldRow(
+        pair.id, pair.type, pair.genre, pair.left, pair.right, gold, source, gold,
+        Decimal(0), 2, (), None, None, None, reason,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("format", Format)
+@pytest.mark.parametrize("unfinished", [0, 2])
+def test_pairs_that_an_export_lists_as_unfinished_may_have_scores_which_are_left_out(
+    tmp_path, format, unfinished
+):
+    others = [
+        GoldPair("phrase2word", "News-3", "a red boat", "=cmd", 0),
+        GoldPair("document2keyphrase", "w2s-1", "A document.", "a phrase", 0),
+    ][:unfinished]
+    with open_gold(format, tmp_path, ["phrase2word", "word2sense"], None) as writer:
+        for pair in PAIRS:
+            writer.add(exported(pair, Decimal(str(pair.gold))))
+    with open_unfinished(format, tmp_path, None) as writer:
+        for pair in others:
+            writer.add(exported(pair, None))
+    assert read_ungraded([tmp_path]) == {pair.key for pair in others}
+    assert bare(read_gold([tmp_path])) == bare(PAIRS)
+
+    rows = [{"id": pair.id, "type": pair.type, "score": n} for n, pair in enumerate([*PAIRS, *others])]
+    run = tmp_path / "run.jsonl"
+    run.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert read_scores(run, PAIRS, read_ungraded([tmp_path])) == Scores((0, 1, 2), unfinished)
+    if others:
+        with pytest.raises(ScoreFileError, match="line 4: the gold grades have no 'News-3'"):
+            read_scores(run, PAIRS)
+
+
+UNGRADED = frozenset({("phrase2word", "News-3"), ("sentence2phrase", "News-1")})
+
+
+def test_a_score_without_a_type_is_that_of_the_pair_with_a_gold_grade(tmp_path):
+    run = tmp_path / "run.csv"
+    run.write_text("id,score\nNews-1,1\nNews-2,2\nNews-3,3\n")
+    assert read_scores(run, PAIRS, UNGRADED) == Scores((1, 2, None), 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("id,score\nNews-1,1\nNews-2,2\nNews-4,3\n", "line 4: the gold grades have no 'News-4'"),
+        ("id,score\nNews-1,1\nNews-3,2\n", "no score for phrase2word 'News-2'"),
+        ("id,score\nNews-1,1\nNews-2,2\nNews-3,x\n", "line 4, field 'score': 'x' is no number"),
+        ("id,score\nNews-1,1\nNews-2,2\nNews-3,3\nNews-3,3\n", "line 5: phrase2word 'News-3' has a score"),
+        ("id,score\nNews-3,3\n", "has scores of pairs without a gold grade only"),
+        ("1\n2\n3\n4\n", "line 4: one score too many, the gold grades have 3 pairs"),
+    ],
+)
+def test_beside_those_that_are_left_out_scores_are_checked_as_ever(tmp_path, content, message):
+    run = tmp_path / "run.csv"
+    run.write_text(content)
+    with pytest.raises(ScoreFileError) as caught:
+        read_scores(run, PAIRS, UNGRADED)
+    assert message in str(caught.value)
+
+
+def test_a_list_of_unfinished_pairs_that_is_broken_is_named(tmp_path):
+    jsonl(tmp_path)
+    (tmp_path / "unfinished.tsv").write_text("phrase2word\tNews-3\ttoo_few_ratings\nphrase2word\n")
+    with pytest.raises(ScoreFileError, match=r"unfinished.tsv, line 2, field 'id': is empty"):
+        read_ungraded([tmp_path / "gold.jsonl"])
 
 
 @pytest.mark.parametrize(
@@ -132,7 +197,7 @@ def test_grades_of_the_task_fit_its_pairs(tmp_path, grades, message):
 
 def read(tmp_path: Path, content: str, name: str = "run.tsv") -> list[float | None]:
     (tmp_path / name).write_text(content)
-    return read_scores(tmp_path / name, PAIRS)
+    return list(read_scores(tmp_path / name, PAIRS).values)
 
 
 def test_a_score_a_line_in_the_order_of_the_gold(tmp_path):
@@ -142,7 +207,7 @@ def test_a_score_a_line_in_the_order_of_the_gold(tmp_path):
 def test_scores_of_one_type_or_of_a_folder(tmp_path):
     assert read(tmp_path, "1\n2\n", "phrase2word.test.output.tsv") == [1, 2, None]
     assert read(tmp_path, "3\n", "word2sense.txt") == [None, None, 3]
-    assert read_scores(tmp_path, PAIRS) == [1, 2, 3]
+    assert list(read_scores(tmp_path, PAIRS).values) == [1, 2, 3]
 
 
 def test_scores_by_id(tmp_path):
@@ -163,7 +228,7 @@ def test_ids_are_never_measured_as_scores(tmp_path):
     with pytest.raises(ScoreFileError, match="the first column, where scores are read, has the ids"):
         read_scores(tmp_path / "run.tsv", gold)
     (tmp_path / "run.tsv").write_text("1\tsure\n2\tsure\n3\tguessed\n")
-    assert read_scores(tmp_path / "run.tsv", gold) == [1, 2, 3]
+    assert list(read_scores(tmp_path / "run.tsv", gold).values) == [1, 2, 3]
 
 
 def test_ids_of_two_types_need_the_type(tmp_path):
@@ -174,7 +239,7 @@ def test_ids_of_two_types_need_the_type(tmp_path):
     ):
         read_scores(tmp_path / "run.jsonl", twice)
     (tmp_path / "sentence2phrase.jsonl").write_text('{"id": "News-1", "score": 2}\n')
-    assert read_scores(tmp_path / "sentence2phrase.jsonl", twice) == [None, None, 2]
+    assert list(read_scores(tmp_path / "sentence2phrase.jsonl", twice).values) == [None, None, 2]
 
 
 @pytest.mark.parametrize(
@@ -275,7 +340,7 @@ def test_a_score_that_is_missing_too_much_or_no_number_is_refused(
         for number, pair in enumerate(PAIRS, 1)
     ]
     if message is None:
-        assert read_scores(Path(name), gold) == [1, 2, 3]
+        assert list(read_scores(Path(name), gold).values) == [1, 2, 3]
         return
     with pytest.raises((ScoreFileError, ImportFileError)) as caught:
         read_scores(Path(name), gold)
@@ -304,7 +369,7 @@ def test_a_quotation_mark_in_tsv_swallows_no_score(tmp_path):
     assert [pair.left for pair in gold] == [f'"{pair.left}' for pair in PAIRS]
     rows = [f'"{pair.left}\t{pair.id}\t{number}\n' for number, pair in enumerate(PAIRS)]
     (tmp_path / "run.tsv").write_text("text\tid\tscore\n" + "".join(rows))
-    assert read_scores(tmp_path / "run.tsv", gold) == [0, 1, 2]
+    assert list(read_scores(tmp_path / "run.tsv", gold).values) == [0, 1, 2]
 
 
 def test_a_folder_of_scores_is_checked(tmp_path):

@@ -45,6 +45,32 @@ def test_two_files_of_one_name_have_their_suffixes(folder: Path) -> None:
     assert ids(folder) == ["a", "b.md", "b.txt", "row"]
 
 
+def test_rows_without_ids_are_called_by_file_and_line(folder: Path, tmp_path: Path) -> None:
+    for name in ("d{1}.csv", "e.csv"):
+        (folder / name).write_text(f"id,text\n,{TEXT}\n2,{TEXT}\n,{TEXT} {name}\n", encoding="utf-8")
+    (folder / "f.json").write_text(json.dumps([{"text": TEXT}, {"text": TEXT}]), encoding="utf-8")
+    Path(os.fsdecode(bytes(folder / "g") + b"\xe9.csv")).write_text(f"text\n{TEXT}\n", encoding="utf-8")
+    told: list[str] = []
+    output = tmp_path / "out.jsonl"
+    predict_file(FakePredictor(), folder, output, on_error=lambda problem: told.append(problem.message))
+    rows = ["d{1}.csv:2", "2", "d{1}.csv:4", "e.csv:2", "e.csv:4", "f.json:1", "f.json:2", "g�.csv:2"]
+    assert written(output) == ["a", "b", "row", *rows]
+    assert told == [f'{folder}/e.csv, line 3: the id "2" is that of an earlier document; give each its own.']
+
+
+def test_predictions_of_a_folder_whose_rows_were_called_otherwise_are_not_gone_on_with(
+    folder: Path, tmp_path: Path
+) -> None:
+    (folder / "d.csv").write_text(f"text\n{TEXT}\n", encoding="utf-8")
+    output = tmp_path / "out.jsonl"
+    predict_file(FakePredictor(), folder, output)
+    before = output.read_text(encoding="utf-8").replace('"d.csv:2"', '"2"')  # as an earlier version wrote it
+    output.write_text(before, encoding="utf-8")
+    with pytest.raises(ResumeError, match=r'begun with a document "2", which .*papers lacks; give the same'):
+        predict_file(FakePredictor(), folder, output)
+    assert output.read_text(encoding="utf-8") == before
+
+
 def test_folders_in_it_hidden_files_and_pictures_are_passed_over(folder: Path) -> None:
     (folder / "more").mkdir()
     (folder / "more" / "d.txt").write_text(TEXT, encoding="utf-8")

@@ -4,7 +4,9 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from kpdemo.storage import replace_file
+import pytest
+
+from kpdemo.storage import check_place, replace_file
 
 
 def test_content_is_on_the_disk_before_it_takes_the_place_of_the_last(tmp_path, monkeypatch):
@@ -43,3 +45,21 @@ def test_a_pipe_takes_the_content_and_stays_a_pipe(tmp_path):
         replace_file(pipe, b"content")
         assert read.result(timeout=10) == b"content"
     assert pipe.is_fifo()
+
+
+def test_a_place_that_cannot_be_written_is_told_before_and_any_other_is_ready(tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"old")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("file", "new/folder/file", "pipe"):
+        check_place(tmp_path / name)
+    assert (tmp_path / "file").read_bytes() == b"old"
+    assert [path.name for path in (tmp_path / "new").rglob("*")] == ["folder"]
+    for name in ("new", "file/below"):
+        with pytest.raises(OSError, match=name.partition("/")[0]) as caught:
+            check_place(tmp_path / name)
+        with pytest.raises(type(caught.value)):
+            replace_file(tmp_path / name, b"content")
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)  # root may write anywhere
+    with pytest.raises(PermissionError, match="Permission denied") as denied:
+        check_place(tmp_path / "file")
+    assert denied.value.filename == str(tmp_path)

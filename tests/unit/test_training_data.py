@@ -372,6 +372,15 @@ class TestConfig:
         with pytest.raises(ConfigError, match=message):
             load_section(path, "tagger", TaggerConfig, overrides)
 
+    @pytest.mark.parametrize(
+        ("key", "value", "place"),
+        [("dropout", "3", "dropout"), ("train", '[{ path = "a", every = 0 }]', "train.0.every")],
+    )
+    def test_a_setting_is_called_by_its_own_name(self, path, key, value, place):
+        path.write_text('[extractor]\nloop.documents = 1\ntrain = []\nvalidation.path = "b"\n')
+        with pytest.raises(ConfigError, match=rf"\[extractor\] {place}: Input should be "):
+            load_section(path, "extractor", ExtractorTraining, {key: value})
+
     def test_missing_files_sections_and_broken_toml_are_explained(self, path, tmp_path):
         with pytest.raises(ConfigError, match="No configuration"):
             load_section(tmp_path / "none.toml", "tagger", TaggerConfig)

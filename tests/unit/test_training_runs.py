@@ -46,6 +46,16 @@ def test_a_second_training_is_refused_until_the_first_has_written_its_checkpoint
     assert passed == ["train", "card", "save"] * 2
 
 
+@pytest.mark.parametrize("part", ["tagger", "frequency", "kea", "extractor"])
+def test_an_output_that_cannot_be_written_is_told_before_the_training(tmp_path, part):
+    (tmp_path / "docs.jsonl").write_text("no document, and no sentence either\n", encoding="utf-8")
+    source = f'"{tmp_path}/docs.jsonl"' if part == "tagger" else f'{{ path = "{tmp_path}/docs.jsonl" }}'
+    more = f"validation = {source}\nloop.documents = 1\n" if part == "extractor" else ""
+    (tmp_path / "config.toml").write_text(f"[{part}]\ntrain = [{source}]\n{more}", encoding="utf-8")
+    with pytest.raises(OSError, match=r"docs\.jsonl"):
+        run(part, tmp_path / "config.toml", output=tmp_path / "docs.jsonl" / "below", overrides={})
+
+
 def test_too_little_memory_is_a_sentence_and_another_error_stays_as_it_is():
     with pytest.raises(TrainingError, match="needs more memory than there is"), memory_errors():
         torch.empty(2**55)

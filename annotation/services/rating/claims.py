@@ -7,12 +7,10 @@ from datetime import datetime
 from typing import Any, cast
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     Select,
     bindparam,
     exists,
-    func,
     literal_column,
     or_,
     select,
@@ -35,6 +33,7 @@ from annotation.services.rating.desk import (
     SHELF,
     AnyRow,
     Desk,
+    is_in,
 )
 from annotation.services.rating.own_pairs import COMMENTED, SEEN
 from annotation.services.rating.rater_lock import AT_WORK
@@ -72,16 +71,7 @@ def held_pairs(connection: Connection, desk: Desk, now: datetime) -> list[AnyRow
     return [row for row in rows if row.assignment_id not in aging or row.id in renewed]
 
 
-# A scalar subquery, not NOT EXISTS: PostgreSQL might answer that with a hash of all that the rater ever did.
-# And NOT IN, not =: it then thinks that most pairs will do, and walks along the index to the first one.
-_MY_STATE = (
-    select(ASSIGNMENTS.c.state)
-    .where(ASSIGNMENTS.c.pair_id == PAIRS.c.id, ASSIGNMENTS.c.rater_id == RATER)
-    .correlate(PAIRS)
-    .scalar_subquery()
-)
-_MINE: list[ColumnElement[str]] = [literal_column(f"'{state}'") for state in NOT_NEW]
-_IS_NEW_TO_ME = func.coalesce(_MY_STATE, literal_column("''")).not_in(_MINE)
+_IS_NEW_TO_ME = ~is_in(NOT_NEW, RATER)
 _OPEN_TO_ME = (
     select(*SEEN, PAIRS.c.position, PAIRS.c.project_id)
     .select_from(PAIRS.outerjoin(COMMENTS, COMMENTED))

@@ -7,13 +7,14 @@ have a share of the pairs, `share` adds a lock that comes after those of pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias, TypeVar, cast
 
 from sqlalchemy import (
     BindParameter,
+    ColumnElement,
     Connection,
     Integer,
     Row,
@@ -83,7 +84,9 @@ GRADED_OF_WITHDRAWN = (
 """How many pairs the rater has graded that are withdrawn; nobody holds such a pair."""
 BARRED = "barred"
 """The state of a pair for whoever wrote it or saw its requested grade: they never grade it."""
-NOT_NEW = ("held", "rated", "skipped", BARRED)
+SETTLED = ("rated", "skipped", BARRED)
+"""A pair in one of these states is never given to the rater any more."""
+NOT_NEW = ("held", *SETTLED)
 """A pair in one of these states is not offered to the rater."""
 
 
@@ -146,6 +149,23 @@ class Desk:
                 f"Your work in {self.project.name} is paused: what you graded is kept and counts, and your "
                 "administrator can tell you when it goes on."
             )
+
+
+def is_in(states: Sequence[str], rater: ColumnElement[int]) -> ColumnElement[bool]:
+    """Of a pair: whether it is in one of the states for the rater; false where it never was theirs.
+
+    A scalar subquery, not EXISTS: PostgreSQL might answer that with a hash of all that the rater ever did.
+    And negated it is NOT IN, not =: it then thinks that most pairs will do, and walks along the index to the
+    first one.
+    """
+    state = (
+        select(ASSIGNMENTS.c.state)
+        .where(ASSIGNMENTS.c.pair_id == PAIRS.c.id, ASSIGNMENTS.c.rater_id == rater)
+        .correlate(PAIRS)
+        .scalar_subquery()
+    )
+    written: list[ColumnElement[str]] = [literal_column(f"'{each}'") for each in states]
+    return func.coalesce(state, literal_column("''")).in_(written)
 
 
 _RATES_HERE = and_(

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from annotation.assignment import PairForRater, Progress, Saved
 from annotation.clock import Clock, utcnow
@@ -25,6 +25,7 @@ from annotation.services.rating.desk import (
     Desk,
     open_desk,
 )
+from annotation.services.rating.held_back import could_be_seen
 from annotation.services.rating.own_pairs import (
     answered_pairs,
     keep_comment,
@@ -200,6 +201,11 @@ def _check_place(connection: Connection, row: AnyRow, desk: Desk) -> None:
             "go on with the next pair."
         )
     counts = not row.is_check and not row.is_withdrawn
+    if counts and row.state == "skipped" and connection.scalar(select(could_be_seen(row.id, desk.rater_id))):
+        raise AssignmentError(
+            "You skipped this pair, and could look at others' grades of it since: your grade was not saved, "
+            "go on with the next pair."
+        )
     if counts and not make_room(connection, desk):
         raise AssignmentError(
             "You have graded your share of the pairs, and no longer hold this one: your grade was not saved, "

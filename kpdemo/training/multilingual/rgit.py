@@ -18,6 +18,7 @@ from pydantic import Field
 
 from kpdemo.cores import usable_cores
 from kpdemo.identity import content_identity
+from kpdemo.languages.names import check_codes
 from kpdemo.ramkg.iterate import Augmented, Retrieved, RgitConfig
 from kpdemo.ramkg.ranker_checkpoint import RankerModel, load_ranker, save_ranker
 from kpdemo.ramkg.rgit import Outcome, augmented, iterate
@@ -77,7 +78,7 @@ class MultilingualTraining:
     epochs: visits of each pair in a round.
     thinned: how the passages are found that the model's ranker learns with, one way drawn for each document.
     near: the least score of a passage that helps the model; the ranker should have met such.
-    languages: told of the model.
+    languages: ISO 639-1 codes, told of the model.
     card: Markdown that the model card begins with.
     device: of the encoder.
     """
@@ -105,6 +106,9 @@ class MultilingualTraining:
     ranker: RankerTraining = field(default_factory=RankerTraining)
     seed: Count = 42
     device: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_codes(self.languages)
 
 
 class RetrieverRounds(RoundTrained):

@@ -1,0 +1,49 @@
+"""What the section on members says: who is there, and that one may grade there oneself. No Gradio."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from annotation.projects import Member
+from annotation.types import Role
+from annotation.ui.tables import listing_html
+from annotation.ui.wording import roles_text
+from kpdemo.ui.widgets import empty_html, escape
+
+NOBODY = "No members yet. Add an account, or invite somebody by a link."
+JOIN_HINT = (
+    "Makes you a rater of the project. Who grades should not adjudicate: Adjudicate and Agreement hold back "
+    "pairs that you may still grade."
+)
+
+
+def joined_html(project_id: int) -> str:
+    """That whoever pressed is a rater now, and where they grade."""
+    return (
+        '<p class="note done" role="status">You are a rater of this project now. '
+        f'<a href="/annotate/rate?project={project_id}">Grade pairs</a></p>'
+    )
+
+
+def members_html(members: Sequence[Member], paused: Collection[int] = ()) -> str:
+    """Who is in the project, with what they may do, and whether they can sign in.
+
+    Args:
+        paused: the ids of the raters who are paused.
+    """
+    if not members:
+        return empty_html(NOBODY)
+    rows = "".join(
+        f'<tr><th scope="row" dir="auto">{escape(member.user.name)}</th>'
+        f"<td>{escape(roles_text(member.roles))}"
+        f"{' (paused)' if Role.RATER in member.roles and member.user.id in paused else ''}</td>"
+        f"<td>{escape(_state(member))}</td></tr>"
+        for member in members
+    )
+    return listing_html(("Account", "Role", "Signs in"), rows, label="Members")
+
+
+def _state(member: Member) -> str:
+    if member.user.is_disabled:
+        return "disabled"
+    return "yes" if member.user.has_password else "not yet: no password"

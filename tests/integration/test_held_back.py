@@ -1,0 +1,176 @@
+"""A rater who adjudicates too sees no grades of pairs that they may still grade, on both databases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from annotation.adjudication import AdjudicationError, Which
+from annotation.errors import AssignmentError
+from annotation.services.access.accounts import AccountService
+from annotation.services.adjudication import AdjudicationService
+from annotation.services.agreement import AgreementService
+from annotation.services.overview import OverviewService
+from annotation.services.projects import ProjectService
+from annotation.services.quality import QualityService
+from annotation.services.rating.assignment import AssignmentService
+from annotation.services.rating.ratings import RatingService
+from annotation.types import Cause, Role, SkipReason
+from tests.rated import pair, rated_project
+
+PAIRS = [
+    pair("done", "0", "4", "4"),
+    pair("lacking", "0", "3"),
+    pair("calm", "2", "2.5"),
+    pair("single", "1"),
+]
+
+
+class Study:
+    """Three raters a pair; Judith adjudicates, and is a rater too where a test makes her one."""
+
+    def __init__(self, database):
+        self.rated = rated_project(database, PAIRS, raters_per_pair=3)
+        self.projects = ProjectService(database, clock=self.rated.clock)
+        self.adjudication = AdjudicationService(database, clock=self.rated.clock)
+        self.agreement = AgreementService(database)
+        self.quality = QualityService(database, clock=self.rated.clock)
+        self.assignments = AssignmentService(database, self.rated.clock)
+        self.ratings = RatingService(database, self.rated.clock, self.assignments)
+        self.id, self.judith = self.rated.id, self.rated.adjudicator.id
+        accounts = AccountService(database, clock=self.rated.clock)
+        self.ben, self.cleo = accounts.user("ben").id, accounts.user("cleo").id
+
+    def join(self):
+        self.projects.add_member(self.id, "judith", Role.RATER)
+
+    def seen(self, viewer=None):
+        """Ids in the queue, how many are held back, and ids among the widest pairs."""
+        viewer = viewer or self.judith
+        page = self.adjudication.queue(self.id, Which.ALL, viewer=viewer)
+        report = self.agreement.report(self.id, resamples=0, viewer=viewer)
+        widest = [row.external_id for row in report.widest]
+        return [entry.external_id for entry in page.entries], page.held_back, widest, report.held_back
+
+
+ALL = (["done", "lacking"], 0, ["done", "lacking", "calm"], 0)
+BLIND = (["done"], 1, ["done"], 2)
+
+
+@pytest.fixture
+def study(database):
+    return Study(database)
+
+
+def test_only_from_a_rater_pairs_that_lack_grades_are_held_back(study):
+    assert study.seen() == ALL
+    study.join()
+    assert study.seen() == BLIND
+    assert study.adjudication.queue(study.id).held_back == 0  # the command line
+    assert study.agreement.report(study.id, resamples=0).whole.ratings == 8
+    study.projects.remove_member(study.id, "judith", Role.RATER)
+    assert study.seen() == ALL
+
+
+def test_my_projects_count_what_is_there_to_adjudicate(study):
+    def told(name):
+        user = AccountService(study.rated.database).user(name)
+        [line] = OverviewService(study.rated.database).projects(user)
+        return line.to_adjudicate
+
+    assert told("judith") == 2
+    study.join()
+    assert told("judith") == 1
+    study.projects.add_member(study.id, "cleo", Role.ADJUDICATOR)
+    study.projects.remove_member(study.id, "cleo", Role.RATER)
+    assert told("cleo") == 2
+
+
+def test_counts_neighbours_and_the_first_pair_know_nothing_of_a_pair_that_is_held_back(study):
+    study.join()
+    page = study.adjudication.queue(study.id, viewer=study.judith)
+    assert page.counts[Which.OPEN] == 1
+    assert study.adjudication.first(study.id, viewer=study.judith) == study.rated.pair_id("done")
+    around = study.adjudication.neighbours(study.id, study.rated.pair_id("done"), viewer=study.judith)
+    assert around == (None, None)
+
+
+@pytest.mark.parametrize("name", ["lacking", "calm", "single"])
+def test_by_its_number_such_a_pair_is_neither_shown_nor_decided_on(study, name):
+    study.join()
+    pair_id = study.rated.pair_id(name)
+    for ask in (
+        lambda: study.adjudication.item(study.id, pair_id, viewer=study.judith),
+        lambda: study.adjudication.decide(study.id, pair_id, study.judith, Decimal(2), Cause.SCALE),
+        lambda: study.adjudication.withdraw(study.id, pair_id, study.judith),
+    ):
+        with pytest.raises(AdjudicationError, match=f"You may still grade the pair '{name}'"):
+            ask()
+    assert study.adjudication.item(study.id, pair_id).history == ()
+
+
+def test_a_decided_pair_that_lacks_grades_is_held_back_too(study):
+    study.adjudication.decide(study.id, study.rated.pair_id("lacking"), study.judith, Decimal(2), Cause.SCALE)
+    study.join()
+    assert study.seen() == BLIND
+
+
+def test_a_pair_is_held_back_while_anybody_has_it_before_them(study):
+    study.join()
+    study.projects.add_member(study.id, "cleo", Role.RATER)
+    for rater in (study.judith, study.cleo):  # in her own hands, then in those of another
+        study.assignments.queue(study.id, rater, 4)
+        assert study.seen() == BLIND
+        study.assignments.give_back(study.id, rater)
+    assert study.seen() == BLIND
+    study.rated.rate("lacking", cleo="2")
+    assert study.seen()[:2] == (["done", "lacking"], 0)
+
+
+def test_who_has_graded_the_pair_sees_it(study):
+    study.join()
+    study.assignments.queue(study.id, study.judith, 4)
+    study.ratings.rate(study.rated.pair_id("calm"), study.judith, Decimal(2))
+    assert study.seen() == (["done"], 1, ["done", "calm"], 1)
+    study.ratings.rate(study.rated.pair_id("lacking"), study.judith, Decimal(2))
+    assert study.seen() == ALL
+
+
+def test_whoever_is_kept_off_for_a_time_only_still_sees_nothing(study):
+    study.join()
+    study.quality.pause(study.id, "judith")
+    assert study.seen() == BLIND
+    study.quality.resume(study.id, "judith")
+    study.assignments.queue(study.id, study.judith, 4)
+    study.rated.clock.move(3600)  # the lease is over
+    assert study.seen() == BLIND
+
+
+def test_a_skipped_pair_is_shown_and_no_longer_graded_where_others_have(study):
+    study.join()
+    study.assignments.queue(study.id, study.judith, 4)
+    lacking = study.rated.pair_id("lacking")
+    study.assignments.skip(lacking, study.judith, SkipReason.OTHER, "too long")
+    assert study.seen() == (["done", "lacking"], 0, ["done", "lacking"], 1)
+    with pytest.raises(AssignmentError, match="could look at others' grades"):
+        study.ratings.rate(lacking, study.judith, Decimal(2))
+
+
+def test_who_only_rates_may_grade_a_skipped_pair_as_before(study):
+    study.projects.add_member(study.id, "cleo", Role.RATER)
+    study.assignments.queue(study.id, study.cleo, 4)
+    lacking = study.rated.pair_id("lacking")
+    study.assignments.skip(lacking, study.cleo, SkipReason.OTHER, "too long")
+    study.ratings.rate(lacking, study.cleo, Decimal(2))
+    assert len(study.adjudication.item(study.id, lacking).grades) == 3
+
+
+def test_more_raters_for_a_pair_make_finished_pairs_open_again(study):
+    study.rated.rate("lacking", cleo="2")
+    study.join()
+    assert study.seen()[:2] == (["done", "lacking"], 0)
+    settings = study.projects.get(study.id).settings
+    study.projects.update(study.id, replace(settings, raters_per_pair=4))
+    assert study.seen()[:2] == ([], 2)

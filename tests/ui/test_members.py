@@ -1,0 +1,105 @@
+"""The section on members: what can be done with the role that is chosen, and becoming a rater oneself."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import gradio as gr
+import pytest
+
+from annotation.services.access.accounts import AccountService
+from annotation.services.access.invitations import InvitationService
+from annotation.services.projects import ProjectService
+from annotation.services.quality import QualityService
+from annotation.types import ProjectSettings, Role
+from annotation.ui.members import MembersHandlers
+from tests.people import CHEAP, PASSWORD
+
+
+@pytest.fixture
+def handlers(sqlite_database) -> MembersHandlers:
+    """Ana leads, Ben rates and adjudicates."""
+    accounts, projects = AccountService(sqlite_database, passwords=CHEAP), ProjectService(sqlite_database)
+    projects.create(ProjectSettings(name="News"))
+    for name, *roles in (("Ana", Role.ADMINISTRATOR), ("Ben", Role.RATER, Role.ADJUDICATOR)):
+        accounts.add_user(name, PASSWORD)
+        for role in roles:
+            projects.add_member(1, name, role)
+    return MembersHandlers(
+        accounts, InvitationService(sqlite_database), projects, QualityService(sqlite_database)
+    )
+
+
+def ask(name="Ana"):
+    return SimpleNamespace(username=name, query_params={"project": "1"})
+
+
+def pressable(answer):
+    """Whether remove, pause and resume can be pressed."""
+    return [part.interactive for part in answer if isinstance(part, gr.Button)][:3]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        (None, [False, False, False]),
+        ("", [False, False, False]),
+        ("rater:Ben", [True, True, False]),
+        ("adjudicator:Ben", [True, False, False]),
+        ("administrator:Ana", [True, False, False]),
+        ("rater:Ana", [False, False, False]),
+        ("rater:Nobody", [False, False, False]),
+        ("king:Ben", [False, False, False]),
+        ("Ben", [False, False, False]),
+    ],
+)
+def test_only_what_can_be_done_with_the_chosen_role_can_be_pressed(handlers, chosen, expected):
+    said, *buttons = handlers.choose(ask(), chosen)
+    assert said == ""  # whatever was said of another choice
+    assert pressable(buttons) == expected
+
+
+def test_a_paused_rater_can_be_resumed_and_stays_chosen(handlers):
+    paused = handlers.pause(ask(), "rater:Ben")
+    assert pressable(paused) == pressable(handlers.choose(ask(), "rater:Ben")) == [True, False, True]
+    assert pressable(handlers.choose(ask(), "adjudicator:Ben")) == [True, False, False]
+    assert "rater:Ben" in [part.value for part in paused if isinstance(part, gr.Dropdown)]
+    assert pressable(handlers.resume(ask(), "rater:Ben")) == [True, True, False]
+    removed = handlers.remove(ask(), "rater:Ben")
+    assert pressable(removed) == [False, False, False]
+    assert pressable(handlers.show(ask())) == [False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "told"),
+    [
+        (None, "No member is chosen"),
+        ("adjudicator:Ben", "Ben is chosen as adjudicator"),
+        ("rater:Ana", "not a rater"),
+    ],
+)
+def test_what_cannot_be_paused_is_refused_whatever_was_pressed(handlers, chosen, told):
+    for deed in (handlers.pause, handlers.resume):
+        with pytest.raises(gr.Error, match=told):
+            deed(ask(), chosen)
+    assert handlers.quality.paused(1) == frozenset()
+
+
+def test_who_leads_becomes_a_rater_with_one_press(handlers):
+    def offer(answer):
+        return next(part.visible for part in answer if isinstance(part, gr.Column))
+
+    assert offer(handlers.show(ask()))
+    said, *shown = handlers.join(ask())
+    assert 'You are a rater of this project now. <a href="/annotate/rate?project=1">Grade pairs</a>' in said
+    assert handlers.accounts.roles("Ana", 1) == {Role.ADMINISTRATOR, Role.RATER}
+    assert not offer(shown)
+    handlers.join(ask())
+    assert offer(handlers.remove(ask(), "rater:Ana"))
+
+
+def test_nobody_else_chooses_or_joins(handlers):
+    for deed in (handlers.join, lambda request: handlers.choose(request, "rater:Ben")):
+        with pytest.raises(gr.Error, match="administrator"):
+            deed(ask("Ben"))
+    assert Role.ADMINISTRATOR not in handlers.accounts.roles("Ben", 1)
