@@ -18,22 +18,26 @@ PUBLISHED = Path(__file__).parents[1] / "assets" / "published" / "ramkg.toml"
 
 _HEAD = """# Results in several languages
 
-Written by `python -m kpdemo experiments ramkg`, which also measured what is ours. A cell is **P / R / F1**
-at M in percent by RAMKG's measure: present and absent keyphrases together, lower-cased, without punctuation,
-not stemmed, the mean of the documents' own F1, ± its standard error over documents. Every system gives as
-many keyphrases as its own rule says: the unsupervised baselines ten."""
+Our figures by RAMKG's measure, then [those of its paper](#the-papers), which are on other documents.
+`python -m kpdemo experiments ramkg` measured ours and wrote this page.
+
+A cell is **P / R / F1** at M in percent: present and absent keyphrases together, lower-cased, without
+punctuation, not stemmed; the mean of the documents' own F1, ± its standard error over documents. Every system
+gives as many keyphrases as its own rule says, the unsupervised baselines ten."""
 
 _PAPER = """## The paper's
 
-Gao et al. 2022, *Retrieval-Augmented Multilingual Keyphrase Generation*, Tables 2 and 3, on test sets of
-their own: products in German, Spanish, French and Italian, papers in Chinese and Korean. F1@M in percent. Of
-their data only the development set of papers is measured above; the French above is of other documents.
+Gao et al. 2022, *Retrieval-Augmented Multilingual Keyphrase Generation*, Tables 2 and 3: F1@M in percent on
+its own test sets, products in German, Spanish, French and Italian, papers in Chinese and Korean. Of its data
+only the development set of papers is measured above. Why ours differ:
 
-Why ours differ: the model that ships ranks phrases by features, with a retriever of 8 million parameters,
-where the paper fine-tunes mBART. It has met no Korean document, and few Chinese words of science in two
-languages, so that the passages it finds for Chinese and Korean texts are rarely near. A Transformer from
-scratch reads 24,000 documents here (`configs/ramkg_transformer.toml`) and then knows which subwords are
-frequent, but does not yet look at the document; the paper has 62,368 documents of products to train one."""
+- The model that ships ranks phrases by features, with a retriever of 8 million parameters; the paper
+  fine-tunes mBART.
+- It was trained on no Korean documents and on few scientific words in both Chinese and English, so that the
+  passages it finds for Chinese and Korean texts are rarely near.
+- A Transformer from scratch reads 24,000 documents here (`configs/ramkg_transformer.toml`) and then knows
+  which subwords are frequent, but does not yet look at the document; the paper trains one on 62,368
+  documents of products."""
 
 
 def multilingual_page(results: Results) -> str:

@@ -22,29 +22,38 @@ from kpdemo.experiments.results import Result, Results
 
 _HEAD = """# Results beside SimCKP's
 
-Written by `python -m kpdemo experiments`, which also measured what is ours. What is the paper's is from
-Choi et al. 2023, *SimCKP*, by the numbers of its tables. Every cell is **F1@5 / F1@M**, macro-averaged over
-the documents that have gold of the kind (`skip_empty`, see [evaluation.md](evaluation.md)), as SimCKP's
-released evaluation does; ± is the standard error over documents. Systems before SimCKP stand as it cites
-them: the papers that most of these figures come from count a document without gold of the kind as 0, which
-makes them lower. Documents that chose weights or a threshold, by the configuration's validation file, are
-left out where that file is at hand."""
+Our figures beside those of Choi et al. 2023, *SimCKP*, by the numbers of its tables. They are not of the same
+experiment: see [why they differ](#why-they-differ). `python -m kpdemo experiments` measured ours and wrote
+this page.
+
+- A cell is **F1@5 / F1@M**, macro-averaged over the documents that have gold of the kind (`skip_empty`, see
+  [evaluation.md](evaluation.md)), as SimCKP's released evaluation does; ± is the standard error over
+  documents.
+- Systems before SimCKP stand as it cites them. Most of their papers count a document without gold of the
+  kind as 0, which makes these figures lower.
+- Documents that chose weights or a threshold, by the configuration's validation file, are left out where
+  that file is at hand."""
 
 _WHY = """## Why they differ
 
-Ours and the paper's are not the same experiment, and a row of ours says nothing about theirs. The encoder
-has 22 million parameters, BART-base has 139 million. The paper trains on 530,809 documents of KP20k for up
-to ten epochs; what a model of ours was trained on is in its card, and is less and other. KP20k's test set
-was not at hand: where KP20k is named, ours is a part of its validation set. Candidates, labels, threshold
-and order differ as [deviations.md](deviations.md) lists."""
+Ours and the paper's are not the same experiment, and a row of ours says nothing about theirs:
 
-_WHY_VARIANTS = """The variants read a few thousand documents at most, far from where a learning curve
-flattens, so that what needs more training may look worse than it is. They begin with an encoder that was
-made for comparing sentences by their cosine, which may help what compares vectors more than what classifies
-them. Out of domain is Inspec alone, whose indexers chose other phrases than authors do, where the paper has
-four data sets. One seed is one draw, and ± knows of the documents only: differences of less than two
-standard errors, and some larger ones, may not survive another seed. What can be compared is the order of
-the rows within a table, and that only where they are far apart."""
+- The encoder has 22 million parameters, BART-base has 139 million.
+- The paper trains on 530,809 documents of KP20k for up to ten epochs; a model of ours learnt from fewer and
+  other documents, which its card lists.
+- KP20k's test set was not at hand: where KP20k is named, ours is a part of its validation set.
+- Candidates, labels, threshold and order differ as [deviations.md](deviations.md) lists."""
+
+_WHY_VARIANTS = """Of the variants only the order of the rows within a table can be compared, and that
+only where they are far apart:
+
+- They read a few thousand documents at most, so that what needs more training may look worse than it is.
+- They begin with an encoder that was made for comparing sentences by their cosine, which may help what
+  compares vectors more than what classifies them.
+- Out of domain is Inspec alone, whose indexers chose other phrases than authors do; the paper has four data
+  sets.
+- One seed is one draw, and ± is over documents only: differences of less than two standard errors, and some
+  larger ones, may not survive another seed."""
 
 _KINDS = {"main": "main", "variant": "ablation` and `negatives", "ngrams": "ngrams", "recall": "recall"}
 """What is stored, and the experiments that store it."""
@@ -111,8 +120,8 @@ def _ablation(results: Results) -> str:
 
 {table}
 
-All variants are on our encoder. What generates has a decoder of two layers on it that begins untrained,
-where BART's decoder is pretrained."""
+All variants are on our encoder. The one that generates has an untrained decoder of two layers; BART's is
+pretrained."""
     parts = [
         text,
         _variants(results, published().ablation_absent, "absent"),
@@ -218,13 +227,13 @@ def _lengths(results: Results) -> str:
 
 `python -m kpdemo experiments ngrams`
 
-The contrastive variant, held to shorter candidates when it extracts, with a threshold of its own for each
-length. Documents as above.
+The contrastive variant with shorter candidates, and a threshold of its own for each length. Documents as
+above.
 
 {table}
 
-The paper draws curves and gives no figures: on all five test sets they rise up to three words and are
-nearly flat from there on, but for a slight rise at six on some, such as Inspec and SemEval."""
+The paper draws curves without figures: on all five test sets they rise up to three words and are nearly
+flat from there on, with a slight rise at six on some, such as Inspec and SemEval."""
 
 
 def _recall(results: Results) -> str:

@@ -67,13 +67,13 @@ def recall_by_round(rounds: Result, published: Mapping[str, Any]) -> str:
     fewer = (best["recall"]["5"] - first["recall"]["5"]) / missed if missed else 0.0
     return f"""## Retrieval by round (Table 4)
 
-`python -m kpdemo train multilingual`: validation documents, each with its passage among the whole corpus. The
-paper's are products in four languages.
+Validation documents of `python -m kpdemo train multilingual`, each with its passage among the whole corpus;
+the paper's are products in four languages.
 
 {markdown_table(["Recall at", *map(str, theirs["cut_offs"])], rows)}
 
-The retriever of round {rounds["best"]} misses {fewer:.0%} fewer passages at 5 than that of the first; the
-paper's last misses 45 % fewer."""
+The retriever of round {rounds["best"]} misses {100 * fewer:.0f} % fewer passages at 5 than that of the first;
+the paper's last misses 45 % fewer."""
 
 
 def pairs_by_round(rounds: Result, published: Mapping[str, Any]) -> str:
@@ -94,9 +94,9 @@ def pairs_by_round(rounds: Result, published: Mapping[str, Any]) -> str:
 
 {markdown_table(["Round", *map(str, range(1, count + 1))], rows)}
 
-F1@M is that of each round's ranker, trained on the documents that were told their passage, on the documents
-that are mined. Label accuracy is, ours, over mined pairs whose true passage is known; the paper's is over
-1,000 pairs of products kept for development, so that the two are not to be compared."""
+F1@M is that of each round's ranker, trained on the documents with a known passage, on the documents that are
+mined. Label accuracy is not to be compared: ours is over mined pairs whose true passage is known, the paper's
+over 1,000 pairs of products kept for development."""
 
 
 def _kinds(figures: Mapping[str, Any]) -> list[str]:

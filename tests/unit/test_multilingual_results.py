@@ -223,7 +223,7 @@ def test_rounds_stand_beside_the_paper_s(tmp_path):
     results.write("rounds", rounds_result(tmp_path / "rgit.json"))
     write_page(results)
     page = results.page.read_text(encoding="utf-8")
-    assert "misses 50% fewer passages at 5" in page
+    assert "misses 50 % fewer passages at 5" in page
     assert "| pseudo pairs, ours | 1,234 | – |" in page
     assert "| RAMKG + RGIT (paper) | 45.8 | 58.3 | 72.4 |" in page
     with pytest.raises(ConfigError, match="cannot be read"):
@@ -272,4 +272,4 @@ def test_rounds_that_begin_without_a_miss_have_a_table(tmp_path):
     recall = {str(k): 1.0 for k in (1, 2, 5, 10, 20)}
     results.write("rounds", {"kind": "rounds", "best": 1, "rounds": [{"round": 1, "recall": recall}]})
     write_page(results)
-    assert "misses 0% fewer passages at 5" in results.page.read_text(encoding="utf-8")
+    assert "misses 0 % fewer passages at 5" in results.page.read_text(encoding="utf-8")
