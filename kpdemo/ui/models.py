@@ -13,7 +13,7 @@ from threading import BoundedSemaphore, Event, Lock, Thread
 import kpdemo
 from kpdemo.cards import model_card
 from kpdemo.errors import BusyError, KpdemoError, LanguageError, ModelLoadError, ModelStoppedError
-from kpdemo.languages import identified
+from kpdemo.languages.detection import identified
 from kpdemo.languages.routing import DEFAULT_MODEL, model_for
 from kpdemo.predictors import model_folder
 from kpdemo.progress import heard_by, tell

@@ -17,7 +17,7 @@ import pytest
 import app
 import kpdemo
 from kpdemo.errors import LanguageError, ModelLoadError, ModelStoppedError
-from kpdemo.languages import detect
+from kpdemo.languages.detection import detect
 from kpdemo.types import Keyphrase, Prediction
 from kpdemo.ui.chosen import MOST_FILES, readable_copies
 from kpdemo.ui.compare import OWN_SCALES, STOPPED, UNCOUNTED, Column, CompareHandlers, columns_html
