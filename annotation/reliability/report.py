@@ -213,11 +213,11 @@ def extremes(grades: Grades, pairs: int) -> tuple[Floats, Floats]:
     return lows, highs
 
 
-def widest(data: ProjectGrades, count: int = WIDEST_PAIRS) -> Spreads:
+def widest(data: ProjectGrades) -> Spreads:
     """The pairs whose grades are farthest apart, earlier pairs first among equals; none that agree."""
     lows, highs = extremes(data.grades, len(data.decided))
     spreads = np.nan_to_num(highs - lows)
-    chosen = [int(pair) for pair in np.argsort(-spreads, kind="stable")[:count] if spreads[pair] > 0]
+    chosen = [int(pair) for pair in np.argsort(-spreads, kind="stable")[:WIDEST_PAIRS] if spreads[pair] > 0]
     counts = np.bincount(data.grades.pairs, minlength=len(data.decided))
     return Spreads(
         tuple(chosen),
