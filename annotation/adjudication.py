@@ -125,10 +125,6 @@ class AdjudicationItem:
     """The pair counts nowhere: nothing is decided on it."""
 
     @property
-    def is_open(self) -> bool:
-        return self.is_flagged and (self.decision is None or self.is_changed)
-
-    @property
     def is_decidable(self) -> bool:
         return not self.is_withdrawn and (self.is_flagged or self.decision is not None)
 

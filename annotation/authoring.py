@@ -94,7 +94,6 @@ class Task:
 class WritingDesk:
     """What a writer has before them."""
 
-    project: str
     task: Task | None
     submitted: int
     """How many of their texts wait for an editor."""

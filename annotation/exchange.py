@@ -44,26 +44,12 @@ from annotation.errors import ImportFileError
 from annotation.files.formats import (
     FileFormat,
     Source,
-    open_source,
-    open_stream,
     rows_or_errors,
     type_of_name,
 )
 from annotation.files.row_reader import RowReader
 from annotation.files.tables import Row
 from annotation.types import ReadItem, ReadKnownPair
-
-__all__ = [
-    "FileFormat",
-    "Source",
-    "fingerprint",
-    "open_source",
-    "open_stream",
-    "read_items_or_errors",
-    "read_known_pairs",
-    "read_larger_items",
-    "type_of_name",
-]
 
 _Read = TypeVar("_Read")
 
@@ -81,7 +67,7 @@ def read_items_or_errors(
     message; it is the last where no row can be read after it.
 
     Args:
-        source: from `open_source`.
+        source: from `annotation.files.formats.open_source`.
         format: None finds it out from the name's suffix and the first line.
         type: the comparison type of rows that name none.
         only_type: that of the project, where it has one: of rows whose file names none either.

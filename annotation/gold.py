@@ -212,7 +212,6 @@ class Tally:
     """Counts of rows as they go by."""
 
     _counts: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
-    _order: list[str] = field(default_factory=list)
 
     def add(self, row: GoldRow) -> None:
         counts = self._counts.setdefault((row.type, row.genre or ""), Counter())

@@ -169,9 +169,7 @@ class RatedPair:
     source: str | None
     ratings: tuple[tuple[str, Decimal], ...]
     adjudicated: Decimal | None = None
-    adjudicator: str | None = None
     cause: Cause | None = None
-    note: str = ""
     comments: tuple[RaterComment, ...] = ()
     senses: PairSenses | None = None
 

@@ -24,7 +24,6 @@ class JudgedPair:
     """A pair with what was requested and what came out of it."""
 
     type: str
-    genre: str | None
     requested: Decimal | None
     """None for a pair that was not written to order."""
     obtained: Decimal | None

@@ -6,7 +6,8 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from kpdemo.predictors import DEFAULT_MODEL, ENGLISH_MODEL, hub_models, model_folder
+from kpdemo.languages.routing import DEFAULT_MODEL
+from kpdemo.predictors import ENGLISH_MODEL, hub_models, model_folder
 
 CARDS = ("MODEL_CARD.md", "README.md")
 """Where a card stands in a folder: ours, and that of the Hugging Face Hub."""

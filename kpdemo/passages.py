@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kpdemo.languages.names import ENGLISH
-from kpdemo.scores import SCORE_DIGITS as SCORE_DIGITS
-from kpdemo.scores import short_score
+from kpdemo.scores import SCORE_DIGITS, short_score
 from kpdemo.text import phrase_key
 from kpdemo.types import Prediction, RetrievalPrediction, RetrievedPassage
 

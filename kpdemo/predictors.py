@@ -11,8 +11,7 @@ from threading import Lock
 
 from kpdemo.errors import ModelLoadError
 from kpdemo.forwarding import Forwarding
-from kpdemo.languages.routing import DEFAULT_MODEL as DEFAULT_MODEL
-from kpdemo.languages.routing import MULTILINGUAL_MODEL
+from kpdemo.languages.routing import DEFAULT_MODEL, MULTILINGUAL_MODEL
 from kpdemo.nesting import Unnested
 from kpdemo.routed import RoutedPredictor
 from kpdemo.simckp.hub.profiles import KNOWN, one_line

@@ -12,7 +12,8 @@ from functools import lru_cache
 from itertools import islice
 
 from kpdemo.errors import InputError
-from kpdemo.languages import identified, wording
+from kpdemo.languages import wording
+from kpdemo.languages.detection import identified
 from kpdemo.languages.names import ENGLISH
 from kpdemo.languages.scripts import UNSPACED, scripts
 from kpdemo.markup import without_markup

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from annotation.errors import ImportFileError
-from annotation.exchange import FileFormat, Source, read_items_or_errors
+from annotation.exchange import read_items_or_errors
+from annotation.files.formats import FileFormat, Source
 from annotation.types import NewPair, NewRating
 
 

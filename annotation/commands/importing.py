@@ -21,7 +21,8 @@ from annotation.commands.options import (
     check_file,
     open_project,
 )
-from annotation.exchange import FileFormat, Source, open_source, open_stream, read_items_or_errors
+from annotation.exchange import read_items_or_errors
+from annotation.files.formats import FileFormat, Source, open_source, open_stream
 from annotation.files.made_ids import MadeIds
 from annotation.joined import joined_text
 from annotation.senses.dictionary import Dictionary

@@ -15,7 +15,8 @@ from annotation.authoring import ReadLargerItem
 from annotation.characters import beginning
 from annotation.commands.importing import STDIN, file_size, number_of, summary_text
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
-from annotation.exchange import FileFormat, open_source, open_stream, read_larger_items
+from annotation.exchange import read_larger_items
+from annotation.files.formats import FileFormat, open_source, open_stream
 from annotation.services.writing.item_withdrawal import ItemWithdrawalService
 from annotation.services.writing.items import ItemService
 from annotation.sizes import size_of

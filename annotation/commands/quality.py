@@ -19,7 +19,8 @@ from annotation.commands.options import (
     open_project,
     options_checked,
 )
-from annotation.exchange import open_source, read_known_pairs
+from annotation.exchange import read_known_pairs
+from annotation.files.formats import open_source
 from annotation.quality import QualitySettings, check_quality_settings
 from annotation.senses.dictionary import Dictionary
 from annotation.senses.pair_senses import known_with_senses

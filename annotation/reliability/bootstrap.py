@@ -64,10 +64,6 @@ class Alpha:
         them = "resample that has" if self.undefined_resamples == 1 else "resamples that have"
         return f"The interval leaves out {self.undefined_resamples} {them} one grade only."
 
-    @property
-    def width(self) -> float | None:
-        return None if self.low is None or self.high is None else self.high - self.low
-
 
 def measure(
     grades: Grades,

@@ -59,7 +59,6 @@ class Looked:
     """A word that was looked up."""
 
     word: str
-    part_of_speech: str | None
     senses: tuple[Sense, ...]
 
 
@@ -71,7 +70,7 @@ def look_up(text: str, part_of_speech: str, wordnet: WordNet) -> Looked:
     """
     word, letter = checked_word(text)
     letter = letter or part_of_speech or None
-    return Looked(word, letter, tuple(wordnet.senses_of(word, letter)))
+    return Looked(word, tuple(wordnet.senses_of(word, letter)))
 
 
 def checked_word(text: str) -> tuple[str, str | None]:

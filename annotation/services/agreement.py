@@ -135,12 +135,10 @@ class AgreementService:
         plan = plan_pairs(data.grades, target, resamples=resamples, seed=seed)
         return plan, len(data.decided) - plan.pairs
 
-    def may_renew(
-        self, project_id: int, *, resamples: int = DEFAULT_RESAMPLES, seed: int = DEFAULT_SEED
-    ) -> bool:
+    def may_renew(self, project_id: int) -> bool:
         """Whether a page that renews itself may ask for a new report: making them takes at most a 20th of
         the time, so that a project of 100,000 pairs can be watched while it is graded."""
-        kept = self._place(project_id, resamples, seed)
+        kept = self._place(project_id, DEFAULT_RESAMPLES, DEFAULT_SEED)
         return time.monotonic() - kept.made_at >= kept.seconds / SHARE_OF_TIME
 
     def _place(self, *question: int) -> _Kept:

@@ -47,6 +47,9 @@ from annotation.types import ProjectSettings
 from db import Database
 from db.models import Export, Project, User
 
+LISTED = 20
+"""Exports of a project that its page tells."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExportedGold:
@@ -145,14 +148,14 @@ class GoldService:
             target.publish()  # before the commit: when that fails, the folder takes it back
         return exported
 
-    def exports(self, project_id: int, limit: int = 20) -> list[ExportRecord]:
-        """The exports of a project, the last first."""
+    def exports(self, project_id: int) -> list[ExportRecord]:
+        """The exports of a project, the last first, at most `LISTED`."""
         statement = (
             select(Export, User.name)
             .outerjoin(User, User.id == Export.user_id)
             .where(Export.project_id == project_id)
             .order_by(Export.id.desc())
-            .limit(limit)
+            .limit(LISTED)
         )
         with self._database.reading() as session:
             return [_as_record(row, name) for row, name in session.execute(statement)]

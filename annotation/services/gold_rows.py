@@ -119,11 +119,8 @@ def _pairs_after(project_id: int, import_order: int) -> Executable:
             Pair.import_order,
             Adjudication.quarters,
             Adjudication.cause,
-            Adjudication.note,
-            User.name.label("adjudicator"),
         )
         .outerjoin(Adjudication, Adjudication.pair_id == Pair.id)
-        .outerjoin(User, User.id == Adjudication.adjudicator_id)
         .where(Pair.project_id == project_id, IN_USE, Pair.import_order > import_order)
         .order_by(Pair.import_order)
         .limit(_AT_ONCE)
@@ -166,8 +163,6 @@ def _rated_pair(pair: Row[Any], ratings: list[tuple[str, Decimal]]) -> RatedPair
         source=pair.source,
         ratings=tuple(ratings),
         adjudicated=None if pair.quarters is None else from_quarters(pair.quarters),
-        adjudicator=pair.adjudicator,
         cause=Cause(pair.cause) if pair.cause else None,
-        note=pair.note or "",
         senses=senses_from_json(pair.senses),
     )

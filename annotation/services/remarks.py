@@ -69,7 +69,7 @@ class RemarkService:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def remarks(self, project_id: int, *, limit: int | None = PAGE_LENGTH, offset: int = 0) -> RemarkPage:
+    def remarks(self, project_id: int, *, limit: int | None = PAGE_LENGTH) -> RemarkPage:
         """What was said in a project, of check pairs too: problems first, and then the newest first.
 
         Args:
@@ -102,7 +102,6 @@ class RemarkService:
                 said.c.id.desc(),
             )
             .limit(limit)
-            .offset(offset)
         )
         with self._database.reading() as session:
             found = {RemarkKind(kind): number for kind, number in session.execute(counting)}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Select, Table, func, select
+from sqlalchemy import Table, select
 from sqlalchemy.orm import Session
 
 from annotation.errors import NotFoundError
@@ -39,7 +39,6 @@ class GoldVersion:
     sha256: str
     pairs: int
     at: datetime
-    systems: int
 
     @property
     def is_own(self) -> bool:
@@ -137,20 +136,8 @@ def find_system(session: Session, project_id: int, system_id: int) -> ScoredSyst
     return row
 
 
-def select_versions(project_id: int, gold_id: int | None = None) -> Select[GoldSet, int]:
-    """The gold sets of a project, or one of them, each with the number of its systems; the last first."""
-    counted = (
-        select(func.count())
-        .where(ScoredSystem.gold_set_id == GoldSet.id)
-        .correlate(GoldSet)
-        .scalar_subquery()
-    )
-    found = select(GoldSet, counted).where(GoldSet.project_id == project_id).order_by(GoldSet.id.desc())
-    return found if gold_id is None else found.where(GoldSet.id == gold_id)
-
-
-def as_version(row: GoldSet, systems: int) -> GoldVersion:
-    return GoldVersion(row.id, row.name, row.sha256, row.pairs, row.created_at, systems)
+def as_version(row: GoldSet) -> GoldVersion:
+    return GoldVersion(row.id, row.name, row.sha256, row.pairs, row.created_at)
 
 
 def read_pairs(session: Session, gold_id: int) -> tuple[GoldPair, ...]:

@@ -31,7 +31,6 @@ from annotation.services.system_rows import (
     read_keys,
     read_pairs,
     read_systems,
-    select_versions,
 )
 from annotation.systems.baselines import Similarities
 from annotation.systems.report import ScoreReport, System, score_systems
@@ -105,7 +104,8 @@ class SystemService:
     def golds(self, project_id: int) -> list[GoldVersion]:
         """The gold sets that systems are measured on, the last first."""
         with self._database.reading() as session:
-            return [as_version(row, systems) for row, systems in session.execute(select_versions(project_id))]
+            golds = select(GoldSet).where(GoldSet.project_id == project_id).order_by(GoldSet.id.desc())
+            return [as_version(row) for row in session.scalars(golds)]
 
     def gold(self, project_id: int, gold_id: int) -> Gold:
         """A gold set with its pairs.
@@ -204,9 +204,7 @@ class SystemService:
             counting = self._counting[project_id]
         with counting:  # who asks while a board of the project is counted waits for that one
             with self._database.reading() as session:
-                find_gold_set(session, project_id, gold_id)
-                row, systems_on_it = session.execute(select_versions(project_id, gold_id)).one()
-                version = as_version(row, systems_on_it)
+                version = as_version(find_gold_set(session, project_id, gold_id))
                 entries = read_entries(session, gold_id)
                 key = (version, entries)  # not their ids alone: SQLite gives those of removed rows anew
                 if (kept := self._kept(key)) is not None:

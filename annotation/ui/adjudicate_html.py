@@ -26,7 +26,6 @@ KEYS = (
     "↑ and ↓ to the grade below and above."
 )
 NO_PAIRS = "No pairs yet. Import a file of pairs, then let raters grade them."
-TOP_QUARTERS = 16
 
 
 def item_html(item: AdjudicationItem, project: Project, user: User, around: Neighbours) -> str:

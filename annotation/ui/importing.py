@@ -11,8 +11,8 @@ import gradio as gr
 
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, ImportFileError
-from annotation.exchange import open_source, read_items_or_errors
-from annotation.files.formats import SUFFIXES
+from annotation.exchange import read_items_or_errors
+from annotation.files.formats import SUFFIXES, open_source
 from annotation.files.wrong_lines import WrongLinesError
 from annotation.joined import joined_text
 from annotation.senses.dictionary import Dictionary

@@ -12,7 +12,8 @@ from annotation.authoring import ItemSummary
 from annotation.characters import beginning
 from annotation.comparison import comparison_type
 from annotation.errors import AnnotationError, SettingsError, WritingError
-from annotation.exchange import open_source, read_larger_items
+from annotation.exchange import read_larger_items
+from annotation.files.formats import open_source
 from annotation.services.access.accounts import AccountService
 from annotation.services.projects import ProjectService
 from annotation.services.writing.editing import EDITORS

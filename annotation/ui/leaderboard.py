@@ -144,8 +144,6 @@ class LeaderboardPage:
     """Where the reader's clock is, filled by `IN_ZONE`."""
     shown: list[Any]
     """The outputs of `LeaderboardHandlers.show`."""
-    opened: Any
-    """The event that fills the page."""
 
 
 def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> LeaderboardPage:
@@ -176,7 +174,7 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
             difference = gr.HTML("", elem_id="leaderboard-difference-part", js_on_load=None)
             text("method")
     shown = [body, board, gold, chart, first, second, *(parts[name] for name in TEXTS)]
-    opened = page.load(handlers.open, zone, [closed, *shown], api_name="open_leaderboard", js=ZONE, **QUIETLY)
+    page.load(handlers.open, zone, [closed, *shown], api_name="open_leaderboard", js=ZONE, **QUIETLY)
     gold.input(
         handlers.show,
         [gold, zone],
@@ -196,7 +194,7 @@ def build_leaderboard_page(handlers: LeaderboardHandlers, page: gr.Blocks) -> Le
         trigger_mode="always_last",
         **QUIETLY,
     )
-    return LeaderboardPage(gold, zone, shown, opened)
+    return LeaderboardPage(gold, zone, shown)
 
 
 def save_html(project_id: int, gold_id: int) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 import gradio as gr
 
 from annotation.errors import AnnotationError, ImportFileError, SettingsError
-from annotation.exchange import open_source, read_known_pairs
+from annotation.exchange import read_known_pairs
+from annotation.files.formats import open_source
 from annotation.senses.dictionary import Dictionary
 from annotation.senses.pair_senses import known_with_senses
 from annotation.services.access.accounts import AccountService

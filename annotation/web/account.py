@@ -66,7 +66,7 @@ class AccountPages:
         user = await self._responder.user_of(request)
         if user is not None:
             await self._responder.ask(self._sign_ins.sign_out_everywhere, user.name)
-        return self._responder.see_off(request, "/sign-in?out")
+        return self._responder.see_off(request)
 
     def _page(self, user: User, *, note: str = "", error: AnnotationError | None = None) -> Response:
         return self._responder.show(

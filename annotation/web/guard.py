@@ -22,7 +22,6 @@ PUBLIC = (f"{PREFIX}/assets/", f"{PREFIX}/static/", f"{PREFIX}/theme.css")
 GRADIO = f"{PREFIX}/gradio_api/"
 FOR_PROGRAMS = (f"{PREFIX}/api/", GRADIO)
 
-BUSY = UnreachableError.for_users
 _SOMEBODY_ELSE = "Somebody else is signed in now: open the page again."
 _SECONDS_TO_WAIT = 5
 _USER_IN_SCOPE = "kpdemo.user"

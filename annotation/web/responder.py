@@ -73,9 +73,9 @@ class Responder:
             keep_session(response, request, token, await self.ask(self._sign_ins.browser_mark, user.name))
         return response
 
-    def see_off(self, request: Request, path: str) -> Response:
-        """Go on to `path`, signed out."""
-        response = self.go(path)
+    def see_off(self, request: Request) -> Response:
+        """Go on to the sign-in, signed out."""
+        response = self.go("/sign-in?out")
         drop_session(response, request)
         return response
 

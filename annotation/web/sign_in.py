@@ -68,7 +68,7 @@ class SignInPages:
         token = read_cookie(request, COOKIE)
         if token is not None:
             await self._responder.ask(self._sign_ins.sign_out, token)
-        return self._responder.see_off(request, "/sign-in?out")
+        return self._responder.see_off(request)
 
     async def _form(self, **values: Any) -> Response:
         is_new = not await self._responder.ask(self._invitations.has_administrator)

@@ -45,7 +45,7 @@ from kpdemo.commands.options import (
     quick_count,
     say,
 )
-from kpdemo.predictors import DEFAULT_MODEL
+from kpdemo.languages.routing import DEFAULT_MODEL
 from kpdemo.reading.documents import parse_documents, read_numbered
 from kpdemo.reading.json_rows import ReportLine
 

@@ -12,8 +12,9 @@ import typer
 from kpdemo.commands.encoding import IndexOption, SameEncoderOption, encoder_of, open_index
 from kpdemo.commands.options import STDIN, Device, DeviceOption, JsonOption, print_json
 from kpdemo.errors import InputError, PassageIndexError
-from kpdemo.passages import SCORE_DIGITS, chance_note
+from kpdemo.passages import chance_note
 from kpdemo.reading.files import read_text
+from kpdemo.scores import SCORE_DIGITS
 from kpdemo.types import Document
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from kpdemo.commands.options import (
     quick_count,
     say,
 )
-from kpdemo.predictors import DEFAULT_MODEL
+from kpdemo.languages.routing import DEFAULT_MODEL
 from kpdemo.reading.documents import read_numbered
 from kpdemo.reading.json_rows import LineError, ReportLine, line_name
 from kpdemo.storage import replace_file

@@ -130,7 +130,7 @@ def predict_many(source: str, output: str, reading: Reading, batch_size: int | N
 
 def _predictor_for(document: Document, reading: Reading) -> Predictor:
     """The model for one document: behind the default name, the one made for its language."""
-    from kpdemo.languages import identified
+    from kpdemo.languages.detection import identified
     from kpdemo.languages.routing import DEFAULT_MODEL, model_for
     from kpdemo.nesting import Unnested
     from kpdemo.predictors import shipped_models

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kpdemo.errors import InputError, PassageIndexError
-from kpdemo.languages import identified
+from kpdemo.languages.detection import identified
 from kpdemo.ramkg.appending import StoreWriter, lock, open_writer
 from kpdemo.ramkg.index import PassageIndex
 from kpdemo.ramkg.manifest import MANIFEST, Manifest, file_hashes, read_manifest, write_manifest

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from kpdemo.errors import ConfigError
-from kpdemo.predictors import DEFAULT_MODEL
+from kpdemo.languages.routing import DEFAULT_MODEL
 
 Pooling = Literal["mean", "first", "pooler"]
 

@@ -54,13 +54,11 @@ class RetrievedTerm:
     """A term found for a document.
 
     Attributes:
-        similarity: the cosine of its vector and the document's.
         score: what it is ranked by; see `BankScore`.
         evidence: the terms that speak for it as the document writes them, best first.
     """
 
     text: str
-    similarity: float
     score: float
     evidence: tuple[str, ...] = ()
 
@@ -179,9 +177,8 @@ class PhraseBank:
         present = np.asarray(text.numbers, dtype=np.int64)
         numbers = found[~np.isin(found, present)][: max(count, self.score.scored)]
         vectors = self.vectors[numbers]
-        similarity = _products(vectors, document)
         scores = (
-            similarity
+            _products(vectors, document)
             + self.score.frequency * self.log_frequency[numbers]
             + self.score.words * self._shares_of_words(numbers, text)
             + self.score.likeness * self._likeness(_products(vectors, self.vectors[present].T))
@@ -193,7 +190,6 @@ class PhraseBank:
         return [
             RetrievedTerm(
                 self.texts[numbers[row]],
-                float(similarity[row]),
                 float(scores[row]),
                 tuple(text.spelt[number] for number in speaking),
             )

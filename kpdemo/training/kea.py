@@ -17,7 +17,7 @@ from kpdemo.errors import TrainingError
 from kpdemo.evaluation.kea import Features, Kea, LanguageTables, mine_ngrams
 from kpdemo.evaluation.metrics import pooled_average, score_sets
 from kpdemo.evaluation.phrases import key_of
-from kpdemo.languages import identified
+from kpdemo.languages.detection import identified
 from kpdemo.languages.names import language_name
 from kpdemo.training.model_card import source_list
 from kpdemo.training.sources import Source, draw_documents, refuse_repeats

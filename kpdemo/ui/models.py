@@ -13,14 +13,14 @@ from threading import BoundedSemaphore, Event, Lock, Thread
 import kpdemo
 from kpdemo.cards import model_card
 from kpdemo.errors import BusyError, KpdemoError, LanguageError, ModelLoadError, ModelStoppedError
-from kpdemo.languages import identified
+from kpdemo.languages.detection import identified
 from kpdemo.languages.routing import DEFAULT_MODEL, model_for
 from kpdemo.predictors import model_folder
 from kpdemo.progress import heard_by, tell
 from kpdemo.types import Predictor, VectorSpace
 from kpdemo.ui.apart import PdfProcesses
+from kpdemo.ui.model_queues import Guarded, ModelQueue, warm_up_for
 from kpdemo.ui.results import Answer, Question
-from kpdemo.ui.rows import Guarded, Row, warm_up_for
 from kpdemo.ui.stop import Stop
 
 WARM_UP_PATIENCE = 15.0
@@ -46,7 +46,7 @@ def no_index(name: str) -> str:
 class ModelShelf:
     """Opens each model once and lets the models answer one call at a time, from whatever thread.
 
-    Long texts and files wait in a row of their own where `load_apart` is given, so that a short text
+    Long texts and files wait in a queue of their own where `load_apart` is given, so that a short text
     waits for short ones only.
 
     Args:
@@ -68,8 +68,8 @@ class ModelShelf:
         self.models = dict(models)
         self._describe = describe
         self._index_of = index_of
-        self._short = Row(load)
-        self._long = self._short if load_apart is None else Row(load_apart, may_end=True)
+        self._short = ModelQueue(load)
+        self._long = self._short if load_apart is None else ModelQueue(load_apart, may_end=True)
         self._long_turns = BoundedSemaphore(MOST_LONG)
         self._warm = Event()
         self.turn_of_files = Lock()
@@ -122,8 +122,8 @@ class ModelShelf:
             BusyError: the text is long, and so are `MOST_LONG` others that wait.
         """
         stop = stop or Stop()
-        with self._row_of(question) as row:
-            answer = self._reader(question, row, stop).until(stop).answer(question)
+        with self._queue_of(question) as queue:
+            answer = self._reader(question, queue, stop).until(stop).answer(question)
         if answer.retrieval is None:
             return answer
         return replace(answer, question=replace(question, index=self._index_of(question.model)))
@@ -136,8 +136,8 @@ class ModelShelf:
             InputError: the document cannot be read.
             BusyError: as `answer`.
         """
-        with self._row_of(question) as row:
-            guarded = self._reader(question, row)
+        with self._queue_of(question) as queue:
+            guarded = self._reader(question, queue)
             return guarded.vectors(question.read, top_k=question.top_k, threshold=question.threshold)
 
     def reader_of(self, question: Question) -> str:
@@ -159,7 +159,7 @@ class ModelShelf:
     def open(self, name: str, stop: Stop | None = None) -> Predictor:
         """A model for much work, such as files, that may be asked from any thread.
 
-        Its calls wait in the row of the long texts.
+        Its calls wait in the queue of the long texts.
 
         Args:
             stop: ends its calls, as in `answer`.
@@ -186,7 +186,7 @@ class ModelShelf:
         return thread
 
     @contextmanager
-    def _row_of(self, question: Question) -> Iterator[Row]:
+    def _queue_of(self, question: Question) -> Iterator[ModelQueue]:
         """Where the question waits; it keeps its place until it is answered."""
         if self._long is self._short or len(question.document.text) < LONG_TEXT:
             yield self._short
@@ -201,32 +201,32 @@ class ModelShelf:
         finally:
             self._long_turns.release()
 
-    def _reader(self, question: Question, row: Row, stop: Stop | None = None) -> Guarded:
-        return self._open(self.reader_of(question), row, stop)
+    def _reader(self, question: Question, queue: ModelQueue, stop: Stop | None = None) -> Guarded:
+        return self._open(self.reader_of(question), queue, stop)
 
     def _check_known(self, name: str) -> None:
         if name not in self.models:
             known = ", ".join(self.models)
             raise ModelLoadError(f"There is no model “{name}”: choose one of {known}.")
 
-    def _open(self, name: str, row: Row, stop: Stop | None = None) -> Guarded:
+    def _open(self, name: str, queue: ModelQueue, stop: Stop | None = None) -> Guarded:
         self._check_known(name)
-        with (stop or Stop()).turn(row.lock):
-            if name not in row.opened:
-                row.opened[name] = Guarded(self._start(name, row), row.lock, may_end=row.may_end)
-                row.problems.pop(name, None)
-            return row.opened[name]
+        with (stop or Stop()).turn(queue.lock):
+            if name not in queue.opened:
+                queue.opened[name] = Guarded(self._start(name, queue), queue.lock, may_end=queue.may_end)
+                queue.problems.pop(name, None)
+            return queue.opened[name]
 
-    def _start(self, name: str, row: Row) -> Predictor:
+    def _start(self, name: str, queue: ModelQueue) -> Predictor:
         tell(0.0, f"Loading the model {name}")
         try:
             with heard_by(None):
-                predictor = row.load(name)
+                predictor = queue.load(name)
                 # What loads lazily loads now, and counts in no answer's time.
                 predictor.predict([warm_up_for(predictor)])
         except Exception as error:
-            row.problems[name] = _sentence(name, error)
-            raise ModelLoadError(row.problems[name]) from error
+            queue.problems[name] = _sentence(name, error)
+            raise ModelLoadError(queue.problems[name]) from error
         return predictor
 
 

@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import Self
 
 from kpdemo.errors import KpdemoError
-from kpdemo.predictors import DEFAULT_MODEL, load_predictor, shipped_models, takes_index
+from kpdemo.languages.routing import DEFAULT_MODEL
+from kpdemo.predictors import load_predictor, shipped_models, takes_index
 from kpdemo.types import Predictor
 from kpdemo.ui.settings import Settings
 from kpdemo.worker import ModelWorker

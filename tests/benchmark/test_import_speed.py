@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.exchange import open_source
+from annotation.files.formats import open_source
 from annotation.services.imports.importing import ImportService
 from annotation.services.projects import ProjectService
 from annotation.types import ProjectSettings

@@ -145,7 +145,6 @@ def test_another_threshold_flags_other_pairs(database):
 def test_a_decision_closes_the_pair_and_a_withdrawal_opens_it(rated, service):
     item = decide(rated, service, "far", "0", note="both read another word")
     assert (item.decision.grade, item.decision.cause, item.decision.by) == (0, Cause.SCALE, "judith")
-    assert not item.is_open
     assert "far" not in ids(service.queue(rated.id))
     assert ids(service.queue(rated.id, Which.DECIDED)) == ["far"]
     rated.clock.move()
@@ -186,10 +185,9 @@ def test_a_rating_after_the_decision_opens_the_pair_again(rated, service, databa
     RatingService(database, rated.clock).rate(rated.pair_id("far"), ana, Decimal("0.5"))
     [entry] = [entry for entry in service.queue(rated.id).entries if entry.external_id == "far"]
     assert (entry.is_open, entry.is_changed, entry.decided) == (True, True, 2)
-    item = service.item(rated.id, rated.pair_id("far"))
-    assert item.is_changed
-    assert item.is_open
-    assert not decide(rated, service, "far").is_open
+    assert service.item(rated.id, rated.pair_id("far")).is_changed
+    assert not decide(rated, service, "far").is_changed
+    assert "far" not in ids(service.queue(rated.id))
 
 
 def test_a_rating_whose_import_waited_for_a_decision_opens_the_pair_again(database, monkeypatch):
@@ -205,7 +203,7 @@ def test_a_rating_whose_import_waited_for_a_decision_opens_the_pair_again(databa
     monkeypatch.setattr(database, "session", session_after_the_decision)
     rated.rate("far", cleo="4")
     item = service.item(rated.id, rated.pair_id("far"))
-    assert (item.decision.grade, item.is_changed, item.is_open) == (2, True, True)
+    assert (item.decision.grade, item.is_changed) == (2, True)
 
 
 def test_a_rating_whose_file_was_read_during_a_decision_opens_the_pair_again(postgresql_database):
@@ -220,7 +218,7 @@ def test_a_rating_whose_file_was_read_during_a_decision_opens_the_pair_again(pos
 
     ImportService(rated.database, clock=rated.clock).import_pairs(rated.id, lines())
     item = service.item(rated.id, rated.pair_id("far"))
-    assert (item.decision.grade, item.is_changed, item.is_open) == (2, True, True)
+    assert (item.decision.grade, item.is_changed) == (2, True)
 
 
 def test_a_rating_that_ends_the_disagreement_leaves_the_decision_standing(rated, service, database):

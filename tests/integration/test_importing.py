@@ -538,7 +538,7 @@ def test_however_ratings_arrive_the_counts_are_right(sqlite_database, triples, s
 
 
 def test_the_projects_own_data_format_imports_as_it_is(database, tmp_path):
-    from annotation.exchange import open_source
+    from annotation.files.formats import open_source
     from tests.reading import read_items
 
     rows = [

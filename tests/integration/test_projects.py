@@ -19,6 +19,7 @@ from annotation.errors import NotFoundError, SettingsError
 from annotation.services.access.accounts import AccountService
 from annotation.services.bundle import open_services
 from annotation.services.imports.importing import ImportService
+from annotation.services.overview import OverviewService
 from annotation.services.projects import ProjectService
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
@@ -200,8 +201,9 @@ def test_who_makes_a_project_administers_it_and_sees_it(database):
     mine = service.create(SETTINGS, created_by=ana)
     service.create(replace(SETTINGS, name="Another"))
     assert accounts.roles("ana", mine.id) == {Role.ADMINISTRATOR}
-    assert [project.name for project in service.list(ana)] == ["News"]
-    assert service.list(ben) == []
+    overview = OverviewService(database)
+    assert [line.name for line in overview.projects(ana)] == ["News"]
+    assert overview.projects(ben) == []
     assert [project.name for project in service.list()] == ["Another", "News"]
 
 

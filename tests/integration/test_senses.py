@@ -11,7 +11,7 @@ from sqlalchemy import event
 
 from annotation.authoring import NewItem
 from annotation.errors import TextError
-from annotation.exchange import open_source
+from annotation.files.formats import open_source
 from annotation.gold import ExportOptions, Format
 from annotation.senses.choice import SenseChoice, SenseError
 from annotation.senses.network import PairSenses, WordFlag

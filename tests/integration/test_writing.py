@@ -360,7 +360,7 @@ def test_a_text_is_not_sent_back_to_a_writer_who_has_left(office, how):
         AccountService(office.database).disable("wim")
     with pytest.raises(WritingError, match="wim writes in this project no longer"):
         office.editing.send_back(project, task.id, eda, "Shorter.", version=1)
-    assert office.editing.waiting(project) == 1
+    assert len(office.editing.queue(project, eda)) == 1
     office.editing.hand_on(project, task.id, eda, "Shorter.", version=1)
 
 

@@ -17,17 +17,17 @@ import pytest
 import app
 import kpdemo
 from kpdemo.errors import LanguageError, ModelLoadError, ModelStoppedError
-from kpdemo.languages import detect
+from kpdemo.languages.detection import detect
 from kpdemo.types import Keyphrase, Prediction
 from kpdemo.ui.chosen import MOST_FILES, readable_copies
 from kpdemo.ui.compare import OWN_SCALES, STOPPED, UNCOUNTED, Column, CompareHandlers, columns_html
 from kpdemo.ui.files import SHOWN_ABSENT, STOPPED_EARLY, FilesHandlers
 from kpdemo.ui.footer import FooterHandlers
+from kpdemo.ui.model_queues import WARM_UP
 from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.predict import PredictHandlers, load_examples
 from kpdemo.ui.questions import LONGEST_TEXT
 from kpdemo.ui.results import Answer, Question
-from kpdemo.ui.rows import WARM_UP
 from kpdemo.ui.uploads import BATCH_SIZE, SHOWN_ROWS, TURN_CHARACTERS
 from tests.fakes import FakePredictor, FakeRetriever, MappedPredictor, absent_keyphrases
 from tests.pdfs import make_slow_pdf

@@ -278,8 +278,8 @@ def test_the_problem_waits_for_the_warm_up():
 def clock(monkeypatch):
     """What measures answers: its time passes only where a test adds some."""
     now = [0.0]
-    time_of_rows = SimpleNamespace(perf_counter=lambda: now[0], sleep=time.sleep)
-    monkeypatch.setattr("kpdemo.ui.rows.time", time_of_rows)
+    time_of_queues = SimpleNamespace(perf_counter=lambda: now[0], sleep=time.sleep)
+    monkeypatch.setattr("kpdemo.ui.model_queues.time", time_of_queues)
     return now
 
 

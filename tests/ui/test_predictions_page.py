@@ -24,8 +24,8 @@ from annotation.services.sending import SendService
 from annotation.types import Role
 from annotation.ui.predictions import PredictionsHandlers
 from kpdemo.errors import ModelLoadError, ModelStoppedError
+from kpdemo.ui.model_queues import WARM_UP
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.rows import WARM_UP
 from kpdemo.ui.send import STOPPED, SendHandlers
 from kpdemo.ui.send_documents import MOST_DOCUMENTS
 from tests.fakes import FakePredictor

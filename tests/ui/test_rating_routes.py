@@ -27,10 +27,9 @@ from annotation.types import NewPair
 from annotation.web.accounts import add_account_pages
 from annotation.web.bodies import LARGEST_BODY
 from annotation.web.cookies import COOKIE
-from annotation.web.guard import BUSY
 from annotation.web.mount import add_annotation_routes
 from annotation.web.rating import build_rating_routes
-from db.errors import DamagedError
+from db.errors import DamagedError, UnreachableError
 from db.models import Membership, Rating
 from tests.databases import spoil
 from tests.raters import World, new_world
@@ -383,7 +382,7 @@ def test_a_database_that_does_not_answer_is_told_without_its_name(world):
     file.mkdir()
     gone = browser.rate(pair)
     for answer in (locked, gone):
-        assert (answer.status_code, answer.json()) == (503, {"error": BUSY})
+        assert (answer.status_code, answer.json()) == (503, {"error": UnreachableError.for_users})
         assert answer.headers["retry-after"] == "5"
     file.rmdir()
     file.with_suffix(".moved").rename(file)

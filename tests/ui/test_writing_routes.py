@@ -136,7 +136,7 @@ def test_review_goes_on_where_another_editor_takes_the_next_text(office, monkeyp
     said, _, item, text, *_ = review.accept(asked, "gulls 0", token)
     assert "Accepted" in said
     assert shown in f"{item} {text.value}"
-    assert services.editing.waiting(office.project.id) == waiting - 2
+    assert len(office.editing.queue(office.project.id, office.id("eda"))) == waiting - 2
 
 
 def test_review_opens_without_a_text_while_an_import_keeps_the_database(office, monkeypatch):
@@ -179,7 +179,7 @@ def test_what_was_done_with_a_text_is_told_where_the_next_cannot_be_shown(office
     assert told in said
     assert (len(queue.choices), new_token) == (1, "")
     assert "try again in a moment" in item
-    assert services.editing.waiting(office.project.id) == 1
+    assert len(office.editing.queue(office.project.id, office.id("eda"))) == 1
 
 
 def test_an_editor_withdraws_items_and_gives_them_out_again(office):

@@ -31,7 +31,7 @@ def test_a_phrase_of_both_sources_is_one_candidate_with_both_scores():
     [candidate] = merge_candidates(
         DOCUMENT,
         [GeneratedPhrase("drug discoveries", -3.0), GeneratedPhrase("Drug-discovery", -1.0)],
-        [RetrievedTerm("drug discovery", 0.5, 0.7, ("molecules",))],
+        [RetrievedTerm("drug discovery", 0.7, ("molecules",))],
     )
     assert candidate == AbsentCandidate("drug discovery", -1.0, 0.7, ("molecules",))
     assert candidate.source is Source.BOTH
@@ -54,14 +54,14 @@ def test_what_stands_in_the_text_or_has_no_word_is_left_out(phrase):
 
 def test_a_heading_is_left_out_where_the_text_has_its_words_in_their_usual_order():
     document = Document("The elderly with rheumatoid arthritis.")
-    retrieved = [RetrievedTerm(text, 0.5, 0.5) for text in ("arthritis, rheumatoid", "arthritis, psoriatic")]
+    retrieved = [RetrievedTerm(text, 0.5) for text in ("arthritis, rheumatoid", "arthritis, psoriatic")]
     assert texts(merge_candidates(document, [], retrieved)) == ["arthritis, psoriatic"]
 
 
 @pytest.mark.parametrize("mark", ["'", "’", "’ ", "‘"])
 def test_marks_of_print_make_no_other_phrase(mark):
     spellings = ["Alzheimer’s disease", "Alzheimer's disease", "Alzheimer’ s disease"]
-    retrieved = [RetrievedTerm(text, 0.5, 0.5) for text in spellings]
+    retrieved = [RetrievedTerm(text, 0.5) for text in spellings]
     assert texts(merge_candidates(DOCUMENT, [], retrieved)) == spellings[:1]
     text = Document(f"What we know of Alzheimer{mark}s disease.")
     assert merge_candidates(text, [GeneratedPhrase(spellings[1], -1.0)], retrieved) == []
@@ -92,7 +92,7 @@ def test_every_candidate_is_absent_once_and_has_the_best_score_of_each_source(ge
     merged = merge_candidates(
         DOCUMENT,
         [GeneratedPhrase(text, score) for text, score in generated],
-        [RetrievedTerm(text, 0.0, score) for text, score in retrieved],
+        [RetrievedTerm(text, score) for text, score in retrieved],
     )
     names = [candidate.text.lower().replace("-", " ") for candidate in merged]
     assert len(set(names)) == len(names)

@@ -102,7 +102,7 @@ def test_each_document_gets_its_own_terms():
     bank = bank_of(30, frequency=0.0)
     found = bank.search(bank.vectors[[4, 7]], 1)
     assert [[term.text for term in row] for row in found] == [[bank.texts[4]], [bank.texts[7]]]
-    assert found[0][0].similarity == pytest.approx(1, abs=0.01)  # rounded to 8 bits
+    assert found[0][0].score == pytest.approx(1, abs=0.01)  # rounded to 8 bits
 
 
 def test_the_terms_of_the_text_are_the_evidence_nearest_first():

@@ -18,13 +18,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from annotation.errors import ImportFileError
-from annotation.exchange import (
-    FileFormat,
-    fingerprint,
-    open_source,
-    open_stream,
-    read_items_or_errors,
-)
+from annotation.exchange import fingerprint, read_items_or_errors
+from annotation.files.formats import FileFormat, open_source, open_stream
 from annotation.files.spreadsheet import protected
 from annotation.types import NewPair, NewRating
 from tests.reading import read_items

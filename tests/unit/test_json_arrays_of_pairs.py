@@ -7,8 +7,9 @@ import json
 
 import pytest
 
-from annotation.exchange import open_stream, read_items_or_errors, read_larger_items
+from annotation.exchange import read_items_or_errors, read_larger_items
 from annotation.files import formats, json_rows
+from annotation.files.formats import open_stream
 
 PAIRS = [{"id": f"p{number}", "type": "t", "left": "x [1], {2}", "right": "y"} for number in range(3)]
 

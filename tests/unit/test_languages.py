@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpdemo.languages import detect, identified, language_code
-from kpdemo.languages.names import NAMES
+from kpdemo.languages.detection import detect, identified
+from kpdemo.languages.names import NAMES, language_code
 from kpdemo.languages.notes import foreign_notes, language_note
 from kpdemo.languages.routing import SERVED
 from kpdemo.languages.segmenting import segments
@@ -63,7 +63,7 @@ def test_a_mixed_text_has_the_language_of_most_of_it():
 
 def test_english_and_scripts_need_no_classifier():
     code = (
-        "import sys; from kpdemo.languages import detect\n"
+        "import sys; from kpdemo.languages.detection import detect\n"
         f"found = [detect(text).code for text in {[ENGLISH * 3, CHINESE, KOREAN]!r}]\n"
         "heavy = {'py3langid', 'rjieba', 'kiwipiepy', 'numpy', 'nltk'} & set(sys.modules)\n"
         "print(found, heavy)"

@@ -114,8 +114,8 @@ def test_a_score_is_the_mean_of_the_probabilities_and_the_first_beam_is_the_answ
     )
     halves = (math.log(0.5),) * (len(graph) + 1)
     cut_off = (math.log(0.25),) * len(words)  # no separator and no end behind it
-    first = Beam((*graph, vocabulary.separator, *words), halves + cut_off, 0.0, False)
-    second = Beam(words, (*cut_off, math.log(0.25)), -1.0, True)
+    first = Beam((*graph, vocabulary.separator, *words), halves + cut_off, 0.0)
+    second = Beam(words, (*cut_off, math.log(0.25)), -1.0)
     monkeypatch.setattr("kpdemo.simckp.generation.one2seq.search_together", lambda *_: [[first, second]])
     predictor = One2SeqPredictor(generator)
     text = Document("A graph of words.")

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from kpdemo.languages import identified
+from kpdemo.languages.detection import identified
 from kpdemo.languages.routing import MULTILINGUAL_MODEL, ROUTES
 from kpdemo.predictors import PASSAGES_INDEX, load_predictor
 from kpdemo.reading.documents import read_documents

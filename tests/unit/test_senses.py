@@ -9,7 +9,7 @@ from io import BufferedReader, BytesIO
 import pytest
 
 from annotation.errors import ImportFileError, WordNetError
-from annotation.exchange import open_stream
+from annotation.files.formats import open_stream
 from annotation.files.gold_files import open_gold
 from annotation.gold import Format, GoldRow, gold_row
 from annotation.senses.dictionary import Dictionary

@@ -18,7 +18,6 @@ from annotation.writing_report import (
 def pair(requested, obtained, type="phrase2word", writer="wim") -> JudgedPair:
     return JudgedPair(
         type,
-        "news",
         None if requested is None else Decimal(requested),
         None if obtained is None else Decimal(obtained),
         writer,

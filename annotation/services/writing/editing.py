@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from annotation.authoring import LONGEST_WRITTEN
@@ -52,8 +52,8 @@ class EditingService:
         self._clock = clock
         self._dictionary = dictionary or Dictionary()
 
-    def queue(self, project_id: int, editor_id: int, limit: int = LISTED) -> tuple[Submitted, ...]:
-        """The texts that wait, the first submitted first.
+    def queue(self, project_id: int, editor_id: int) -> tuple[Submitted, ...]:
+        """The texts that wait, the first submitted first, at most `LISTED`.
 
         Raises:
             NotFoundError: there is no such project.
@@ -61,18 +61,10 @@ class EditingService:
         """
         with self._database.reading() as session:
             admit(session, project_id, editor_id, *EDITORS)
-            rows = session.execute(waiting_texts(project_id).limit(limit)).all()
+            rows = session.execute(waiting_texts(project_id).limit(LISTED)).all()
             items = [SmallerItem(item.type, row.text, row.senses) for row, item, _ in rows]
             senses = senses_of_all(session, project_id, items)
             return tuple(as_submitted(*row, its) for row, its in zip(rows, senses, strict=True))
-
-    def waiting(self, project_id: int) -> int:
-        """How many texts wait."""
-        with self._database.reading() as session:
-            counted = select(func.count()).where(
-                Writing.project_id == project_id, Writing.state == "submitted"
-            )
-            return session.scalar(counted) or 0
 
     def text(self, project_id: int, writing_id: int, editor_id: int) -> Submitted:
         """A text that waits, with what is to be said of it and what was done with it.

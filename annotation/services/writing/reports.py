@@ -53,9 +53,7 @@ def _judged(
         standing = standing_of([grade for _, grade in pair.ratings], pair.adjudicated)
         obtained = standing.gold(project.settings)
         writer = writers.get(pair.id)
-        yield JudgedPair(
-            pair.type, pair.genre, pair.intended, obtained, None if writer is None else names[writer]
-        )
+        yield JudgedPair(pair.type, pair.intended, obtained, None if writer is None else names[writer])
 
 
 def _writers(session: Session, project_id: int) -> set[int]:

@@ -33,7 +33,6 @@ def writer_desk(
     genre = None if row is None else session.get_one(LargerItem, row.item_id).genre
     balance = next((each for each in groups if task and (each.type, each.genre) == (task.type, genre)), None)
     return WritingDesk(
-        project=project.name,
         task=task,
         submitted=counts.get("submitted", 0),
         accepted=counts.get("accepted", 0),

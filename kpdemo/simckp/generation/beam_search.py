@@ -44,15 +44,13 @@ class Beam:
 
     Attributes:
         ids: target ids, without the end.
-        log_probabilities: of each id, and of the end where there is one.
+        log_probabilities: of each id, and of the end where it came to one within the longest length.
         score: see `SearchConfig.length_penalty`.
-        ended: whether it came to its end within the longest length.
     """
 
     ids: tuple[int, ...]
     log_probabilities: tuple[float, ...]
     score: float
-    ended: bool
 
 
 class Steps(Protocol):
@@ -137,9 +135,8 @@ class _Search:
         rows = zip(found[0].tolist(), scores, ids[found][:, 1:].tolist(), gains[found].tolist(), strict=True)
         for document, score, written, gain in rows:
             if self._open[document]:
-                ended = written[-1] == self._end
-                beam = Beam(tuple(written[:-1] if ended else written), tuple(gain), score, ended)
-                self.finished[document].append(beam)
+                ids_alone = written[:-1] if written[-1] == self._end else written
+                self.finished[document].append(Beam(tuple(ids_alone), tuple(gain), score))
 
     def _close(self, last: bool) -> None:
         """Note which documents are done: no live beam, no further step, or no hope of a better sequence."""

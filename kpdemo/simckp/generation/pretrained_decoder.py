@@ -93,5 +93,5 @@ class PretrainedDecoder(Decoder):
             written = tuple(ids[: ids.index(end)] if complete else ids)
             of_these = tuple(own[: len(written) + complete])
             score = sum(of_these) / len(of_these) ** config.length_penalty
-            beams.setdefault(written, Beam(written, of_these, score, complete))
+            beams.setdefault(written, Beam(written, of_these, score))
         return list(beams.values())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kpdemo.errors import ConfigError
 from kpdemo.json_text import parse_json
-from kpdemo.languages import identified
+from kpdemo.languages.detection import identified
 from kpdemo.ramkg.iterate import Augmented
 from kpdemo.ramkg.manifest import read_manifest
 from kpdemo.storage import replace_file

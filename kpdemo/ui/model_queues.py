@@ -27,7 +27,7 @@ WARM_UP = Document("A short sentence warms the model up before the first reader 
 
 
 @dataclass(frozen=True)
-class Row:
+class ModelQueue:
     """Models that answer one call after the other, and why others could not be loaded."""
 
     load: Callable[[str], Predictor]
