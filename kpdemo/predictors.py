@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
-from kpdemo.errors import ModelLoadError
+from kpdemo.errors import InputError, ModelLoadError
 from kpdemo.forwarding import Forwarding
 from kpdemo.languages.routing import DEFAULT_MODEL as DEFAULT_MODEL
 from kpdemo.languages.routing import MULTILINGUAL_MODEL
@@ -17,6 +17,7 @@ from kpdemo.nesting import Unnested
 from kpdemo.routed import RoutedPredictor
 from kpdemo.simckp.hub.profiles import KNOWN, one_line
 from kpdemo.stored_config import stored_config
+from kpdemo.text import named
 from kpdemo.types import Predictor
 
 ENGLISH_MODEL = "english"
@@ -108,9 +109,15 @@ def load_predictor(
         nested: whether a present keyphrase may stand inside another, see `kpdemo.nesting`.
 
     Raises:
+        InputError: the model is neither a name nor a path.
         ModelLoadError: there is no such model, or it reads no passages but there is an `index`. One that is
             damaged, or cannot be fetched from the Hub, is found out at the first prediction.
     """
+    if not isinstance(model, str | Path):
+        raise InputError(
+            f"The model must be a name or the path of a folder, not {named(model)}: leave it out for the "
+            "default."
+        )
     given = _open(model, device, None if index is None else Path(index))
     return given if nested else LazyPredictor(given.name, lambda: Unnested(given))
 
