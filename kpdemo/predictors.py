@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
-from kpdemo.errors import ModelLoadError
+from kpdemo.errors import InputError, ModelLoadError
+from kpdemo.forking import keep_forks_going
 from kpdemo.forwarding import Forwarding
 from kpdemo.languages.routing import DEFAULT_MODEL, MULTILINGUAL_MODEL
 from kpdemo.nesting import Unnested
 from kpdemo.routed import RoutedPredictor
 from kpdemo.simckp.hub.profiles import KNOWN, one_line
 from kpdemo.stored_config import stored_config
+from kpdemo.text import named
 from kpdemo.types import Predictor
 
 ENGLISH_MODEL = "english"
@@ -107,32 +111,39 @@ def load_predictor(
         nested: whether a present keyphrase may stand inside another, see `kpdemo.nesting`.
 
     Raises:
+        InputError: the model is neither a name nor a path.
         ModelLoadError: there is no such model, or it reads no passages but there is an `index`. One that is
             damaged, or cannot be fetched from the Hub, is found out at the first prediction.
     """
+    if not isinstance(model, str | Path):
+        raise InputError(
+            f"The model must be a name or the path of a folder, not {named(model)}: leave it out for the "
+            "default."
+        )
     given = _open(model, device, None if index is None else Path(index))
-    return given if nested else LazyPredictor(given.name, lambda: Unnested(given))
+    return given if nested else LazyPredictor(given.name, partial(Unnested, given))
 
 
 def _open(model: str | Path, device: str, passages: Path | None) -> LazyPredictor:
     name = str(model)
     if MULTILINGUAL_MODEL in shipped_models() and name in (DEFAULT_MODEL, MULTILINGUAL_MODEL):
-        several = _multilingual(device, passages or own_index(name))
+        index = passages or own_index(name)
+        several = name == MULTILINGUAL_MODEL
         return (
-            several if name == MULTILINGUAL_MODEL else LazyPredictor(name, lambda: _routed(several, device))
+            _multilingual(device, index) if several else LazyPredictor(name, partial(_routed, device, index))
         )
     folder = model_folder(model)
     is_folder = name in shipped_models() or (name not in available_models() and folder.is_dir())
     if passages is not None and not takes_index(model):
         raise ModelLoadError(f"The model {name!r} reads no passages: leave the index out, or choose another.")
     if is_folder:
-        return LazyPredictor(name, lambda: _load_folder(folder, device, passages))
+        return LazyPredictor(name, partial(_load_folder, folder, device, passages))
     if name == "embedding":
-        return LazyPredictor(name, lambda: _load_embedding(device))
+        return LazyPredictor(name, partial(_load_embedding, device))
     if name in available_models():
-        return LazyPredictor(name, lambda: _load_baseline(name))
+        return LazyPredictor(name, partial(_load_baseline, name))
     if _HUB_NAME.fullmatch(name):
-        return LazyPredictor(name, lambda: _load_from_hub(name, device))
+        return LazyPredictor(name, partial(_load_from_hub, name, device))
     names = ", ".join(available_models())
     raise ModelLoadError(
         f"There is no model {name!r}: choose one of {names}, or give a checkpoint folder or a Hub name."
@@ -140,13 +151,20 @@ def _open(model: str | Path, device: str, passages: Path | None) -> LazyPredicto
 
 
 class LazyPredictor(Forwarding):
-    """A predictor that is loaded when it is first needed, once, however many threads ask."""
+    """A predictor that is loaded when it is first needed, once, however many threads ask.
+
+    It pickles as what loads it, so `load` must pickle too, and is loaded anew where it is unpickled.
+    """
 
     def __init__(self, name: str, load: Callable[[], Predictor]) -> None:
         self._name = name
         self._load = load
         self._loaded: Predictor | None = None
+        self._process = 0  # which loaded it
         self._lock = Lock()
+
+    def __reduce__(self) -> tuple[Callable[[bytes], LazyPredictor], tuple[bytes]]:
+        return _received, (pickle.dumps((self._name, self._load)),)
 
     @property
     def name(self) -> str:
@@ -156,7 +174,25 @@ class LazyPredictor(Forwarding):
         with self._lock:
             if self._loaded is None:
                 self._loaded = self._load()
+                self._process = os.getpid()
+                keep_forks_going()
+            elif self._process != os.getpid() and _on_gpu(self._loaded):
+                raise ModelLoadError(
+                    f"The model {self._name!r} was loaded onto the GPU before this process was forked, which "
+                    "cannot use it: start processes with spawn, or before the first prediction."
+                )
             return self._loaded
+
+
+@lru_cache(maxsize=4)
+def _received(pickled: bytes) -> LazyPredictor:
+    """The same object each time: a pool's worker is sent the predictor anew with each piece of its work."""
+    return LazyPredictor(*pickle.loads(pickled))
+
+
+def _on_gpu(loaded: Predictor) -> bool:
+    """By itself: one that asks others is no reason to load them."""
+    return not isinstance(loaded, Forwarding) and loaded.device == "cuda"
 
 
 def takes_index(model: str | Path) -> bool:
@@ -175,12 +211,12 @@ def own_index(model: str | Path) -> Path | None:
 @lru_cache(maxsize=4)
 def _multilingual(device: str, index: Path | None) -> LazyPredictor:
     """The same object each time: by itself and behind the default name it is loaded once."""
-    return LazyPredictor(MULTILINGUAL_MODEL, lambda: _load_folder(MULTILINGUAL_FOLDER, device, index))
+    return LazyPredictor(MULTILINGUAL_MODEL, partial(_load_folder, MULTILINGUAL_FOLDER, device, index))
 
 
-def _routed(several: Predictor, device: str) -> RoutedPredictor:
-    english = LazyPredictor(DEFAULT_MODEL, lambda: _load_folder(DEFAULT_FOLDER, device))
-    return RoutedPredictor({DEFAULT_MODEL: english, MULTILINGUAL_MODEL: several})
+def _routed(device: str, index: Path | None) -> RoutedPredictor:
+    english = LazyPredictor(DEFAULT_MODEL, partial(_load_folder, DEFAULT_FOLDER, device))
+    return RoutedPredictor({DEFAULT_MODEL: english, MULTILINGUAL_MODEL: _multilingual(device, index)})
 
 
 def _load_folder(folder: Path, device: str, index: Path | None = None) -> Predictor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral, Real
 
 from kpdemo.errors import InputError
 from kpdemo.scores import reaches
@@ -12,12 +13,23 @@ from kpdemo.types import Keyphrase
 
 def check_options(top_k: int | None, threshold: float | None) -> None:
     """Raises:
-    InputError: `top_k` is below 1, or `threshold` outside 0 to 1.
+    InputError: `top_k` is no whole number or below 1, or `threshold` no number or outside 0 to 1.
     """
+    if top_k is not None and not _is_a(Integral, top_k):
+        raise InputError(
+            f"The number of keyphrases must be a whole number, not {top_k!r}: give one such as 5."
+        )
+    if threshold is not None and not _is_a(Real, threshold):
+        raise InputError(f"The threshold must be a number, not {threshold!r}: give one from 0 to 1.")
     if top_k is not None and top_k < 1:
         raise InputError(f"The number of keyphrases must be at least 1, not {top_k}: give a larger one.")
     if threshold is not None and not 0 <= threshold <= 1:
         raise InputError(f"The threshold must be between 0 and 1, not {threshold}: give one in that range.")
+
+
+def _is_a(kind: type, given: object) -> bool:
+    """NumPy's numbers are some too; True is none, though Python counts with it."""
+    return isinstance(given, kind) and not isinstance(given, bool)
 
 
 def keep(scores: Sequence[float], *, top_k: int | None, threshold: float | None, own: int) -> list[int]:

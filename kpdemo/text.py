@@ -133,15 +133,13 @@ def check_readable(document: Document) -> None:
 def readable_documents(documents: Iterable[Document | str]) -> list[Document]:
     """The documents, each with its language and without markup; a plain string is one without a title.
 
-    Errors as in `check_readable`.
-
     Raises:
-        TypeError: a single document is given where a list of them is taken, or one of them is something else,
-            such as an empty cell of a table.
+        InputError: as in `check_readable`; a single document is given where a list of them is taken, or one
+            of them, its title or its body is something else, such as an empty cell of a table.
     """
     if isinstance(documents, str | Document):
         kind = "one string" if isinstance(documents, str) else "one Document"
-        raise TypeError(f"The documents must be a list, not {kind}: put it into one, as in predict([text]).")
+        raise InputError(f"The documents must be a list, not {kind}: put it into one, as in predict([text]).")
     read = [without_markup(_document(number, document)) for number, document in enumerate(documents)]
     for document in read:
         check_readable(document)
@@ -152,11 +150,25 @@ def _document(number: int, given: Document | str) -> Document:
     if isinstance(given, str):
         return Document(given)
     if not isinstance(given, Document):
-        raise TypeError(
-            f"documents[{number}] is {given!r:.80}, neither a string nor a Document: give its text, or leave "
-            "it out."
+        raise InputError(
+            f"documents[{number}] is {named(given)}, neither a string nor a Document: give its text or "
+            "kpdemo.Document(body, title=…), or leave it out."
         )
+    for part, text in (("title", given.title), ("body", given.body)):
+        if not isinstance(text, str):
+            raise InputError(
+                f'documents[{number}].{part} is {named(text)}, not a string: give its text, or "" where '
+                "there is none."
+            )
     return given
+
+
+def named(value: object) -> str:
+    """What messages call a value of a wrong type: small ones as they are written, of others the type."""
+    if value is None or isinstance(value, int | float):
+        return repr(value)
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def _check_length(text: str) -> None:

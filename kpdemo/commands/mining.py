@@ -114,13 +114,18 @@ def _write(output: str, content: str) -> None:
 
 
 def _texts(source: str, on_error: ReportLine) -> Iterator[Document]:
-    """The passages of a file that have a text."""
+    """The passages of a file that have a text, and an id of their own."""
+    seen: set[str] = set()
     for line, passage in read_numbered(source, on_error=on_error):
-        if passage.text.strip():
-            yield passage
-        else:
-            where = line_name(source, line)
+        where = line_name(source, line)
+        if passage.id in seen:
+            problem = f'the id "{passage.id}" is that of another passage; give each its own.'
+            on_error(LineError(line, f"{where}: {problem}"))
+        elif not passage.text.strip():
             on_error(LineError(line, f"{where}: there is no text; add one or empty the line."))
+        else:
+            seen.add(passage.id)
+            yield passage
 
 
 def _vectors(

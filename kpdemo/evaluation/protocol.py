@@ -80,13 +80,16 @@ class SplitKeys:
 
 
 def split_phrases(phrases: Iterable[str], source: StemmedText) -> SplitKeys:
-    """Sort phrases into present and absent ones, each once; those without a letter or digit are left out."""
+    """Sort phrases into present and absent ones, each once; empty ones are left out.
+
+    Those of punctuation alone count, as in the released evaluation.
+    """
     present: dict[str, None] = {}
     absent: dict[str, None] = {}
     for phrase in phrases:
-        if any(character.isalnum() for character in phrase):
+        if key := source.key(phrase):
             side = present if source.contains(phrase) else absent
-            side[source.key(phrase)] = None
+            side[key] = None
     return SplitKeys(tuple(present), tuple(absent))
 
 

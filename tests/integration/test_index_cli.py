@@ -141,6 +141,16 @@ def test_the_same_passages_are_mined_as_pairs(run, tmp_path, encoder):
     assert margins == sorted(margins, reverse=True)
 
 
+def test_a_repeated_id_is_not_mined(run, tmp_path, encoder):
+    source = write(tmp_path / "a.jsonl", [*rows(12), rows(13)[12] | {"id": "p3"}])
+    target = write(tmp_path / "b.jsonl", rows(13))
+    options = ("--model", encoder, "--threshold", "0", "--neighbours", "2", "--output", tmp_path / "o.tsv")
+    status, _, err = run("mine", "--source", source, "--target", target, *options)
+    assert status == 1
+    assert f'{source}, line 13: the id "p3" is that of another passage; give each its own.' in err
+    assert err.splitlines()[-1] == "12 pairs of 12 and 13 passages."
+
+
 def test_calls_that_make_no_sense_are_explained(run, index, tmp_path, encoder):
     passages = write(tmp_path / "more.jsonl", rows(3))
     other = tiny_bert(tmp_path / "other")

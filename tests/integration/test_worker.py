@@ -57,7 +57,7 @@ def test_a_prediction_is_the_same_as_without_a_process_between(worker):
 
 
 def test_one_string_is_explained_as_without_a_process_between(worker):
-    with pytest.raises(TypeError, match="must be a list, not one string"):
+    with pytest.raises(InputError, match="must be a list, not one string"):
         worker.open("first").predict(TEXT.body)
 
 

@@ -1,11 +1,12 @@
 """Models by name."""
 
+import re
 import sys
 from threading import Barrier, Thread
 
 import pytest
 
-from kpdemo.errors import LanguageError, ModelLoadError
+from kpdemo.errors import InputError, LanguageError, ModelLoadError
 from kpdemo.evaluation.content import stop_words
 from kpdemo.languages.routing import DEFAULT_MODEL
 from kpdemo.latin import latin_documents
@@ -25,6 +26,12 @@ def test_an_unknown_name_lists_the_known_ones():
     known = "default, multilingual, english, indexer, first"
     with pytest.raises(ModelLoadError, match=f"no model 'gpt': choose one of {known}"):
         load_predictor("gpt")
+
+
+@pytest.mark.parametrize("model", [None, 3, ["default"]])
+def test_what_is_no_name_is_refused_in_a_sentence(model):
+    with pytest.raises(InputError, match=r"must be a name or the path of a folder, not .*: leave it out"):
+        load_predictor(model)
 
 
 def test_without_yakes_package_its_baseline_is_not_offered_and_other_languages_are_read(monkeypatch):
@@ -84,8 +91,17 @@ def test_a_refusal_names_models_that_read_the_script(text):
 @pytest.mark.parametrize("nested", [True, False])
 @pytest.mark.parametrize("name", ["default", "yake"])
 def test_what_is_no_document_is_refused_in_a_sentence(name, nested):
-    with pytest.raises(TypeError, match=r"documents\[1\] is None, neither a string nor a Document: give its"):
-        load_predictor(name, nested=nested).predict(["Graph kernels compare molecules.", None])
+    for given, told in (
+        (None, "documents[1] is None, neither a string nor a Document: give its text"),
+        (
+            {"title": "a", "abstract": "b" * 100},
+            "documents[1] is a dict, neither a string nor a Document: give",
+        ),
+        (Document(None), "documents[1].body is None, not a string: give its text"),
+        (Document("Graph kernels.", title=float("nan")), "documents[1].title is nan, not a string: give its"),
+    ):
+        with pytest.raises(InputError, match=re.escape(told)):
+            load_predictor(name, nested=nested).predict(["Graph kernels compare molecules.", given])
 
 
 @pytest.mark.parametrize("name", ["default", "yake"])
@@ -97,6 +113,6 @@ def test_documents_may_come_one_after_the_other(name):
 @pytest.mark.parametrize("name", ["default", "english", "multilingual", "tfidf", "yake"])
 def test_one_document_that_is_in_no_list_is_refused_in_a_sentence(name, given):
     with pytest.raises(
-        TypeError, match=r"must be a list, not one .*: put it into one, as in predict\(\[text\]\)"
+        InputError, match=r"must be a list, not one .*: put it into one, as in predict\(\[text\]\)"
     ):
         load_predictor(name).predict(given)

@@ -1,5 +1,6 @@
 """The options that every predictor shares."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,6 +52,21 @@ def test_a_score_is_shown_rounded_down(score, digits):
 def test_options_out_of_range_are_refused(top_k, threshold):
     with pytest.raises(InputError, match="must be"):
         check_options(top_k, threshold)
+
+
+@pytest.mark.parametrize(
+    ("top_k", "threshold"), [("3", None), (2.5, None), (True, None), (None, "0.1"), (None, False)]
+)
+def test_options_of_a_wrong_type_are_refused(top_k, threshold):
+    with pytest.raises(InputError, match=r"must be a (whole )?number, not .*: give one"):
+        check_options(top_k, threshold)
+    with pytest.raises(InputError, match=r"must be a (whole )?number"):
+        load_predictor("first").predict(["Graph kernels compare."], top_k=top_k, threshold=threshold)
+
+
+def test_options_may_be_numbers_of_numpy():
+    check_options(np.int64(3), np.float32(0.5))
+    check_options(3, 1)
 
 
 @pytest.mark.parametrize(
