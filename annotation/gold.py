@@ -73,6 +73,11 @@ class ExportOptions:
     comments: bool = False
     """Whether the raters' comments are written too, where the format has a place for them."""
 
+    @property
+    def written(self) -> ExportOptions:
+        """What the files follow: the layout of SemEval has no place for single ratings."""
+        return replace(self, raters=RaterColumns.NONE) if self.format is Format.SEMEVAL else self
+
 
 @dataclass(frozen=True, slots=True)
 class GoldRow:

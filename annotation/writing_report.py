@@ -25,7 +25,7 @@ class JudgedPair:
 
     type: str
     requested: Decimal | None
-    """None for a pair that was not written to order."""
+    """The intended grade, also of an imported pair; None where there is none."""
     obtained: Decimal | None
     """None until it has a gold grade."""
     writer: str | None = None
@@ -101,7 +101,7 @@ def writing_report(
 
     Args:
         types: of the project, in its order.
-        pairs: all of the project; those that were not written to order count in the distribution only.
+        pairs: all of the project; those without a requested grade count in the distribution only.
     """
     judged = [pair for pair in pairs if pair.obtained is not None]
     ordered = [pair for pair in judged if pair.requested is not None]

@@ -269,8 +269,10 @@
       this.changed();
     }
 
-    // One that does not last goes with the next answer; a comment is there to be copied, and stays.
+    // One that does not last goes with the next answer, and with the next that says the same; a comment is there
+    // to be copied, and stays.
     notify(text, { copy = "", isLasting = copy !== "" } = {}) {
+      this.notices = this.notices.filter((notice) => notice.isLasting || notice.text !== text);
       this.notices.push({ id: parts.random(), text, copy, isLasting });
       this.changed();
     }

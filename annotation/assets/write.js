@@ -258,6 +258,12 @@
     event.preventDefault();
     submit();
   });
+  // What is typed comes with its size; in a field that somebody made tall the line that is typed matters more.
+  const showSize = ({ target }) => {
+    if (target.id === "write-text" && target.offsetHeight < innerHeight / 2) find("#write-size").scrollIntoView({ block: "nearest" });
+  };
+  document.addEventListener("focusin", showSize);
+  document.addEventListener("input", showSize);
   document.addEventListener("toggle", ({ target }) => { if (target.id === "write-recent" && target.open) loadRecent(); }, true);
   document.addEventListener("visibilitychange", () => {
     if (!task) return;

@@ -77,10 +77,10 @@ def plan(
     as_json: JsonOption = False,
     database_url: DatabaseOption = DEFAULT_URL,
 ) -> None:
-    """Estimate how many more pairs with two ratings make the interval of α as narrow as you want.
+    """Estimate how many more pairs make the interval of α as narrow as you want.
 
-    From the ratings so far: it takes new pairs to be like the old ones. How sure the estimate is stands
-    beside it; with fewer than 50 pairs none is made.
+    From the ratings so far: it takes new pairs to be like the old ones, also in how many ratings they have.
+    How sure the estimate is stands beside it; with fewer than 50 pairs none is made.
     """
     database, of = open_project(database_url, project)
     found, waiting = AgreementService(database).plan(of.id, width, resamples=resamples, seed=seed)

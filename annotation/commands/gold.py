@@ -54,7 +54,9 @@ def export(
     ] = Unfinished.REFUSE,
     raters: Annotated[
         RaterColumns,
-        typer.Option(help="Single ratings: none, of “rater 1” and so on, or with account names."),
+        typer.Option(
+            help="Single ratings: none, of “rater 1” and so on, or with account names; semeval has none."
+        ),
     ] = RaterColumns.ANONYMOUS,
     comments: Annotated[
         bool, typer.Option("--comments", help="What raters wrote of pairs too; not with semeval.")

@@ -201,7 +201,8 @@ def show(name: NameArgument, as_json: JsonOption = False, database_url: Database
     rows.append(["all", "", *total_cells(counts)])
     show_table(("Type", "Genre", *figures), rows, right=figures)
     if counts.flagged:
-        show_line(f"Of the flagged pairs {counts.to_adjudicate:,} wait to be adjudicated.")
+        waits = "waits" if counts.to_adjudicate == 1 else "wait"
+        show_line(f"Of the flagged pairs {counts.to_adjudicate:,} {waits} to be adjudicated.")
     if counts.withdrawn:
         them = "it" if counts.withdrawn == 1 else "them"
         show_line(f"{number_of(counts.withdrawn, 'pair')} withdrawn, not counted above; see {them} with")

@@ -1,4 +1,4 @@
-"""How many more pairs with two ratings make α's interval as narrow as you want, from the ratings so far.
+"""How many more pairs, rated as those so far, make α's interval as narrow as you want.
 
 The width of a bootstrap interval shrinks with the square root of the number of pairs, c / √n. What is wanted
 is the n at which that is the wish: c is taken from the interval that there is, and resamples of several
@@ -47,12 +47,14 @@ class PlannedWidth:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How many more pairs with two ratings an interval of a width takes, or why that cannot be told."""
+    """How many more pairs, rated as those so far, an interval of a width takes, or why nobody can tell."""
 
     target: float
     """The width that is wished."""
     pairs: int
     """With two ratings or more, now."""
+    ratings_per_pair: float | None = None
+    """Of these, on average."""
     width: float | None = None
     """Now, as `annotation.reliability.bootstrap.measure` has it."""
     more_pairs: int | None = None
@@ -115,6 +117,7 @@ def plan_pairs(
     return Plan(
         target,
         pairs,
+        ratings_per_pair=len(comparable) / pairs,
         width=width,
         more_pairs=more(1.0),
         low=more(least),
@@ -131,7 +134,7 @@ def plan_sentences(plan: Plan, waiting: int) -> list[str]:
     Args:
         waiting: pairs of the project that have fewer than two ratings.
     """
-    if plan.reason or plan.width is None or plan.more_pairs is None:
+    if plan.reason or plan.width is None or plan.more_pairs is None or plan.ratings_per_pair is None:
         return [plan.reason]
     if not plan.more_pairs:
         return [f"The interval is {plan.width:.3f} wide: narrow enough (at most {plan.target:g})."]
@@ -139,8 +142,8 @@ def plan_sentences(plan: Plan, waiting: int) -> list[str]:
     lacking = f"{those} of the project {'lack' if waiting > 1 else 'lacks'}"
     enough = "" if plan.more_pairs <= waiting else ", so that more would have to be imported"
     return [
-        f"About {_counted(plan.more_pairs, 'more ')} with two grades would bring the interval from "
-        f"{plan.width:.3f} to {plan.target:g}.",
+        f"About {_counted(plan.more_pairs, 'more ')}, graded as those so far ({plan.ratings_per_pair:.1f} "
+        f"grades a pair on average), would bring the interval from {plan.width:.3f} to {plan.target:g}.",
         f"In 19 of 20 cases it takes {plan.low:,} to {plan.high:,} more. {lacking} two grades{enough}.",
         "This is an estimate: it takes new pairs to be like the old ones, and the width to shrink with the "
         f"square root of their number, which resamples of {plan.steps[0].pairs:,} to "

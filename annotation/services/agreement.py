@@ -121,8 +121,8 @@ class AgreementService:
         resamples: int = DEFAULT_RESAMPLES,
         seed: int = DEFAULT_SEED,
     ) -> tuple[Plan, int]:
-        """How many more pairs with two ratings an interval of α of this width takes, and how many pairs of
-        the project have fewer than two.
+        """How many more pairs, rated as those so far, an interval of α of this width takes, and how many
+        pairs of the project have fewer than two ratings.
 
         Raises:
             NotFoundError: there is no such project.

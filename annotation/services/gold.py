@@ -116,6 +116,7 @@ class GoldService:
         Raises:
             ExportError: pairs are unfinished and to be refused, there are none, or the folder is not free.
         """
+        options = options.written
         while True:  # again only where others were exported meanwhile that gave more raters a number
             with GoldFolder(folder, force=force) as target:
                 exported = self._exported(project_id, target, options, by, progress)

@@ -97,7 +97,7 @@ class AgreementHandlers:
             return _nothing()  # whoever lost the role, or the project, is told by the next press
 
     def plan(self, width: object, request: gr.Request) -> str:
-        """How many more pairs with two grades make the interval of α so narrow."""
+        """How many more pairs make the interval of α so narrow."""
         with shown_to_user(AccessError):
             project_id, *_ = asked_by_leader(request, self.accounts)
         try:

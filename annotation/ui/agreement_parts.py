@@ -118,7 +118,7 @@ def verdict(alpha: Alpha) -> str:
 
 
 def plan_html(plan: Plan, waiting: int) -> str:
-    """How many more pairs with two grades an interval of this width takes; an estimate, and called so."""
+    """How many more pairs an interval of this width takes; an estimate, and called so."""
     return "".join(f"<p>{escape(sentence)}</p>" for sentence in plan_sentences(plan, waiting))
 
 

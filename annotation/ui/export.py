@@ -150,12 +150,13 @@ def link_html(project_id: int, options: ExportOptions, counts: GoldCounts) -> st
     if missing:
         listed = options.unfinished is Unfinished.LIST
         rest = f", {counted(missing, 'other')} {'in a separate file' if listed else 'left out'}"
+    without = " This layout holds no raters’ grades." if options.format is Format.SEMEVAL else ""
     address = escape(gold_address(project_id, options))
     return (
         f'<p><a id="export-download" href="{address}" download>Export gold</a></p>'
         '<p id="export-told" class="small" role="status"></p>'
         f'<p class="small">A ZIP archive: {counted(counts.finished, "pair")} with a grade{rest}, and a '
-        "manifest with the protocol, counts, α and the SHA-256 of each file.</p>"
+        f"manifest with the protocol, counts, α and the SHA-256 of each file.{without}</p>"
     )
 
 

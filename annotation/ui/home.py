@@ -17,6 +17,7 @@ from annotation.services.overview import OverviewService, ProjectLine
 from annotation.services.projects import ProjectService
 from annotation.services.rating.ratings import RatingService
 from annotation.types import Role, User
+from annotation.ui.kept_form import build_kept_form
 from annotation.ui.settings_form import read_settings_form, settings_fields
 from annotation.ui.wording import counted, graded_text, grouped, progress_html, roles_text
 from kpdemo.ui.widgets import (
@@ -80,14 +81,18 @@ class HomeHandlers:
 def build_home_page(handlers: HomeHandlers, page: gr.Blocks) -> None:
     cards = gr.HTML("", elem_id="home-projects", apply_default_css=False, js_on_load=None)
     with gr.Accordion("New project", open=False, visible=False, elem_id="home-new") as form:
+        kept = build_kept_form("new")
         fields = settings_fields("new")
         make = gr.Button("Create project", variant="primary", elem_id="home-create")
         refused = gr.HTML("", elem_id="home-refused", js_on_load=None)
     made = unseen_box("home-made")
-    page.load(handlers.show, outputs=[cards, form, fields.types], api_name="show_projects", **QUIETLY)
+    opened = page.load(
+        handlers.show, outputs=[cards, form, fields.types], api_name="show_projects", **QUIETLY
+    )
     making = make.click(handlers.create, fields.components, made, api_name="create_project")
     making.success(None, made, js=GO_ON, api_name="go_to_new_project")
     keep_reason(making, refused)
+    kept.keep(fields.components, around=[(form, {"open": True})], shown=[opened], saved=[making])
     edits = [field.input for field in fields.components]
     gr.on(edits, None, outputs=refused, js=FORGET_REFUSAL, api_name="forget_refused_project", **QUIETLY)
 

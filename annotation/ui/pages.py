@@ -23,6 +23,7 @@ from annotation.ui.header import HeaderHandlers, build_header
 from annotation.ui.home import HomeHandlers, build_home_page
 from annotation.ui.importing import KEPT_MINUTES, LARGEST_FILE, ImportHandlers
 from annotation.ui.items import ItemsHandlers
+from annotation.ui.kept_form import KEPT_SCRIPTS
 from annotation.ui.leaderboard import LEADERBOARD_STYLES, LeaderboardHandlers, build_leaderboard_page
 from annotation.ui.leaderboard_form import SystemFormHandlers, build_system_form
 from annotation.ui.members import MembersHandlers
@@ -55,6 +56,7 @@ STYLES = (
 )
 SCRIPTS = (
     ASSETS / "annotation.js",
+    *KEPT_SCRIPTS,
     *RATE_SCRIPTS,
     *WRITE_SCRIPTS,
     *ADJUDICATE_SCRIPTS,

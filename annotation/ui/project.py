@@ -18,6 +18,7 @@ from annotation.types import Role
 from annotation.ui.asking import asked_by
 from annotation.ui.export import ExportHandlers, build_export_section
 from annotation.ui.importing import ImportHandlers, build_import_section
+from annotation.ui.kept_form import KeptForm, build_kept_form
 from annotation.ui.members import MembersHandlers, build_members_section
 from annotation.ui.pair_list import PairListHandlers, build_pair_list
 from annotation.ui.project_html import counts_html, events_html
@@ -122,6 +123,9 @@ def build_project_page(
         handlers.open, outputs=[tabs, *settings.shown], api_name="open_project", show_progress="hidden"
     )
     opened.failure(handlers.explain, outputs=closed, api_name="explain_project", **QUIETLY)
+    seen, *fields = settings.shown
+    is_open = [(tabs, {"selected": "settings"})]
+    settings.kept.keep(fields, seen, around=is_open, shown=[opened], saved=[settings.saving])
     pairs_changed = (opened, settings.saving, *pairs_tab.changed)
     members_section.show_after(opened, pairs_tab.imported)
     pairs_tab.show_after(opened, pairs_changed)
@@ -170,9 +174,11 @@ class _SettingsTab:
     """What `open` fills: the settings as they were read, and the fields."""
     saving: Any
     """The event of saving them."""
+    kept: KeptForm
 
 
 def _build_settings_tab(handlers: ProjectHandlers) -> _SettingsTab:
+    kept = build_kept_form("project")
     fields = settings_fields("project")
     seen = unseen_box("project-seen")
     saved = gr.HTML("", elem_id="project-saved", js_on_load=None)
@@ -181,7 +187,7 @@ def _build_settings_tab(handlers: ProjectHandlers) -> _SettingsTab:
     shown = [seen, *fields.components]
     saving = save.click(handlers.save, shown, [saved, *shown], api_name="save_project")
     keep_reason(saving, saved)
-    return _SettingsTab(shown, saving)
+    return _SettingsTab(shown, saving, kept)
 
 
 def _show_counts(handlers: ProjectHandlers, places: list[Any], after: Sequence[Any], tab: gr.Tab) -> None:

@@ -16,6 +16,7 @@ from annotation.services.writing.waiting_texts import Submitted
 from annotation.types import User
 from annotation.ui.asking import asked_by
 from annotation.ui.items import ItemsHandlers, build_items_section
+from annotation.ui.kept_form import build_kept_form
 from annotation.ui.review_html import BUSY, NOTHING, queue_label, text_html
 from annotation.ui.writing_report import REPORT_TAB, ReportHandlers, build_report_section
 from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, note_html, shown_to_user, unseen_box
@@ -120,6 +121,7 @@ def build_review_page(
             queue = gr.Dropdown([], label="Texts awaiting review", elem_id="review-queue")
             said = gr.HTML("", elem_id="review-said")
             item = gr.HTML("", elem_id="review-item", apply_default_css=False, js_on_load=None)
+            kept = build_kept_form("review")
             text = gr.Textbox(
                 label="The text; edit it if you like", lines=3, max_lines=12, elem_id="review-text"
             )
@@ -138,10 +140,13 @@ def build_review_page(
     shown = [queue, item, text, note, token, buttons]
     opened = page.load(handlers.open, outputs=[tabs, *shown], api_name="open_review", show_progress="hidden")
     opened.failure(handlers.explain, outputs=closed, api_name="explain_review", **QUIETLY)
-    queue.input(handlers.show, queue, shown, api_name="show_text", show_progress="hidden")
-    accept.click(handlers.accept, [text, token], [said, *shown], api_name="accept_text")
-    send_back.click(handlers.send_back, [note, token], [said, *shown], api_name="send_text_back")
-    hand_on.click(handlers.hand_on, [note, token], [said, *shown], api_name="hand_item_on")
+    chosen = queue.input(handlers.show, queue, shown, api_name="show_text", show_progress="hidden")
+    settled = [
+        accept.click(handlers.accept, [text, token], [said, *shown], api_name="accept_text"),
+        send_back.click(handlers.send_back, [note, token], [said, *shown], api_name="send_text_back"),
+        hand_on.click(handlers.hand_on, [note, token], [said, *shown], api_name="hand_item_on"),
+    ]
+    kept.keep([text, note], token, is_of_began=True, shown=[opened, chosen], saved=settled)
     report_section.show_after(opened)
     report_section.show_when(report_tab.select)
     items_section.show_after(opened)

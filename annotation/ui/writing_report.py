@@ -36,7 +36,7 @@ from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, escape, section_he
 
 GRADES = ("0", "1", "2", "3", "4")
 NO_ITEMS = "No larger items yet: the balance appears once they are imported."
-NO_GRADES = "No written pair has a gold grade yet: requested against obtained appears with the first."
+NO_GRADES = "No pair with a requested grade has a gold grade yet: the comparison appears with the first."
 CHART = "writing-grades-chart"
 REPORT_TAB = "report"
 PARTS = 6
@@ -152,7 +152,7 @@ def matrix_html(report: WritingReport) -> str:
     heads = ("Requested", *(f"got {grade}" for grade in GRADES), *last)
     return (
         "<p>Drift is the mean of obtained less requested: above 0, raters found pairs more similar than was "
-        "asked for. Grades of written pairs that have all their ratings count.</p>"
+        "asked for. Pairs with a requested grade and a gold grade count, imported ones too.</p>"
         + table_html("Pairs by requested and obtained grade", heads, rows)
         + table_html("Drift by type", ("Type", *last), kinds)
     )

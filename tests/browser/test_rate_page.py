@@ -385,6 +385,17 @@ def test_a_failing_server_is_asked_again(open_desk):
 # Tabs, other raters, and Gradio
 
 
+def test_what_another_tab_answered_is_told_once_however_many_pairs_it_were(open_desk):
+    desk = open_desk(4)
+    first, second = desk.open(), desk.another_tab()
+    notices = second.locator("#rate-notices .note")
+    for number in (2, 3, 4):
+        press(first, "1", "Enter")
+        expect(second.locator("#rate-right")).to_have_text(f"late train {number}")
+        expect(notices).to_have_count(1)
+    expect(notices).to_contain_text("You answered the pair that was shown here in another tab.")
+
+
 def test_two_tabs_of_one_rater_show_the_same_pair_and_grade_each_once(open_desk):
     desk = open_desk(3)
     first = desk.open()

@@ -107,6 +107,27 @@ def test_a_text_is_not_lost_when_the_server_cannot_be_reached(site, browser, pro
     expect(page.locator("#write-saved")).to_contain_text("Saved")
 
 
+@pytest.mark.parametrize("height", [844, 810, 664, 520])
+def test_on_a_phone_the_bar_hides_neither_the_field_nor_its_size(site, browser, project, height):
+    phone = {"viewport": {"width": 390, "height": height}, "has_touch": True}
+    page = site.page(browser, "wes", f"/annotate/write?project={project.id}", **phone)
+    field, size, bar = (page.locator(name) for name in ("#write-text", "#write-size", ".write-actions"))
+
+    def is_seen() -> bool:
+        boxes = [part.bounding_box() for part in (field, size)]
+        ends = [box["y"] + box["height"] for box in boxes]
+        return boxes[0]["y"] >= 0 and max(ends) <= bar.bounding_box()["y"]
+
+    field.focus()
+    assert is_seen()
+    page.keyboard.type("a noon departure")
+    expect(size).to_contain_text("3 words")
+    assert is_seen()
+    page.evaluate("scrollTo(0, 0)")
+    page.keyboard.type("s")
+    assert is_seen()
+
+
 def test_a_text_that_waits_in_one_tab_outlives_what_is_saved_in_another(site, browser, project):
     page = site.page(browser, "wes", f"/annotate/write?project={project.id}")
     expect(page.locator("#write-text")).to_have_value("")

@@ -152,6 +152,7 @@ def test_files_are_imported_together_and_shown(call):
     }  # fmt: skip
     assert [member["user"] for member in shown["members"]] == ["Ana", "News/1", "News/2"]
     text = call("project", "show", "news")[1]
+    assert "Of the flagged pairs 1 waits to be adjudicated.\n" in text
     assert "Travel" in text
     assert "News/2" in text
     assert "\x1b" not in text

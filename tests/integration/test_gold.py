@@ -27,6 +27,7 @@ from annotation.services import gold
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
+from annotation.services.events import EventService
 from annotation.services.gold import GoldService
 from annotation.services.gold_rows import first_unfinished
 from annotation.services.imports.importing import ImportService
@@ -648,6 +649,17 @@ def test_comments_of_raters_are_written_when_they_are_asked_for(finished, tmp_pa
     with pytest.raises(ExportError, match="SemEval has no place for comments"):
         export(finished, tmp_path / "task", comments=True, format=Format.SEMEVAL)
     assert GoldService(finished.database).exports(finished.id)[-1].options.comments
+
+
+def test_the_layout_of_the_task_is_said_to_hold_no_raters_whatever_was_asked_for(finished, tmp_path):
+    for raters in RaterColumns:
+        done = export(finished, tmp_path / raters, raters=raters, format=Format.SEMEVAL)
+        assert done.manifest["options"]["raters"] == "none"
+    assert {each.options.raters for each in GoldService(finished.database).exports(finished.id)} == {
+        RaterColumns.NONE
+    }
+    [event, *_] = EventService(finished.database).recent(finished.id)
+    assert event.detail["raters"] == "none"
 
 
 def test_pairs_marked_as_a_problem_are_told_before_they_go_into_the_gold_set(database, tmp_path):

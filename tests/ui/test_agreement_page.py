@@ -289,11 +289,12 @@ def test_the_verdict_goes_by_the_whole_interval(low, high, words):
 
 def test_the_plan_is_called_an_estimate_and_says_whether_the_project_has_the_pairs(handlers, rated):
     grades = [("0", "3"), ("1", "1.5"), ("2", "2"), ("4", "1"), ("3", "3.25")] * 10
-    graded = [pair(f"g{n}", *both) for n, both in enumerate(grades)]
-    many = rated_project(rated.database, [*graded, *(pair(f"x{n}") for n in range(4))], name="many")
+    graded = [pair(f"g{n}", *both, *(["2"] if n < 15 else [])) for n, both in enumerate(grades)]
+    more = [pair(f"x{n}") for n in range(4)]
+    many = rated_project(rated.database, [*graded, *more], name="many", raters_per_pair=3)
     said = unescape(handlers.plan(0.05, ask("judith", many.id)))
     assert "This is an estimate" in said
-    assert "more pairs with two grades would bring the interval from" in said
+    assert "more pairs, graded as those so far (2.3 grades a pair on average), would bring" in said
     assert "4 pairs of the project lack two grades, so that more would have to be imported" in said
     assert "narrow enough (at most 2)" in handlers.plan(2, ask("judith", many.id))
     assert "is 0.001 to 2, not 0: choose one such as 0.05" in handlers.plan(0, ask("root", many.id))

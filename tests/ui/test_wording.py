@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from types import SimpleNamespace
 
 import pytest
@@ -15,8 +16,8 @@ from annotation.ui.charts import grades_chart
 from annotation.ui.predictions_html import figures_html
 from annotation.ui.quality_html import standings_html
 from annotation.ui.wording import figure
-from annotation.ui.writing_report import distribution_chart, distribution_html
-from annotation.writing_report import BINS
+from annotation.ui.writing_report import distribution_chart, distribution_html, matrix_html
+from annotation.writing_report import BINS, JudgedPair, writing_report
 
 
 @pytest.mark.parametrize(
@@ -70,3 +71,13 @@ def test_a_line_is_told_from_the_bars_of_its_colour():
     assert bars["marker"]["color"] == line["line"]["color"]
     assert bars["opacity"] == 0.5
     assert line["marker"]["line"]["width"] > 0
+
+
+def test_requested_grades_of_imported_pairs_are_said_to_count():
+    imported = JudgedPair("sentence2phrase", None, Decimal(3), Decimal(2))
+    report = writing_report(
+        "p", ("sentence2phrase",), [imported], [], [], set_aside=0, waiting=0, not_understood=0
+    )
+    shown = matrix_html(report)
+    assert "−1.00" in shown
+    assert "Pairs with a requested grade and a gold grade count, imported ones too." in shown

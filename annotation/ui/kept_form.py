@@ -1,0 +1,74 @@
+"""A form whose fields outlive a reload: the browser's tab keeps what is typed until it is saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from gradio.events import Dependency
+
+from kpdemo.ui.widgets import QUIETLY, note_html, unseen_box
+
+KEPT_SCRIPTS = (Path(__file__).parent.parent / "assets" / "kept_form.js",)
+NOT_SENT = "The page was loaded anew: what you had typed is back in the form."
+
+
+@dataclass(frozen=True)
+class KeptForm:
+    """Keeps the fields of a form; to be made where its note is to stand, above them.
+
+    Gradio loads the page anew when a request has not reached the server, and the fields with it.
+    """
+
+    name: str
+    """Begins its element ids; no other form of the page has it."""
+    row: gr.Row
+    drop: gr.Button
+
+    def keep(
+        self,
+        fields: Sequence[Any],
+        began: gr.Textbox | None = None,
+        *,
+        is_of_began: bool = False,
+        around: Sequence[tuple[Any, dict[str, Any]]] = (),
+        shown: Sequence[Dependency],
+        saved: Sequence[Dependency],
+    ) -> None:
+        """Keep what is typed into the fields.
+
+        Args:
+            began: what the server reads with the fields, such as the version that they are of.
+            is_of_began: whether what is kept belongs to that alone; else it brings that back too.
+            around: what the form lies in, and how that has to change for the form to be seen.
+            shown: the events that fill the fields.
+            saved: those of the server taking them, which may fill them with others.
+        """
+        whole = [unseen_box(f"{self.name}-began") if began is None else began, *fields]
+        changes = [change for _, change in around]
+        form = json.dumps({"name": self.name, "isOfBegan": is_of_began, "around": changes})
+        forgotten = []
+        for number, event in enumerate(saved, start=1):
+            script, name = f"() => kpdemoKept.forget({form})", f"forget_{self.name}_{number}"
+            forgotten.append(event.success(None, outputs=self.row, js=script, api_name=name, **QUIETLY))
+        restored = [self.row, *whole, *(part for part, _ in around)]
+        for number, event in enumerate((*shown, *forgotten), start=1):
+            script, name = f"(...now) => kpdemoKept.restore({form}, now)", f"restore_{self.name}_{number}"
+            event.success(None, whole, restored, js=script, api_name=name, **QUIETLY)
+        keep = f"(...now) => {{ kpdemoKept.keep({form}, now); }}"
+        changed = [field.change for field in fields]  # of a Textbox, `input` tells only of keys
+        gr.on(changed, None, whole, js=keep, api_name=f"keep_{self.name}", **QUIETLY)
+        drop = f"() => kpdemoKept.drop({form})"
+        self.drop.click(None, outputs=[self.row, *whole], js=drop, api_name=f"drop_{self.name}", **QUIETLY)
+
+
+def build_kept_form(name: str) -> KeptForm:
+    """The note that what was typed is back, unseen until it is."""
+    with gr.Row(visible=False, elem_id=f"{name}-kept", elem_classes="kept-form") as row:
+        gr.HTML(note_html(NOT_SENT, role="status"), apply_default_css=False)
+        drop = gr.Button("Drop it", size="sm", min_width=80, elem_id=f"{name}-drop")
+    return KeptForm(name, row, drop)
