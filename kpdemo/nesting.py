@@ -8,7 +8,7 @@ from itertools import islice
 
 from kpdemo.forwarding import Forwarding, read_with_passages
 from kpdemo.selection import check_options
-from kpdemo.text import stem, words
+from kpdemo.text import readable_documents, stem, words
 from kpdemo.types import (
     Document,
     Keyphrase,
@@ -90,6 +90,7 @@ class Unnested(Forwarding):
     ) -> list[RetrievalPrediction]:
         """See `kpdemo.types.RetrievalPredictor`."""
         check_options(top_k, threshold)
+        documents = readable_documents(documents)
         own = read_with_passages(self.predictor, documents, top_k=top_k, threshold=threshold)
         fills = top_k is None
         found = [_thinned(one, one, fills=fills) for one in own]

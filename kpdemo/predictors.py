@@ -111,7 +111,7 @@ def load_predictor(
         nested: whether a present keyphrase may stand inside another, see `kpdemo.nesting`.
 
     Raises:
-        InputError: the model is neither a name nor a path.
+        InputError: the model is neither a name nor a path, or the index no path.
         ModelLoadError: there is no such model, or it reads no passages but there is an `index`. One that is
             damaged, or cannot be fetched from the Hub, is found out at the first prediction.
     """
@@ -119,6 +119,10 @@ def load_predictor(
         raise InputError(
             f"The model must be a name or the path of a folder, not {named(model)}: leave it out for the "
             "default."
+        )
+    if index is not None and not isinstance(index, str | Path):
+        raise InputError(
+            f"The index must be the path of a folder, not {named(index)}: leave it out for none."
         )
     given = _open(model, device, None if index is None else Path(index))
     return given if nested else LazyPredictor(given.name, partial(Unnested, given))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import islice
 
@@ -140,6 +140,10 @@ def readable_documents(documents: Iterable[Document | str]) -> list[Document]:
     if isinstance(documents, str | Document):
         kind = "one string" if isinstance(documents, str) else "one Document"
         raise InputError(f"The documents must be a list, not {kind}: put it into one, as in predict([text]).")
+    if isinstance(documents, bytes | Mapping) or not isinstance(documents, Iterable):
+        raise InputError(
+            f"The documents must be a list, not {named(documents)}: give one, as in predict([text])."
+        )
     read = [without_markup(_document(number, document)) for number, document in enumerate(documents)]
     for document in read:
         check_readable(document)
@@ -154,7 +158,7 @@ def _document(number: int, given: Document | str) -> Document:
             f"documents[{number}] is {named(given)}, neither a string nor a Document: give its text or "
             "kpdemo.Document(body, title=…), or leave it out."
         )
-    for part, text in (("title", given.title), ("body", given.body)):
+    for part, text in (("title", given.title), ("body", given.body), ("language", given.language)):
         if not isinstance(text, str):
             raise InputError(
                 f'documents[{number}].{part} is {named(text)}, not a string: give its text, or "" where '
@@ -164,8 +168,8 @@ def _document(number: int, given: Document | str) -> Document:
 
 
 def named(value: object) -> str:
-    """What messages call a value of a wrong type: small ones as they are written, of others the type."""
-    if value is None or isinstance(value, int | float):
+    """What messages call a value of a wrong type: None and numbers as they are written, of others the type."""
+    if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 10**9):
         return repr(value)
     name = type(value).__name__
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"

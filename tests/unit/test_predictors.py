@@ -99,14 +99,30 @@ def test_what_is_no_document_is_refused_in_a_sentence(name, nested):
         ),
         (Document(None), "documents[1].body is None, not a string: give its text"),
         (Document("Graph kernels.", title=float("nan")), "documents[1].title is nan, not a string: give its"),
+        (Document("Graph kernels.", language=3), "documents[1].language is 3, not a string"),
+        (10**5000, "documents[1] is an int, neither"),
     ):
         with pytest.raises(InputError, match=re.escape(told)):
             load_predictor(name, nested=nested).predict(["Graph kernels compare molecules.", given])
 
 
+@pytest.mark.parametrize("nested", [True, False])
 @pytest.mark.parametrize("name", ["default", "yake"])
-def test_documents_may_come_one_after_the_other(name):
-    assert len(load_predictor(name).predict(text for text in ["Graph kernels compare molecules."])) == 1
+def test_documents_may_come_one_after_the_other(name, nested):
+    texts = (text for text in ["Graph kernels compare molecules."])
+    assert len(load_predictor(name, nested=nested).predict(texts)) == 1
+
+
+@pytest.mark.parametrize("given", [None, 5, b"abc", {"a": "Graph kernels compare molecules."}])
+@pytest.mark.parametrize("name", ["default", "multilingual", "yake"])
+def test_what_is_no_list_is_refused_in_a_sentence(name, given):
+    with pytest.raises(InputError, match=r"must be a list, not (None|5|a \w+): give one, as in predict\(\["):
+        load_predictor(name).predict(given)
+
+
+def test_an_index_that_is_no_path_is_refused_in_a_sentence():
+    with pytest.raises(InputError, match="must be the path of a folder, not 5: leave it out"):
+        load_predictor("default", index=5)
 
 
 @pytest.mark.parametrize("given", ["Graph kernels compare molecules.", Document("Graph kernels compare.")])
