@@ -168,7 +168,7 @@ def _document(number: int, given: Document | str) -> Document:
 
 
 def named(value: object) -> str:
-    """What messages call a value of a wrong type: None and numbers as they are written, of others the type."""
+    """What messages call a value of a wrong type: None and numbers as written, of others the type."""
     if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 10**9):
         return repr(value)
     name = type(value).__name__
