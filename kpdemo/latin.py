@@ -47,6 +47,13 @@ def _unread(text: str, script: str) -> str:
     return f"The text is {name}, which {_THIS_MODEL} does not read: {_CHOOSE} {readers}."
 
 
+def mapless(reason: str) -> str:
+    """The sentence of a refusal where the text would be drawn, which the models of its advice cannot do."""
+    said, _, _ = reason.partition(f": {_CHOOSE}")
+    said = said.replace(f"{_THIS_MODEL} does", "models that compare vectors do")
+    return f"{said}: there is no map of it."
+
+
 def refusal_of(model: str, reason: str) -> str:
     """The sentence of a refusal where several models are ticked and asked."""
     return reason.replace(_THIS_MODEL, f"the model {model}").replace(_CHOOSE, "tick")

@@ -156,7 +156,6 @@ def shown(rated: Rated) -> dict[str, object]:
     agreement, gold = AgreementService(database), GoldService(database)
     root = replace(rated.adjudicator, is_administrator=True)
     report = report_to_json(replace(agreement.report(id, resamples=50), withdrawn=0))
-    report["widest"] = [{**row, "id": 0} for row in report["widest"]]
     [line] = [line for line in OverviewService(database).projects(root) if line.id == id]
     return {
         "agreement": report,

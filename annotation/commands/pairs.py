@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from annotation.characters import beginning
 from annotation.commands.importing import STDIN, number_of
 from annotation.commands.options import DatabaseOption, JsonOption, ProjectArgument, open_project
-from annotation.services.pair_list import PairListService, PairState
+from annotation.services.pair_list import PairLine, PairListService, PairState
 from annotation.services.pair_removal import PairRemovalService
 from annotation.services.pair_withdrawal import PairWithdrawalService
 from annotation.terminal import show_json, show_line, show_table
@@ -77,10 +76,7 @@ def list_pairs(
         found.id, search=search, state=state, limit=None, has_whole_texts=as_json
     )
     if as_json:
-        rows = [
-            {name: value for name, value in asdict(line).items() if name not in ("id", "senses")}
-            for line in page.items
-        ]
+        rows = [_as_json(line) for line in page.items]
         show_json({"project": found.name, "raters_per_pair": page.raters_per_pair, "pairs": rows})
         return
     if not page.items:
@@ -165,6 +161,18 @@ def named_ids(arguments: Sequence[str]) -> list[str]:
     if not ids:
         raise CallError("Standard input names no pair: write ids to it, one per line.")
     return ids
+
+
+def _as_json(line: PairLine) -> dict[str, Any]:
+    return {
+        "id": line.external_id,
+        "type": line.type,
+        "genre": line.genre,
+        "left": line.left,
+        "right": line.right,
+        "grades": line.grades,
+        "state": line.state,
+    }
 
 
 def _tell(count: int, project: Project, done: str, *, as_json: bool) -> None:

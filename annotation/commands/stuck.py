@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
-from annotation.services.rating.stuck import StuckPairs
+from annotation.services.rating.stuck import StuckPair, StuckPairs
 from annotation.terminal import show_line, show_table
 
 
 def stuck_json(stuck: StuckPairs) -> dict[str, Any]:
     """What `project show --json` has of them."""
-    items = [asdict(pair) for pair in stuck.items]
+    items = [_as_json(pair) for pair in stuck.items]
     limit = {"by_limit": stuck.by_limit, "short_by": stuck.short_by} if stuck.most_per_rater else {}
     return {"pairs": stuck.total, **limit, "open_links": stuck.open_links, "items": items}
+
+
+def _as_json(pair: StuckPair) -> dict[str, Any]:
+    return {
+        "id": pair.external_id,
+        "type": pair.type,
+        "grades": pair.grades,
+        "missing": pair.missing,
+        "raters_left": pair.raters_left,
+        "skips": pair.skips,
+        "broken": pair.broken,
+    }
 
 
 def show_stuck(stuck: StuckPairs) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from annotation.reliability.bootstrap import Alpha
 from annotation.reliability.drift import Drift
 from annotation.reliability.planning import plan_to_json
-from annotation.reliability.report import BUCKET_NAMES, AgreementReport, Part
+from annotation.reliability.report import BUCKET_NAMES, AgreementReport, Part, WidePair
 
 
 def report_to_json(report: AgreementReport) -> dict[str, Any]:
@@ -41,12 +41,18 @@ def report_to_json(report: AgreementReport) -> dict[str, Any]:
         ],
         "leave_one_out": [{"without": names[row.rater], **_alpha_json(row.alpha)} for row in report.left_out],
         "histogram": {"buckets": list(BUCKET_NAMES), **_histograms(report)},
-        "widest": [{**asdict(pair), "spread": pair.spread} for pair in report.widest],
+        "widest": [_wide_json(pair) for pair in report.widest],
         "plan": plan_to_json(report.plan),
         "method": "Krippendorff's alpha, interval level; percentile bootstrap over pairs, 95 %",
         "resamples": report.resamples,
         "seed": report.seed,
     }
+
+
+def _wide_json(pair: WidePair) -> dict[str, Any]:
+    figures = asdict(pair)
+    figures["id"] = figures.pop("external_id")
+    return {**figures, "spread": pair.spread}
 
 
 def _alpha_json(alpha: Alpha) -> dict[str, Any]:

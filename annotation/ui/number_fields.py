@@ -42,6 +42,14 @@ def decimal_field(
     )
 
 
+def whole_field(value: int, *, label: str, elem_id: str, info: str | None = None) -> gr.Number:
+    """A field for a number that `whole_of` reads, and whose limits the settings tell.
+
+    With a precision of its own Gradio would round the number in silence, with limits say its own sentence.
+    """
+    return gr.Number(value, label=label, info=info, min_width=NARROW, elem_id=elem_id)
+
+
 def decimal_text(value: Decimal | float | None) -> str:
     """What such a field shows of a number.
 

@@ -19,7 +19,7 @@ from annotation.services.projects import ProjectService
 from annotation.services.sending import SendService
 from annotation.types import Role
 from annotation.ui.asking import asked_by
-from annotation.ui.number_fields import NARROW, decimal_field, decimal_of, whole_of
+from annotation.ui.number_fields import decimal_field, decimal_of, whole_field, whole_of
 from annotation.ui.predictions_html import figures_html, files_html, steps_html
 from annotation.ui.wording import counted, grouped
 from kpdemo.ui.widgets import QUIETLY, done_html, empty_html, section_heading, shown_to_user
@@ -106,7 +106,7 @@ def build_predictions_page(handlers: PredictionsHandlers, page: gr.Blocks) -> No
         steps = gr.HTML("", elem_id="predictions-steps-part", js_on_load=None)
         section_heading("How good is each model?", "predictions-figures")
         with gr.Row(elem_classes="form-row"):
-            threshold, k = _option_fields()
+            threshold, k = option_fields()
             run = gr.Button("Count", elem_id="predictions-count", scale=0, min_width=120)
         skip = gr.Checkbox(False, label="Skip keyphrases without a grade", elem_id="predictions-skip")
         figures = gr.HTML("", elem_id="predictions-figures-part", js_on_load=None)
@@ -135,9 +135,6 @@ def build_predictions_page(handlers: PredictionsHandlers, page: gr.Blocks) -> No
     order.input(handlers.choose_order, order, saved, api_name="choose_order", show_progress="hidden")
 
 
-def _option_fields() -> tuple[gr.Textbox, gr.Number]:
+def option_fields() -> tuple[gr.Textbox, gr.Number]:
     threshold = decimal_field(THRESHOLD, label="Lowest grade of a keyphrase", elem_id="predictions-threshold")
-    k = gr.Number(
-        CUT, label="Ranks that count (k)", precision=0, minimum=1, min_width=NARROW, elem_id="predictions-k"
-    )
-    return threshold, k
+    return threshold, whole_field(CUT, label="Ranks that count (k)", elem_id="predictions-k")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import gradio as gr
 
-from annotation.quality import LONGEST_INTERVAL, QualitySettings
-from annotation.ui.number_fields import NARROW, decimal_field, decimal_of, decimal_text, whole_of
+from annotation.quality import QualitySettings
+from annotation.ui.number_fields import decimal_field, decimal_of, decimal_text, whole_field, whole_of
 from kpdemo.ui.widgets import section_heading
 
 KINDS = {"training": "training pair", "checks": "check pair"}
@@ -66,14 +66,10 @@ def known_fields() -> KnownFields:
 def training_fields() -> tuple[gr.Number, gr.Textbox]:
     default = QualitySettings()
     with gr.Row():
-        pass_mark = gr.Number(
+        pass_mark = whole_field(
             default.pass_percent,
             label="Pass mark, %",
             info="Share of grades that must be close",
-            precision=0,
-            minimum=0,
-            maximum=100,
-            min_width=NARROW,
             elem_id="quality-pass-mark",
         )
         distance = decimal_field(
@@ -88,14 +84,10 @@ def training_fields() -> tuple[gr.Number, gr.Textbox]:
 def check_fields() -> tuple[gr.Number, gr.Textbox]:
     default = QualitySettings()
     with gr.Row():
-        every = gr.Number(
+        every = whole_field(
             default.check_every,
             label="One pair in",
             info="20 means one pair in 20; 0 means none",
-            precision=0,
-            minimum=0,
-            maximum=LONGEST_INTERVAL,
-            min_width=NARROW,
             elem_id="quality-check-every",
         )
         distance = decimal_field(

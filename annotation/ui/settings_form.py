@@ -9,13 +9,14 @@ from typing import Any
 import gradio as gr
 
 from annotation.comparison import COMPARISON_TYPES
-from annotation.projects import LONGEST_LEASE, MOST_RATERS, STEPS
+from annotation.projects import STEPS
 from annotation.types import ProjectSettings
 from annotation.ui.number_fields import (
     NARROW,
     decimal_field,
     decimal_of,
     decimal_text,
+    whole_field,
     whole_of,
     whole_or_none,
 )
@@ -86,14 +87,10 @@ def settings_fields(prefix: str) -> SettingsFields:
 
 def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Textbox, gr.Number, gr.Textbox]:
     with gr.Row():
-        raters = gr.Number(
+        raters = whole_field(
             DEFAULTS.raters_per_pair,
             label="Raters per pair",
             info="How many people grade each pair",
-            precision=0,
-            minimum=1,
-            maximum=MOST_RATERS,
-            min_width=NARROW,
             elem_id=f"{prefix}-raters",
         )
         most = gr.Textbox(  # a Number would show 0 where there is no limit
@@ -110,14 +107,10 @@ def _number_fields(prefix: str) -> tuple[gr.Number, gr.Textbox, gr.Textbox, gr.N
             info="This much or more goes to an adjudicator",
             elem_id=f"{prefix}-threshold",
         )
-        lease = gr.Number(
+        lease = whole_field(
             DEFAULTS.lease_minutes,
             label="Time limit per pair (minutes)",
             info="After that, others may get it",
-            precision=0,
-            minimum=1,
-            maximum=LONGEST_LEASE,
-            min_width=NARROW,
             elem_id=f"{prefix}-lease",
         )
         seed = gr.Textbox(  # a Number would round a large one

@@ -128,16 +128,21 @@ class ModelShelf:
             return answer
         return replace(answer, question=replace(question, index=self._index_of(question.model)))
 
-    def spaces(self, question: Question) -> list[VectorSpace]:
+    def spaces(self, question: Question, stop: Stop | None = None) -> list[VectorSpace]:
         """The vectors that a model compares when it answers; none where it compares no vectors.
 
+        Args:
+            stop: as of `answer`.
+
         Raises:
+            StoppedError: by `stop`.
             ModelLoadError: the model is unknown, or cannot be loaded.
             InputError: the document cannot be read.
             BusyError: as `answer`.
         """
+        stop = stop or Stop()
         with self._queue_of(question) as queue:
-            guarded = self._reader(question, queue)
+            guarded = self._reader(question, queue, stop).until(stop)
             return guarded.vectors(question.read, top_k=question.top_k, threshold=question.threshold)
 
     def reader_of(self, question: Question) -> str:
@@ -201,7 +206,7 @@ class ModelShelf:
         finally:
             self._long_turns.release()
 
-    def _reader(self, question: Question, queue: ModelQueue, stop: Stop | None = None) -> Guarded:
+    def _reader(self, question: Question, queue: ModelQueue, stop: Stop) -> Guarded:
         return self._open(self.reader_of(question), queue, stop)
 
     def _check_known(self, name: str) -> None:

@@ -32,6 +32,7 @@ from kpdemo.ui.widgets import (
     note_html,
     note_script,
     section_heading,
+    show_share,
     shown_to_user,
 )
 
@@ -120,7 +121,7 @@ class PredictHandlers:
         stop = Stop()
         fields = (title, document, model, rule, count, threshold, language)
         try:
-            heard = partial(_shown_in, progress)
+            heard = partial(show_share, progress)
             work = partial(self.predict, *fields, stop=stop, heard=heard)
             return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
         finally:
@@ -145,10 +146,6 @@ class PredictHandlers:
         if not problem:
             return ""
         return note_html(f"{problem} Until then, choose another model under Model.", role="alert")
-
-
-def _shown_in(progress: gr.Progress, share: float, what: str) -> None:
-    progress(share, desc=what)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import gradio as gr
 
-from kpdemo.errors import InputError, KpdemoError
+from kpdemo.errors import InputError, KpdemoError, LanguageError
 from kpdemo.evaluation.projection import Method, project
+from kpdemo.languages.detection import identified
+from kpdemo.languages.names import language_name
+from kpdemo.languages.routing import ROUTES
+from kpdemo.latin import mapless
+from kpdemo.progress import heard_by
 from kpdemo.text import shortened
 from kpdemo.types import VectorSpace
 from kpdemo.ui.charts import chart_buttons, show_chart
@@ -19,13 +25,17 @@ from kpdemo.ui.models import ModelShelf
 from kpdemo.ui.questions import read_question
 from kpdemo.ui.results import Question
 from kpdemo.ui.space_map import document_cosines, map_chart, map_table_html, most_telling
+from kpdemo.ui.stop import Stop, Stops
 from kpdemo.ui.widgets import (
     MODEL_QUEUE,
     QuestionFields,
     empty_html,
     keep_reason,
+    page_of,
     section_heading,
+    show_share,
     shown_to_user,
+    stop_button,
 )
 
 EMPTY = (
@@ -53,12 +63,14 @@ NAMES = (
     "or tap it, to see what it is."
 )
 TOO_FEW = "The points are too few for t‑SNE, so that they are laid out by PCA."
+STOPPED = "Stopped before the map was drawn: press Draw to draw it after all."
 SHOWN_TITLE = 80
 
 
 @dataclass(frozen=True)
 class SpaceHandlers:
     shelf: ModelShelf
+    stops: Stops = field(default_factory=Stops)
 
     def draw(
         self,
@@ -70,19 +82,50 @@ class SpaceHandlers:
         threshold: str,
         language: str,
         method: str,
+        request: gr.Request | None = None,
+        progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio looks for it in the defaults
     ) -> tuple[Any, ...]:
         """What was drawn; then for each of `SPACES` its place, what it is, its chart, buttons and table."""
-        with shown_to_user(KpdemoError):
+        with shown_to_user(KpdemoError), self.stops.begun(page_of(request), STOPPED) as stop:
             question = read_question(title, document, model, rule, count, threshold, language)
             started = time.perf_counter()
-            spaces = {space.name: space for space in self.shelf.spaces(question)}
-            if not spaces:
-                raise InputError(
-                    f"The model “{model}” compares no vectors, so that there is nothing to draw: choose "
-                    "another one on the Keyphrases page."
-                )
-            parts = [part for name in SPACES for part in _parts(name, spaces.get(name), Method(method))]
+            with heard_by(partial(show_share, progress)):
+                spaces = self._spaces(question, stop)
+            parts: list[Any] = []
+            for name in SPACES:
+                stop.check()
+                parts += _parts(name, spaces.get(name), Method(method))
             return _facts_html(question, time.perf_counter() - started), *parts
+
+    def stop_drawing(self, request: gr.Request | None = None) -> None:
+        self.stops.ask(page_of(request))
+
+    def _spaces(self, question: Question, stop: Stop) -> dict[str, VectorSpace]:
+        """By their names; at least one.
+
+        Raises:
+            InputError: there is none, or the document cannot be read.
+        """
+        try:
+            spaces = {space.name: space for space in self.shelf.spaces(question, stop)}
+        except LanguageError as error:
+            raise InputError(mapless(str(error))) from error
+        if not spaces:
+            raise InputError(self._nothing_drawn(question))
+        return spaces
+
+    def _nothing_drawn(self, question: Question) -> str:
+        """Why, in one sentence; to choose another model does not help where this one reads the language."""
+        reader, language = self.shelf.reader_of(question), identified(question.document).language
+        if ROUTES.get(language) == reader:
+            return (
+                f"{language_name(language)} texts are read by the model {reader}, which compares no vectors: "
+                "there is no map of them."
+            )
+        return (
+            f"The model “{reader}” compares no vectors, so that there is nothing to draw: choose another one "
+            "on the Keyphrases page."
+        )
 
 
 def build_space_tab(handlers: SpaceHandlers, fields: QuestionFields) -> None:
@@ -91,6 +134,7 @@ def build_space_tab(handlers: SpaceHandlers, fields: QuestionFields) -> None:
     with gr.Row(elem_id="space-controls", elem_classes="controls"):
         method = gr.Radio(METHODS, value=Method.PCA.value, label="Layout", elem_id="space-method", scale=4)
         run = gr.Button("Draw", variant="primary", elem_id="space-run", scale=0, min_width=140)
+    stop_button(handlers.stop_drawing, "space")
     facts = gr.HTML(empty_html(EMPTY), elem_id="space-facts")
     parts = [part for name in SPACES for part in _build_place(name)]
     asked = run.click(

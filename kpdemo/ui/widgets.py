@@ -115,6 +115,11 @@ def page_of(request: gr.Request | None) -> str:
     return (request and request.session_hash) or ""
 
 
+def show_share(progress: gr.Progress, share: float, what: str) -> None:
+    """What is told to `kpdemo.progress` stands in the bar of the event."""
+    progress(share, desc=what)
+
+
 def stop_button(ask: Callable[..., None], prefix: str) -> None:
     """A button that is there while the result, which comes right under it, is waited for."""
     with gr.Row(elem_id=f"{prefix}-wait", elem_classes="wait"):

@@ -603,6 +603,30 @@ def test_files_and_a_comparison_can_be_stopped_and_keep_what_they_had(page, serv
         expect(stop).to_be_hidden()
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_bar_of_files_hides_nothing_that_is_said_beside_it(page, serve, width):
+    class Held(Nested):
+        def predict(self, documents, **options):
+            assert len(documents) == 1 or go.wait(60)
+            return super().predict(documents, **options)
+
+    go = Event()
+    page.set_viewport_size({"width": width, "height": 900})
+    open_page(page, serve(app.AppContext(MODELS, lambda name: Held())))
+    page.get_by_role("tab", name="Files").click()
+    lines = "".join(f"{json.dumps({'id': str(number), 'text': BODY})}\n" for number in range(1_500))
+    choose_files(page.locator("#files-upload"), ("docs.jsonl", lines.encode()))
+    page.locator("#files-run").click()
+    said = page.locator("#files-result").get_by_text("0/1.5k documents")
+    expect(said).to_be_visible()
+    bar = page.locator("#files-result").get_by_role("progressbar").bounding_box()
+    text = said.bounding_box()
+    assert text["y"] + text["height"] <= bar["y"]
+    page.locator("#files-stop").click()
+    go.set()
+    expect(page.locator("#files-result").get_by_role("alert")).to_contain_text("Stopped")
+
+
 def test_a_short_text_is_read_while_others_wait_for_long_ones(browser, serve):
     Waiting.go.clear()
     address = serve(app.AppContext(MODELS, load, load_apart=lambda name: Waiting()))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import app
+from kpdemo.progress import tell
 from kpdemo.types import PointKind, VectorPoint, VectorSpace
+from kpdemo.ui.space import STOPPED
 from kpdemo.ui.widgets import EARLIER
 from tests.browser.conftest import PATIENCE, Watch, open_page, serious_violations
 from tests.browser.test_keyphrases_page import BODY, TITLE, choose_model, expect_refusal, write
@@ -223,6 +226,27 @@ def test_a_model_with_one_space_has_one_map_and_a_model_without_vectors_is_expla
     expect(space.locator(CHART.format("extractor"))).to_be_hidden()
     space.get_by_text(EARLIER).click()
     expect(space.locator(CHART.format("extractor"))).to_be_visible()  # the last map stays, if it is wanted
+
+
+def test_a_map_that_takes_long_says_how_far_it_is_and_can_be_stopped(page, serve):
+    class Held(MappedPredictor):
+        def vectors(self, document, **options):
+            tell(0.5)
+            assert go.wait(60)
+            return super().vectors(document, **options)
+
+    go = Event()
+    page.set_default_timeout(PATIENCE)
+    open_space(page, serve(app.AppContext({"default": "held"}, Held)))
+    stop = page.locator("#space-stop")
+    expect(stop).to_be_hidden()
+    page.locator("#space-run").click()
+    expect(page.locator("#space-facts")).to_contain_text("Reading - 50.0%")
+    stop.click()
+    go.set()
+    expect_refusal(page, STOPPED, result="#space-facts")
+    expect(stop).to_be_hidden()
+    draw(page, "extractor")
 
 
 def test_without_a_text_the_page_says_what_to_do(page, space_address):

@@ -339,6 +339,8 @@ def test_the_command_prints_json_as_promised(url, capsys):
     assert figures["by_type"]["word2sense"]["all"]["value"] is None
     assert figures["by_type"]["word2sense"]["all"]["reason"] == "No pair has two ratings yet."
     assert figures["by_genre"]["news"]["pairs"] == 2
+    assert [pair["id"] for pair in figures["widest"]] == ["c", "d", "f", "b", "a"]
+    assert "external_id" not in out
     assert [row["rater"] for row in sorted(figures["raters"], key=lambda row: -row["ratings"])] == [
         "ana",
         "ben",

@@ -218,7 +218,7 @@ def test_the_command_lists_what_is_asked_for(sqlite_database, capsys):
         "raters_per_pair": 2,
         "pairs": [
             {
-                "external_id": "c",
+                "id": "c",
                 "type": "sentence2phrase",
                 "genre": None,
                 "left": "The ferry c leaves the old harbour at noon.",

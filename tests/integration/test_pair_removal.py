@@ -146,7 +146,7 @@ def test_the_command_withdraws_and_restores_with_a_reason(sqlite_database, capsy
     assert main(["project", "show", "harbour", *url]) == 0
     assert "1 pair withdrawn, not counted above; see it with" in capsys.readouterr().out
     assert main(["pairs", "list", "harbour", "--state", "withdrawn", "--json", *url]) == 0
-    assert [row["external_id"] for row in json.loads(capsys.readouterr().out)["pairs"]] == ["a"]
+    assert [row["id"] for row in json.loads(capsys.readouterr().out)["pairs"]] == ["a"]
     assert main(["pairs", "restore", "harbour", "a", "b", *url]) == 0
     assert capsys.readouterr().out == "1 pair of harbour restored.\n"
     with rated.database.reading() as session:

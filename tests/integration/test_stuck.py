@@ -119,7 +119,7 @@ def test_a_command_lists_the_pairs_that_nobody_is_left_for(sqlite_database, caps
         "open_links": 0,
         "items": [
             {
-                "external_id": "b",
+                "id": "b",
                 "type": TYPE,
                 "grades": 0,
                 "missing": 2,

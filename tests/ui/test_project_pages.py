@@ -35,10 +35,17 @@ from annotation.ui.home import HomeHandlers, next_steps, project_html
 from annotation.ui.importing import SHOWN_DUPLICATES, ImportHandlers, summary_html
 from annotation.ui.members_html import members_html
 from annotation.ui.number_fields import decimal_of, whole_of
+from annotation.ui.predictions import option_fields
 from annotation.ui.project import ProjectHandlers
 from annotation.ui.project_html import counts_html, events_html
+from annotation.ui.quality_fields import check_fields, training_fields
 from annotation.ui.remarks import NO_REMARKS, RemarksHandlers, remarks_html, remarks_table
-from annotation.ui.settings_form import preview_guidelines, read_settings_form, settings_values
+from annotation.ui.settings_form import (
+    preview_guidelines,
+    read_settings_form,
+    settings_fields,
+    settings_values,
+)
 from annotation.ui.tables import table_csv
 
 EVIL = '<img src=x onerror="alert(1)">{{value}}${value}'
@@ -160,6 +167,16 @@ def test_a_decimal_comma_is_understood_where_decimals_are_typed(typed, number):
 def test_a_comma_in_a_whole_number_is_not_taken_for_a_decimal_one():
     with pytest.raises(SettingsError, match="'1,000'"):
         whole_of("1,000", "seed")
+
+
+@pytest.mark.parametrize("number", [2.5, 0, -1, 1e6])
+def test_what_a_field_of_whole_numbers_shows_is_what_is_checked(number):
+    with gr.Blocks():
+        settings = settings_fields("new")
+        (every, _), (pass_mark, _) = check_fields(), training_fields()
+        _, ranks = option_fields()
+    for whole in (settings.raters_per_pair, settings.lease_minutes, every, pass_mark, ranks):
+        assert whole.preprocess(number) == number
 
 
 def test_types_of_ones_own_may_be_separated_by_commas_too():

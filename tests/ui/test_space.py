@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
+from pkgutil import resolve_name
+from types import SimpleNamespace
 
 import gradio as gr
 import numpy as np
@@ -12,12 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kpdemo.evaluation.projection import Method, Plane, project
+from kpdemo.progress import tell
 from kpdemo.types import PointKind, VectorPoint, VectorSpace
 from kpdemo.ui.label_places import Place, place_labels, text_width
 from kpdemo.ui.models import ModelShelf
-from kpdemo.ui.space import SPACES, TOO_FEW, SpaceHandlers
+from kpdemo.ui.space import SPACES, STOPPED, TOO_FEW, SpaceHandlers
 from kpdemo.ui.space_map import HEIGHT, WIDTH, document_cosines, map_chart, map_table_html, most_telling
-from tests.fakes import FakePredictor, MappedPredictor, absent_keyphrases
+from tests.fakes import FakePredictor, FakeRetriever, MappedPredictor, absent_keyphrases
 
 TEXT = "Neural networks learn from many examples of language and of other signals."
 EVIL = "<img src=x onerror=alert(1)>${1+1}"
@@ -307,3 +311,79 @@ def _box(place, width):
     """By hand: a name of one line, 16 pixels high, that begins or ends at its place."""
     left = place.x - width if place.is_left else place.x
     return left, place.y - 8, left + width, place.y + 8
+
+
+ROUTED = {"default": "of four languages", "multilingual": "French, Chinese", "english": "English only"}
+
+
+def refused(model, text):
+    shelf = ModelShelf(
+        ROUTED, lambda name: FakeRetriever() if name == "multilingual" else MappedPredictor(name)
+    )
+    with pytest.raises(gr.Error) as error:
+        SpaceHandlers(shelf).draw("", text, model, "own", 5, "", "", Method.PCA.value)
+    return str(error.value.message)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("Chinese", "深度学习模型在自然语言处理中的应用"),
+        ("French", "Cette thèse porte sur la représentation du corps féminin."),
+    ],
+)
+@pytest.mark.parametrize("model", ["default", "multilingual"])
+def test_a_text_that_is_read_without_vectors_has_no_map_by_any_other_name(model, language, text):
+    assert refused(model, text) == (
+        f"{language} texts are read by the model multilingual, which compares no vectors: "
+        "there is no map of them."
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "language", "text"),
+    [
+        ("english", "Chinese", "深度学习模型在自然语言处理中的应用"),
+        ("default", "Hebrew", "ברוכים הבאים לאתר שלנו"),
+    ],
+)
+def test_a_text_that_models_with_vectors_refuse_sends_nobody_to_one_without(model, language, text):
+    said = f"The text is {language}, which models that compare vectors do not read: there is no map of it."
+    assert refused(model, text) == said
+
+
+def test_a_model_that_compares_no_vectors_names_itself_whatever_the_language():
+    assert refused("multilingual", TEXT).startswith("The model “multilingual” compares no vectors")
+
+
+@pytest.mark.parametrize("step", ["kpdemo.ui.models.ModelShelf.spaces", "kpdemo.ui.space.most_telling"])
+def test_a_map_can_be_stopped_while_the_text_is_read_and_while_it_is_laid_out(step, monkeypatch):
+    page = SimpleNamespace(session_hash="page")
+    handlers = SpaceHandlers(
+        ModelShelf({"default": "a model"}, partial(MappedPredictor, found=absent_keyphrases(3)))
+    )
+    fields = ("", TEXT, "default", "own", 5, "", "", Method.PCA.value, page)
+    whole = resolve_name(step)
+
+    def stop_and_go_on(*arguments):
+        handlers.stop_drawing(page)
+        return whole(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(step, stop_and_go_on)
+        with pytest.raises(gr.Error, match=STOPPED):
+            handlers.draw(*fields)
+    assert handlers.draw(*fields)
+
+
+def test_how_far_a_text_is_read_is_shown():
+    class Telling(MappedPredictor):
+        def vectors(self, document, **options):
+            tell(0.25)
+            return super().vectors(document, **options)
+
+    shown = []
+    handlers = SpaceHandlers(ModelShelf({"default": "a model"}, Telling))
+    fields = ("", TEXT, "default", "own", 5, "", "", Method.PCA.value)
+    handlers.draw(*fields, progress=lambda share, desc: shown.append((share, desc)))
+    assert (0.25, "Reading") in shown
