@@ -12,6 +12,7 @@ from annotation.errors import AssignmentError
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
+from annotation.services.imports.importing import ImportService
 from annotation.services.overview import OverviewService
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
@@ -45,6 +46,20 @@ class Study:
 
     def join(self):
         self.projects.add_member(self.id, "judith", Role.RATER)
+
+    def decide(self, name, by=None):
+        self.adjudication.decide(
+            self.id, self.rated.pair_id(name), by or self.judith, Decimal(2), Cause.SCALE
+        )
+
+    def ask_more_raters(self, number):
+        settings = self.projects.get(self.id).settings
+        self.projects.update(self.id, replace(settings, raters_per_pair=number))
+
+    def given(self, rater):
+        """Ids of the pairs that a rater is given."""
+        numbers = {self.rated.pair_id(row.id): row.id for row in PAIRS}
+        return [numbers[row.id] for row in self.assignments.queue(self.id, rater, 4).pairs]
 
     def seen(self, viewer=None):
         """Ids in the queue, how many are held back, and ids among the widest pairs."""
@@ -112,7 +127,7 @@ def test_by_its_number_such_a_pair_is_neither_shown_nor_decided_on(study, name):
 
 
 def test_a_decided_pair_that_lacks_grades_is_held_back_too(study):
-    study.adjudication.decide(study.id, study.rated.pair_id("lacking"), study.judith, Decimal(2), Cause.SCALE)
+    study.decide("lacking", study.ben)
     study.join()
     assert study.seen() == BLIND
 
@@ -171,6 +186,33 @@ def test_more_raters_for_a_pair_make_finished_pairs_open_again(study):
     study.rated.rate("lacking", cleo="2")
     study.join()
     assert study.seen()[:2] == (["done", "lacking"], 0)
-    settings = study.projects.get(study.id).settings
-    study.projects.update(study.id, replace(settings, raters_per_pair=4))
+    study.ask_more_raters(4)
     assert study.seen()[:2] == ([], 2)
+
+
+def test_a_grade_is_changed_no_more_once_others_could_be_looked_at(study):
+    study.join()
+    study.assignments.queue(study.id, study.judith, 4)
+    single, calm = study.rated.pair_id("single"), study.rated.pair_id("calm")
+    study.ratings.rate(calm, study.judith, Decimal(2))
+    with pytest.raises(AssignmentError, match="You graded this pair 2, and could look at others' grades"):
+        study.ratings.rate(calm, study.judith, Decimal("2.5"))
+    assert study.ratings.pair(calm, study.judith).grade == 2
+    study.ratings.rate(calm, study.judith, Decimal(2))  # the same again, as a browser may send it
+    study.ratings.comment(calm, study.judith, "I meant more.")
+    study.projects.remove_member(study.id, "judith", Role.ADJUDICATOR)
+    study.ratings.rate(single, study.judith, Decimal(2))
+    study.ratings.rate(single, study.judith, Decimal(3))  # she only rates
+    assert study.ratings.pair(single, study.judith).grade == 3
+
+
+def test_a_grade_that_is_the_only_one_of_its_pair_can_be_changed(study):
+    ImportService(study.rated.database, clock=study.rated.clock).import_pairs(study.id, [pair("new")])
+    study.join()
+    study.assignments.queue(study.id, study.judith, 4)
+    new = study.rated.pair_id("new")
+    for grade in (1, 2):
+        study.ratings.rate(new, study.judith, Decimal(grade))
+    study.rated.rate("new", ana="4")
+    with pytest.raises(AssignmentError, match="You graded this pair 2, and could look at others' grades"):
+        study.ratings.rate(new, study.judith, Decimal(3))
