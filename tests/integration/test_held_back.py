@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from annotation.adjudication import AdjudicationError, Which
-from annotation.errors import AssignmentError
+from annotation.errors import AssignmentError, ImportFileError
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
@@ -19,6 +19,7 @@ from annotation.services.quality import QualityService
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
 from annotation.types import Cause, Role, SkipReason
+from tests.databases import row_problems
 from tests.rated import pair, rated_project
 
 PAIRS = [
@@ -216,3 +217,55 @@ def test_a_grade_that_is_the_only_one_of_its_pair_can_be_changed(study):
     study.rated.rate("new", ana="4")
     with pytest.raises(AssignmentError, match="You graded this pair 2, and could look at others' grades"):
         study.ratings.rate(new, study.judith, Decimal(3))
+
+
+def test_who_has_decided_on_a_pair_is_never_given_it(study):
+    study.decide("lacking")
+    study.adjudication.withdraw(study.id, study.rated.pair_id("lacking"), study.ben)
+    study.join()
+    assert study.given(study.judith) == ["calm", "single"]
+    assert "lacking" in study.seen()[0]
+    with pytest.raises(AssignmentError, match="saw its requested grade or decided on it"):
+        study.ratings.rate(study.rated.pair_id("lacking"), study.judith, Decimal(2))
+    with pytest.raises(ImportFileError, match="'judith' wrote the pair 'lacking', saw its"):
+        study.rated.rate("lacking", judith="2")
+    assert row_problems(study.rated.database) == []
+
+
+def test_a_decision_keeps_its_adjudicator_off_also_when_more_raters_are_asked_for(study):
+    study.join()
+    study.decide("done")
+    study.ask_more_raters(4)
+    assert study.given(study.judith) == ["lacking", "calm", "single"]
+
+
+def test_who_takes_a_decision_back_has_seen_the_grades_too(study):
+    study.decide("done")
+    dora = AccountService(study.rated.database).add_user("dora").id
+    study.projects.add_member(study.id, "dora", Role.RATER)
+    study.adjudication.withdraw(study.id, study.rated.pair_id("done"), dora)
+    study.ask_more_raters(4)
+    assert study.given(dora) == ["lacking", "calm", "single"]
+
+
+def test_a_grade_given_before_the_decision_stays(study):
+    study.decide("done", study.ben)
+    assert study.ratings.pair(study.rated.pair_id("done"), study.ben).grade == 4
+    assert study.projects.counts(study.id).finished == 1
+    assert row_problems(study.rated.database) == []
+
+
+@pytest.mark.parametrize("is_skipped", [True, False])
+def test_a_pair_that_was_skipped_or_given_back_is_barred_by_a_decision(study, is_skipped):
+    study.join()
+    assert "lacking" in study.given(study.judith)
+    if is_skipped:
+        study.assignments.skip(study.rated.pair_id("lacking"), study.judith, SkipReason.OTHER, "too long")
+    study.assignments.give_back(study.id, study.judith)
+    study.rated.rate("lacking", cleo="2")
+    study.decide("lacking")
+    study.projects.remove_member(study.id, "judith", Role.ADJUDICATOR)
+    study.ask_more_raters(4)
+    assert study.given(study.judith) == ["done", "calm", "single"]
+    with pytest.raises(AssignmentError, match="decided on it"):
+        study.ratings.rate(study.rated.pair_id("lacking"), study.judith, Decimal(2))
