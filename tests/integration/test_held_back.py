@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,13 +13,20 @@ from annotation.errors import AssignmentError, ImportFileError
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
+from annotation.services.events import DECIDED, EventService
 from annotation.services.imports.importing import ImportService
 from annotation.services.overview import OverviewService
+from annotation.services.pair_list import PairListService, PairState
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
+from annotation.services.rating.stuck import StuckService
+from annotation.services.remarks import RemarkService
 from annotation.types import Cause, Role, SkipReason
+from annotation.ui.pair_list import PairListHandlers
+from annotation.ui.project import ProjectHandlers
+from annotation.ui.remarks import RemarksHandlers
 from tests.databases import row_problems
 from tests.rated import pair, rated_project
 
@@ -269,3 +277,81 @@ def test_a_pair_that_was_skipped_or_given_back_is_barred_by_a_decision(study, is
     assert study.given(study.judith) == ["done", "calm", "single"]
     with pytest.raises(AssignmentError, match="decided on it"):
         study.ratings.rate(study.rated.pair_id("lacking"), study.judith, Decimal(2))
+
+
+def test_events_tell_no_grade_and_cause_of_a_pair_that_is_held_back(study):
+    def told(viewer):
+        found = EventService(study.rated.database).recent(study.id, viewer=viewer)
+        return [event.detail for event in found if event.action == DECIDED]
+
+    for name in ("done", "lacking"):
+        study.rated.clock.move()
+        study.decide(name, study.ben)
+        study.rated.clock.move()
+        study.projects.add_member(study.id, "ana", Role.EDITOR if name == "done" else Role.WRITER)
+    whole = [{"pair": name, "grade": "2", "cause": "scale"} for name in ("lacking", "done")]
+    assert told(None) == told(study.judith) == whole
+    study.join()
+    assert told(study.judith) == [{"pair": "lacking"}, whole[1]]
+    assert told(None) == whole
+
+
+def test_lists_and_counts_of_the_project_do_not_tell_that_such_a_pair_is_flagged(study):
+    listing = PairListService(study.rated.database)
+
+    def flagged(viewer):
+        page = listing.pairs(study.id, state=PairState.FLAGGED, viewer=viewer)
+        all_pairs = listing.pairs(study.id, viewer=viewer).items
+        named = [line.external_id for line in page.items]
+        assert named == [line.external_id for line in all_pairs if line.state is PairState.FLAGGED]
+        assert study.projects.counts(study.id, viewer=viewer).to_adjudicate == page.total == len(named)
+        return named
+
+    assert flagged(study.judith) == ["done", "lacking"]
+    study.join()
+    assert flagged(study.judith) == ["done"]
+    opened = listing.pairs(study.id, state=PairState.OPEN, viewer=study.judith).items
+    assert [line.external_id for line in opened] == ["lacking", "calm", "single"]
+    assert flagged(None) == ["done", "lacking"]
+
+
+def test_comments_and_skips_leave_out_what_was_said_of_such_a_pair(study):
+    study.projects.add_member(study.id, "ana", Role.RATER)
+    ana = AccountService(study.rated.database).user("ana").id
+    for name in ("done", "lacking"):
+        study.ratings.comment(study.rated.pair_id(name), ana, "a 4 at least", is_flagged=name == "lacking")
+
+    def said(viewer):
+        page = RemarkService(study.rated.database).remarks(study.id, viewer=viewer)
+        assert page.total == len(page.items)
+        return [remark.external_id for remark in page.items]
+
+    assert said(study.judith) == ["lacking", "done"]
+    study.join()
+    assert said(study.judith) == ["done"]
+    assert said(None) == ["lacking", "done"]
+
+
+def test_the_page_of_the_project_shows_its_leader_no_more_than_that(study):
+    database, projects = study.rated.database, study.projects
+    accounts, events = AccountService(database), EventService(database)
+    page = ProjectHandlers(accounts, projects, events, StuckService(database, clock=study.rated.clock))
+    listing = PairListHandlers(accounts, PairListService(database), None)
+    remarks = RemarksHandlers(accounts, projects, RemarkService(database))
+    request = SimpleNamespace(username="judith", query_params={"project": str(study.id)}, headers={})
+    projects.add_member(study.id, "judith", Role.ADMINISTRATOR)
+    projects.add_member(study.id, "ana", Role.RATER)
+    study.ratings.comment(study.rated.pair_id("lacking"), accounts.user("ana").id, "a 4 at least")
+    study.rated.clock.move()
+    study.decide("lacking", study.ben)
+    study.rated.rate("single", ben="4")
+
+    def shown():
+        counts, done = page.show_counts(request)
+        flagged = listing.first("", "flagged", request)[0]
+        told = (", 2 to adjudicate" in counts, "grade: 2; cause: scale" in done)
+        return *told, ">single<" in flagged, "a 4 at least" in remarks.show(request)
+
+    assert shown() == (True, True, True, True)
+    study.join()
+    assert shown() == (False, False, False, False)
