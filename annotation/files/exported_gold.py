@@ -26,14 +26,27 @@ def refuse_empty_export(path: Path) -> None:
         )
 
 
+def is_exported(file: Path) -> bool:
+    """Whether the manifest beside a file names it."""
+    return _described(file) is not None
+
+
 def is_changed(file: Path) -> bool:
     """Whether the manifest beside a file has the hash of other bytes."""
-    described = _manifest(file.parent).get("files")
-    for one in described if isinstance(described, list) else ():
-        if isinstance(one, dict) and one.get("name") == file.name and "sha256" in one:
-            with file.open("rb") as stream:
-                return file_digest(stream, "sha256").hexdigest() != str(one["sha256"])
-    return False
+    described = _described(file)
+    if described is None or "sha256" not in described:
+        return False
+    with file.open("rb") as stream:
+        return file_digest(stream, "sha256").hexdigest() != str(described["sha256"])
+
+
+def _described(file: Path) -> dict[str, Any] | None:
+    """What the manifest beside a file says of it; None where it does not name it."""
+    files = _manifest(file.parent).get("files")
+    for one in files if isinstance(files, list) else ():
+        if isinstance(one, dict) and one.get("name") == file.name:
+            return one
+    return None
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

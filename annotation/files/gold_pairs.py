@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from annotation.characters import shown
 from annotation.comparison import place_of_type
 from annotation.errors import ScoreFileError
-from annotation.files.exported_gold import is_changed, refuse_empty_export
+from annotation.files.exported_gold import is_changed, is_exported, refuse_empty_export
 from annotation.files.formats import FileFormat, open_source, read_lines, read_rows, type_of_name
 from annotation.files.score_cells import check_count, number_of, numbers_of_lines, text_of
 from annotation.files.tables import Row
@@ -79,6 +79,8 @@ def read_gold(paths: Sequence[Path]) -> list[GoldPair]:
 def read_ungraded(paths: Sequence[Path]) -> frozenset[Key]:
     """The pairs without a gold grade that gold sets of ours list beside what `read_gold` reads.
 
+    A file of such a name that the manifest of its folder does not name is passed over.
+
     Raises:
         ScoreFileError: a row of the list names no pair; the message names file and line.
         ImportFileError: a list is no text or table.
@@ -86,9 +88,19 @@ def read_ungraded(paths: Sequence[Path]) -> frozenset[Key]:
     folders = dict.fromkeys(
         path if path.is_dir() else path.parent for path in paths if _may_be_exported(path)
     )
-    named = [folder / name for folder in folders for name in UNGRADED]
-    files = [file for file in named if file.is_file() and file.stat().st_size]  # all pairs may have a grade
-    return frozenset(key for file in files for key in _ungraded_keys(file))
+    lists = [folder / name for folder in folders for name in UNGRADED]
+    return read_ungraded_lists([file for file in lists if file.is_file() and is_exported(file)])
+
+
+def read_ungraded_lists(files: Sequence[Path]) -> frozenset[Key]:
+    """The pairs in these lists of pairs without a gold grade.
+
+    Raises:
+        ScoreFileError: a row names no pair; the message names file and line.
+        ImportFileError: a list is no text or table.
+    """
+    written = [file for file in files if file.stat().st_size]  # all pairs may have a grade
+    return frozenset(key for file in written for key in _ungraded_keys(file))
 
 
 def changed_gold(paths: Sequence[Path]) -> list[Path]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from annotation.errors import AnnotationError, ScoreFileError
 from annotation.files.formats import type_of_name
-from annotation.files.gold_pairs import UNGRADED, GoldPair, Key, read_gold, read_ungraded
+from annotation.files.gold_pairs import UNGRADED, GoldPair, Key, read_gold, read_ungraded_lists
 from annotation.files.score_files import Scores, is_json, read_scores
 
 PLAIN = (".tsv", ".tab", ".csv", ".txt", ".jsonl", ".ndjson")
@@ -52,7 +52,7 @@ def read_uploaded_ungraded(files: Sequence[Path]) -> frozenset[Key]:
     if not lists:
         return frozenset()
     return _read(
-        lists, GOLD_SUFFIXES, "pairs without a gold grade", lambda folder, _: read_ungraded([folder])
+        lists, GOLD_SUFFIXES, "pairs without a gold grade", lambda _, gathered: read_ungraded_lists(gathered)
     )
 
 

@@ -29,6 +29,7 @@ from annotation.services.adjudication_items import (
 )
 from annotation.services.adjudication_queue import ORDER, AdjudicationQueue, entry_of
 from annotation.services.projects import find_project
+from annotation.services.rating.barring import bar
 from annotation.services.rating.held_back import held_back_from
 from annotation.types import Cause, from_quarters, to_quarters
 from db import Database
@@ -136,6 +137,8 @@ class AdjudicationService:
     ) -> AdjudicationItem:
         """Make `grade` the gold grade of a pair, in place of any decision before.
 
+        Whoever decides without having graded the pair never grades it afterwards.
+
         Args:
             by: the adjudicator's id.
             expected: the version of the item that the adjudicator was looking at; with it, a decision or
@@ -168,12 +171,15 @@ class AdjudicationService:
             standing.decided_at = at
             session.add(_change(project_id, pair_id, at, *wanted))
             session.flush()
+            bar(session.connection(), pair, [by], at)
             return read_item(session, pair, project)
 
     def withdraw(
         self, project_id: int, pair_id: int, by: int, *, expected: str | None = None
     ) -> AdjudicationItem:
         """Take the decision on a pair back, so that it is open again; the history keeps it.
+
+        Who may not grade the pair since they decided still may not, and whoever takes it back no more.
 
         Raises:
             ConflictError: the pair is not at the version `expected`.
@@ -189,8 +195,10 @@ class AdjudicationService:
             if standing is None:
                 raise AdjudicationError("Nobody has decided on this pair: there is nothing to withdraw.")
             session.delete(standing)
-            session.add(_change(project_id, pair_id, self._now(session, pair_id), by, None, None, ""))
+            at = self._now(session, pair_id)
+            session.add(_change(project_id, pair_id, at, by, None, None, ""))
             session.flush()
+            bar(session.connection(), pair, [by], at)
             return read_item(session, pair, project)
 
     def _now(self, session: Session, pair_id: int) -> datetime:

@@ -12,9 +12,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from annotation.services.audit import cleaned
+from annotation.services.projects import find_project
+from annotation.services.rating.held_back import held_back_from
 from annotation.types import from_quarters
 from db import Database
-from db.models import AdjudicationChange, AuditEvent, Pair, User
+from db.models import AdjudicationChange, AuditEvent, Pair, Project, User
 
 DECIDED = "pair decided"
 WITHDRAWN = "decision withdrawn"
@@ -37,10 +39,17 @@ class EventService:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def recent(self, project_id: int, limit: int = 50) -> list[Event]:
-        """What was done in a project, the last thing first; decisions in a row of one adjudicator are one."""
+    def recent(self, project_id: int, limit: int = 50, *, viewer: int | None = None) -> list[Event]:
+        """What was done in a project, the last thing first; decisions in a row of one adjudicator are one.
+
+        Args:
+            viewer: who looks; of pairs that are held back from them neither grade nor cause is told.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
         with self._database.reading() as session:
-            decisions = _decisions(session, project_id)
+            decisions = _decisions(session, find_project(session, project_id), viewer)
             events = [*_recorded(session, project_id, limit), *decisions]
         oldest = decisions[-1] if len(decisions) == MOST_DECISIONS else None
         events.sort(key=lambda event: event.at, reverse=True)
@@ -61,22 +70,27 @@ def _recorded(session: Session, project_id: int, limit: int) -> list[Event]:
     return [Event(at, action, user, cleaned(detail)) for at, action, user, detail in rows]
 
 
-def _decisions(session: Session, project_id: int) -> list[Event]:
+def _decisions(session: Session, project: Project, viewer: int | None) -> list[Event]:
     change = AdjudicationChange
+    held_back = held_back_from(session, project, viewer)
     statement = (
-        select(change.at, User.name, Pair.external_id, change.quarters, change.cause)
+        select(change.at, User.name, Pair.external_id, change.quarters, change.cause, held_back)
         .join(User, User.id == change.adjudicator_id)
         .join(Pair, Pair.id == change.pair_id)
-        .where(change.project_id == project_id)
+        .where(change.project_id == project.id)
         .order_by(change.at.desc(), change.id.desc())
         .limit(MOST_DECISIONS)
     )
     return [_decision(*row) for row in session.execute(statement)]
 
 
-def _decision(at: datetime, user: str, pair: str, quarters: int | None, cause: str | None) -> Event:
+def _decision(
+    at: datetime, user: str, pair: str, quarters: int | None, cause: str | None, is_held_back: bool
+) -> Event:
     if quarters is None:
         return Event(at, WITHDRAWN, user, {"pair": pair})
+    if is_held_back:
+        return Event(at, DECIDED, user, {"pair": pair})
     return Event(at, DECIDED, user, {"pair": pair, "grade": str(from_quarters(quarters)), "cause": cause})
 
 

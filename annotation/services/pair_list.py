@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -15,6 +16,7 @@ from annotation.senses.pair_senses import senses_from_json
 from annotation.services.adjudication_queue import CHANGED
 from annotation.services.in_use import IN_USE
 from annotation.services.projects import find_project
+from annotation.services.rating.held_back import held_back_from
 from annotation.services.remarks import BEGINNING_LENGTH
 from db import Database
 from db.models import Adjudication, Pair, Project
@@ -76,6 +78,7 @@ class PairListService:
         limit: int | None = PAGE_LENGTH,
         offset: int = 0,
         has_whole_texts: bool = False,
+        viewer: int | None = None,
     ) -> PairPage:
         """The pairs in the order of import, hidden check pairs not among them.
 
@@ -87,19 +90,21 @@ class PairListService:
             limit: how many at most; None for all.
             offset: how many to leave out.
             has_whole_texts: the texts to their ends, not only their first words.
+            viewer: who looks; a flagged pair that is held back from them is open.
 
         Raises:
             NotFoundError: there is no such project.
         """
         with self._database.reading() as session:
             project = find_project(session, project_id)
+            states = _states(project, held_back_from(session, project, viewer))
             wanted = [Pair.project_id == project.id, *_found(search)]
             if state is not None:
-                wanted.append(_states(project)[state])
+                wanted.append(states[state])
             total = session.scalar(select(func.count()).where(*wanted)) or 0
             withdrawn = session.scalar(select(func.count()).where(*wanted, ~IN_USE)) or 0
             read_length = None if has_whole_texts else _READ_LENGTH
-            listing = _listing(project, read_length).where(*wanted).order_by(Pair.import_order)
+            listing = _listing(states, read_length).where(*wanted).order_by(Pair.import_order)
             rows = session.execute(listing.limit(limit).offset(offset)).all()
             items = tuple(_line(row, is_whole=has_whole_texts) for row in rows)
         return PairPage(total, withdrawn, project.raters_per_pair, items)
@@ -118,13 +123,14 @@ def _found(search: str) -> list[ColumnElement[bool]]:
     return [or_(*as_it_stands, *(text.icontains(part, autoescape=True) for text in texts))]
 
 
-def _states(project: Project) -> dict[PairState, ColumnElement[bool]]:
-    """The condition of each; every pair meets one."""
+def _states(project: Project, held_back: ColumnElement[bool]) -> dict[PairState, ColumnElement[bool]]:
+    """The condition of each; every pair meets one. One that is held back lacks grades."""
     has_decision = exists().where(Adjudication.pair_id == Pair.id).correlate(Pair)
     is_changed = exists().where(Adjudication.pair_id == Pair.id, CHANGED).correlate(Pair)
     graded = Pair.rating_count >= project.raters_per_pair
-    flagged = Pair.spread_quarters >= project.threshold_quarters
-    decided = and_(has_decision, ~and_(flagged, is_changed))
+    far_apart = Pair.spread_quarters >= project.threshold_quarters
+    decided = and_(has_decision, ~and_(far_apart, is_changed))
+    flagged = and_(far_apart, ~held_back)
     return {
         PairState.OPEN: and_(IN_USE, ~decided, ~graded, ~flagged),
         PairState.GRADED: and_(IN_USE, ~decided, graded, ~flagged),
@@ -134,11 +140,12 @@ def _states(project: Project) -> dict[PairState, ColumnElement[bool]]:
     }
 
 
-def _listing(project: Project, read_length: int | None) -> Select[*tuple[Any, ...]]:
+def _listing(
+    states: Mapping[PairState, ColumnElement[bool]], read_length: int | None
+) -> Select[*tuple[Any, ...]]:
     def text(column: InstrumentedAttribute[str]) -> InstrumentedAttribute[str] | Function[str]:
         return column if read_length is None else func.substr(column, 1, read_length)
 
-    states = _states(project)
     return select(
         Pair.id,
         Pair.external_id,

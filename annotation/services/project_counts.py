@@ -9,11 +9,16 @@ from sqlalchemy.orm import Session
 from annotation.projects import GroupCounts, ProjectCounts, sum_counts
 from annotation.services.in_use import IN_USE, count_withdrawn
 from annotation.services.overview import to_adjudicate
+from annotation.services.rating.held_back import held_back_from
 from db import models
 
 
-def count_project(session: Session, project: models.Project) -> ProjectCounts:
-    """Read from an index, without the texts."""
+def count_project(session: Session, project: models.Project, viewer: int | None = None) -> ProjectCounts:
+    """Read from an index, without the texts.
+
+    Args:
+        viewer: who looks; pairs that are held back from them are not to be adjudicated.
+    """
     pair = models.Pair
     statement = (
         select(
@@ -30,7 +35,8 @@ def count_project(session: Session, project: models.Project) -> ProjectCounts:
     found = session.execute(statement)
     groups = [GroupCounts(type, genre, *map(int, figures)) for type, genre, *figures in found]
     withdrawn = count_withdrawn(session, project.id)
-    waiting = sum(row[1] for row in session.execute(to_adjudicate([project.id])))
+    opened = to_adjudicate([project.id]).where(~held_back_from(session, project, viewer))
+    waiting = sum(row[1] for row in session.execute(opened))
     places = {type: place for place, type in enumerate(project.types)}
     groups.sort(key=lambda group: (places[group.type], group.genre or ""))
     return sum_counts(groups, withdrawn, to_adjudicate=waiting)

@@ -208,14 +208,14 @@ class ProjectService:
                 session.delete(membership)
                 _record_member(session, now, "member removed", project, user, gone, by)
 
-    def counts(self, project_id: int) -> ProjectCounts:
-        """How far the project is, for each type and genre; read from an index, without the texts.
+    def counts(self, project_id: int, *, viewer: int | None = None) -> ProjectCounts:
+        """How far the project is, for each type and genre; see `count_project`.
 
         Raises:
             NotFoundError: there is no such project.
         """
         with self._database.reading() as session:
-            return count_project(session, find_project(session, project_id))
+            return count_project(session, find_project(session, project_id), viewer)
 
 
 def find_project(session: Session, name_or_id: str | int, *, lock: bool = False) -> models.Project:

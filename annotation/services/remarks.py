@@ -8,12 +8,14 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import CompoundSelect, Select, case, func, literal, or_, select, union_all
+from sqlalchemy import ColumnElement, CompoundSelect, Select, case, func, literal, or_, select, union_all
 
 from annotation.characters import beginning
 from annotation.senses.network import PairSenses
 from annotation.senses.pair_senses import senses_from_json
 from annotation.services.in_use import IN_USE
+from annotation.services.projects import find_project
+from annotation.services.rating.held_back import held_back_from
 from annotation.types import SkipReason
 from db import Database
 from db.models import Comment, Pair, Project, Skip, User
@@ -57,7 +59,7 @@ class Remark:
 @dataclass(frozen=True, slots=True)
 class RemarkPage:
     counts: Mapping[RemarkKind, int]
-    """Of the whole project."""
+    """Of the whole project, but pairs that are held back from whoever sees it."""
     items: tuple[Remark, ...]
 
     @property
@@ -69,44 +71,62 @@ class RemarkService:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def remarks(self, project_id: int, *, limit: int | None = PAGE_LENGTH) -> RemarkPage:
+    def remarks(
+        self, project_id: int, *, limit: int | None = PAGE_LENGTH, viewer: int | None = None
+    ) -> RemarkPage:
         """What was said in a project, of check pairs too: problems first, and then the newest first.
 
         Args:
             limit: how many at most; None for all.
+            viewer: who looks; what was said of pairs that are held back from them is left out.
+
+        Raises:
+            NotFoundError: there is no such project.
         """
-        said = _said(project_id).subquery()
-        counting = select(said.c.kind, func.count()).group_by(said.c.kind)
-        listing = (
-            select(
-                said.c.kind,
-                Pair.external_id,
-                Pair.id,
-                Pair.type,
-                func.substr(Pair.left, 1, _READ_LENGTH).label("left"),
-                func.substr(Pair.right, 1, _READ_LENGTH).label("right"),
-                Pair.senses,
-                User.name,
-                said.c.reason,
-                said.c.text,
-                said.c.at,
-                (Pair.project_id != project_id).label("is_check"),
-                (~IN_USE).label("is_withdrawn"),
-            )
-            .join(Pair, Pair.id == said.c.pair_id)
-            .join(User, User.id == said.c.user_id)
-            .order_by(
-                case((said.c.kind == RemarkKind.PROBLEM.value, 0), else_=1),
-                said.c.at.desc(),
-                said.c.kind,
-                said.c.id.desc(),
-            )
-            .limit(limit)
-        )
         with self._database.reading() as session:
+            held_back = held_back_from(session, find_project(session, project_id), viewer)
+            shown = or_(Pair.project_id != project_id, ~held_back)
+            counting, listing = _statements(project_id, shown, limit)
             found = {RemarkKind(kind): number for kind, number in session.execute(counting)}
             items = tuple(_remark(row) for row in session.execute(listing))
         return RemarkPage({kind: found.get(kind, 0) for kind in RemarkKind}, items)
+
+
+def _statements(
+    project_id: int, shown: ColumnElement[bool], limit: int | None
+) -> tuple[Select[str, int], Select[*tuple[Any, ...]]]:
+    """How many remarks of each kind there are of pairs that are `shown`, and these remarks."""
+    said = _said(project_id).subquery()
+    of_pair = said.join(Pair, Pair.id == said.c.pair_id)
+    counting = select(said.c.kind, func.count()).select_from(of_pair).where(shown).group_by(said.c.kind)
+    listing = (
+        select(
+            said.c.kind,
+            Pair.external_id,
+            Pair.id,
+            Pair.type,
+            func.substr(Pair.left, 1, _READ_LENGTH).label("left"),
+            func.substr(Pair.right, 1, _READ_LENGTH).label("right"),
+            Pair.senses,
+            User.name,
+            said.c.reason,
+            said.c.text,
+            said.c.at,
+            (Pair.project_id != project_id).label("is_check"),
+            (~IN_USE).label("is_withdrawn"),
+        )
+        .select_from(of_pair)
+        .join(User, User.id == said.c.user_id)
+        .where(shown)
+        .order_by(
+            case((said.c.kind == RemarkKind.PROBLEM.value, 0), else_=1),
+            said.c.at.desc(),
+            said.c.kind,
+            said.c.id.desc(),
+        )
+        .limit(limit)
+    )
+    return counting, listing
 
 
 def _said(project_id: int) -> CompoundSelect[Any]:

@@ -20,7 +20,7 @@ from annotation.senses.pair_senses import described, senses_as_json
 from annotation.services.audit import record
 from annotation.services.imports.importing import import_within
 from annotation.services.projects import as_project, find_project
-from annotation.services.writing.pairs import bar
+from annotation.services.rating.barring import bar
 from annotation.services.writing.writers import WritingService
 from annotation.types import NewPair, User
 from db import Database
@@ -69,7 +69,7 @@ class SenseService:
                 )
             row = session.scalars(_named(project_id, pair.id)).one()
             now = self._clock()
-            bar(session, row, [by.id], now)
+            bar(session.connection(), row, [by.id], now)
             record(session, now, "pairs imported", user_id=by.id, project_id=project_id, pairs=1)
         return pair
 

@@ -13,7 +13,7 @@ from kpdemo.ui.widgets import empty_html, escape
 NOBODY = "No members yet. Add an account, or invite somebody by a link."
 JOIN_HINT = (
     "Makes you a rater of the project. Who grades should not adjudicate: Adjudicate and Agreement hold back "
-    "pairs that you may still grade."
+    "pairs that you may still grade. Skip pairs whose grades you have seen."
 )
 
 

@@ -56,19 +56,22 @@ class PairListHandlers:
 
     def _show(self, request: gr.Request, search: str | None, state: str | None, page: int) -> tuple[Any, ...]:
         with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             asked = (search or "")[:LONGEST_SEARCH]
             wanted = PairState(state) if state in set(PairState) else None
-            page, found = self._page(project_id, asked, wanted, max(0, page))
+            page, found = self._page(project_id, user.id, asked, wanted, max(0, page))
         is_more = (page + 1) * PAGE_LENGTH < found.total
         html = pairs_html(found, project_id, page, is_all=not asked.strip() and wanted is None)
         return html, page, gr.Button(interactive=page > 0), gr.Button(interactive=is_more)
 
-    def _page(self, project_id: int, search: str, state: PairState | None, page: int) -> tuple[int, PairPage]:
+    def _page(
+        self, project_id: int, viewer: int, search: str, state: PairState | None, page: int
+    ) -> tuple[int, PairPage]:
         """The page, or the last that there is: search and pairs may have changed since the last turn."""
-        found = self.listing.pairs(project_id, search=search, state=state, offset=page * PAGE_LENGTH)
+        offset = page * PAGE_LENGTH
+        found = self.listing.pairs(project_id, search=search, state=state, offset=offset, viewer=viewer)
         last = max(0, found.total - 1) // PAGE_LENGTH
-        return (page, found) if page <= last else self._page(project_id, search, state, last)
+        return (page, found) if page <= last else self._page(project_id, viewer, search, state, last)
 
 
 @dataclass(frozen=True)

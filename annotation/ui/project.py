@@ -70,8 +70,9 @@ class ProjectHandlers:
     def show_counts(self, request: gr.Request) -> tuple[str, str]:
         """How far the pairs are, and what was done."""
         with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
-            counts, events = self.projects.counts(project_id), self.events.recent(project_id)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+            counts = self.projects.counts(project_id, viewer=user.id)
+            events = self.events.recent(project_id, viewer=user.id)
             stuck = self.stuck.stuck(project_id)
         return counts_html(counts) + stuck_html(stuck, project_id), events_html(events)
 

@@ -46,9 +46,9 @@ class RemarksHandlers:
     def show(self, request: gr.Request) -> str:
         """What was said in the project."""
         with shown_to_user(AnnotationError):
-            project_id, _ = asked_by(request, self.accounts, Role.ADMINISTRATOR)
+            project_id, user = asked_by(request, self.accounts, Role.ADMINISTRATOR)
             name = self.projects.get(project_id).name
-            return remarks_html(self.remarks.remarks(project_id), project_id, name)
+            return remarks_html(self.remarks.remarks(project_id, viewer=user.id), project_id, name)
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ class Assignment(Base):
     pair_id: Mapped[int] = mapped_column(ForeignKey("pairs.id", ondelete="CASCADE"))
     rater_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     state: Mapped[str] = mapped_column(String(16))
-    """held and rated take a slot of the pair; skipped, returned and barred (wrote it, or saw the requested
-    grade) do not."""
+    """held and rated take a slot of the pair; skipped, returned and barred (wrote it, saw the requested
+    grade, or decided on it) do not."""
     position: Mapped[int] = mapped_column(BigInteger)
     """The pair's, so that a rater's queue needs no join."""
     claimed_at: Mapped[datetime]

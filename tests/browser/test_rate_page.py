@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.types import KnownPair, NewPair, Project, ProjectSettings, Role, User
+from annotation.types import KnownPair, NewPair, NewRating, Project, ProjectSettings, Role, User
 from annotation.web.cookies import COOKIE
 from tests.browser.conftest import PASSWORD, Site, Watch, serious_violations
 from tests.browser.pressing import press, press_blindly
@@ -851,8 +851,9 @@ def test_who_goes_on_after_a_stop_keeps_the_focus(open_desk):
     expect(page.locator("#rate-message")).to_be_focused()
 
 
-def test_a_saved_answer_stays_in_the_list_when_its_change_is_refused(open_desk):
-    desk = open_desk()
+@pytest.mark.parametrize("has_seen", [False, True])
+def test_a_saved_answer_stays_in_the_list_when_its_change_is_refused(open_desk, has_seen):
+    desk = open_desk(raters_per_pair=2)
     page = desk.open()
     with page.expect_response("**/history"):  # while there is nothing in it
         page.get_by_text("My last 20 answers").click()
@@ -860,13 +861,20 @@ def test_a_saved_answer_stays_in_the_list_when_its_change_is_refused(open_desk):
     page.locator("#rate-submit").click()
     expect(page.locator("#rate-saved")).to_have_text(SAVED)
     projects = desk.site.services.projects
-    settings = replace(projects.get(desk.project.id).settings, may_revise=False)
-    projects.update(desk.project.id, settings)
+    if has_seen:  # as the rater adjudicates too, and somebody else graded the pair since
+        projects.add_member(desk.project.id, desk.rater.name, Role.ADJUDICATOR)
+        grade = NewRating("p1", desk.add_rater().name, Decimal(4))
+        desk.site.services.importing.import_pairs(desk.project.id, [grade])
+    else:
+        settings = replace(projects.get(desk.project.id).settings, may_revise=False)
+        projects.update(desk.project.id, settings)
     answer = page.get_by_role("button", name="The 1th train was late. / late train 1")
     answer.click()
     press(page, "3")
     page.locator("#rate-submit").click()
     expect(page.locator("#rate-notices")).to_contain_text("Your grade 3 for “late train 1” was refused.")
+    if has_seen:
+        expect(page.locator("#rate-notices")).to_contain_text("You graded this pair 2, and could look at")
     expect(answer).to_have_text("2 The 1th train was late. / late train 1")
 
 

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 
 from annotation.adjudication import AdjudicationError, Which
-from annotation.errors import AssignmentError
+from annotation.errors import AssignmentError, ImportFileError
 from annotation.services.access.accounts import AccountService
 from annotation.services.adjudication import AdjudicationService
 from annotation.services.agreement import AgreementService
+from annotation.services.events import DECIDED, EventService
+from annotation.services.imports.importing import ImportService
 from annotation.services.overview import OverviewService
+from annotation.services.pair_list import PairListService, PairState
 from annotation.services.projects import ProjectService
 from annotation.services.quality import QualityService
 from annotation.services.rating.assignment import AssignmentService
 from annotation.services.rating.ratings import RatingService
+from annotation.services.rating.stuck import StuckService
+from annotation.services.remarks import RemarkService
 from annotation.types import Cause, Role, SkipReason
+from annotation.ui.pair_list import PairListHandlers
+from annotation.ui.project import ProjectHandlers
+from annotation.ui.remarks import RemarksHandlers
+from tests.databases import row_problems
 from tests.rated import pair, rated_project
 
 PAIRS = [
@@ -45,6 +55,20 @@ class Study:
 
     def join(self):
         self.projects.add_member(self.id, "judith", Role.RATER)
+
+    def decide(self, name, by=None):
+        self.adjudication.decide(
+            self.id, self.rated.pair_id(name), by or self.judith, Decimal(2), Cause.SCALE
+        )
+
+    def ask_more_raters(self, number):
+        settings = self.projects.get(self.id).settings
+        self.projects.update(self.id, replace(settings, raters_per_pair=number))
+
+    def given(self, rater):
+        """Ids of the pairs that a rater is given."""
+        numbers = {self.rated.pair_id(row.id): row.id for row in PAIRS}
+        return [numbers[row.id] for row in self.assignments.queue(self.id, rater, 4).pairs]
 
     def seen(self, viewer=None):
         """Ids in the queue, how many are held back, and ids among the widest pairs."""
@@ -112,7 +136,7 @@ def test_by_its_number_such_a_pair_is_neither_shown_nor_decided_on(study, name):
 
 
 def test_a_decided_pair_that_lacks_grades_is_held_back_too(study):
-    study.adjudication.decide(study.id, study.rated.pair_id("lacking"), study.judith, Decimal(2), Cause.SCALE)
+    study.decide("lacking", study.ben)
     study.join()
     assert study.seen() == BLIND
 
@@ -171,6 +195,163 @@ def test_more_raters_for_a_pair_make_finished_pairs_open_again(study):
     study.rated.rate("lacking", cleo="2")
     study.join()
     assert study.seen()[:2] == (["done", "lacking"], 0)
-    settings = study.projects.get(study.id).settings
-    study.projects.update(study.id, replace(settings, raters_per_pair=4))
+    study.ask_more_raters(4)
     assert study.seen()[:2] == ([], 2)
+
+
+def test_a_grade_is_changed_no_more_once_others_could_be_looked_at(study):
+    study.join()
+    study.assignments.queue(study.id, study.judith, 4)
+    single, calm = study.rated.pair_id("single"), study.rated.pair_id("calm")
+    study.ratings.rate(calm, study.judith, Decimal(2))
+    with pytest.raises(AssignmentError, match="You graded this pair 2, and could look at others' grades"):
+        study.ratings.rate(calm, study.judith, Decimal("2.5"))
+    assert study.ratings.pair(calm, study.judith).grade == 2
+    study.ratings.rate(calm, study.judith, Decimal(2))  # the same again, as a browser may send it
+    study.ratings.comment(calm, study.judith, "I meant more.")
+    study.projects.remove_member(study.id, "judith", Role.ADJUDICATOR)
+    study.ratings.rate(single, study.judith, Decimal(2))
+    study.ratings.rate(single, study.judith, Decimal(3))  # she only rates
+    assert study.ratings.pair(single, study.judith).grade == 3
+
+
+def test_a_grade_that_is_the_only_one_of_its_pair_can_be_changed(study):
+    ImportService(study.rated.database, clock=study.rated.clock).import_pairs(study.id, [pair("new")])
+    study.join()
+    study.assignments.queue(study.id, study.judith, 4)
+    new = study.rated.pair_id("new")
+    for grade in (1, 2):
+        study.ratings.rate(new, study.judith, Decimal(grade))
+    study.rated.rate("new", ana="4")
+    with pytest.raises(AssignmentError, match="You graded this pair 2, and could look at others' grades"):
+        study.ratings.rate(new, study.judith, Decimal(3))
+
+
+def test_who_has_decided_on_a_pair_is_never_given_it(study):
+    study.decide("lacking")
+    study.adjudication.withdraw(study.id, study.rated.pair_id("lacking"), study.ben)
+    study.join()
+    assert study.given(study.judith) == ["calm", "single"]
+    assert "lacking" in study.seen()[0]
+    with pytest.raises(AssignmentError, match="saw its requested grade or decided on it"):
+        study.ratings.rate(study.rated.pair_id("lacking"), study.judith, Decimal(2))
+    with pytest.raises(ImportFileError, match="'judith' wrote the pair 'lacking', saw its"):
+        study.rated.rate("lacking", judith="2")
+    assert row_problems(study.rated.database) == []
+
+
+def test_a_decision_keeps_its_adjudicator_off_also_when_more_raters_are_asked_for(study):
+    study.join()
+    study.decide("done")
+    study.ask_more_raters(4)
+    assert study.given(study.judith) == ["lacking", "calm", "single"]
+
+
+def test_who_takes_a_decision_back_has_seen_the_grades_too(study):
+    study.decide("done")
+    dora = AccountService(study.rated.database).add_user("dora").id
+    study.projects.add_member(study.id, "dora", Role.RATER)
+    study.adjudication.withdraw(study.id, study.rated.pair_id("done"), dora)
+    study.ask_more_raters(4)
+    assert study.given(dora) == ["lacking", "calm", "single"]
+
+
+def test_a_grade_given_before_the_decision_stays(study):
+    study.decide("done", study.ben)
+    assert study.ratings.pair(study.rated.pair_id("done"), study.ben).grade == 4
+    assert study.projects.counts(study.id).finished == 1
+    assert row_problems(study.rated.database) == []
+
+
+@pytest.mark.parametrize("is_skipped", [True, False])
+def test_a_pair_that_was_skipped_or_given_back_is_barred_by_a_decision(study, is_skipped):
+    study.join()
+    assert "lacking" in study.given(study.judith)
+    if is_skipped:
+        study.assignments.skip(study.rated.pair_id("lacking"), study.judith, SkipReason.OTHER, "too long")
+    study.assignments.give_back(study.id, study.judith)
+    study.rated.rate("lacking", cleo="2")
+    study.decide("lacking")
+    study.projects.remove_member(study.id, "judith", Role.ADJUDICATOR)
+    study.ask_more_raters(4)
+    assert study.given(study.judith) == ["done", "calm", "single"]
+    with pytest.raises(AssignmentError, match="decided on it"):
+        study.ratings.rate(study.rated.pair_id("lacking"), study.judith, Decimal(2))
+
+
+def test_events_tell_no_grade_and_cause_of_a_pair_that_is_held_back(study):
+    def told(viewer):
+        found = EventService(study.rated.database).recent(study.id, viewer=viewer)
+        return [event.detail for event in found if event.action == DECIDED]
+
+    for name in ("done", "lacking"):
+        study.rated.clock.move()
+        study.decide(name, study.ben)
+        study.rated.clock.move()
+        study.projects.add_member(study.id, "ana", Role.EDITOR if name == "done" else Role.WRITER)
+    whole = [{"pair": name, "grade": "2", "cause": "scale"} for name in ("lacking", "done")]
+    assert told(None) == told(study.judith) == whole
+    study.join()
+    assert told(study.judith) == [{"pair": "lacking"}, whole[1]]
+    assert told(None) == whole
+
+
+def test_lists_and_counts_of_the_project_do_not_tell_that_such_a_pair_is_flagged(study):
+    listing = PairListService(study.rated.database)
+
+    def flagged(viewer):
+        page = listing.pairs(study.id, state=PairState.FLAGGED, viewer=viewer)
+        all_pairs = listing.pairs(study.id, viewer=viewer).items
+        named = [line.external_id for line in page.items]
+        assert named == [line.external_id for line in all_pairs if line.state is PairState.FLAGGED]
+        assert study.projects.counts(study.id, viewer=viewer).to_adjudicate == page.total == len(named)
+        return named
+
+    assert flagged(study.judith) == ["done", "lacking"]
+    study.join()
+    assert flagged(study.judith) == ["done"]
+    opened = listing.pairs(study.id, state=PairState.OPEN, viewer=study.judith).items
+    assert [line.external_id for line in opened] == ["lacking", "calm", "single"]
+    assert flagged(None) == ["done", "lacking"]
+
+
+def test_comments_and_skips_leave_out_what_was_said_of_such_a_pair(study):
+    study.projects.add_member(study.id, "ana", Role.RATER)
+    ana = AccountService(study.rated.database).user("ana").id
+    for name in ("done", "lacking"):
+        study.ratings.comment(study.rated.pair_id(name), ana, "a 4 at least", is_flagged=name == "lacking")
+
+    def said(viewer):
+        page = RemarkService(study.rated.database).remarks(study.id, viewer=viewer)
+        assert page.total == len(page.items)
+        return [remark.external_id for remark in page.items]
+
+    assert said(study.judith) == ["lacking", "done"]
+    study.join()
+    assert said(study.judith) == ["done"]
+    assert said(None) == ["lacking", "done"]
+
+
+def test_the_page_of_the_project_shows_its_leader_no_more_than_that(study):
+    database, projects = study.rated.database, study.projects
+    accounts, events = AccountService(database), EventService(database)
+    page = ProjectHandlers(accounts, projects, events, StuckService(database, clock=study.rated.clock))
+    listing = PairListHandlers(accounts, PairListService(database), None)
+    remarks = RemarksHandlers(accounts, projects, RemarkService(database))
+    request = SimpleNamespace(username="judith", query_params={"project": str(study.id)}, headers={})
+    projects.add_member(study.id, "judith", Role.ADMINISTRATOR)
+    projects.add_member(study.id, "ana", Role.RATER)
+    study.ratings.comment(study.rated.pair_id("lacking"), accounts.user("ana").id, "a 4 at least")
+    study.rated.clock.move()
+    study.decide("lacking", study.ben)
+    study.rated.rate("single", ben="4")
+
+    def shown():
+        counts, done = page.show_counts(request)
+        flagged = listing.first("", "flagged", request)[0]
+        told = (", 2 to adjudicate" in counts, "grade: 2; cause: scale" in done)
+        return *told, ">single<" in flagged, "a 4 at least" in remarks.show(request)
+
+    assert shown() == (True, True, True, True)
+    study.join()
+    assert shown() == (False, False, False, False)

@@ -222,6 +222,8 @@ def test_a_gold_set_that_was_changed_after_its_export_is_named_and_scored(call, 
 def test_scores_of_pairs_that_the_gold_set_lists_as_unfinished_are_left_out_and_counted(call):
     unfinished = [{**row, "gold": None} for row in pairs(20, 2)]
     Path("unfinished.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in unfinished))
+    files = [{"name": name} for name in ("gold.jsonl", "unfinished.jsonl")]
+    Path("manifest.json").write_text(json.dumps({"manifest_format": 1, "files": files}))
     scores = [{"id": row["id"], "score": row["gold"]} for row in pairs(0, 22)]
     Path("run.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in scores))
     status, out, errors = call("--gold", "gold.jsonl", "--system", "run.jsonl", "--system", "lcs", "--json")

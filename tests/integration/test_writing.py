@@ -316,7 +316,7 @@ def test_an_accepted_text_becomes_a_pair_that_its_writer_and_editor_never_grade(
     assert [office.queue(name) for name in ("wim", "eda", "ana", "ben")] == [[], [], [pair_id], [pair_id]]
     for name in ("wim", "eda"):
         assert office.ratings.progress(office.project.id, office.id(name)).total == 0
-        with pytest.raises(AssignmentError, match="You wrote this pair or saw its requested grade"):
+        with pytest.raises(AssignmentError, match="You wrote this pair, saw its requested grade"):
             office.ratings.rate(pair_id, office.id(name), Decimal(3))
         with pytest.raises(ImportFileError, match=f"'{name}' wrote the pair"):
             office.importing.import_pairs(

@@ -308,7 +308,7 @@ def test_pages_that_belong_to_no_project_show_none(home):
 
 
 def test_the_number_to_adjudicate_is_that_of_the_queue(home, grade, database):
-    queue, ben = AdjudicationService(database), home.accounts.user("Ben")
+    queue, ana, ben = AdjudicationService(database), home.accounts.user("Ana"), home.accounts.user("Ben")
 
     def to_adjudicate() -> int:
         [number] = {line.to_adjudicate for line in home.overview.projects(ben)}
@@ -321,9 +321,9 @@ def test_the_number_to_adjudicate_is_that_of_the_queue(home, grade, database):
     assert to_adjudicate() == 2
     queue.decide(1, first, ben.id, Decimal(2), Cause.SCALE)
     assert to_adjudicate() == 1
-    home.ratings.rate(first, ben.id, Decimal(3))
+    home.ratings.rate(first, ana.id, Decimal("0.25"))
     assert to_adjudicate() == 2, "a later grade opens the decision again"
-    home.ratings.rate(second, ben.id, Decimal("2.25"))
+    home.ratings.rate(second, ana.id, Decimal("2.75"))
     assert to_adjudicate() == 1
 
 

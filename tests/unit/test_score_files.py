@@ -84,6 +84,12 @@ def exported(pair: GoldPair, gold: Decimal | None) -> GoldRow:
     )  # fmt: skip
 
 
+def name_in_manifest(folder: Path, *names: str) -> None:
+    """As an export into the folder that wrote these files."""
+    files = [{"name": name} for name in names]
+    (folder / "manifest.json").write_text(json.dumps({"manifest_format": 1, "files": files}))
+
+
 @pytest.mark.parametrize("format", Format)
 @pytest.mark.parametrize("unfinished", [0, 2])
 def test_pairs_that_an_export_lists_as_unfinished_may_have_scores_which_are_left_out(
@@ -99,6 +105,8 @@ def test_pairs_that_an_export_lists_as_unfinished_may_have_scores_which_are_left
     with open_unfinished(format, tmp_path, None) as writer:
         for pair in others:
             writer.add(exported(pair, None))
+    assert read_ungraded([tmp_path]) == frozenset()  # the list is of no export that the folder knows
+    name_in_manifest(tmp_path, *(path.name for path in tmp_path.iterdir()))
     assert read_ungraded([tmp_path]) == {pair.key for pair in others}
     assert bare(read_gold([tmp_path])) == bare(PAIRS)
 
@@ -139,9 +147,19 @@ def test_beside_those_that_are_left_out_scores_are_checked_as_ever(tmp_path, con
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("content", ["todo\nwater the plants\n", "id,type\nNews-3,phrase2word\n"])
+def test_a_list_that_the_manifest_does_not_name_is_passed_over(tmp_path, content):
+    jsonl(tmp_path)
+    (tmp_path / "unfinished.csv").write_text(content)
+    assert read_ungraded([tmp_path]) == frozenset()
+    name_in_manifest(tmp_path, "gold.jsonl")
+    assert read_ungraded([tmp_path, tmp_path / "gold.jsonl"]) == frozenset()
+
+
 def test_a_list_of_unfinished_pairs_that_is_broken_is_named(tmp_path):
     jsonl(tmp_path)
     (tmp_path / "unfinished.tsv").write_text("phrase2word\tNews-3\ttoo_few_ratings\nphrase2word\n")
+    name_in_manifest(tmp_path, "gold.jsonl", "unfinished.tsv")
     with pytest.raises(ScoreFileError, match=r"unfinished.tsv, line 2, field 'id': is empty"):
         read_ungraded([tmp_path / "gold.jsonl"])
 

@@ -152,8 +152,8 @@ class RatingWriter:
             return False
         if pairs.states.get(key) == BARRED:
             raise ImportFileError(
-                f"{rating.place}: {rating.rater!r} wrote the pair {rating.external_id!r} or saw its "
-                "requested grade, and others are to grade it; leave the rating out."
+                f"{rating.place}: {rating.rater!r} wrote the pair {rating.external_id!r}, saw its "
+                "requested grade or decided on it, and others are to grade it; leave the rating out."
             )
         if pairs.states.get(key) not in TAKES_A_SLOT:
             self._take_slot(rating, pairs)

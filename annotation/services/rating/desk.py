@@ -83,7 +83,7 @@ GRADED_OF_WITHDRAWN = (
 )
 """How many pairs the rater has graded that are withdrawn; nobody holds such a pair."""
 BARRED = "barred"
-"""The state of a pair for whoever wrote it or saw its requested grade: they never grade it."""
+"""The state of a pair for whoever wrote it, saw its requested grade or decided on it: they never grade it."""
 SETTLED = ("rated", "skipped", BARRED)
 """A pair in one of these states is never given to the rater any more."""
 NOT_NEW = ("held", *SETTLED)

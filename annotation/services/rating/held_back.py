@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from annotation.services.access.roles import roles_of
 from annotation.services.rating.desk import SETTLED, is_in
 from annotation.types import Role
-from db.models import Membership, Pair, Project, User
+from db.models import Membership, Pair, Project, Rating, User
 
 
 def held_back_from(session: Session, project: Project, viewer: int | None) -> ColumnElement[bool]:
@@ -42,7 +42,7 @@ def may_still_grade(raters_per_pair: Any, rater_id: int) -> ColumnElement[bool]:
 
 def could_be_seen(pair_id: int, rater_id: int) -> ColumnElement[bool]:
     """Whether the pages show a rater others' grades of a pair that is not held back from them."""
-    graded = exists().where(Pair.id == pair_id, Pair.rating_count > 0)
+    graded = exists().where(Rating.pair_id == pair_id, Rating.rater_id != rater_id)
     administers = exists().where(User.id == rater_id, User.is_administrator)
     leads = exists().where(
         Membership.user_id == rater_id,

@@ -79,7 +79,7 @@ def lock_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
     Raises:
         NotFoundError: there is no such pair.
         AccessError: the user is no rater of its project.
-        AssignmentError: the pair was never given to them, or they wrote it or saw its requested grade.
+        AssignmentError: the pair was never given to them, or they are barred from it.
     """
     lock_pair(connection, pair_id)
     return read_own_pair(connection, pair_id, rater_id, now)
@@ -93,7 +93,8 @@ def read_own_pair(connection: Connection, pair_id: int, rater_id: int, now: date
     desk = desk_of(row, rater_id)
     if row.state == BARRED:
         raise AssignmentError(
-            "You wrote this pair or saw its requested grade: others grade it, go on with the next pair."
+            "You wrote this pair, saw its requested grade or decided on it: others grade it, go on with the "
+            "next pair."
         )
     if row.state is None:
         raise AssignmentError("This pair was not given to you: go on with the pair that your queue shows.")

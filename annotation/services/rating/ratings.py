@@ -65,7 +65,8 @@ class RatingService:
             NotFoundError: there is no such pair.
             AccessError: the user is no rater of its project, or is paused or in training there.
             GradeError: the grade is not on the project's scale.
-            AssignmentError: the pair was never theirs, others took it, or the project keeps first grades.
+            AssignmentError: the pair was never theirs, others took it, the project keeps first grades, or the
+                rater could look at others' grades since they graded or skipped it.
         """
 
         def rate() -> Saved:
@@ -225,6 +226,11 @@ def _revise(
         raise AssignmentError(
             f"You graded this pair {from_quarters(row.quarters)}, and this project keeps the first grade: "
             "go on with the next pair."
+        )
+    if not row.is_check and connection.scalar(select(could_be_seen(row.id, desk.rater_id))):
+        raise AssignmentError(
+            f"You graded this pair {from_quarters(row.quarters)}, and could look at others' grades of it "
+            "since: that grade stays, go on with the next pair."
         )
     total = None if row.seconds is None and seconds is None else (row.seconds or 0) + (seconds or 0)
     values = {**_given(row, desk, quarters, seconds, now), "rating": row.rating_id, "total": total}

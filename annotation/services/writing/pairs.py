@@ -24,11 +24,11 @@ from annotation.services.imports.order import next_order
 from annotation.services.in_use import IN_USE
 from annotation.services.pair_texts import senses_of
 from annotation.services.projects import as_project, find_project
-from annotation.services.rating.desk import BARRED
+from annotation.services.rating.barring import bar
 from annotation.services.writing.plan import read_plan
 from annotation.services.writing.rows import same_group, viewers_of
 from annotation.types import QUARTERS_PER_POINT, Project
-from db.models import Assignment, LargerItem, Pair, Writing
+from db.models import LargerItem, Pair, Writing
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def add_pair(
     )
     session.add(pair)
     session.flush()
-    bar(session, pair, barred, now)
+    bar(session.connection(), pair, barred, now)
     return pair.id
 
 
@@ -98,22 +98,6 @@ def _fingerprints(session: Session, project_id: int) -> set[str]:
 
 def _pair_prints(session: Session, project_id: int) -> Select[str]:
     return select(Pair.fingerprint).where(Pair.project_id.in_((project_id, shelf_of(session, project_id))))
-
-
-def bar(session: Session, pair: Pair, users: Iterable[int], now: datetime) -> None:
-    """Keep users from grading a pair."""
-    for user_id in sorted(set(users)):
-        session.add(
-            Assignment(
-                project_id=pair.project_id,
-                pair_id=pair.id,
-                rater_id=user_id,
-                state=BARRED,
-                position=pair.position,
-                claimed_at=now,
-            )
-        )
-    session.flush()
 
 
 def make_zeros(session: Session, project_id: int, now: datetime) -> Zeros:

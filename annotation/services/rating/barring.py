@@ -1,0 +1,36 @@
+"""Who may not grade a pair, since they wrote it, saw its requested grade or decided on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from sqlalchemy import Connection, bindparam, literal_column
+from sqlalchemy.dialects import sqlite
+
+from annotation.services.rating.desk import ASSIGNMENTS, BARRED, per_system
+from db.models import Pair
+
+
+def bar(connection: Connection, pair: Pair, users: Iterable[int], now: datetime) -> None:
+    """Keep users for good from grading a pair; who has graded it, or has it before them, goes on.
+
+    The row of the pair is locked, or new.
+    """
+    whose = {"project_id": pair.project_id, "pair_id": pair.id, "position": pair.position, "claimed_at": now}
+    for user_id in sorted(set(users)):
+        connection.execute(_BAR[connection.dialect.name], {**whose, "rater_id": user_id})
+
+
+def _barring(insert: sqlite.Insert) -> sqlite.Insert:
+    names = ("project_id", "pair_id", "rater_id", "position", "claimed_at")
+    return insert.values(
+        {name: bindparam(name) for name in names} | {"state": BARRED, "lease_expires_at": None}
+    ).on_conflict_do_update(
+        index_elements=["pair_id", "rater_id"],
+        set_={"state": BARRED, "lease_expires_at": None},
+        where=ASSIGNMENTS.c.state.in_([literal_column("'skipped'"), literal_column("'returned'")]),
+    )
+
+
+_BAR = per_system(ASSIGNMENTS, _barring)
