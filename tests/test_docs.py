@@ -95,7 +95,7 @@ def split_subcommands(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[st
     """(program and its subcommands, the arguments)."""
     start = 2 if words[0] == "-m" else 1
     end = start
-    while end < len(words) and SUBCOMMAND.match(words[end]):
+    while end < len(words) and SUBCOMMAND.match(words[end]) and "COMMAND" in help_of(words[:end]):
         end += 1
     return words[:end], words[end:]
 

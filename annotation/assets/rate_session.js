@@ -9,9 +9,7 @@
   class Session {
     constructor({ store, step, mayRevise, changed, say, opened, loadHistory }) {
       Object.assign(this, { store, step, mayRevise, changed, say, opened, loadHistory });
-      this.sender = null;
-      this.channel = null;
-      this.progress = null;
+      this.sender = this.channel = this.progress = null;
       this.isSynced = false;
       this.isWaiting = this.isShareGraded = false;
       this.problem = "";
@@ -269,11 +267,10 @@
       this.changed();
     }
 
-    // One that does not last goes with the next answer, and with the next that says the same; a comment is there
-    // to be copied, and stays.
+    // A passing one goes with the next answer, or the next that says the same; a comment to be copied stays.
     notify(text, { copy = "", isLasting = copy !== "" } = {}) {
-      this.notices = this.notices.filter((notice) => notice.isLasting || notice.text !== text);
-      this.notices.push({ id: parts.random(), text, copy, isLasting });
+      const others = this.notices.filter((notice) => notice.isLasting || notice.text !== text);
+      this.notices = [...others, { id: parts.random(), text, copy, isLasting }];
       this.changed();
     }
 

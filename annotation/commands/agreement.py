@@ -19,7 +19,7 @@ from annotation.terminal import show_json, show_line, show_table
 from db import DEFAULT_URL
 
 MOST_RESAMPLES = 100_000
-_FIGURES = ("Pairs", "α all", "95 %", "α unadjudicated", "95 % ", "Nominal", "Ordinal", "Flagged")
+_FIGURES = ("With two grades", "α all", "95 %", "α unadjudicated", "95 % ", "Nominal", "Ordinal", "Flagged")
 _EXAMPLES = """
 Examples:
 

@@ -162,7 +162,7 @@ def _without_pairs(line: ProjectLine, *, leads: bool) -> str:
 
 
 def _steps_html(steps: Sequence[PageLink]) -> str:
-    return links_html(steps) if steps else '<span class="small">Nothing to do at the moment</span>'
+    return links_html(steps) if steps else '<span class="small">Nothing for you to do at the moment</span>'
 
 
 def _title_address(line: ProjectLine, user: User) -> str:

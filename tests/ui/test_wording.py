@@ -74,7 +74,7 @@ def test_a_line_is_told_from_the_bars_of_its_colour():
 
 
 def test_requested_grades_of_imported_pairs_are_said_to_count():
-    imported = JudgedPair("sentence2phrase", None, Decimal(3), Decimal(2))
+    imported = JudgedPair("sentence2phrase", Decimal(3), Decimal(2))
     report = writing_report(
         "p", ("sentence2phrase",), [imported], [], [], set_aside=0, waiting=0, not_understood=0
     )
