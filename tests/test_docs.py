@@ -292,6 +292,16 @@ def test_results_of_a_shipped_model_were_measured_with_its_weights(path):
         assert result["identity"] == model_identity(result["model"])
 
 
+@pytest.mark.parametrize("kind", ["present", "absent"])
+def test_the_intervals_of_the_readme_are_those_measured(kind):
+    result = json.loads((ROOT / "docs/results/evaluate-default.json").read_text(encoding="utf-8"))
+    bounds = [result["datasets"][name]["interval"][kind]["skip_empty"]["F1@5"] for name in MEASURED.values()]
+    first, second, third = (f"±{(high - low) / 2:.3f}".replace("0.", ".") for low, high in bounds)
+    assert f"{first}, {second} and {third} for {kind} F1@5" in (ROOT / "README.md").read_text(
+        encoding="utf-8"
+    )
+
+
 MODELS = {
     "first phrases": "first",
     "TF-IDF": "tfidf",
